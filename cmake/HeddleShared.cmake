@@ -1,0 +1,35 @@
+# libheddle.so: every component, MLIR, the X86 back end and ORC, linked once. Only the C ABI (heddle_*) and what
+# heddle.hpp marks HEDDLE_EXPORT is visible: a process that already holds another LLVM is safe.
+
+set(libraries "")
+foreach(component IN ITEMS dialect passes codegen runtime)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${component}/CMakeLists.txt")
+    _heddle_targets_below("${PROJECT_SOURCE_DIR}/${component}" targets)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL "STATIC_LIBRARY")
+        list(APPEND libraries ${target})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+set_property(GLOBAL PROPERTY HEDDLE_COMPONENT_LIBRARIES ${libraries})
+
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle-shared.cpp" CONTENT
+  "// libheddle.so is made of the components' archives; a shared library needs one source of its own.\n")
+add_library(heddle SHARED "${PROJECT_BINARY_DIR}/heddle-shared.cpp")
+add_library(heddle::heddle ALIAS heddle)
+set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
+# Our own objects as they are (the exported functions are in them, and nothing inside refers to those), of the archives
+# of MLIR and LLVM only what they use.
+foreach(library IN LISTS libraries)
+  target_sources(heddle PRIVATE $<TARGET_OBJECTS:${library}>)
+endforeach()
+target_link_libraries(heddle PRIVATE ${libraries})
+target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
+target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map" LINKER:-z,defs)
+target_link_libraries(heddle PRIVATE ${CMAKE_DL_LIBS} pthread)
+target_include_directories(heddle INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>"
+  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>" "$<INSTALL_INTERFACE:include>")
+target_compile_features(heddle INTERFACE cxx_std_20)

@@ -1,0 +1,351 @@
+//===- Bindings.cpp - operands bound to the scalars of a region -----------===//
+//
+// Parsing, printing and checking of bindings. Operands in a row that share a
+// type share its spelling, so an optimizer's five lists read as one line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using heddle::foreach::computeType;
+using heddle::foreach::ListType;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle {
+
+int32_t defaultIndex(Type type) {
+  static constexpr int32_t byRank[] = {kScalar, kI, kIJ};
+  return byRank[rankOf(type)];
+}
+
+int64_t domainRank(ArrayRef<int32_t> indices) {
+  int32_t all = 0;
+  for (int32_t index : indices)
+    all |= index;
+  return all & kJ ? 2 : all & kI ? 1 : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
+  index = 0;
+  do {
+    SMLoc at = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    if (name != "i" && name != "j")
+      return parser.emitError(at)
+             << "expected index 'i' or 'j', found '" << name << "'";
+    int32_t bit = name == "i" ? kI : kJ;
+    if (bit <= index)
+      return parser.emitError(at)
+             << "indices are written once each and in the order of the domain, "
+                "'[i, j]'";
+    index |= bit;
+  } while (succeeded(parser.parseOptionalComma()));
+  return parser.parseRSquare();
+}
+
+ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
+  if (parser.parseLParen())
+    return failure();
+  if (succeeded(parser.parseOptionalRParen()))
+    return success();
+  constexpr int32_t unset = -1;
+  size_t group = 0; // first operand whose type is still to come
+  do {
+    OpAsmParser::Argument argument;
+    OpAsmParser::UnresolvedOperand operand;
+    int32_t index = unset;
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(operand))
+      return failure();
+    if (succeeded(parser.parseOptionalLSquare()) && parseIndex(parser, index))
+      return failure();
+    if (succeeded(parser.parseOptionalKeyword("as")) &&
+        parser.parseType(argument.type))
+      return failure();
+    argument.sourceLoc =
+        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+    bindings.arguments.push_back(argument);
+    bindings.operands.push_back(operand);
+    bindings.indices.push_back(index);
+    if (failed(parser.parseOptionalColon()))
+      continue;
+    Type type;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseType(type))
+      return failure();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!isa<ListType>(type) && !(tensor && tensor.getRank() == 0))
+      return parser.emitError(at)
+             << "expected a list or a device scalar (a tensor of rank 0), "
+                "found "
+             << type;
+    for (; group < bindings.operands.size(); ++group) {
+      bindings.types.push_back(type);
+      if (!bindings.arguments[group].type)
+        bindings.arguments[group].type = storageType(type);
+      if (bindings.indices[group] == unset)
+        bindings.indices[group] = defaultIndex(type);
+    }
+  } while (succeeded(parser.parseOptionalComma()));
+  if (group != bindings.operands.size())
+    return parser.emitError(parser.getCurrentLocation())
+           << "expected ':' and the type of the operands before ')'";
+  return parser.parseRParen();
+}
+
+static void printIndex(OpAsmPrinter &printer, int32_t index) {
+  printer << (index == kIJ ? "[i, j]" : index == kI ? "[i]" : "[j]");
+}
+
+void printBindings(OpAsmPrinter &printer, ValueRange operands,
+                   ArrayRef<int32_t> indices,
+                   Block::BlockArgListType arguments) {
+  printer << '(';
+  for (size_t k = 0; k < operands.size(); ++k) {
+    Type type = operands[k].getType();
+    if (k)
+      printer << ", ";
+    printer.printRegionArgument(arguments[k], /*argAttrs=*/{},
+                                /*omitType=*/true);
+    printer << " = " << operands[k];
+    if (indices[k] != defaultIndex(type))
+      printIndex(printer, indices[k]);
+    // In a domain of two dimensions every list of vectors says its index.
+    else if (domainRank(indices) == 2 && indices[k] != kScalar)
+      printIndex(printer, indices[k]);
+    if (arguments[k].getType() != storageType(type))
+      printer << " as " << arguments[k].getType();
+    if (k + 1 == operands.size() || operands[k + 1].getType() != type)
+      printer << " : " << type;
+  }
+  printer << ')';
+}
+
+ParseResult parseResults(OpAsmParser &parser, SmallVectorImpl<Type> &types) {
+  return parser.parseOptionalArrowTypeList(types);
+}
+
+void printResults(OpAsmPrinter &printer, TypeRange types) {
+  printer.printOptionalArrowTypeList(types);
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+bool isStorable(Type type, Type storage) {
+  if (isa<FloatType>(type) && isa<FloatType>(storage))
+    return true;
+  return type == storage;
+}
+
+bool isScalarOp(Operation *op) {
+  return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+             arith::DivFOp, arith::NegFOp, arith::MaximumFOp,
+             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AddIOp,
+             arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
+             arith::XOrIOp, arith::MaxSIOp, arith::MinSIOp, arith::ExtFOp,
+             arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
+             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, math::SqrtOp,
+             math::RsqrtOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
+             math::LogOp, math::Log2Op, math::Log1pOp, math::AbsFOp,
+             math::AbsIOp, math::FPowIOp, math::PowFOp, math::TanhOp,
+             math::SinOp, math::CosOp, math::ErfOp, math::FloorOp,
+             math::CeilOp, math::FmaOp, math::CopySignOp, math::IsNaNOp,
+             math::IsInfOp, math::IsFiniteOp, foreach::SignOp>(op);
+}
+
+LogicalResult verifyBody(Operation *op, Block &body,
+                         llvm::function_ref<bool(Operation *)> extra) {
+  for (Operation &inner : body.without_terminator()) {
+    if (extra && extra(&inner))
+      continue;
+    if (!isScalarOp(&inner))
+      return inner.emitOpError("is not a scalar operation that '")
+             << op->getName() << "' can compute with";
+    for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
+                                              inner.getResultTypes()))
+      if (type.isF16() || type.isBF16())
+        return inner.emitOpError("computes in ")
+               << type << ", which is a storage type: bind operands 'as f32'";
+      else if (!type.isF32() && !type.isF64() && !type.isInteger(1) &&
+               !type.isInteger(8) && !type.isInteger(16) &&
+               !type.isInteger(32) && !type.isInteger(64))
+        return inner.emitOpError("has type ")
+               << type
+               << "; expected f32, f64 or an integer of 1, 8, 16, 32 or 64 "
+                  "bits";
+  }
+  return success();
+}
+
+LogicalResult verifyBindings(Operation *op, ValueRange operands,
+                             ArrayRef<int32_t> indices, Block &body) {
+  if (indices.size() != operands.size())
+    return op->emitOpError("has ") << operands.size() << " operands and "
+                                   << indices.size() << " indices";
+  if (body.getNumArguments() != operands.size())
+    return op->emitOpError("binds ")
+           << operands.size() << " operands to " << body.getNumArguments()
+           << " region arguments";
+  for (auto [k, operand] : llvm::enumerate(operands)) {
+    Type type = operand.getType();
+    int64_t rank = rankOf(type);
+    int64_t named = llvm::popcount(static_cast<uint32_t>(indices[k]));
+    if (indices[k] < 0 || indices[k] > kIJ || named != rank)
+      return op->emitOpError("operand #")
+             << k << " has rank " << rank << " and " << named << " indices";
+    Type storage = storageType(type), bound = body.getArgument(k).getType();
+    if (bound == storage)
+      continue;
+    if (!isa<FloatType>(bound) || !isa<FloatType>(storage) || bound.isF16() ||
+        bound.isBF16())
+      return op->emitOpError("binds operand #")
+             << k << " of element type " << storage << " as " << bound
+             << "; 'as' converts between floating-point types, to f32 or f64";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// `active %flag : T`, the flags with which a trip begins.
+static ParseResult
+parseActive(OpAsmParser &parser,
+            SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+  if (failed(parser.parseOptionalKeyword("active")))
+    return success();
+  auto &argument = arguments.emplace_back();
+  if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
+    return failure();
+  argument.sourceLoc =
+      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+  return success();
+}
+
+ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
+  SmallVector<Type> types, results;
+  OpAsmParser::UnresolvedOperand limit;
+  if (parser.parseLParen())
+    return failure();
+  if (failed(parser.parseOptionalRParen())) {
+    do {
+      if (parser.parseArgument(arguments.emplace_back()) ||
+          parser.parseEqual() || parser.parseOperand(inits.emplace_back()))
+        return failure();
+      auto &argument = arguments.back();
+      argument.sourceLoc =
+          namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+      if (failed(parser.parseOptionalColon()))
+        continue;
+      Type type;
+      if (parser.parseType(type))
+        return failure();
+      for (size_t k = types.size(); k < inits.size(); ++k) {
+        types.push_back(type);
+        arguments[k].type = type;
+      }
+    } while (succeeded(parser.parseOptionalComma()));
+    if (types.size() != inits.size())
+      return parser.emitError(parser.getCurrentLocation())
+             << "expected ':' and the type of the carried values before ')'";
+    if (parser.parseRParen())
+      return failure();
+  }
+  Builder &builder = parser.getBuilder();
+  auto limitType = RankedTensorType::get({}, builder.getI32Type());
+  if (parser.parseKeyword("upto") || parser.parseOperand(limit) ||
+      parseActive(parser, arguments) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parseResults(parser, results) ||
+      parser.resolveOperands(inits, types, parser.getCurrentLocation(),
+                             state.operands) ||
+      parser.resolveOperand(limit, limitType, state.operands) ||
+      parser.parseRegion(*state.addRegion(), arguments))
+    return failure();
+  state.addTypes(results);
+  return success();
+}
+
+void printLoop(OpAsmPrinter &printer, Operation *op, ValueRange inits,
+               Value limit) {
+  printer << " (";
+  Block &body = op->getRegion(0).front();
+  for (size_t k = 0; k < inits.size(); ++k) {
+    if (k)
+      printer << ", ";
+    printer.printRegionArgument(body.getArgument(k), {}, /*omitType=*/true);
+    printer << " = " << inits[k];
+    if (k + 1 == inits.size() || inits[k + 1].getType() != inits[k].getType())
+      printer << " : " << inits[k].getType();
+  }
+  printer << ") upto " << limit;
+  if (body.getNumArguments() > inits.size()) {
+    printer << " active ";
+    printer.printRegionArgument(body.getArguments().back());
+  }
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs());
+  printResults(printer, op->getResultTypes());
+  printer << ' ';
+  printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
+                         Value more) {
+  Block &body = op->getRegion(0).front();
+  if (!more)
+    return op->emitOpError(
+        "expected its region to end with 'yield ... while' and a flag");
+  auto carried = body.getArguments().take_front(
+      std::min<size_t>(inits.size(), body.getNumArguments()));
+  if (TypeRange(ValueRange(carried)) != TypeRange(inits))
+    return op->emitOpError("carries values whose types are not those of the "
+                           "region's arguments");
+  if (yielded.size() < inits.size())
+    return op->emitOpError("carries ")
+           << inits.size() << " values but its region yields "
+           << yielded.size();
+  for (auto [k, init] : llvm::enumerate(inits))
+    if (yielded[k].getType() != init.getType())
+      return op->emitOpError("carries ")
+             << init.getType() << " as value #" << k
+             << " but its region yields " << yielded[k].getType();
+  if (op->getNumResults() != yielded.size() + 1)
+    return op->emitOpError("expected ")
+           << yielded.size() + 1
+           << " results, those yielded and the number of trips, found "
+           << op->getNumResults();
+  for (auto [k, value] : llvm::enumerate(yielded))
+    if (op->getResult(k).getType() != value.getType())
+      return op->emitOpError("result #")
+             << k << " has type " << op->getResult(k).getType()
+             << " but the region yields " << value.getType();
+  Type i32 = IntegerType::get(op->getContext(), 32);
+  Type trips = foreach::isList(more.getType())
+                   ? Type(ListType::get(0, i32))
+                   : Type(RankedTensorType::get({}, i32));
+  if (op->getResults().back().getType() != trips)
+    return op->emitOpError("expected the number of trips, its last result, to "
+                           "have type ")
+           << trips << " as the flag has, found "
+           << op->getResults().back().getType();
+  return success();
+}
+
+} // namespace heddle

@@ -1,0 +1,72 @@
+//===- Bindings.h - operands bound to the scalars of a region ---*- C++ -*-===//
+//
+// Syntax and rules shared by every operation that binds lists and scalars to
+// the arguments of a region: `(%p = %param[i] as f32, %g = %grad as f32 : T)`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_BINDINGS_H
+#define HEDDLE_DIALECT_BINDINGS_H
+
+#include "dialect/Foreach.h"
+
+namespace heddle {
+
+/// How an operand is addressed in the domain: bit 0 is `i`, bit 1 is `j`.
+enum Index : int32_t { kScalar = 0, kI = 1, kJ = 2, kIJ = 3 };
+
+/// The index that an operand has when none is written: what its rank implies.
+int32_t defaultIndex(mlir::Type type);
+
+/// Rank of the domain that the indices span.
+int64_t domainRank(llvm::ArrayRef<int32_t> indices);
+
+struct Bindings {
+  llvm::SmallVector<mlir::OpAsmParser::Argument> arguments;
+  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<int32_t> indices;
+};
+
+/// Parses `(%a = %x[i, j] as f32, %b = %y : T, %c = %z : U)`.
+mlir::ParseResult parseBindings(mlir::OpAsmParser &parser, Bindings &bindings);
+void printBindings(mlir::OpAsmPrinter &printer, mlir::ValueRange operands,
+                   llvm::ArrayRef<int32_t> indices,
+                   mlir::Block::BlockArgListType arguments);
+
+/// Parses `T` or `(T, U)` after an arrow; prints the same.
+mlir::ParseResult parseResults(mlir::OpAsmParser &parser,
+                               llvm::SmallVectorImpl<mlir::Type> &types);
+void printResults(mlir::OpAsmPrinter &printer, mlir::TypeRange types);
+
+/// Checks operands against the arguments they are bound to.
+mlir::LogicalResult verifyBindings(mlir::Operation *op,
+                                   mlir::ValueRange operands,
+                                   llvm::ArrayRef<int32_t> indices,
+                                   mlir::Block &body);
+
+/// Checks that a body computes with scalar operations alone; operations for
+/// which `extra` holds are allowed besides.
+mlir::LogicalResult
+verifyBody(mlir::Operation *op, mlir::Block &body,
+           llvm::function_ref<bool(mlir::Operation *)> extra = nullptr);
+
+/// Whether a value of `type` may be stored in an element of `storage`: floats
+/// round or widen, integers must agree.
+bool isStorable(mlir::Type type, mlir::Type storage);
+
+/// Whether `op` is one of the scalar operations of arith, math and foreach that
+/// every target implements.
+bool isScalarOp(mlir::Operation *op);
+
+/// Parses and prints what `foreach.while` and `fused.loop` share.
+mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,
+                            mlir::OperationState &state);
+void printLoop(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+               mlir::ValueRange inits, mlir::Value limit);
+mlir::LogicalResult verifyLoop(mlir::Operation *op, mlir::ValueRange inits,
+                               mlir::ValueRange yielded, mlir::Value more);
+
+} // namespace heddle
+
+#endif // HEDDLE_DIALECT_BINDINGS_H

@@ -1,0 +1,441 @@
+//===- Foreach.cpp - the foreach dialect ----------------------------------===//
+//
+// Types, rules and syntax of the operations in ForeachOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Foreach.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::foreach;
+
+#include "dialect/ForeachDialect.cpp.inc"
+#include "dialect/ForeachEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/ForeachTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/ForeachOps.cpp.inc"
+
+void ForeachDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/ForeachTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ForeachOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+ListType ListType::get(int64_t rank, Type elementType) {
+  SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
+  return get(elementType.getContext(),
+             RankedTensorType::get(shape, elementType));
+}
+
+LogicalResult ListType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               RankedTensorType tensor) {
+  if (tensor.getRank() > 2)
+    return emitError() << "a list holds tensors of rank 0, 1 or 2, found "
+                       << tensor << "; leading dimensions collapse when "
+                       << "buffers are bound";
+  if (tensor.getEncoding())
+    return emitError() << "a list's tensors have no encoding, found " << tensor;
+  if (llvm::any_of(tensor.getShape(),
+                   [](int64_t extent) { return !ShapedType::isDynamic(extent); }))
+    return emitError() << "extents are bound at run time: write '?' for each, "
+                          "found "
+                       << tensor;
+  Type element = tensor.getElementType();
+  if (!element.isF64() && !element.isF32() && !element.isF16() &&
+      !element.isBF16() && !element.isInteger(1) && !element.isInteger(8) &&
+      !element.isInteger(16) && !element.isInteger(32) && !element.isInteger(64))
+    return emitError() << "elements are f64, f32, f16, bf16 or integers of 1, "
+                          "8, 16, 32 or 64 bits, found "
+                       << element;
+  return success();
+}
+
+Type heddle::foreach::storageType(Type type) {
+  if (auto list = dyn_cast<ListType>(type))
+    return list.getElementType();
+  return cast<RankedTensorType>(type).getElementType();
+}
+
+int64_t heddle::foreach::rankOf(Type type) {
+  if (auto list = dyn_cast<ListType>(type))
+    return list.getRank();
+  return cast<RankedTensorType>(type).getRank();
+}
+
+Type heddle::foreach::computeType(Type type) {
+  if (type.isF16() || type.isBF16())
+    return Float32Type::get(type.getContext());
+  return type;
+}
+
+RankedTensorType heddle::foreach::scalarOf(Type type) {
+  return RankedTensorType::get({}, type);
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of arguments
+//===----------------------------------------------------------------------===//
+
+LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
+                                                       unsigned, unsigned index,
+                                                       NamedAttribute named) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return op->emitOpError("has '") << named.getName() << "' on an argument, "
+                                    << "which only functions can have";
+  Type type = function.getArgumentTypes()[index];
+  if (named.getName() == kDonateAttr) {
+    auto result = dyn_cast<IntegerAttr>(named.getValue());
+    if (!result || result.getInt() < 0 ||
+        result.getInt() >= static_cast<int64_t>(function.getNumResults()))
+      return op->emitOpError("argument #")
+             << index << " is donated to " << named.getValue()
+             << "; expected the number of one of its "
+             << function.getNumResults() << " results";
+    Type replaced = function.getResultTypes()[result.getInt()];
+    if (replaced != type)
+      return op->emitOpError("argument #")
+             << index << " of type " << type << " is donated to result #"
+             << result.getInt() << " of type " << replaced;
+    for (unsigned other = 0; other < index; ++other)
+      if (auto donated =
+              function.getArgAttrOfType<IntegerAttr>(other, kDonateAttr);
+          donated && donated.getInt() == result.getInt())
+        return op->emitOpError("arguments #")
+               << other << " and #" << index << " are both donated to result #"
+               << result.getInt();
+    return success();
+  }
+  if (named.getName() == kDefaultAttr) {
+    auto value = dyn_cast<TypedAttr>(named.getValue());
+    if (isList(type) || rankOf(type) != 0 || !value ||
+        value.getType() != storageType(type))
+      return op->emitOpError("argument #")
+             << index << " of type " << type << " has default "
+             << named.getValue() << "; a device scalar's default is a number "
+             << "of its element type";
+    return success();
+  }
+  return op->emitOpError("argument #")
+         << index << " has unknown attribute '" << named.getName()
+         << "'; expected '" << kDonateAttr << "' or '" << kDefaultAttr << "'";
+}
+
+//===----------------------------------------------------------------------===//
+// Map
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseBound(OpAsmParser &parser, OperationState &state) {
+  Bindings bindings;
+  SmallVector<Type> results;
+  SMLoc at = parser.getCurrentLocation();
+  if (parseBindings(parser, bindings) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parseResults(parser, results) ||
+      parser.resolveOperands(bindings.operands, bindings.types, at,
+                             state.operands) ||
+      parser.parseRegion(*state.addRegion(), bindings.arguments,
+                         /*enableNameShadowing=*/true))
+    return failure();
+  state.addAttribute("indices", parser.getBuilder().getDenseI32ArrayAttr(
+                                    bindings.indices));
+  state.addTypes(results);
+  return success();
+}
+
+static void printBound(OpAsmPrinter &printer, Operation *op,
+                       ArrayRef<int32_t> indices,
+                       ArrayRef<StringRef> elided) {
+  Region &body = op->getRegion(0);
+  printBindings(printer, op->getOperands(), indices, body.getArguments());
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elided);
+  printResults(printer, op->getResultTypes());
+  printer << ' ';
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult MapOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseBound(parser, state);
+}
+
+void MapOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printBound(printer, *this, getIndices(), {"indices"});
+}
+
+int64_t MapOp::getDomainRank() { return domainRank(getIndices()); }
+
+bool MapOp::isUniform() {
+  return llvm::none_of(getInputs().getTypes(), isList) &&
+         llvm::none_of(getResultTypes(), isList);
+}
+
+foreach::YieldOp MapOp::getYield() {
+  return cast<foreach::YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult MapOp::verify() {
+  Block &body = getBody().front();
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+      failed(verifyBody(*this, body)))
+    return failure();
+  if (getNumResults() == 0)
+    return emitOpError("has no result, so it computes nothing");
+  auto yielded = getYield().getValues();
+  if (getYield().getMore())
+    return emitOpError("yields a 'while' flag, which only a loop has");
+  if (yielded.size() != getNumResults())
+    return emitOpError("yields ") << yielded.size() << " values for "
+                                  << getNumResults() << " results";
+  bool anyList = llvm::any_of(getInputs().getTypes(), isList);
+  for (auto [k, value] : llvm::enumerate(yielded)) {
+    Type type = getResult(k).getType();
+    if (!isStorable(value.getType(), storageType(type)))
+      return emitOpError("result #") << k << " has elements of "
+                                     << storageType(type) << " but the region "
+                                     << "yields " << value.getType();
+    if (isList(type) != anyList || rankOf(type) != getDomainRank())
+      return emitOpError("result #")
+             << k << " has type " << type << "; expected "
+             << (anyList ? "a list of rank " : "a device scalar, of rank ")
+             << getDomainRank() << ", as the domain has";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
+  MLIRContext *context = parser.getContext();
+  StringRef kindName, axisName;
+  SMLoc kindAt = parser.getCurrentLocation();
+  if (parser.parseKeyword(&kindName))
+    return failure();
+  auto kind = symbolizeReduceKind(kindName);
+  if (!kind)
+    return parser.emitError(kindAt)
+           << "expected add, mul, min, max, any, all, logsumexp or argmax, "
+              "found '"
+           << kindName << "'";
+  SMLoc axisAt;
+  if (parser.parseKeyword("along") || parser.getCurrentLocation(&axisAt) ||
+      parser.parseKeyword(&axisName))
+    return failure();
+  auto axis = symbolizeAxis(axisName);
+  if (!axis)
+    return parser.emitError(axisAt)
+           << "expected i, j, member or list, found '" << axisName << "'";
+  if (parseBound(parser, state))
+    return failure();
+  state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
+  state.addAttribute("axis", AxisAttr::get(context, *axis));
+  return success();
+}
+
+void ReduceOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << stringifyReduceKind(getKind()) << " along "
+          << stringifyAxis(getAxis()) << ' ';
+  printBound(printer, *this, getIndices(), {"indices", "kind", "axis"});
+}
+
+int64_t ReduceOp::getDomainRank() { return domainRank(getIndices()); }
+
+foreach::YieldOp ReduceOp::getYield() {
+  return cast<foreach::YieldOp>(getBody().front().getTerminator());
+}
+
+/// The type of the result of a reduction of `kind`, and of its position.
+static bool isReducible(ReduceKind kind, Type type) {
+  if (kind == ReduceKind::any || kind == ReduceKind::all)
+    return type.isInteger(1);
+  if (kind == ReduceKind::logsumexp || kind == ReduceKind::argmax)
+    return isa<FloatType>(type);
+  return isa<FloatType>(type) || (type.isIntOrIndex() && !type.isInteger(1));
+}
+
+LogicalResult ReduceOp::verify() {
+  Block &body = getBody().front();
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+      failed(verifyBody(*this, body)))
+    return failure();
+  if (llvm::none_of(getInputs().getTypes(), isList))
+    return emitOpError("reduces no list: all its operands are device scalars");
+  auto yielded = getYield().getValues();
+  if (yielded.size() != 1 || getYield().getMore())
+    return emitOpError("yields ")
+           << yielded.size() << " values; expected the one that is reduced";
+  Type element = yielded.front().getType();
+  if (!isReducible(getKind(), element))
+    return emitOpError("cannot combine values of ")
+           << element << " by " << stringifyReduceKind(getKind());
+  int64_t rank = getDomainRank();
+  if (getAxis() == Axis::j && rank < 2)
+    return emitOpError("reduces along j but its domain has rank ") << rank;
+  if (getAxis() == Axis::i && rank < 1)
+    return emitOpError("reduces along i but its domain has rank ") << rank;
+  bool positions = getKind() == ReduceKind::argmax;
+  if (getNumResults() != (positions ? 2 : 1))
+    return emitOpError("expected ")
+           << (positions ? "2 results, the maximum and its position"
+                         : "1 result")
+           << ", found " << getNumResults();
+  int64_t left = getAxis() == Axis::member || getAxis() == Axis::list ? 0
+                                                                      : rank - 1;
+  for (auto [k, type] : llvm::enumerate(getResultTypes())) {
+    if (isList(type) != (getAxis() != Axis::list) || rankOf(type) != left)
+      return emitOpError("result #")
+             << k << " has type " << type << "; a reduction along "
+             << stringifyAxis(getAxis()) << " leaves "
+             << (getAxis() == Axis::list ? "a device scalar, of rank "
+                                         : "a list of rank ")
+             << left;
+    if (k == 1 && !storageType(type).isInteger(64))
+      return emitOpError("the position has elements of ")
+             << storageType(type) << "; expected i64";
+    if (k == 0 && !isStorable(element, storageType(type)))
+      return emitOpError("result has elements of ")
+             << storageType(type) << " but the region yields " << element;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// While
+//===----------------------------------------------------------------------===//
+
+ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseLoop(parser, state);
+}
+
+void WhileOp::print(OpAsmPrinter &printer) {
+  printLoop(printer, *this, getInits(), getLimit());
+}
+
+foreach::YieldOp WhileOp::getYield() {
+  return cast<foreach::YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult WhileOp::verify() {
+  if (getBody().getNumArguments() != getInits().size())
+    return emitOpError("carries ")
+           << getInits().size() << " values but its region has "
+           << getBody().getNumArguments() << " arguments";
+  return verifyLoop(*this, getInits(), getYield().getValues(),
+                    getYield().getMore());
+}
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand condition;
+  SmallVector<OpAsmParser::UnresolvedOperand> otherwise;
+  SmallVector<Type> results;
+  auto flag = RankedTensorType::get({}, parser.getBuilder().getI1Type());
+  if (parser.parseOperand(condition) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parseResults(parser, results) ||
+      parser.resolveOperand(condition, flag, state.operands) ||
+      parser.parseRegion(*state.addRegion()) || parser.parseKeyword("else"))
+    return failure();
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseOperandList(otherwise, OpAsmParser::Delimiter::Paren) ||
+      parser.resolveOperands(otherwise, results, at, state.operands))
+    return failure();
+  state.addTypes(results);
+  return success();
+}
+
+void IfOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getCondition();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printResults(printer, getResultTypes());
+  printer << ' ';
+  printer.printRegion(getBody());
+  printer << " else (" << getOtherwise() << ')';
+}
+
+foreach::YieldOp IfOp::getYield() {
+  return cast<foreach::YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult IfOp::verify() {
+  auto yielded = getYield().getValues();
+  if (getYield().getMore())
+    return emitOpError("yields a 'while' flag, which only a loop has");
+  if (TypeRange(yielded) != TypeRange(getResultTypes()) ||
+      TypeRange(getOtherwise()) != TypeRange(getResultTypes()))
+    return emitOpError("expected as many values, of the same types, from its "
+                       "region (")
+           << yielded.getTypes() << ") and after 'else' ("
+           << getOtherwise().getTypes() << ") as it has results ("
+           << getResultTypes() << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sign
+//===----------------------------------------------------------------------===//
+
+OpFoldResult SignOp::fold(FoldAdaptor adaptor) {
+  auto value = dyn_cast_or_null<FloatAttr>(adaptor.getValue());
+  if (!value)
+    return {};
+  const APFloat &number = value.getValue();
+  if (number.isNaN() || number.isZero())
+    return value;
+  return FloatAttr::get(value.getType(), number.isNegative() ? -1.0 : 1.0);
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static void nameArguments(Region &region, OpAsmSetValueNameFn set) {
+  printNames(ValueRange(region.getArguments()), set);
+}
+
+void MapOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void MapOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void ReduceOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void WhileOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void WhileOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void IfOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}

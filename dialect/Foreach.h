@@ -1,0 +1,51 @@
+//===- Foreach.h - the foreach dialect --------------------------*- C++ -*-===//
+//
+// Computations over lists of tensors. See ForeachOps.td for the operations and
+// ForeachDialect.td for the types.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_FOREACH_H
+#define HEDDLE_DIALECT_FOREACH_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/ForeachDialect.h.inc"
+#include "dialect/ForeachEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/ForeachTypes.h.inc"
+
+namespace heddle::foreach {
+
+/// The element type in which a list or a device scalar is stored.
+mlir::Type storageType(mlir::Type type);
+
+/// Rank of a member of a list; 0 for a device scalar.
+int64_t rankOf(mlir::Type type);
+
+inline bool isList(mlir::Type type) { return llvm::isa<ListType>(type); }
+
+/// The type in which values stored as `type` are computed: f32 for f16, bf16
+/// and f32, otherwise the type itself.
+mlir::Type computeType(mlir::Type type);
+
+/// A device scalar with elements of `type`.
+mlir::RankedTensorType scalarOf(mlir::Type type);
+
+/// Names of attributes on the arguments of the entry function.
+inline constexpr llvm::StringLiteral kDonateAttr = "foreach.donate";
+inline constexpr llvm::StringLiteral kDefaultAttr = "foreach.default";
+
+} // namespace heddle::foreach
+
+#define GET_OP_CLASSES
+#include "dialect/ForeachOps.h.inc"
+
+#endif // HEDDLE_DIALECT_FOREACH_H

@@ -1,0 +1,611 @@
+//===- Fused.cpp - the fused dialect --------------------------------------===//
+//
+// Rules and syntax of the operations in FusedOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Fused.h"
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+#include "dialect/FusedDialect.cpp.inc"
+#include "dialect/FusedEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/FusedAttributes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/FusedOps.cpp.inc"
+
+void FusedDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/FusedAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/FusedOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> arguments,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(arguments, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, state, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(state.name), buildType,
+      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult KernelOp::verify() {
+  if (getBody().empty())
+    return emitOpError("has no body");
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield || yield.getMore() ||
+      TypeRange(yield.getValues()) != TypeRange(getResultTypes()))
+    return emitOpError("expected to end with a yield of its results, of types ")
+           << getResultTypes();
+  for (Operation &op : getBody().front().without_terminator())
+    if (!isa<SweepOp, LoopOp>(op))
+      return op.emitOpError("stands in a kernel, which is made of sweeps and "
+                            "loops");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sweep: parts
+//===----------------------------------------------------------------------===//
+
+static unsigned sumBefore(ArrayRef<int32_t> counts, unsigned end) {
+  unsigned sum = 0;
+  for (int32_t count : counts.take_front(end))
+    sum += count;
+  return sum;
+}
+
+OperandRange SweepOp::getSegmentInputs(unsigned segment) {
+  return getInputs().slice(sumBefore(getInputCounts(), segment),
+                           getInputCounts()[segment]);
+}
+
+ArrayRef<int32_t> SweepOp::getSegmentIndices(unsigned segment) {
+  return getIndices().slice(sumBefore(getInputCounts(), segment),
+                            getInputCounts()[segment]);
+}
+
+ResultRange SweepOp::getSegmentResults(unsigned segment) {
+  return getResults().slice(sumBefore(getResultCounts(), segment),
+                            getResultCounts()[segment]);
+}
+
+ResultRange SweepOp::getFinishResults() {
+  return getResults().drop_front(
+      sumBefore(getResultCounts(), getResultCounts().size()));
+}
+
+fused::YieldOp SweepOp::getSegmentYield(unsigned segment) {
+  return cast<fused::YieldOp>(getSegmentBlock(segment).getTerminator());
+}
+
+fused::YieldOp SweepOp::getFinishYield() {
+  return cast<fused::YieldOp>(getFinish().front().getTerminator());
+}
+
+int64_t SweepOp::getDomainRank(unsigned segment) {
+  return domainRank(getSegmentIndices(segment));
+}
+
+SmallVector<unsigned> SweepOp::getListResults() {
+  SmallVector<unsigned> positions;
+  unsigned end = sumBefore(getResultCounts(), getResultCounts().size());
+  for (unsigned k = 0; k < end; ++k)
+    if (!isList(getResult(k).getType()))
+      positions.push_back(k);
+  return positions;
+}
+
+SweepOp fused::createSweep(OpBuilder &builder, Location loc,
+                           ArrayRef<SegmentSpec> segments,
+                           ValueRange finishInputs, TypeRange finishTypes,
+                           bool reversed, Value where) {
+  SmallVector<Value> inputs;
+  SmallVector<int32_t> indices, inputCounts, resultCounts;
+  SmallVector<Type> types;
+  for (const SegmentSpec &segment : segments) {
+    llvm::append_range(inputs, segment.inputs);
+    llvm::append_range(indices, segment.indices);
+    llvm::append_range(types, segment.resultTypes);
+    inputCounts.push_back(segment.inputs.size());
+    resultCounts.push_back(segment.resultTypes.size());
+  }
+  llvm::append_range(types, finishTypes);
+  return SweepOp::create(builder, loc, types, inputs, finishInputs, where,
+                         indices, inputCounts, resultCounts, reversed,
+                         /*schedule=*/ScheduleAttr(), segments.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Sweep: syntax
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What parsing collects until all operands can be resolved.
+struct SweepParts {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands, finishOperands;
+  SmallVector<Type> operandTypes, finishTypes, resultTypes;
+  SmallVector<int32_t> indices, inputCounts, resultCounts;
+};
+} // namespace
+
+static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
+                                Region &region) {
+  Bindings bindings;
+  SmallVector<Type> results;
+  if (parseBindings(parser, bindings) || parseResults(parser, results) ||
+      parser.parseRegion(region, bindings.arguments,
+                         /*enableNameShadowing=*/true))
+    return failure();
+  llvm::append_range(parts.operands, bindings.operands);
+  llvm::append_range(parts.operandTypes, bindings.types);
+  llvm::append_range(parts.indices, bindings.indices);
+  llvm::append_range(parts.resultTypes, results);
+  parts.inputCounts.push_back(bindings.operands.size());
+  parts.resultCounts.push_back(results.size());
+  return success();
+}
+
+/// `[%sum : f64, ...]`, the list values by which `finish` is entered.
+static ParseResult parseFinish(OpAsmParser &parser, SweepParts &parts,
+                               Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  auto parseValue = [&]() -> ParseResult {
+    auto &argument = arguments.emplace_back();
+    if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
+      return failure();
+    argument.sourceLoc =
+        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+    return success();
+  };
+  Bindings bindings;
+  SmallVector<Type> results;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     parseValue) ||
+      parseBindings(parser, bindings) || parseResults(parser, results))
+    return failure();
+  llvm::append_range(arguments, bindings.arguments);
+  if (parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
+    return failure();
+  parts.finishOperands = bindings.operands;
+  parts.finishTypes = bindings.types;
+  llvm::append_range(parts.resultTypes, results);
+  return success();
+}
+
+ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
+  SweepParts parts;
+  Builder &builder = parser.getBuilder();
+  if (succeeded(parser.parseOptionalKeyword("reversed")))
+    state.addAttribute("reversed", builder.getUnitAttr());
+  OpAsmParser::UnresolvedOperand where;
+  Type whereType;
+  if (succeeded(parser.parseOptionalKeyword("where")) &&
+      (parser.parseOperand(where) || parser.parseColonType(whereType)))
+    return failure();
+  ScheduleAttr schedule;
+  if (succeeded(parser.parseOptionalKeyword("schedule")) &&
+      parser.parseAttribute(schedule, "schedule", state.attributes))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+  Region *finish = state.addRegion();
+  do {
+    if (parseSegment(parser, parts, *state.addRegion()))
+      return failure();
+  } while (succeeded(parser.parseOptionalKeyword("and")));
+  if (succeeded(parser.parseOptionalKeyword("finish")) &&
+      parseFinish(parser, parts, *finish))
+    return failure();
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.resolveOperands(parts.operands, parts.operandTypes, at,
+                             state.operands) ||
+      parser.resolveOperands(parts.finishOperands, parts.finishTypes, at,
+                             state.operands) ||
+      (whereType && parser.resolveOperand(where, whereType, state.operands)))
+    return failure();
+  state.addAttribute("indices", builder.getDenseI32ArrayAttr(parts.indices));
+  state.addAttribute("inputCounts",
+                     builder.getDenseI32ArrayAttr(parts.inputCounts));
+  state.addAttribute("resultCounts",
+                     builder.getDenseI32ArrayAttr(parts.resultCounts));
+  state.addAttribute("operandSegmentSizes",
+                     builder.getDenseI32ArrayAttr(
+                         {static_cast<int32_t>(parts.operands.size()),
+                          static_cast<int32_t>(parts.finishOperands.size()),
+                          whereType ? 1 : 0}));
+  state.addTypes(parts.resultTypes);
+  return success();
+}
+
+void SweepOp::print(OpAsmPrinter &printer) {
+  if (getReversed())
+    printer << " reversed";
+  if (Value where = getWhere())
+    printer << " where " << where << " : " << where.getType();
+  if (auto schedule = getScheduleAttr())
+    printer << " schedule " << schedule;
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {"indices", "inputCounts", "resultCounts",
+                            "reversed", "schedule", "operandSegmentSizes"});
+  for (unsigned s = 0; s < getNumSegments(); ++s) {
+    printer << (s ? " and " : " ");
+    printBindings(printer, getSegmentInputs(s), getSegmentIndices(s),
+                  getSegmentBlock(s).getArguments());
+    printResults(printer, getSegmentResults(s).getTypes());
+    printer << ' ';
+    printer.printRegion(getSegments()[s], /*printEntryBlockArgs=*/false);
+  }
+  if (!hasFinish())
+    return;
+  printer << " finish [";
+  auto arguments = getFinish().getArguments();
+  size_t values = arguments.size() - getFinishInputs().size();
+  llvm::interleaveComma(arguments.take_front(values), printer,
+                        [&](BlockArgument argument) {
+                          printer.printRegionArgument(argument);
+                        });
+  printer << "] ";
+  SmallVector<int32_t> indices(getFinishInputs().size(), kScalar);
+  printBindings(printer, getFinishInputs(), indices,
+                arguments.drop_front(values));
+  printResults(printer, getFinishResults().getTypes());
+  printer << ' ';
+  printer.printRegion(getFinish(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Sweep: rules
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
+                                  LevelOf of, int64_t rank) {
+  Type type = op.getResult(position).getType();
+  auto error = [&]() -> InFlightDiagnostic {
+    return op.emitOpError("result #") << position << " of type " << type << ' ';
+  };
+  if (!isStorable(value.getType(), storageType(type)))
+    return error() << "cannot hold a " << value.getType();
+  StringRef level = stringifyLevel(of.level);
+  if (!isList(type)) {
+    if (of.level != Level::list)
+      return error() << "is one for the whole list but its value is a " << level
+                     << " value";
+    return success();
+  }
+  if (of.level == Level::list && of.after)
+    return error() << "is a list but its value is complete only after the whole "
+                      "list was visited";
+  int64_t typeRank = rankOf(type);
+  bool fits = typeRank == 0 ? of.level <= Level::member
+              : typeRank == rank
+                  ? !of.after
+                  : rank == 2 && typeRank == 1 &&
+                        (of.level == Level::row || of.level == Level::column);
+  if (!fits)
+    return error() << "has rank " << typeRank << " but its value is a " << level
+                   << " value" << (of.after ? ", complete after the sweep," : "")
+                   << " of a domain of rank " << rank;
+  return success();
+}
+
+static LogicalResult verifySegment(SweepOp op, unsigned segment) {
+  Block &body = op.getSegmentBlock(segment);
+  auto inputs = op.getSegmentInputs(segment);
+  if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
+      failed(verifyBody(op, body,
+                        [](Operation *inner) {
+                          return isa<fused::ReduceOp, AheadOp>(inner);
+                        })))
+    return failure();
+  if (llvm::none_of(inputs.getTypes(), isList))
+    return op.emitOpError("segment #") << segment << " visits no list";
+  auto levels = Levels::infer(op, segment);
+  if (failed(levels))
+    return failure();
+  auto yield = dyn_cast<fused::YieldOp>(body.getTerminator());
+  auto results = op.getSegmentResults(segment);
+  if (!yield || yield.getMore() || yield.getValues().size() != results.size())
+    return op.emitOpError("segment #")
+           << segment << " is to yield " << results.size() << " values";
+  for (auto [result, value] : llvm::zip(results, yield.getValues()))
+    if (failed(verifyResult(op, result.getResultNumber(), value,
+                            levels->of(value), op.getDomainRank(segment))))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyFinish(SweepOp op) {
+  Block &body = op.getFinish().front();
+  SmallVector<unsigned> lists = op.getListResults();
+  auto inputs = op.getFinishInputs();
+  if (body.getNumArguments() != lists.size() + inputs.size())
+    return op.emitOpError("'finish' takes ")
+           << body.getNumArguments() << " values; expected the "
+           << lists.size() << " list values of the segments and the "
+           << inputs.size() << " scalars bound to it";
+  for (auto [k, position] : llvm::enumerate(lists))
+    if (!isStorable(body.getArgument(k).getType(),
+                    storageType(op.getResult(position).getType())))
+      return op.emitOpError("'finish' takes a ")
+             << body.getArgument(k).getType() << " for result #" << position
+             << " of type " << op.getResult(position).getType();
+  if (failed(verifyBody(op, body)))
+    return failure();
+  auto yielded = op.getFinishYield().getValues();
+  auto results = op.getFinishResults();
+  if (yielded.size() != results.size())
+    return op.emitOpError("'finish' yields ")
+           << yielded.size() << " values for " << results.size() << " results";
+  for (auto [result, value] : llvm::zip(results, yielded))
+    if (isList(result.getType()) ||
+        !isStorable(value.getType(), storageType(result.getType())))
+      return op.emitOpError("result #")
+             << result.getResultNumber() << " of type " << result.getType()
+             << " cannot hold the " << value.getType()
+             << " that 'finish' yields for it";
+  return success();
+}
+
+LogicalResult SweepOp::verify() {
+  unsigned segments = getNumSegments();
+  if (segments == 0 || getInputCounts().size() != segments ||
+      getResultCounts().size() != segments)
+    return emitOpError("has ") << segments << " segments; expected as many as "
+                               << "it counts operands and results for";
+  if (sumBefore(getInputCounts(), segments) != getInputs().size() ||
+      getIndices().size() != getInputs().size() ||
+      sumBefore(getResultCounts(), segments) > getNumResults())
+    return emitOpError("counts more or fewer operands, indices or results than "
+                       "it has");
+  if (!hasFinish() && sumBefore(getResultCounts(), segments) != getNumResults())
+    return emitOpError("has results that no segment yields and no 'finish'");
+  for (unsigned s = 0; s < segments; ++s) {
+    if ((getDomainRank(s) == 2) != (getDomainRank(0) == 2))
+      return emitOpError("joins domains of rank ")
+             << getDomainRank(0) << " and " << getDomainRank(s);
+    if (failed(verifySegment(*this, s)))
+      return failure();
+  }
+  if (auto schedule = getScheduleAttr())
+    if (schedule.getVector().size() != segments ||
+        schedule.getTile().size() != segments)
+      return emitOpError("has a schedule for ")
+             << schedule.getTile().size() << " segments, expected " << segments;
+  return hasFinish() ? verifyFinish(*this) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
+  MLIRContext *context = parser.getContext();
+  StringRef kindName, levelName, fromName;
+  OpAsmParser::UnresolvedOperand value;
+  Type type;
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseKeyword(&kindName) || parser.parseKeyword(&levelName))
+    return failure();
+  auto kind = foreach::symbolizeReduceKind(kindName);
+  auto level = symbolizeLevel(levelName);
+  if (!kind || !level)
+    return parser.emitError(at)
+           << "expected a kind (add, mul, min, max, any, all, logsumexp, "
+              "argmax) and a level (row, column, member, list), found '"
+           << kindName << ' ' << levelName << "'";
+  if (parser.parseOperand(value))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("from"))) {
+    if (parser.parseKeyword(&fromName))
+      return failure();
+    auto from = symbolizeLevel(fromName);
+    if (!from)
+      return parser.emitError(at) << "expected a level after 'from', found '"
+                                  << fromName << "'";
+    state.addAttribute("from", LevelAttr::get(context, *from));
+  }
+  if (parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseColonType(type) ||
+      parser.resolveOperand(value, type, state.operands))
+    return failure();
+  state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
+  state.addAttribute("level", LevelAttr::get(context, *level));
+  state.addTypes(type);
+  if (*kind == ReduceKind::argmax)
+    state.addTypes(parser.getBuilder().getI64Type());
+  return success();
+}
+
+void fused::ReduceOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << stringifyReduceKind(getKind()) << ' '
+          << stringifyLevel(getLevel()) << ' ' << getValue();
+  if (auto from = getFrom())
+    printer << " from " << stringifyLevel(*from);
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"kind", "level", "from"});
+  printer << " : " << getValue().getType();
+}
+
+LogicalResult fused::ReduceOp::verify() {
+  bool positions = getKind() == ReduceKind::argmax;
+  if (getNumResults() != (positions ? 2 : 1) ||
+      getResult(0).getType() != getValue().getType() ||
+      (positions && !getResult(1).getType().isInteger(64)))
+    return emitOpError("expected ")
+           << (positions ? "the maximum and its position, an i64"
+                         : "one result of its operand's type");
+  bool flag = getValue().getType().isInteger(1);
+  bool logical =
+      getKind() == ReduceKind::any || getKind() == ReduceKind::all;
+  if (flag != logical)
+    return emitOpError("cannot combine values of ")
+           << getValue().getType() << " by " << stringifyReduceKind(getKind());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ahead
+//===----------------------------------------------------------------------===//
+
+ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> inputs;
+  SmallVector<Type> types, results;
+  auto parseInput = [&]() -> ParseResult {
+    auto &argument = arguments.emplace_back();
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(inputs.emplace_back()))
+      return failure();
+    argument.sourceLoc =
+        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+    return success();
+  };
+  if (parser.parseLParen() ||
+      parser.parseCommaSeparatedList(parseInput) ||
+      parser.parseColonTypeList(types) || parser.parseRParen())
+    return failure();
+  if (types.size() != inputs.size())
+    return parser.emitError(parser.getCurrentLocation())
+           << "has " << inputs.size() << " operands and " << types.size()
+           << " types";
+  for (auto [argument, type] : llvm::zip(arguments, types))
+    argument.type = type;
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parseResults(parser, results) ||
+      parser.resolveOperands(inputs, types, parser.getCurrentLocation(),
+                             state.operands) ||
+      parser.parseRegion(*state.addRegion(), arguments,
+                         /*enableNameShadowing=*/true))
+    return failure();
+  state.addTypes(results);
+  return success();
+}
+
+void AheadOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  for (auto [k, input] : llvm::enumerate(getInputs())) {
+    if (k)
+      printer << ", ";
+    printer.printRegionArgument(getBody().getArgument(k), {},
+                                /*omitType=*/true);
+    printer << " = " << input;
+  }
+  printer << " : " << getInputs().getTypes() << ')';
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printResults(printer, getResultTypes());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+fused::YieldOp AheadOp::getYield() {
+  return cast<fused::YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult AheadOp::verify() {
+  Block &body = getBody().front();
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(getInputs()))
+    return emitOpError("binds operands to arguments of other types");
+  if (TypeRange(getYield().getValues()) != TypeRange(getResultTypes()))
+    return emitOpError("yields ") << getYield().getValues().getTypes()
+                                  << " for results " << getResultTypes();
+  return verifyBody(*this, body);
+}
+
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+ParseResult LoopOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseLoop(parser, state);
+}
+
+void LoopOp::print(OpAsmPrinter &printer) {
+  printLoop(printer, *this, getInits(), getLimit());
+}
+
+fused::YieldOp LoopOp::getYield() {
+  return cast<fused::YieldOp>(getBody().front().getTerminator());
+}
+
+LogicalResult LoopOp::verify() {
+  for (Operation &op : getBody().front().without_terminator())
+    if (!isa<SweepOp, LoopOp>(op))
+      return op.emitOpError("stands in a loop, which is made of sweeps and "
+                            "loops");
+  if (failed(verifyLoop(*this, getInits(), getYield().getValues(),
+                        getYield().getMore())))
+    return failure();
+  Type flag = getYield().getMore().getType();
+  Value active = getActive();
+  if (isList(flag) != static_cast<bool>(active) ||
+      (active && active.getType() != flag))
+    return emitOpError("expected 'active' with the type of the flag, ")
+           << flag << ", if and only if every member has one";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static void nameArguments(Region &region, OpAsmSetValueNameFn set) {
+  printNames(ValueRange(region.getArguments()), set);
+}
+
+void KernelOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void SweepOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void SweepOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void fused::ReduceOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void AheadOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void AheadOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}
+void LoopOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+  nameArguments(r, set);
+}
+void LoopOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResults(), set);
+}

@@ -1,0 +1,113 @@
+//===- FusedLevels.cpp - what each value of a sweep is one of -------------===//
+//
+// One walk over the body in order: arguments by their index, operations by the
+// join of their operands, reductions by what they lower to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/FusedLevels.h"
+#include "dialect/Bindings.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+
+namespace heddle::fused {
+
+Level join(Level a, Level b) {
+  if (a == b)
+    return a;
+  Level low = std::min(a, b), high = std::max(a, b);
+  if (low == Level::column && high == Level::row)
+    return Level::element;
+  return high;
+}
+
+static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
+  if (!isList(type))
+    return Level::list;
+  switch (index) {
+  case kScalar:
+    return Level::member;
+  case kI:
+    return rank == 2 ? Level::row : Level::element;
+  case kJ:
+    return Level::column;
+  default:
+    return Level::element;
+  }
+}
+
+static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
+                                           int64_t rank) {
+  if (op.getFrom())
+    operand.level = join(operand.level, *op.getFrom());
+  Level to = op.getLevel();
+  auto name = [](Level level) { return stringifyLevel(level); };
+  if (to == Level::element)
+    return op.emitOpError("expected to reduce to row, column, member or list, "
+                          "found element");
+  if ((to == Level::row || to == Level::column) && rank != 2)
+    return op.emitOpError("reduces to a ")
+           << name(to) << " in a domain of rank " << rank;
+  bool lowers = (to == Level::row || to == Level::column)
+                    ? operand.level == Level::element
+                    : operand.level > to;
+  if (!lowers)
+    return op.emitOpError("reduces a ")
+           << name(operand.level) << " value to a " << name(to) << " value";
+  if (operand.after && !(operand.level == Level::member && to == Level::list))
+    return op.emitOpError("reduces a ")
+           << name(operand.level)
+           << " value that is complete only after the sweep; it needs another "
+              "sweep";
+  return LevelOf{to, to != Level::row};
+}
+
+FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
+  Levels result;
+  Block &body = sweep.getSegmentBlock(segment);
+  int64_t rank = sweep.getDomainRank(segment);
+  auto indices = sweep.getSegmentIndices(segment);
+  for (auto [k, operand] : llvm::enumerate(sweep.getSegmentInputs(segment)))
+    result.levels[body.getArgument(k)] = {
+        levelOfArgument(operand.getType(), indices[k], rank), false};
+  for (Operation &op : body.without_terminator()) {
+    LevelOf level{Level::list, false};
+    for (Value operand : op.getOperands()) {
+      LevelOf of = result.of(operand);
+      level.level = join(level.level, of.level);
+      level.after |= of.after;
+    }
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      auto lowered = levelOfReduction(reduce, result.of(reduce.getValue()), rank);
+      if (failed(lowered))
+        return failure();
+      level = *lowered;
+    } else {
+      for (Value operand : op.getOperands())
+        if (LevelOf of = result.of(operand);
+            of.after && of.level == Level::list)
+          return op.emitOpError("uses a value of the whole list, which is "
+                                "complete only after the sweep; it belongs in "
+                                "'finish'");
+      if (level.after &&
+          (level.level == Level::element || level.level == Level::row))
+        return op.emitOpError("computes a ")
+               << stringifyLevel(level.level)
+               << " value from one that is complete only after the sweep; it "
+                  "needs another sweep";
+      if (auto ahead = dyn_cast<AheadOp>(op))
+        for (Value operand : ahead.getInputs())
+          if (!isa<BlockArgument>(operand) ||
+              result.of(operand).level > Level::member)
+            return ahead.emitOpError(
+                "expected operands that are member or list scalars bound to "
+                "the sweep");
+    }
+    for (Value value : op.getResults())
+      result.levels[value] = level;
+  }
+  return result;
+}
+
+} // namespace heddle::fused

@@ -1,0 +1,43 @@
+//===- FusedLevels.h - what each value of a sweep is one of -----*- C++ -*-===//
+//
+// Levels are inferred, never written: element, row, column, member or list, and
+// whether a value is complete only after the sweep.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_FUSEDLEVELS_H
+#define HEDDLE_DIALECT_FUSEDLEVELS_H
+
+#include "dialect/Fused.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace heddle::fused {
+
+struct LevelOf {
+  Level level;
+  /// Complete only when the whole member (or list) was visited.
+  bool after;
+  bool operator==(const LevelOf &) const = default;
+};
+
+/// The smallest level at which values of levels `a` and `b` meet: a row and a
+/// column meet in an element.
+Level join(Level a, Level b);
+
+/// The levels of the values in one segment of a sweep.
+class Levels {
+public:
+  /// Infers the levels of segment `segment`; emits an error where a value is
+  /// used that is complete only after the sweep.
+  static mlir::FailureOr<Levels> infer(SweepOp sweep, unsigned segment);
+
+  LevelOf of(mlir::Value value) const { return levels.lookup(value); }
+  bool isAfter(mlir::Value value) const { return of(value).after; }
+
+private:
+  llvm::DenseMap<mlir::Value, LevelOf> levels;
+};
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_DIALECT_FUSEDLEVELS_H

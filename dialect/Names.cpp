@@ -1,0 +1,76 @@
+//===- Names.cpp - the names of values ------------------------------------===//
+//
+// Results of one operation share its location, so several names travel in one
+// fused location, one per result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Names.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+static StringRef nameIn(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().getValue();
+  return {};
+}
+
+StringRef nameOf(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return nameIn(value.getLoc());
+  Location loc = result.getOwner()->getLoc();
+  if (result.getOwner()->getNumResults() == 1)
+    return nameIn(loc);
+  auto fused = dyn_cast<FusedLoc>(loc);
+  if (!fused ||
+      fused.getLocations().size() != result.getOwner()->getNumResults())
+    return {};
+  return nameIn(fused.getLocations()[result.getResultNumber()]);
+}
+
+Location namedLoc(MLIRContext *context, StringRef name) {
+  return NameLoc::get(StringAttr::get(context, name));
+}
+
+Location namedLoc(MLIRContext *context, ArrayRef<StringRef> names) {
+  if (names.size() == 1)
+    return namedLoc(context, names.front());
+  // An index keeps equal names apart: a fused location drops repeated parts.
+  SmallVector<Location> parts;
+  for (auto [i, name] : llvm::enumerate(names))
+    parts.push_back(NameLoc::get(
+        StringAttr::get(context, name),
+        FileLineColLoc::get(context, "result", static_cast<unsigned>(i), 0)));
+  return FusedLoc::get(context, parts);
+}
+
+void setName(Value value, StringRef name) {
+  MLIRContext *context = value.getContext();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    argument.setLoc(namedLoc(context, name));
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  SmallVector<StringRef> names;
+  for (Value result : op->getResults())
+    names.push_back(result == value ? name : nameOf(result));
+  op->setLoc(namedLoc(context, names));
+}
+
+void copyNames(ValueRange from, ValueRange to) {
+  for (auto [a, b] : llvm::zip_equal(from, to))
+    if (StringRef name = nameOf(a); !name.empty())
+      setName(b, name);
+}
+
+void printNames(ValueRange values,
+                llvm::function_ref<void(Value, StringRef)> set) {
+  for (Value value : values)
+    if (StringRef name = nameOf(value); !name.empty())
+      set(value, name);
+}
+
+} // namespace heddle

@@ -1,0 +1,27 @@
+//===- ProgramText.h - reading and printing programs ------------*- C++ -*-===//
+//
+// Text in, module out, and back, without losing the names of values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_PROGRAMTEXT_H
+#define HEDDLE_DIALECT_PROGRAMTEXT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace heddle {
+
+/// Parses and verifies a module (text or bytecode); `source` names it in
+/// diagnostics. Values keep their SSA names (see Names.h). Returns null after
+/// diagnostics were emitted to the context.
+mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
+                                               llvm::StringRef source,
+                                               mlir::MLIRContext *context);
+
+/// Prints a module with the names its values have.
+void printProgram(mlir::Operation *module, llvm::raw_ostream &os);
+
+} // namespace heddle
+
+#endif // HEDDLE_DIALECT_PROGRAMTEXT_H

@@ -1,0 +1,19 @@
+//===- Register.cpp - every dialect a heddle program may use --------------===//
+//
+// foreach and fused, and the upstream dialects of their bodies and functions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Register.h"
+#include "dialect/Foreach.h"
+#include "dialect/Fused.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectRegistry.h"
+
+void heddle::registerAll(mlir::DialectRegistry &registry) {
+  registry.insert<foreach::ForeachDialect, fused::FusedDialect,
+                  mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect>();
+}

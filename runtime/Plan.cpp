@@ -1,0 +1,348 @@
+//===- Plan.cpp - Plan queries and validation -----------------------------===//
+//
+// The JSON form is in PlanJson.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Plan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+unsigned dtypeSize(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+  case DType::I64:
+    return 8;
+  case DType::F32:
+  case DType::I32:
+    return 4;
+  case DType::F16:
+  case DType::BF16:
+  case DType::I16:
+    return 2;
+  case DType::I1:
+  case DType::I8:
+    return 1;
+  }
+  return 0;
+}
+
+StringRef dtypeName(DType dtype) {
+  static constexpr StringLiteral names[] = {"f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"};
+  return names[static_cast<unsigned>(dtype)];
+}
+
+std::optional<DType> parseDType(StringRef name) {
+  return StringSwitch<std::optional<DType>>(name)
+      .Case("f64", DType::F64)
+      .Case("f32", DType::F32)
+      .Case("f16", DType::F16)
+      .Case("bf16", DType::BF16)
+      .Case("i1", DType::I1)
+      .Case("i8", DType::I8)
+      .Case("i16", DType::I16)
+      .Case("i32", DType::I32)
+      .Case("i64", DType::I64)
+      .Default(std::nullopt);
+}
+
+int Plan::findArgument(StringRef name) const {
+  for (auto [index, buffer] : enumerate(buffers))
+    if (buffer.role == BufferRole::Argument && buffer.name == name)
+      return static_cast<int>(index);
+  return -1;
+}
+
+int Plan::findResult(StringRef name) const {
+  for (const PlanResult &result : results)
+    if (result.name == name)
+      return result.buffer;
+  return -1;
+}
+
+int Plan::tableOfSweep(const PlanNode &node, StringRef sweep) const {
+  for (auto [index, table] : enumerate(tables))
+    if (table.name == sweep)
+      return static_cast<int>(index);
+  return node.table;
+}
+
+namespace {
+
+/// Walks a plan once; the first thing that is wrong ends the walk.
+class Validator {
+public:
+  explicit Validator(const Plan &plan) : plan(plan) {}
+
+  Error run() {
+    StringSet<> argumentNames, resultNames;
+    for (auto [index, buffer] : enumerate(plan.buffers)) {
+      where = ("buffers[" + Twine(index) + "] '" + buffer.name + "'").str();
+      if (Error error = checkBuffer(buffer, static_cast<int>(index)))
+        return error;
+      if (buffer.role == BufferRole::Argument && !argumentNames.insert(buffer.name).second)
+        return bad("expected one argument of this name, found another before it");
+    }
+    for (auto [index, result] : enumerate(plan.results)) {
+      where = ("results[" + Twine(index) + "] '" + result.name + "'").str();
+      if (Error error = checkBufferIndex("buffer", result.buffer))
+        return error;
+      const PlanBuffer &buffer = plan.buffers[result.buffer];
+      if (buffer.role == BufferRole::Argument && !buffer.donated)
+        return bad("expected a result or a donated argument, found argument '" + buffer.name + "'");
+      if (!resultNames.insert(result.name).second)
+        return bad("expected one result of this name, found another before it");
+    }
+    for (auto [index, table] : enumerate(plan.tables)) {
+      where = ("tables[" + Twine(index) + "] '" + table.name + "'").str();
+      if (Error error = checkTable(table))
+        return error;
+    }
+    for (auto [index, scratch] : enumerate(plan.scratch)) {
+      where = ("scratch[" + Twine(index) + "]").str();
+      if (scratch.bytes < 0)
+        return bad("expected a size of at least 0 bytes, found " + Twine(scratch.bytes));
+      if (scratch.per != ScratchPer::Once && !isTable(scratch.table))
+        return bad("expected a table in 0.." + Twine(plan.tables.size()) + ", found " + Twine(scratch.table));
+      if (scratch.per == ScratchPer::TileColumn && plan.tables[scratch.table].rank != 2)
+        return bad("expected a table of rank 2 for 'tile_column', found rank " +
+                   Twine(plan.tables[scratch.table].rank));
+    }
+    return checkGraph(plan.graph, "");
+  }
+
+private:
+  Error bad(const Twine &message) {
+    return make_error<StatusError>(StatusCode::BadInput, ("bad plan: " + where + ": " + message).str());
+  }
+
+  bool isTable(int index) const { return index >= 0 && index < static_cast<int>(plan.tables.size()); }
+
+  Error checkBufferIndex(StringRef field, int index) {
+    if (index >= 0 && index < static_cast<int>(plan.buffers.size()))
+      return Error::success();
+    return bad(field + ": expected a buffer in 0.." + Twine(plan.buffers.size()) + ", found " + Twine(index));
+  }
+
+  Error checkScalar(StringRef field, int index, DType dtype) {
+    if (Error error = checkBufferIndex(field, index))
+      return error;
+    const PlanBuffer &buffer = plan.buffers[index];
+    if (buffer.kind != BufferKind::Scalar || buffer.dtype != dtype)
+      return bad(field + ": expected a scalar of " + dtypeName(dtype) + ", found a " +
+                 (buffer.kind == BufferKind::List ? "list" : "scalar") + " of " + dtypeName(buffer.dtype));
+    return Error::success();
+  }
+
+  Error checkExtent(StringRef field, const ExtentRef &extent) {
+    if (Error error = checkBufferIndex(field, extent.buffer))
+      return error;
+    const PlanBuffer &buffer = plan.buffers[extent.buffer];
+    if (buffer.kind != BufferKind::List)
+      return bad(field + ": expected a list, found scalar '" + buffer.name + "'");
+    if (extent.dimension < 0 || extent.dimension >= std::max(buffer.rank, 1))
+      return bad(field + ": expected a dimension in 0.." + Twine(std::max(buffer.rank, 1)) + " of '" + buffer.name +
+                 "', found " + Twine(extent.dimension));
+    return Error::success();
+  }
+
+  Error checkBuffer(const PlanBuffer &buffer, int index) {
+    if (buffer.name.empty() && buffer.role != BufferRole::Temporary)
+      return bad("expected a name");
+    if (buffer.rank < 0 || buffer.rank > 2)
+      return bad("expected a rank of 0, 1 or 2, found " + Twine(buffer.rank));
+    if (buffer.donated && buffer.role != BufferRole::Argument)
+      return bad("expected only arguments to be donated");
+    if (buffer.kind == BufferKind::Scalar) {
+      if (buffer.rank != 0)
+        return bad("expected a scalar of rank 0, found rank " + Twine(buffer.rank));
+      return Error::success();
+    }
+    if (buffer.defaultValue)
+      return bad("expected a default for scalars only");
+    if (buffer.role == BufferRole::Argument)
+      return Error::success();
+    if (Error error = checkBufferIndex("members", buffer.members))
+      return error;
+    if (plan.buffers[buffer.members].kind != BufferKind::List || buffer.members == index)
+      return bad("members: expected another list, found '" + plan.buffers[buffer.members].name + "'");
+    if (static_cast<int>(buffer.extents.size()) != buffer.rank)
+      return bad("expected " + Twine(buffer.rank) + " extents, found " + Twine(buffer.extents.size()));
+    for (const ExtentRef &extent : buffer.extents) {
+      if (Error error = checkExtent("extents", extent))
+        return error;
+      if (extent.buffer == index)
+        return bad("extents: expected the extents of another buffer");
+    }
+    return Error::success();
+  }
+
+  Error checkTable(const PlanTable &table) {
+    if (table.rank < 0 || table.rank > 2)
+      return bad("expected a rank of 0, 1 or 2, found " + Twine(table.rank));
+    if (table.segments.empty())
+      return bad("expected at least one segment");
+    size_t widest = 0;
+    for (const PlanSegment &segment : table.segments) {
+      widest = std::max(widest, segment.operands.size());
+      if (segment.tile < 1 || segment.tile > INT32_MAX)
+        return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " + Twine(segment.tile));
+      if ((table.rank == 0) == segment.count.has_value())
+        return bad(table.rank == 0 ? "expected no count in a table of rank 0"
+                                   : "expected a count in a table of rank " + Twine(table.rank));
+      if ((table.rank == 2) != segment.columns.has_value())
+        return bad(table.rank == 2 ? Twine("expected columns in a table of rank 2")
+                                   : "expected no columns in a table of rank " + Twine(table.rank));
+      if (segment.count)
+        if (Error error = checkExtent("count", *segment.count))
+          return error;
+      if (segment.columns)
+        if (Error error = checkExtent("columns", *segment.columns))
+          return error;
+      for (const PlanOperand &operand : segment.operands) {
+        if (Error error = checkBufferIndex("operand", operand.buffer))
+          return error;
+        const PlanBuffer &buffer = plan.buffers[operand.buffer];
+        bool twoDimensional = operand.index == OperandIndex::J || operand.index == OperandIndex::IJ;
+        if (twoDimensional && table.rank != 2)
+          return bad("operand '" + buffer.name + "': expected the index 'i' or '' in a table of rank " +
+                     Twine(table.rank));
+        if (operand.index == OperandIndex::I && table.rank == 0)
+          return bad("operand '" + buffer.name + "': expected the index '' in a table of rank 0");
+        if (operand.index != OperandIndex::None && buffer.kind == BufferKind::Scalar)
+          return bad("operand '" + buffer.name + "': expected the index '' for a scalar");
+      }
+    }
+    if (table.pointers < 0 || static_cast<size_t>(table.pointers) != widest)
+      return bad("pointers: expected the largest number of operands, " + Twine(widest) + ", found " +
+                 Twine(table.pointers));
+    return Error::success();
+  }
+
+  Error checkVariants(const PlanNode &node) {
+    if (node.variants.empty())
+      return bad("expected at least one variant");
+    for (const PlanVariant &variant : node.variants) {
+      if (variant.graphForm) {
+        if (node.kind != NodeKind::While)
+          return bad("expected the form 'graph' in while nodes only");
+        continue;
+      }
+      if (variant.entry.empty())
+        return bad("expected a kernel entry in every variant");
+      if (node.kind == NodeKind::While && !variant.cooperative)
+        return bad("variant '" + variant.entry + "': expected a cooperative kernel that runs the whole loop");
+      if (variant.block < 1 || variant.block > 1024)
+        return bad("variant '" + variant.entry + "': expected a block of 1..1024 threads, found " +
+                   Twine(variant.block));
+      if (variant.gridBlocks < 1 || variant.gridBlocks > INT32_MAX)
+        return bad("variant '" + variant.entry + "': expected a grid of 1.." + Twine(INT32_MAX) + " blocks, found " +
+                   Twine(variant.gridBlocks));
+      if (variant.sharedBytes < 0)
+        return bad("variant '" + variant.entry + "': expected at least 0 bytes of shared memory, found " +
+                   Twine(variant.sharedBytes));
+      if (node.table < 0 && (variant.grid == GridKind::Tiles || variant.grid == GridKind::Members))
+        return bad("variant '" + variant.entry + "': expected a number of blocks, as the node has no table");
+    }
+    const PlanVariant &last = node.variants.back();
+    if (last.maxTiles || last.minTiles)
+      return bad("expected a variant without 'when' at the end, found '" + last.entry + "'");
+    return Error::success();
+  }
+
+  Error checkNode(const PlanNode &node) {
+    for (int buffer : node.writes)
+      if (Error error = checkBufferIndex("writes", buffer))
+        return error;
+    switch (node.kind) {
+    case NodeKind::Copy:
+    case NodeKind::Fill: {
+      if (Error error = checkBufferIndex("to", node.to))
+        return error;
+      if (node.kind == NodeKind::Fill) {
+        if (node.value < 0 || node.value > 255)
+          return bad("value: expected a byte, found " + Twine(node.value));
+        return Error::success();
+      }
+      if (Error error = checkBufferIndex("from", node.from))
+        return error;
+      const PlanBuffer &from = plan.buffers[node.from], &to = plan.buffers[node.to];
+      if (from.kind != to.kind || from.dtype != to.dtype)
+        return bad("expected '" + from.name + "' and '" + to.name + "' to be of one kind and dtype");
+      return Error::success();
+    }
+    case NodeKind::While: {
+      if (Error error = checkScalar("trips", node.trips, DType::I32))
+        return error;
+      if (Error error = checkScalar("limit", node.limit, DType::I32))
+        return error;
+      if (Error error = checkBufferIndex("more", node.more))
+        return error;
+      const PlanBuffer &more = plan.buffers[node.more];
+      if (more.dtype != DType::I1 || more.rank != 0)
+        return bad("more: expected i1 of rank 0, found " + dtypeName(more.dtype) + " of rank " + Twine(more.rank));
+      break;
+    }
+    case NodeKind::Kernel:
+      break;
+    }
+    if (node.table != -1 && !isTable(node.table))
+      return bad("expected a table in 0.." + Twine(plan.tables.size()) + ", found " + Twine(node.table));
+    for (const PlanArgument &argument : node.arguments) {
+      if (argument.kind == ArgumentKind::Table && !isTable(argument.index))
+        return bad("arguments: expected a table in 0.." + Twine(plan.tables.size()) + ", found " +
+                   Twine(argument.index));
+      if (argument.kind == ArgumentKind::Scratch &&
+          (argument.index < 0 || argument.index >= static_cast<int>(plan.scratch.size())))
+        return bad("arguments: expected a scratch area in 0.." + Twine(plan.scratch.size()) + ", found " +
+                   Twine(argument.index));
+      if (argument.kind == ArgumentKind::Buffer) {
+        if (Error error = checkBufferIndex("arguments", argument.index))
+          return error;
+        if (plan.buffers[argument.index].kind != BufferKind::Scalar)
+          return bad("arguments: expected a scalar, found list '" + plan.buffers[argument.index].name +
+                     "' (lists are passed through tables)");
+      }
+    }
+    return checkVariants(node);
+  }
+
+  Error checkGraph(const PlanGraph &graph, const std::string &prefix) {
+    for (auto [index, node] : enumerate(graph.nodes)) {
+      std::string place = (Twine(prefix) + "nodes[" + Twine(index) + "] '" + node.name + "'").str();
+      where = place;
+      if (Error error = checkNode(node))
+        return error;
+      if (node.kind == NodeKind::While) {
+        if (node.body.nodes.empty())
+          return bad("expected a body with at least one node");
+        if (Error error = checkGraph(node.body, place + ": body: "))
+          return error;
+      }
+    }
+    int size = static_cast<int>(graph.nodes.size());
+    for (auto [index, edge] : enumerate(graph.edges)) {
+      where = (Twine(prefix) + "edges[" + Twine(index) + "]").str();
+      if (edge.from < 0 || edge.to >= size || edge.from >= edge.to)
+        return bad("expected [from, to] with 0 <= from < to < " + Twine(size) + ", found [" + Twine(edge.from) + ", " +
+                   Twine(edge.to) + "]");
+    }
+    return Error::success();
+  }
+
+  const Plan &plan;
+  std::string where;
+};
+
+} // namespace
+
+Error validatePlan(const Plan &plan) { return Validator(plan).run(); }
+
+} // namespace heddle::runtime

@@ -1,0 +1,26 @@
+//===- heddle-opt.cpp - run passes over heddle's IR -----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The optimizer driver of MLIR with heddle's dialects and passes registered: parses, verifies, runs the passes named on
+// the command line and prints. The tests of dialect/ and passes/ are written with it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Register.h"
+#if __has_include("passes/Passes.h")
+#include "passes/Passes.h"
+#define HEDDLE_HAS_PASSES 1
+#endif
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  heddle::registerAll(registry);
+#ifdef HEDDLE_HAS_PASSES
+  heddle::registerPasses();
+#endif
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "heddle optimizer driver\n", registry));
+}
