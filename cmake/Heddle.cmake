@@ -3,8 +3,13 @@
 #   heddle_tablegen(TARGET TD_FILE  KIND... )                generated .inc files and the target that makes them
 #   heddle_library(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_executable(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
+#   heddle_unit_test(NAME ...)                               a GTest binary that `tools/dev test` runs
+#   heddle_example(NAME ...)                                 a program of examples/ that `tools/dev test` runs
 #   heddle_embed(TARGET OUTPUT.inc  FILE...)                 text files as C++ string literals
-#   heddle_version_header()                                  writes <build>/heddle-version.h, once
+#
+# MLIR marks a target that includes headers of MLIR or LLVM: it is compiled without exceptions, starts from the shared
+# precompiled header and waits for all generated headers. LINK takes targets, LLVM takes components (orcjit, native).
+# heddle-version.h holds the version.
 
 include_guard(GLOBAL)
 
@@ -24,6 +29,22 @@ function(heddle_tablegen target td)
   endforeach()
   add_public_tablegen_target(${target})
   set_property(GLOBAL APPEND PROPERTY HEDDLE_TABLEGEN_TARGETS ${target})
+endfunction()
+
+# Leaves out sources that do not exist yet, with a warning, so that one unfinished folder does not stop the others.
+function(_heddle_existing result)
+  set(existing "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(path "${source}" ABSOLUTE)
+    if(EXISTS "${path}" OR source MATCHES "\\$<" OR path MATCHES "^${PROJECT_BINARY_DIR}/")
+      list(APPEND existing "${source}")
+    else()
+      file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${path}")
+      message(WARNING "${path} is named in CMakeLists.txt and does not exist")
+      set_property(GLOBAL APPEND PROPERTY HEDDLE_MISSING_SOURCES "${path}")
+    endif()
+  endforeach()
+  set(${result} ${existing} PARENT_SCOPE)
 endfunction()
 
 function(_heddle_common name)
@@ -48,7 +69,11 @@ endfunction()
 # A static library of one component; it becomes part of libheddle.so.
 function(heddle_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR" "" "LINK;LLVM;DEPENDS")
-  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  _heddle_existing(sources ${arg_UNPARSED_ARGUMENTS})
+  if(NOT sources)
+    set(sources "${PROJECT_BINARY_DIR}/heddle-empty.cpp")
+  endif()
+  add_library(${name} STATIC ${sources})
   set(mlir "")
   if(arg_MLIR)
     set(mlir MLIR)
@@ -59,7 +84,11 @@ endfunction()
 
 function(heddle_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR" "" "LINK;LLVM;DEPENDS")
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  _heddle_existing(sources ${arg_UNPARSED_ARGUMENTS})
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
   set(mlir "")
   if(arg_MLIR)
     set(mlir MLIR)
@@ -67,11 +96,35 @@ function(heddle_executable name)
   _heddle_common(${name} ${mlir} LINK ${arg_LINK} LLVM ${arg_LLVM} DEPENDS ${arg_DEPENDS})
 endfunction()
 
+# A GTest binary (main() comes with GTest), in bin/.
+function(heddle_unit_test name)
+  heddle_executable(${name} ${ARGN})
+  if(NOT TARGET ${name})
+    return()
+  endif()
+  target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_UNIT_TESTS "$<TARGET_FILE:${name}>")
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# A program that shows how heddle is used, in bin/. The tests run it without arguments: it succeeds with 0, and says with
+# 77 that this machine cannot run it.
+function(heddle_example name)
+  heddle_executable(${name} ${ARGN})
+  if(NOT TARGET ${name})
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_EXAMPLES "$<TARGET_FILE:${name}>")
+  install(TARGETS ${name} RUNTIME COMPONENT gpu EXCLUDE_FROM_ALL)
+endfunction()
+
 # heddle_embed(HeddleDeviceText DeviceText.inc a.cuh b.cuh): OUTPUT holds one line {"a.cuh", R"delimiter(...)delimiter"},
 # per file, in the order given, for an array of {name, text} pairs. Long files are split into adjacent literals.
 function(heddle_embed target output)
   set(files "")
-  foreach(file IN LISTS ARGN)
+  _heddle_existing(sources ${ARGN})
+  foreach(file IN LISTS sources)
     get_filename_component(file "${file}" ABSOLUTE)
     list(APPEND files "${file}")
   endforeach()
@@ -97,6 +150,8 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle-version.h" CONTENT [[
 #endif
 ]] @ONLY)
 
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle-empty.cpp" CONTENT "// A library needs one source of its own.\n")
+
 # Every target below a folder, recursively.
 function(_heddle_targets_below folder result)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
@@ -111,6 +166,9 @@ endfunction()
 # Runs last, when every target exists: generated headers exist before anything that may include them is compiled, and
 # all targets that include MLIR share one precompiled header.
 function(heddle_finish_targets)
+  get_property(missing GLOBAL PROPERTY HEDDLE_MISSING_SOURCES)
+  list(JOIN missing "\n" missing)
+  file(WRITE "${PROJECT_BINARY_DIR}/missing-sources.txt" "${missing}")
   get_property(generated GLOBAL PROPERTY HEDDLE_TABLEGEN_TARGETS)
   _heddle_targets_below("${PROJECT_SOURCE_DIR}" targets)
   set(mlir_targets "")

@@ -35,6 +35,19 @@ function(heddle_link_llvm_statically)
       set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
     endif()
   endforeach()
+
+  # Likewise the compression libraries, where their archives are installed: libheddle.so then needs the C and C++
+  # libraries only.
+  find_library(HEDDLE_ZSTD_ARCHIVE libzstd.a)
+  find_library(HEDDLE_ZLIB_ARCHIVE libz.a)
+  get_target_property(libraries LLVMSupport INTERFACE_LINK_LIBRARIES)
+  if(HEDDLE_ZSTD_ARCHIVE)
+    list(TRANSFORM libraries REPLACE "^zstd::libzstd_shared$" "${HEDDLE_ZSTD_ARCHIVE}")
+  endif()
+  if(HEDDLE_ZLIB_ARCHIVE)
+    list(TRANSFORM libraries REPLACE "^ZLIB::ZLIB$" "${HEDDLE_ZLIB_ARCHIVE}")
+  endif()
+  set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
 endfunction()
 heddle_link_llvm_statically()
 

@@ -15,9 +15,7 @@ foreach(component IN ITEMS dialect passes codegen runtime)
 endforeach()
 set_property(GLOBAL PROPERTY HEDDLE_COMPONENT_LIBRARIES ${libraries})
 
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle-shared.cpp" CONTENT
-  "// libheddle.so is made of the components' archives; a shared library needs one source of its own.\n")
-add_library(heddle SHARED "${PROJECT_BINARY_DIR}/heddle-shared.cpp")
+add_library(heddle SHARED "${PROJECT_BINARY_DIR}/heddle-empty.cpp")
 add_library(heddle::heddle ALIAS heddle)
 set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
@@ -28,7 +26,10 @@ foreach(library IN LISTS libraries)
 endforeach()
 target_link_libraries(heddle PRIVATE ${libraries})
 target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
-target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map" LINKER:-z,defs)
+target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
+if(NOT HEDDLE_SANITIZE) # the sanitizers' symbols come with the program
+  target_link_options(heddle PRIVATE LINKER:-z,defs)
+endif()
 target_link_libraries(heddle PRIVATE ${CMAKE_DL_LIBS} pthread)
 target_include_directories(heddle INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>"
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>" "$<INSTALL_INTERFACE:include>")

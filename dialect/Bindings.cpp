@@ -175,6 +175,10 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation that '")
              << op->getName() << "' can compute with";
+    // Rounding to a storage type and back is what fusion leaves of a result
+    // that was stored in between.
+    if (isa<arith::TruncFOp, arith::ExtFOp>(inner))
+      continue;
     for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
                                               inner.getResultTypes()))
       if (type.isF16() || type.isBF16())
@@ -189,6 +193,24 @@ LogicalResult verifyBody(Operation *op, Block &body,
                   "bits";
   }
   return success();
+}
+
+LogicalResult verifyEnd(Operation *op, Region &region, StringRef yield) {
+  if (region.hasOneBlock() && !region.front().empty() &&
+      region.front().back().getName().getStringRef() == yield)
+    return success();
+  return op->emitOpError("expected its region to end with '") << yield << "'";
+}
+
+LogicalResult verifyBound(Operation *op, unsigned number, Type storage,
+                          Value argument) {
+  Type bound = argument.getType();
+  if (bound == storage || (isa<FloatType>(storage) &&
+                           (bound.isF32() || bound.isF64())))
+    return success();
+  return op->emitOpError("binds operand #")
+         << number << " of element type " << storage << " as " << bound
+         << "; 'as' converts between floating-point types, to f32 or f64";
 }
 
 LogicalResult verifyBindings(Operation *op, ValueRange operands,
@@ -207,14 +229,8 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     if (indices[k] < 0 || indices[k] > kIJ || named != rank)
       return op->emitOpError("operand #")
              << k << " has rank " << rank << " and " << named << " indices";
-    Type storage = storageType(type), bound = body.getArgument(k).getType();
-    if (bound == storage)
-      continue;
-    if (!isa<FloatType>(bound) || !isa<FloatType>(storage) || bound.isF16() ||
-        bound.isBF16())
-      return op->emitOpError("binds operand #")
-             << k << " of element type " << storage << " as " << bound
-             << "; 'as' converts between floating-point types, to f32 or f64";
+    if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
+      return failure();
   }
   return success();
 }

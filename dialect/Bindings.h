@@ -39,11 +39,20 @@ mlir::ParseResult parseResults(mlir::OpAsmParser &parser,
                                llvm::SmallVectorImpl<mlir::Type> &types);
 void printResults(mlir::OpAsmPrinter &printer, mlir::TypeRange types);
 
+/// Checks that elements of type `storage` can be bound to `argument`.
+mlir::LogicalResult verifyBound(mlir::Operation *op, unsigned number,
+                                mlir::Type storage, mlir::Value argument);
+
 /// Checks operands against the arguments they are bound to.
 mlir::LogicalResult verifyBindings(mlir::Operation *op,
                                    mlir::ValueRange operands,
                                    llvm::ArrayRef<int32_t> indices,
                                    mlir::Block &body);
+
+/// Checks that `region` is one block with the operation called `yield` at its
+/// end: regions are looked into before the verifier comes to their operations.
+mlir::LogicalResult verifyEnd(mlir::Operation *op, mlir::Region &region,
+                              llvm::StringRef yield);
 
 /// Checks that a body computes with scalar operations alone; operations for
 /// which `extra` holds are allowed besides.

@@ -106,7 +106,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
   Type type = function.getArgumentTypes()[index];
   if (named.getName() == kDonateAttr) {
     auto result = dyn_cast<IntegerAttr>(named.getValue());
-    if (!result || result.getInt() < 0 ||
+    if (!result || !result.getType().isSignlessInteger(64) ||
+        result.getInt() < 0 ||
         result.getInt() >= static_cast<int64_t>(function.getNumResults()))
       return op->emitOpError("argument #")
              << index << " is donated to " << named.getValue()
@@ -128,7 +129,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
   }
   if (named.getName() == kDefaultAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());
-    if (isList(type) || rankOf(type) != 0 || !value ||
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.getRank() != 0 || !value ||
         value.getType() != storageType(type))
       return op->emitOpError("argument #")
              << index << " of type " << type << " has default "
@@ -136,9 +138,19 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
              << "of its element type";
     return success();
   }
+  if (named.getName() == kInitialAttr) {
+    auto value = dyn_cast<TypedAttr>(named.getValue());
+    if (!isList(type) || !value || value.getType() != storageType(type))
+      return op->emitOpError("argument #")
+             << index << " of type " << type << " starts as "
+             << named.getValue() << "; the initial value of a list is a number "
+             << "of its element type";
+    return success();
+  }
   return op->emitOpError("argument #")
          << index << " has unknown attribute '" << named.getName()
-         << "'; expected '" << kDonateAttr << "' or '" << kDefaultAttr << "'";
+         << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr
+         << "' or '" << kInitialAttr << "'";
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,7 +208,8 @@ foreach::YieldOp MapOp::getYield() {
 
 LogicalResult MapOp::verify() {
   Block &body = getBody().front();
-  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
+      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (getNumResults() == 0)
@@ -277,7 +290,8 @@ static bool isReducible(ReduceKind kind, Type type) {
 
 LogicalResult ReduceOp::verify() {
   Block &body = getBody().front();
-  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
+      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (llvm::none_of(getInputs().getTypes(), isList))
@@ -338,6 +352,8 @@ foreach::YieldOp WhileOp::getYield() {
 }
 
 LogicalResult WhileOp::verify() {
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
+    return failure();
   if (getBody().getNumArguments() != getInits().size())
     return emitOpError("carries ")
            << getInits().size() << " values but its region has "
@@ -383,6 +399,8 @@ foreach::YieldOp IfOp::getYield() {
 }
 
 LogicalResult IfOp::verify() {
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
+    return failure();
   auto yielded = getYield().getValues();
   if (getYield().getMore())
     return emitOpError("yields a 'while' flag, which only a loop has");

@@ -42,6 +42,7 @@ mlir::RankedTensorType scalarOf(mlir::Type type);
 /// Names of attributes on the arguments of the entry function.
 inline constexpr llvm::StringLiteral kDonateAttr = "foreach.donate";
 inline constexpr llvm::StringLiteral kDefaultAttr = "foreach.default";
+inline constexpr llvm::StringLiteral kInitialAttr = "foreach.initial";
 
 } // namespace heddle::foreach
 

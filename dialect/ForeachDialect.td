@@ -20,9 +20,10 @@ def Foreach_Dialect : Dialect {
     scalars. It has value semantics: buffers, launches and tiles do not exist at this level. Member counts and extents
     are bound at run time, so one program serves every model.
 
-    Two attributes may stand on the arguments of the entry function: `foreach.donate = N : i64` says that result `N`
+    Three attributes may stand on the arguments of the entry function: `foreach.donate = N : i64` says that result `N`
     replaces the argument (it may be updated in place), `foreach.default = 0.001 : f64` gives a scalar its value when
-    the caller sets none.
+    the caller sets none, and `foreach.initial = 0.0 : f32` says what the elements of a list (an optimizer's state, a
+    step counter) are before the first step; it changes nothing in what is computed.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;

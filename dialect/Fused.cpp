@@ -63,8 +63,6 @@ void KernelOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult KernelOp::verify() {
-  if (getBody().empty())
-    return emitOpError("has no body");
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || yield.getMore() ||
       TypeRange(yield.getValues()) != TypeRange(getResultTypes()))
@@ -323,6 +321,9 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
 }
 
 static LogicalResult verifySegment(SweepOp op, unsigned segment) {
+  if (failed(verifyEnd(op, op.getSegments()[segment],
+                       fused::YieldOp::getOperationName())))
+    return failure();
   Block &body = op.getSegmentBlock(segment);
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
@@ -336,9 +337,9 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   auto levels = Levels::infer(op, segment);
   if (failed(levels))
     return failure();
-  auto yield = dyn_cast<fused::YieldOp>(body.getTerminator());
+  auto yield = op.getSegmentYield(segment);
   auto results = op.getSegmentResults(segment);
-  if (!yield || yield.getMore() || yield.getValues().size() != results.size())
+  if (yield.getMore() || yield.getValues().size() != results.size())
     return op.emitOpError("segment #")
            << segment << " is to yield " << results.size() << " values";
   for (auto [result, value] : llvm::zip(results, yield.getValues()))
@@ -349,6 +350,8 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
 }
 
 static LogicalResult verifyFinish(SweepOp op) {
+  if (failed(verifyEnd(op, op.getFinish(), fused::YieldOp::getOperationName())))
+    return failure();
   Block &body = op.getFinish().front();
   SmallVector<unsigned> lists = op.getListResults();
   auto inputs = op.getFinishInputs();
@@ -363,6 +366,10 @@ static LogicalResult verifyFinish(SweepOp op) {
       return op.emitOpError("'finish' takes a ")
              << body.getArgument(k).getType() << " for result #" << position
              << " of type " << op.getResult(position).getType();
+  for (auto [k, input] : llvm::enumerate(inputs))
+    if (failed(verifyBound(op, k, storageType(input.getType()),
+                           body.getArgument(lists.size() + k))))
+      return failure();
   if (failed(verifyBody(op, body)))
     return failure();
   auto yielded = op.getFinishYield().getValues();
@@ -382,11 +389,14 @@ static LogicalResult verifyFinish(SweepOp op) {
 
 LogicalResult SweepOp::verify() {
   unsigned segments = getNumSegments();
+  auto isNegative = [](int32_t count) { return count < 0; };
   if (segments == 0 || getInputCounts().size() != segments ||
       getResultCounts().size() != segments)
     return emitOpError("has ") << segments << " segments; expected as many as "
                                << "it counts operands and results for";
-  if (sumBefore(getInputCounts(), segments) != getInputs().size() ||
+  if (llvm::any_of(getInputCounts(), isNegative) ||
+      llvm::any_of(getResultCounts(), isNegative) ||
+      sumBefore(getInputCounts(), segments) != getInputs().size() ||
       getIndices().size() != getInputs().size() ||
       sumBefore(getResultCounts(), segments) > getNumResults())
     return emitOpError("counts more or fewer operands, indices or results than "
@@ -535,6 +545,8 @@ fused::YieldOp AheadOp::getYield() {
 }
 
 LogicalResult AheadOp::verify() {
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
+    return failure();
   Block &body = getBody().front();
   if (TypeRange(body.getArgumentTypes()) != TypeRange(getInputs()))
     return emitOpError("binds operands to arguments of other types");
@@ -561,6 +573,8 @@ fused::YieldOp LoopOp::getYield() {
 }
 
 LogicalResult LoopOp::verify() {
+  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
+    return failure();
   for (Operation &op : getBody().front().without_terminator())
     if (!isa<SweepOp, LoopOp>(op))
       return op.emitOpError("stands in a loop, which is made of sweeps and "

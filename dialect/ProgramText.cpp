@@ -6,11 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/ProgramText.h"
+#include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -40,17 +49,14 @@ static void keepNames(const AsmParserState &state) {
   }
 }
 
-OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
+OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
                                    MLIRContext *context) {
-  llvm::SourceMgr manager;
-  manager.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(text, source), SMLoc());
-  SourceMgrDiagnosticHandler handler(manager, context, llvm::errs());
   ParserConfig config(context);
   const llvm::MemoryBuffer *buffer =
       manager.getMemoryBuffer(manager.getMainFileID());
+  StringRef source = buffer->getBufferIdentifier();
   if (isBytecode(*buffer))
-    return parseSourceString<ModuleOp>(text, config, source);
+    return parseSourceString<ModuleOp>(buffer->getBuffer(), config, source);
   AsmParserState state;
   Block top;
   if (failed(parseAsmSourceFile(manager, &top, config, &state)))
@@ -71,8 +77,173 @@ OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
   return module;
 }
 
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Chooses the names under which values are printed. MLIR's printer keeps a
+/// name apart from all names around it; here a region that is isolated from
+/// above starts anew, as in the parser, so that `%lr = %lr as f32` stays what
+/// it was however often it is printed and read.
+class PrintedNames {
+public:
+  explicit PrintedNames(Operation *top) {
+    for (Region &region : top->getRegions())
+      nameRegion(region, {});
+  }
+  StringRef of(Value value) const { return names.find(value)->second; }
+
+private:
+  void nameRegion(Region &region, llvm::StringSet<> used) {
+    if (region.getParentOp()->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      used.clear();
+    for (Block &block : region) {
+      for (BlockArgument argument : block.getArguments())
+        nameValue(argument, used);
+      for (Operation &op : block)
+        for (Value result : op.getResults())
+          nameValue(result, used);
+    }
+    for (Operation &op : region.getOps())
+      for (Region &inner : op.getRegions())
+        nameRegion(inner, used);
+  }
+
+  void nameValue(Value value, llvm::StringSet<> &used) {
+    std::string wanted = nameOf(value).str();
+    for (char &c : wanted)
+      if (!llvm::isAlnum(c) && !StringRef("_$.-").contains(c))
+        c = '_';
+    if (!wanted.empty() && llvm::isDigit(wanted.front()))
+      wanted.insert(0, "_");
+    std::string name = wanted;
+    for (unsigned k = 0; name.empty() || !used.insert(name).second; ++k)
+      name =
+          wanted.empty() ? std::to_string(k) : wanted + "_" + std::to_string(k);
+    names.try_emplace(value, name);
+  }
+
+  llvm::DenseMap<Value, std::string> names;
+};
+} // namespace
+
+/// A short name for every type of list in a program: `!list` for vectors,
+/// `!mats` for matrices, `!each` for one scalar per member, with the element
+/// type (`!list_bf16`) where there are several.
+static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
+  llvm::SetVector<Type> lists;
+  auto add = [&](Type type) {
+    type.walk([&](foreach::ListType list) { lists.insert(list); });
+  };
+  top->walk([&](Operation *op) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      add(function.getFunctionType());
+    llvm::for_each(op->getResultTypes(), add);
+  });
+  llvm::MapVector<Type, std::string> aliases;
+  for (Type type : lists) {
+    auto list = cast<foreach::ListType>(type);
+    static constexpr StringRef byRank[] = {"each", "list", "mats"};
+    std::string alias = byRank[list.getRank()].str();
+    if (llvm::count_if(lists, [&](Type other) {
+          return cast<foreach::ListType>(other).getRank() == list.getRank();
+        }) > 1)
+      llvm::raw_string_ostream(alias) << '_' << list.getElementType();
+    aliases[type] = alias;
+  }
+  return aliases;
+}
+
+/// Puts `%replacements[token]` in the place of each `%token`, and aliases in
+/// that of the types they stand for, outside of string literals.
+static void printRenamed(StringRef text,
+                         const llvm::StringMap<std::string> &replacements,
+                         const llvm::MapVector<Type, std::string> &aliases,
+                         llvm::raw_ostream &os) {
+  SmallVector<std::pair<std::string, StringRef>> spellings;
+  for (const auto &[type, alias] : aliases) {
+    llvm::raw_string_ostream(spellings.emplace_back("", alias).first) << type;
+    os << '!' << alias << " = " << type << '\n';
+  }
+
+  auto inToken = [](char c) {
+    return llvm::isAlnum(c) || StringRef("_$.-").contains(c);
+  };
+  while (!text.empty()) {
+    if (text.front() == '"') {
+      size_t end = 1;
+      while (end < text.size() && text[end] != '"')
+        end += text[end] == '\\' ? 2 : 1;
+      os << text.take_front(end + 1);
+      text = text.drop_front(std::min(end + 1, text.size()));
+    } else if (text.consume_front("%")) {
+      StringRef token = text.take_while(inToken);
+      text = text.drop_front(token.size());
+      auto found = replacements.find(token);
+      os << '%' << (found == replacements.end() ? token : found->second);
+    } else if (text.front() == '!') {
+      auto spelling = llvm::find_if(spellings, [&](const auto &spelling) {
+        return text.starts_with(spelling.first);
+      });
+      if (spelling == spellings.end()) {
+        os << '!';
+        text = text.drop_front();
+        continue;
+      }
+      os << '!' << spelling->second;
+      text = text.drop_front(spelling->first.size());
+    } else {
+      size_t end = std::min(text.find_first_of("\"%!"), text.size());
+      os << text.take_front(end);
+      text = text.drop_front(end);
+    }
+  }
+}
+
+OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
+                                   MLIRContext *context) {
+  llvm::SourceMgr manager;
+  manager.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(text, source), SMLoc());
+  SourceMgrDiagnosticHandler handler(manager, context, llvm::errs());
+  return parseProgram(manager, context);
+}
+
 void printProgram(Operation *module, llvm::raw_ostream &os) {
-  module->print(os, OpPrintingFlags().printNameLocAsPrefix());
+  // A copy whose names are all different is printed; every name in that text
+  // then stands for one value, whose name is put in its place.
+  OwningOpRef<Operation *> copy = module->clone();
+  PrintedNames names(*copy);
+  unsigned count = 0;
+  auto unique = [&](Value value) {
+    setName(value, "value" + std::to_string(count++));
+  };
+  auto forEachValue = [&](llvm::function_ref<void(Value)> visit) {
+    copy.get()->walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        visit(result);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Value argument : block.getArguments())
+            visit(argument);
+    });
+  };
+  forEachValue(unique);
+  auto flags = OpPrintingFlags().printNameLocAsPrefix();
+  AsmState state(*copy, flags);
+  llvm::StringMap<std::string> replacements;
+  forEachValue([&](Value value) {
+    std::string token;
+    llvm::raw_string_ostream stream(token);
+    value.printAsOperand(stream, state);
+    StringRef printed = StringRef(token).drop_front();
+    replacements.try_emplace(printed.split('#').first, names.of(value).str());
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  copy.get()->print(stream, state);
+  printRenamed(text, replacements, aliasesOfLists(*copy), os);
   os << '\n';
 }
 

@@ -10,6 +10,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+namespace llvm {
+class SourceMgr;
+}
+
 namespace heddle {
 
 /// Parses and verifies a module (text or bytecode); `source` names it in
@@ -17,6 +21,11 @@ namespace heddle {
 /// diagnostics were emitted to the context.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef source,
+                                               mlir::MLIRContext *context);
+
+/// The same for the main file of `manager`; diagnostics go to the handlers of
+/// the context.
+mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::SourceMgr &manager,
                                                mlir::MLIRContext *context);
 
 /// Prints a module with the names its values have.

@@ -11,12 +11,15 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-void reportDestroyFailure(const Driver &driver, const char *what, CUresult result) {
+void reportDestroyFailure(const Driver &driver, const char *what,
+                          CUresult result) {
   // At the end of a process the driver may be gone before the last handle.
-  if (result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+  if (result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
     return;
   count(statistics().destroy_failures);
-  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what, driver.describe(result).c_str());
+  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what,
+               driver.describe(result).c_str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -24,7 +27,8 @@ void reportDestroyFailure(const Driver &driver, const char *what, CUresult resul
 //===----------------------------------------------------------------------===//
 
 Expected<ContextPtr> Context::retain(int ordinal) {
-  // One Context per device, so that handles of one device share it; it goes when its last handle goes.
+  // One Context per device, so that handles of one device share it; it goes
+  // when its last handle goes.
   static std::mutex mutex;
   static std::vector<std::weak_ptr<Context>> known;
   Expected<const Driver *> driver = Driver::get();
@@ -32,8 +36,9 @@ Expected<ContextPtr> Context::retain(int ordinal) {
     return driver.takeError();
   const Driver &api = **driver;
   if (ordinal < 0 || ordinal >= api.deviceCount)
-    return makeError(StatusCode::BadInput, "device {0}: expected one of the {1} devices here", ordinal,
-                     api.deviceCount);
+    return makeError(StatusCode::BadInput,
+                     "device {0}: expected one of the {1} devices here",
+                     ordinal, api.deviceCount);
   std::lock_guard<std::mutex> lock(mutex);
   known.resize(api.deviceCount);
   if (ContextPtr context = known[ordinal].lock())
@@ -43,11 +48,14 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   int major = 0, minor = 0, write64 = 0;
   HEDDLE_DRIVER_CALL(api, cuDeviceGet, &context->device, ordinal);
   CUdevice device = context->device;
-  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &major,
+                     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &minor,
+                     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->multiprocessorCount,
                      CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &write64, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &write64,
+                     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device);
   context->writeValue64 = write64 != 0;
   context->architecture = formatv("sm_{0}{1}", major, minor).str();
   char name[256] = {};
@@ -73,15 +81,18 @@ Expected<ContextPtr> Context::current() {
 Context::~Context() {
   if (!context)
     return;
-  if (CUresult result = api.cuDevicePrimaryCtxRelease(device); result != CUDA_SUCCESS)
+  if (CUresult result = api.cuDevicePrimaryCtxRelease(device);
+      result != CUDA_SUCCESS)
     reportDestroyFailure(api, "context", result);
 }
 
 Context::Scope::Scope(const Context &context) : context(context) {
   CUcontext current = nullptr;
-  if (context.api.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context.context)
+  if (context.api.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+      current == context.context)
     return;
-  // A failure here comes back from the call that the scope is for, as an invalid context.
+  // A failure here comes back from the call that the scope is for, as an
+  // invalid context.
   pushed = context.api.cuCtxPushCurrent(context.context) == CUDA_SUCCESS;
 }
 
@@ -98,14 +109,16 @@ Context::Scope::~Scope() {
 Expected<StreamHandle> createStream(ContextPtr context) {
   Context::Scope scope(*context);
   CUstream stream = nullptr;
-  HEDDLE_DRIVER_CALL(context->driver(), cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  HEDDLE_DRIVER_CALL(context->driver(), cuStreamCreate, &stream,
+                     CU_STREAM_NON_BLOCKING);
   return StreamHandle(std::move(context), stream, "stream");
 }
 
 Expected<EventHandle> createEvent(ContextPtr context) {
   Context::Scope scope(*context);
   CUevent event = nullptr;
-  HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event, CU_EVENT_DEFAULT);
+  HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event,
+                     CU_EVENT_DEFAULT);
   return EventHandle(std::move(context), event, "event");
 }
 
@@ -116,20 +129,24 @@ Expected<GraphHandle> createGraph(ContextPtr context) {
   return GraphHandle(std::move(context), graph, "graph");
 }
 
-Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context, size_t bytes) {
+Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
+                                              size_t bytes) {
   DeviceMemory memory;
   if (bytes == 0)
     return memory;
   Context::Scope scope(*context);
   const Driver &driver = context->driver();
   CUdeviceptr address = 0;
-  if (CUresult result = driver.cuMemAlloc(&address, bytes); result != CUDA_SUCCESS) {
+  if (CUresult result = driver.cuMemAlloc(&address, bytes);
+      result != CUDA_SUCCESS) {
     size_t available = 0, total = 0;
     if (driver.cuMemGetInfo(&available, &total) == CUDA_SUCCESS)
-      return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2} ({3} of {4} bytes are free)", bytes,
-                       context->name(), driver.describe(result), available, total);
-    return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}", bytes, context->name(),
-                     driver.describe(result));
+      return makeError(
+          StatusCode::Failed,
+          "allocating {0} bytes on {1}: {2} ({3} of {4} bytes are free)", bytes,
+          context->name(), driver.describe(result), available, total);
+    return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}",
+                     bytes, context->name(), driver.describe(result));
   }
   count(statistics().allocations);
   memory.bytes = bytes;
@@ -137,17 +154,23 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context, size_t bytes) 
   return memory;
 }
 
-Expected<std::shared_ptr<Module>> Module::load(ContextPtr context, ArrayRef<char> image) {
+Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
+                                               ArrayRef<char> image) {
   Context::Scope scope(*context);
   const Driver &driver = context->driver();
   std::vector<char> log(16384, '\0');
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
   CUmodule handle = nullptr;
-  if (CUresult result = driver.cuModuleLoadDataEx(&handle, image.data(), 2, options, values); result != CUDA_SUCCESS) {
+  if (CUresult result =
+          driver.cuModuleLoadDataEx(&handle, image.data(), 2, options, values);
+      result != CUDA_SUCCESS) {
     StringRef text = StringRef(log.data()).trim();
-    return makeError(StatusCode::Failed, "loading a module on {0} ({1}): {2}{3}{4}", context->name(), context->arch(),
-                     driver.describe(result), text.empty() ? "" : "\n", text);
+    return makeError(StatusCode::Failed,
+                     "loading a module on {0} ({1}): {2}{3}{4}",
+                     context->name(), context->arch(), driver.describe(result),
+                     text.empty() ? "" : "\n", text);
   }
   count(statistics().module_loads);
   auto module = std::make_shared<Module>();
@@ -161,10 +184,12 @@ Expected<CUfunction> Module::function(StringRef name) {
   if (!function) {
     const ContextPtr &owner = handle.owner();
     Context::Scope scope(*owner);
-    if (CUresult result = owner->driver().cuModuleGetFunction(&function, handle.get(), name.str().c_str());
+    if (CUresult result = owner->driver().cuModuleGetFunction(
+            &function, handle.get(), name.str().c_str());
         result != CUDA_SUCCESS) {
       function = nullptr;
-      return makeError(StatusCode::BadInput, "the plan's source has no kernel '{0}': {1}", name,
+      return makeError(StatusCode::BadInput,
+                       "the plan's source has no kernel '{0}': {1}", name,
                        owner->driver().describe(result));
     }
   }

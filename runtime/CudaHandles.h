@@ -1,8 +1,10 @@
 //===- CudaHandles.h - Owned CUDA handles ---------------------------------===//
 //
-// Every handle owns its CUDA object and keeps what it depends on alive: a module its context, an executable graph its
-// graph. If a handle exists, its resource is valid. A destructor that fails reports through reportDestroyFailure
-// instead of hiding it (and is silent when the driver is shutting down with the process).
+// Every handle owns its CUDA object and keeps what it depends on alive: a
+// module its context, an executable graph its graph. If a handle exists, its
+// resource is valid. A destructor that fails reports through
+// reportDestroyFailure instead of hiding it (and is silent when the driver is
+// shutting down with the process).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +23,16 @@
 
 namespace heddle::runtime {
 
-/// Called for every failed destruction: writes one line to standard error and counts it.
-void reportDestroyFailure(const Driver &driver, const char *what, CUresult result);
+/// Called for every failed destruction: writes one line to standard error and
+/// counts it.
+void reportDestroyFailure(const Driver &driver, const char *what,
+                          CUresult result);
 
 /// The primary context of a device, retained.
 class Context {
 public:
-  /// Of device `ordinal`; BadInput if there is no such device, Unavailable without a driver.
+  /// Of device `ordinal`; BadInput if there is no such device, Unavailable
+  /// without a driver.
   static llvm::Expected<std::shared_ptr<Context>> retain(int ordinal);
   /// Of the device whose context is current on this thread, or of device 0.
   static llvm::Expected<std::shared_ptr<Context>> current();
@@ -42,10 +47,12 @@ public:
   /// E.g. "sm_90".
   const std::string &arch() const { return architecture; }
   const std::string &name() const { return deviceName; }
-  /// Whether cuStreamWriteValue64 works here (the 32-bit form works on every supported device).
+  /// Whether cuStreamWriteValue64 works here (the 32-bit form works on every
+  /// supported device).
   bool canWriteValue64() const { return writeValue64; }
 
-  /// Makes the context current on this thread for a scope; free of driver calls but one when it is current already.
+  /// Makes the context current on this thread for a scope; free of driver calls
+  /// but one when it is current already.
   class Scope {
   public:
     explicit Scope(const Context &context);
@@ -72,12 +79,15 @@ private:
 
 using ContextPtr = std::shared_ptr<Context>;
 
-/// A CUDA object of type T that Driver::*Destroy frees. Move-only; `parent` is whatever else it depends on.
+/// A CUDA object of type T that Driver::*Destroy frees. Move-only; `parent` is
+/// whatever else it depends on.
 template <typename T, auto Destroy> class CudaHandle {
 public:
   CudaHandle() = default;
-  CudaHandle(ContextPtr context, T handle, const char *what, std::shared_ptr<const void> parent = nullptr)
-      : context(std::move(context)), parent(std::move(parent)), handle(handle), what(what) {}
+  CudaHandle(ContextPtr context, T handle, const char *what,
+             std::shared_ptr<const void> parent = nullptr)
+      : context(std::move(context)), parent(std::move(parent)), handle(handle),
+        what(what) {}
   CudaHandle(CudaHandle &&other) noexcept { swap(other); }
   CudaHandle &operator=(CudaHandle &&other) noexcept {
     CudaHandle(std::move(other)).swap(*this);
@@ -125,9 +135,10 @@ llvm::Expected<GraphHandle> createGraph(ContextPtr context);
 class DeviceMemory {
 public:
   DeviceMemory() = default;
-  /// `bytes` of device memory, aligned to 256 bytes (nothing for 0 bytes). The error says how much was asked for and is
-  /// left.
-  static llvm::Expected<DeviceMemory> allocate(ContextPtr context, size_t bytes);
+  /// `bytes` of device memory, aligned to 256 bytes (nothing for 0 bytes). The
+  /// error says how much was asked for and is left.
+  static llvm::Expected<DeviceMemory> allocate(ContextPtr context,
+                                               size_t bytes);
 
   char *address() const { return reinterpret_cast<char *>(memory.get()); }
   size_t size() const { return bytes; }
@@ -140,8 +151,10 @@ private:
 /// A module loaded into a context. Functions are looked up once.
 class Module {
 public:
-  /// Loads a cubin, or PTX text that ends in a null character. The error carries the driver's log.
-  static llvm::Expected<std::shared_ptr<Module>> load(ContextPtr context, llvm::ArrayRef<char> image);
+  /// Loads a cubin, or PTX text that ends in a null character. The error
+  /// carries the driver's log.
+  static llvm::Expected<std::shared_ptr<Module>>
+  load(ContextPtr context, llvm::ArrayRef<char> image);
 
   llvm::Expected<CUfunction> function(llvm::StringRef name);
   const ContextPtr &context() const { return handle.owner(); }

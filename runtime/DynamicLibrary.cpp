@@ -18,15 +18,19 @@ Expected<DynamicLibrary> DynamicLibrary::open(const std::string &path) {
   library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library.handle) {
     const char *reason = dlerror();
-    return makeError(StatusCode::Unavailable, "cannot load {0}: {1}", path, reason ? reason : "no reason given");
+    return makeError(StatusCode::Unavailable, "cannot load {0}: {1}", path,
+                     reason ? reason : "no reason given");
   }
   library.file = path;
   link_map *map = nullptr;
-  if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name)
+  if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0 && map &&
+      map->l_name && *map->l_name)
     library.file = map->l_name;
   return library;
 }
 
-void *DynamicLibrary::find(const char *name) const { return handle ? dlsym(handle, name) : nullptr; }
+void *DynamicLibrary::find(const char *name) const {
+  return handle ? dlsym(handle, name) : nullptr;
+}
 
 } // namespace heddle::runtime

@@ -1,8 +1,9 @@
 //===- DynamicLibrary.h - Shared libraries loaded at run time -------------===//
 //
-// The driver and NVRTC are opened when they are first needed, so that everything else works without them. Symbols stay
-// local to the library: a process may hold another NVRTC or another LLVM already. A library is never closed, as the
-// driver and NVRTC keep threads and state of their own.
+// The driver and NVRTC are opened when they are first needed, so that
+// everything else works without them. Symbols stay local to the library: a
+// process may hold another NVRTC or another LLVM already. A library is never
+// closed, as the driver and NVRTC keep threads and state of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +20,15 @@ class DynamicLibrary {
 public:
   DynamicLibrary() = default;
 
-  /// Opens `path` (a file, or a name for the system loader). The error is Unavailable and carries the loader's text.
+  /// Opens `path` (a file, or a name for the system loader). The error is
+  /// Unavailable and carries the loader's text.
   static llvm::Expected<DynamicLibrary> open(const std::string &path);
 
   /// The address of `name`, or null.
   void *find(const char *name) const;
 
-  /// The file that the loader took; `path` as given if the loader does not tell.
+  /// The file that the loader took; `path` as given if the loader does not
+  /// tell.
   const std::string &path() const { return file; }
 
 private:

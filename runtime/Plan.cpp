@@ -35,7 +35,8 @@ unsigned dtypeSize(DType dtype) {
 }
 
 StringRef dtypeName(DType dtype) {
-  static constexpr StringLiteral names[] = {"f64", "f32", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"};
+  static constexpr StringLiteral names[] = {"f64", "f32", "f16", "bf16", "i1",
+                                            "i8",  "i16", "i32", "i64"};
   return names[static_cast<unsigned>(dtype)];
 }
 
@@ -87,8 +88,10 @@ public:
       where = ("buffers[" + Twine(index) + "] '" + buffer.name + "'").str();
       if (Error error = checkBuffer(buffer, static_cast<int>(index)))
         return error;
-      if (buffer.role == BufferRole::Argument && !argumentNames.insert(buffer.name).second)
-        return bad("expected one argument of this name, found another before it");
+      if (buffer.role == BufferRole::Argument &&
+          !argumentNames.insert(buffer.name).second)
+        return bad(
+            "expected one argument of this name, found another before it");
     }
     for (auto [index, result] : enumerate(plan.results)) {
       where = ("results[" + Twine(index) + "] '" + result.name + "'").str();
@@ -96,7 +99,8 @@ public:
         return error;
       const PlanBuffer &buffer = plan.buffers[result.buffer];
       if (buffer.role == BufferRole::Argument && !buffer.donated)
-        return bad("expected a result or a donated argument, found argument '" + buffer.name + "'");
+        return bad("expected a result or a donated argument, found argument '" +
+                   buffer.name + "'");
       if (!resultNames.insert(result.name).second)
         return bad("expected one result of this name, found another before it");
     }
@@ -108,10 +112,13 @@ public:
     for (auto [index, scratch] : enumerate(plan.scratch)) {
       where = ("scratch[" + Twine(index) + "]").str();
       if (scratch.bytes < 0)
-        return bad("expected a size of at least 0 bytes, found " + Twine(scratch.bytes));
+        return bad("expected a size of at least 0 bytes, found " +
+                   Twine(scratch.bytes));
       if (scratch.per != ScratchPer::Once && !isTable(scratch.table))
-        return bad("expected a table in 0.." + Twine(plan.tables.size()) + ", found " + Twine(scratch.table));
-      if (scratch.per == ScratchPer::TileColumn && plan.tables[scratch.table].rank != 2)
+        return bad("expected a table in 0.." + Twine(plan.tables.size()) +
+                   ", found " + Twine(scratch.table));
+      if (scratch.per == ScratchPer::TileColumn &&
+          plan.tables[scratch.table].rank != 2)
         return bad("expected a table of rank 2 for 'tile_column', found rank " +
                    Twine(plan.tables[scratch.table].rank));
     }
@@ -120,15 +127,19 @@ public:
 
 private:
   Error bad(const Twine &message) {
-    return make_error<StatusError>(StatusCode::BadInput, ("bad plan: " + where + ": " + message).str());
+    return make_error<StatusError>(
+        StatusCode::BadInput, ("bad plan: " + where + ": " + message).str());
   }
 
-  bool isTable(int index) const { return index >= 0 && index < static_cast<int>(plan.tables.size()); }
+  bool isTable(int index) const {
+    return index >= 0 && index < static_cast<int>(plan.tables.size());
+  }
 
   Error checkBufferIndex(StringRef field, int index) {
     if (index >= 0 && index < static_cast<int>(plan.buffers.size()))
       return Error::success();
-    return bad(field + ": expected a buffer in 0.." + Twine(plan.buffers.size()) + ", found " + Twine(index));
+    return bad(field + ": expected a buffer in 0.." +
+               Twine(plan.buffers.size()) + ", found " + Twine(index));
   }
 
   Error checkScalar(StringRef field, int index, DType dtype) {
@@ -136,8 +147,10 @@ private:
       return error;
     const PlanBuffer &buffer = plan.buffers[index];
     if (buffer.kind != BufferKind::Scalar || buffer.dtype != dtype)
-      return bad(field + ": expected a scalar of " + dtypeName(dtype) + ", found a " +
-                 (buffer.kind == BufferKind::List ? "list" : "scalar") + " of " + dtypeName(buffer.dtype));
+      return bad(field + ": expected a scalar of " + dtypeName(dtype) +
+                 ", found a " +
+                 (buffer.kind == BufferKind::List ? "list" : "scalar") +
+                 " of " + dtypeName(buffer.dtype));
     return Error::success();
   }
 
@@ -146,9 +159,11 @@ private:
       return error;
     const PlanBuffer &buffer = plan.buffers[extent.buffer];
     if (buffer.kind != BufferKind::List)
-      return bad(field + ": expected a list, found scalar '" + buffer.name + "'");
+      return bad(field + ": expected a list, found scalar '" + buffer.name +
+                 "'");
     if (extent.dimension < 0 || extent.dimension >= std::max(buffer.rank, 1))
-      return bad(field + ": expected a dimension in 0.." + Twine(std::max(buffer.rank, 1)) + " of '" + buffer.name +
+      return bad(field + ": expected a dimension in 0.." +
+                 Twine(std::max(buffer.rank, 1)) + " of '" + buffer.name +
                  "', found " + Twine(extent.dimension));
     return Error::success();
   }
@@ -162,7 +177,8 @@ private:
       return bad("expected only arguments to be donated");
     if (buffer.kind == BufferKind::Scalar) {
       if (buffer.rank != 0)
-        return bad("expected a scalar of rank 0, found rank " + Twine(buffer.rank));
+        return bad("expected a scalar of rank 0, found rank " +
+                   Twine(buffer.rank));
       return Error::success();
     }
     if (buffer.defaultValue)
@@ -171,10 +187,13 @@ private:
       return Error::success();
     if (Error error = checkBufferIndex("members", buffer.members))
       return error;
-    if (plan.buffers[buffer.members].kind != BufferKind::List || buffer.members == index)
-      return bad("members: expected another list, found '" + plan.buffers[buffer.members].name + "'");
+    if (plan.buffers[buffer.members].kind != BufferKind::List ||
+        buffer.members == index)
+      return bad("members: expected another list, found '" +
+                 plan.buffers[buffer.members].name + "'");
     if (static_cast<int>(buffer.extents.size()) != buffer.rank)
-      return bad("expected " + Twine(buffer.rank) + " extents, found " + Twine(buffer.extents.size()));
+      return bad("expected " + Twine(buffer.rank) + " extents, found " +
+                 Twine(buffer.extents.size()));
     for (const ExtentRef &extent : buffer.extents) {
       if (Error error = checkExtent("extents", extent))
         return error;
@@ -193,13 +212,17 @@ private:
     for (const PlanSegment &segment : table.segments) {
       widest = std::max(widest, segment.operands.size());
       if (segment.tile < 1 || segment.tile > INT32_MAX)
-        return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " + Twine(segment.tile));
+        return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
+                   Twine(segment.tile));
       if ((table.rank == 0) == segment.count.has_value())
         return bad(table.rank == 0 ? "expected no count in a table of rank 0"
-                                   : "expected a count in a table of rank " + Twine(table.rank));
+                                   : "expected a count in a table of rank " +
+                                         Twine(table.rank));
       if ((table.rank == 2) != segment.columns.has_value())
-        return bad(table.rank == 2 ? Twine("expected columns in a table of rank 2")
-                                   : "expected no columns in a table of rank " + Twine(table.rank));
+        return bad(table.rank == 2
+                       ? Twine("expected columns in a table of rank 2")
+                       : "expected no columns in a table of rank " +
+                             Twine(table.rank));
       if (segment.count)
         if (Error error = checkExtent("count", *segment.count))
           return error;
@@ -210,19 +233,24 @@ private:
         if (Error error = checkBufferIndex("operand", operand.buffer))
           return error;
         const PlanBuffer &buffer = plan.buffers[operand.buffer];
-        bool twoDimensional = operand.index == OperandIndex::J || operand.index == OperandIndex::IJ;
+        bool twoDimensional = operand.index == OperandIndex::J ||
+                              operand.index == OperandIndex::IJ;
         if (twoDimensional && table.rank != 2)
-          return bad("operand '" + buffer.name + "': expected the index 'i' or '' in a table of rank " +
+          return bad("operand '" + buffer.name +
+                     "': expected the index 'i' or '' in a table of rank " +
                      Twine(table.rank));
         if (operand.index == OperandIndex::I && table.rank == 0)
-          return bad("operand '" + buffer.name + "': expected the index '' in a table of rank 0");
-        if (operand.index != OperandIndex::None && buffer.kind == BufferKind::Scalar)
-          return bad("operand '" + buffer.name + "': expected the index '' for a scalar");
+          return bad("operand '" + buffer.name +
+                     "': expected the index '' in a table of rank 0");
+        if (operand.index != OperandIndex::None &&
+            buffer.kind == BufferKind::Scalar)
+          return bad("operand '" + buffer.name +
+                     "': expected the index '' for a scalar");
       }
     }
     if (table.pointers < 0 || static_cast<size_t>(table.pointers) != widest)
-      return bad("pointers: expected the largest number of operands, " + Twine(widest) + ", found " +
-                 Twine(table.pointers));
+      return bad("pointers: expected the largest number of operands, " +
+                 Twine(widest) + ", found " + Twine(table.pointers));
     return Error::success();
   }
 
@@ -238,22 +266,29 @@ private:
       if (variant.entry.empty())
         return bad("expected a kernel entry in every variant");
       if (node.kind == NodeKind::While && !variant.cooperative)
-        return bad("variant '" + variant.entry + "': expected a cooperative kernel that runs the whole loop");
+        return bad("variant '" + variant.entry +
+                   "': expected a cooperative kernel that runs the whole loop");
       if (variant.block < 1 || variant.block > 1024)
-        return bad("variant '" + variant.entry + "': expected a block of 1..1024 threads, found " +
+        return bad("variant '" + variant.entry +
+                   "': expected a block of 1..1024 threads, found " +
                    Twine(variant.block));
       if (variant.gridBlocks < 1 || variant.gridBlocks > INT32_MAX)
-        return bad("variant '" + variant.entry + "': expected a grid of 1.." + Twine(INT32_MAX) + " blocks, found " +
+        return bad("variant '" + variant.entry + "': expected a grid of 1.." +
+                   Twine(INT32_MAX) + " blocks, found " +
                    Twine(variant.gridBlocks));
       if (variant.sharedBytes < 0)
-        return bad("variant '" + variant.entry + "': expected at least 0 bytes of shared memory, found " +
+        return bad("variant '" + variant.entry +
+                   "': expected at least 0 bytes of shared memory, found " +
                    Twine(variant.sharedBytes));
-      if (node.table < 0 && (variant.grid == GridKind::Tiles || variant.grid == GridKind::Members))
-        return bad("variant '" + variant.entry + "': expected a number of blocks, as the node has no table");
+      if (node.table < 0 && (variant.grid == GridKind::Tiles ||
+                             variant.grid == GridKind::Members))
+        return bad("variant '" + variant.entry +
+                   "': expected a number of blocks, as the node has no table");
     }
     const PlanVariant &last = node.variants.back();
     if (last.maxTiles || last.minTiles)
-      return bad("expected a variant without 'when' at the end, found '" + last.entry + "'");
+      return bad("expected a variant without 'when' at the end, found '" +
+                 last.entry + "'");
     return Error::success();
   }
 
@@ -273,9 +308,11 @@ private:
       }
       if (Error error = checkBufferIndex("from", node.from))
         return error;
-      const PlanBuffer &from = plan.buffers[node.from], &to = plan.buffers[node.to];
+      const PlanBuffer &from = plan.buffers[node.from],
+                       &to = plan.buffers[node.to];
       if (from.kind != to.kind || from.dtype != to.dtype)
-        return bad("expected '" + from.name + "' and '" + to.name + "' to be of one kind and dtype");
+        return bad("expected '" + from.name + "' and '" + to.name +
+                   "' to be of one kind and dtype");
       return Error::success();
     }
     case NodeKind::While: {
@@ -287,27 +324,33 @@ private:
         return error;
       const PlanBuffer &more = plan.buffers[node.more];
       if (more.dtype != DType::I1 || more.rank != 0)
-        return bad("more: expected i1 of rank 0, found " + dtypeName(more.dtype) + " of rank " + Twine(more.rank));
+        return bad("more: expected i1 of rank 0, found " +
+                   dtypeName(more.dtype) + " of rank " + Twine(more.rank));
       break;
     }
     case NodeKind::Kernel:
       break;
     }
     if (node.table != -1 && !isTable(node.table))
-      return bad("expected a table in 0.." + Twine(plan.tables.size()) + ", found " + Twine(node.table));
+      return bad("expected a table in 0.." + Twine(plan.tables.size()) +
+                 ", found " + Twine(node.table));
     for (const PlanArgument &argument : node.arguments) {
       if (argument.kind == ArgumentKind::Table && !isTable(argument.index))
-        return bad("arguments: expected a table in 0.." + Twine(plan.tables.size()) + ", found " +
+        return bad("arguments: expected a table in 0.." +
+                   Twine(plan.tables.size()) + ", found " +
                    Twine(argument.index));
       if (argument.kind == ArgumentKind::Scratch &&
-          (argument.index < 0 || argument.index >= static_cast<int>(plan.scratch.size())))
-        return bad("arguments: expected a scratch area in 0.." + Twine(plan.scratch.size()) + ", found " +
+          (argument.index < 0 ||
+           argument.index >= static_cast<int>(plan.scratch.size())))
+        return bad("arguments: expected a scratch area in 0.." +
+                   Twine(plan.scratch.size()) + ", found " +
                    Twine(argument.index));
       if (argument.kind == ArgumentKind::Buffer) {
         if (Error error = checkBufferIndex("arguments", argument.index))
           return error;
         if (plan.buffers[argument.index].kind != BufferKind::Scalar)
-          return bad("arguments: expected a scalar, found list '" + plan.buffers[argument.index].name +
+          return bad("arguments: expected a scalar, found list '" +
+                     plan.buffers[argument.index].name +
                      "' (lists are passed through tables)");
       }
     }
@@ -316,7 +359,9 @@ private:
 
   Error checkGraph(const PlanGraph &graph, const std::string &prefix) {
     for (auto [index, node] : enumerate(graph.nodes)) {
-      std::string place = (Twine(prefix) + "nodes[" + Twine(index) + "] '" + node.name + "'").str();
+      std::string place =
+          (Twine(prefix) + "nodes[" + Twine(index) + "] '" + node.name + "'")
+              .str();
       where = place;
       if (Error error = checkNode(node))
         return error;
@@ -331,8 +376,9 @@ private:
     for (auto [index, edge] : enumerate(graph.edges)) {
       where = (Twine(prefix) + "edges[" + Twine(index) + "]").str();
       if (edge.from < 0 || edge.to >= size || edge.from >= edge.to)
-        return bad("expected [from, to] with 0 <= from < to < " + Twine(size) + ", found [" + Twine(edge.from) + ", " +
-                   Twine(edge.to) + "]");
+        return bad("expected [from, to] with 0 <= from < to < " + Twine(size) +
+                   ", found [" + Twine(edge.from) + ", " + Twine(edge.to) +
+                   "]");
     }
     return Error::success();
   }

@@ -1,8 +1,10 @@
 //===- Plan.h - What the compiler hands to the runtime --------------------===//
 //
-// The C++ mirror of docs/plan.md, as plain data, with its JSON form and its validation. A plan names the buffers of a
-// program, the tables through which kernels find their work, the launches of one step and their order. It holds no
-// pointer, no extent and no member count: those arrive when buffers are bound (Binding.h).
+// The C++ mirror of docs/plan.md, as plain data, with its JSON form and its
+// validation. A plan names the buffers of a program, the tables through which
+// kernels find their work, the launches of one step and their order. It holds
+// no pointer, no extent and no member count: those arrive when buffers are
+// bound (Binding.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +47,8 @@ struct PlanBuffer {
   std::string name;
   BufferKind kind = BufferKind::List;
   DType dtype = DType::F32;
-  /// Of a member's domain: 0, 1 (any dense tensor, flattened) or 2 (leading dimensions collapsed into rows).
+  /// Of a member's domain: 0, 1 (any dense tensor, flattened) or 2 (leading
+  /// dimensions collapsed into rows).
   int rank = 0;
   BufferRole role = BufferRole::Argument;
   /// An argument that a result replaces: updated in place.
@@ -170,16 +173,21 @@ struct Plan {
   std::map<std::string, std::string> headers;
   std::vector<std::string> options;
 
-  /// Index of the argument (or, failing that, of the result) called `name`; -1 if there is none.
+  /// Index of the argument (or, failing that, of the result) called `name`; -1
+  /// if there is none.
   int findArgument(llvm::StringRef name) const;
-  /// Index of the buffer that the result called `name` lives in; -1 if there is none.
+  /// Index of the buffer that the result called `name` lives in; -1 if there is
+  /// none.
   int findResult(llvm::StringRef name) const;
-  /// The table of a sweep: the one with the sweep's name, or else the node's. -1 if there is none.
+  /// The table of a sweep: the one with the sweep's name, or else the node's.
+  /// -1 if there is none.
   int tableOfSweep(const PlanNode &node, llvm::StringRef sweep) const;
 };
 
-/// Checks everything that the rest of the runtime takes for granted: positions in range, kinds and ranks that fit,
-/// edges that point forward, a variant without a predicate at the end. The error names the place and what was expected.
+/// Checks everything that the rest of the runtime takes for granted: positions
+/// in range, kinds and ranks that fit, edges that point forward, a variant
+/// without a predicate at the end. The error names the place and what was
+/// expected.
 llvm::Error validatePlan(const Plan &plan);
 
 llvm::json::Value planToJSON(const Plan &plan);

@@ -1,7 +1,7 @@
 //===- PlanJson.cpp - The JSON form of a plan -----------------------------===//
 //
-// Field names and defaults as in docs/plan.md. Reading uses LLVM's object mapper, whose errors carry the path inside
-// the text.
+// Field names and defaults as in docs/plan.md. Reading uses LLVM's object
+// mapper, whose errors carry the path inside the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,33 @@ template <typename T> struct EnumName {
   StringLiteral name;
 };
 
-static constexpr EnumName<BufferKind> bufferKinds[] = {{BufferKind::List, "list"}, {BufferKind::Scalar, "scalar"}};
+static constexpr EnumName<BufferKind> bufferKinds[] = {
+    {BufferKind::List, "list"}, {BufferKind::Scalar, "scalar"}};
 static constexpr EnumName<BufferRole> bufferRoles[] = {
-    {BufferRole::Argument, "argument"}, {BufferRole::Result, "result"}, {BufferRole::Temporary, "temporary"}};
+    {BufferRole::Argument, "argument"},
+    {BufferRole::Result, "result"},
+    {BufferRole::Temporary, "temporary"}};
 static constexpr EnumName<OperandIndex> operandIndices[] = {
-    {OperandIndex::None, ""}, {OperandIndex::I, "i"}, {OperandIndex::J, "j"}, {OperandIndex::IJ, "ij"}};
-static constexpr EnumName<ScratchPer> scratchPers[] = {{ScratchPer::Tile, "tile"},
-                                                       {ScratchPer::Member, "member"},
-                                                       {ScratchPer::TileColumn, "tile_column"},
-                                                       {ScratchPer::Once, "once"}};
+    {OperandIndex::None, ""},
+    {OperandIndex::I, "i"},
+    {OperandIndex::J, "j"},
+    {OperandIndex::IJ, "ij"}};
+static constexpr EnumName<ScratchPer> scratchPers[] = {
+    {ScratchPer::Tile, "tile"},
+    {ScratchPer::Member, "member"},
+    {ScratchPer::TileColumn, "tile_column"},
+    {ScratchPer::Once, "once"}};
 static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
                                                    {NodeKind::Fill, "fill"}};
 static constexpr EnumName<GridKind> gridKinds[] = {
-    {GridKind::Tiles, "tiles"}, {GridKind::Members, "members"}, {GridKind::Resident, "resident"}};
+    {GridKind::Tiles, "tiles"},
+    {GridKind::Members, "members"},
+    {GridKind::Resident, "resident"}};
 
-template <typename T, size_t N> static StringRef nameOf(const EnumName<T> (&names)[N], T value) {
+template <typename T, size_t N>
+static StringRef nameOf(const EnumName<T> (&names)[N], T value) {
   for (const EnumName<T> &entry : names)
     if (entry.value == value)
       return entry.name;
@@ -46,8 +56,8 @@ template <typename T, size_t N> static StringRef nameOf(const EnumName<T> (&name
 }
 
 template <typename T, size_t N>
-static bool readEnum(const EnumName<T> (&names)[N], const json::Value &value, T &out, json::Path path,
-                     StringLiteral expected) {
+static bool readEnum(const EnumName<T> (&names)[N], const json::Value &value,
+                     T &out, json::Path path, StringLiteral expected) {
   if (std::optional<StringRef> text = value.getAsString())
     for (const EnumName<T> &entry : names)
       if (entry.name == *text) {
@@ -67,20 +77,28 @@ static bool fromJSON(const json::Value &value, DType &out, json::Path path) {
   path.report("expected one of f64 f32 f16 bf16 i1 i8 i16 i32 i64");
   return false;
 }
-static bool fromJSON(const json::Value &value, BufferKind &out, json::Path path) {
+static bool fromJSON(const json::Value &value, BufferKind &out,
+                     json::Path path) {
   return readEnum(bufferKinds, value, out, path, "expected 'list' or 'scalar'");
 }
-static bool fromJSON(const json::Value &value, BufferRole &out, json::Path path) {
-  return readEnum(bufferRoles, value, out, path, "expected 'argument', 'result' or 'temporary'");
+static bool fromJSON(const json::Value &value, BufferRole &out,
+                     json::Path path) {
+  return readEnum(bufferRoles, value, out, path,
+                  "expected 'argument', 'result' or 'temporary'");
 }
-static bool fromJSON(const json::Value &value, OperandIndex &out, json::Path path) {
-  return readEnum(operandIndices, value, out, path, "expected '', 'i', 'j' or 'ij'");
+static bool fromJSON(const json::Value &value, OperandIndex &out,
+                     json::Path path) {
+  return readEnum(operandIndices, value, out, path,
+                  "expected '', 'i', 'j' or 'ij'");
 }
-static bool fromJSON(const json::Value &value, ScratchPer &out, json::Path path) {
-  return readEnum(scratchPers, value, out, path, "expected 'tile', 'member', 'tile_column' or 'once'");
+static bool fromJSON(const json::Value &value, ScratchPer &out,
+                     json::Path path) {
+  return readEnum(scratchPers, value, out, path,
+                  "expected 'tile', 'member', 'tile_column' or 'once'");
 }
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
-  return readEnum(nodeKinds, value, out, path, "expected 'kernel', 'while', 'copy' or 'fill'");
+  return readEnum(nodeKinds, value, out, path,
+                  "expected 'kernel', 'while', 'copy' or 'fill'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,13 +106,15 @@ static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
 //===----------------------------------------------------------------------===//
 
 // Found by the object mapper through the namespace of the types they read.
-static bool fromJSON(const json::Value &value, ExtentRef &out, json::Path path) {
+static bool fromJSON(const json::Value &value, ExtentRef &out,
+                     json::Path path) {
   const json::Array *pair = value.getAsArray();
   if (!pair || pair->size() != 2) {
     path.report("expected [buffer, dimension]");
     return false;
   }
-  return fromJSON((*pair)[0], out.buffer, path.index(0)) && fromJSON((*pair)[1], out.dimension, path.index(1));
+  return fromJSON((*pair)[0], out.buffer, path.index(0)) &&
+         fromJSON((*pair)[1], out.dimension, path.index(1));
 }
 
 static bool fromJSON(const json::Value &value, PlanEdge &out, json::Path path) {
@@ -103,49 +123,66 @@ static bool fromJSON(const json::Value &value, PlanEdge &out, json::Path path) {
     path.report("expected [from, to]");
     return false;
   }
-  return fromJSON((*pair)[0], out.from, path.index(0)) && fromJSON((*pair)[1], out.to, path.index(1));
+  return fromJSON((*pair)[0], out.from, path.index(0)) &&
+         fromJSON((*pair)[1], out.to, path.index(1));
 }
 
-static bool fromJSON(const json::Value &value, PlanBuffer &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanBuffer &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("name", out.name) && map.map("kind", out.kind) && map.map("dtype", out.dtype) &&
-         map.map("rank", out.rank) && map.map("role", out.role) && map.mapOptional("donated", out.donated) &&
-         map.map("default", out.defaultValue) && map.mapOptional("extents", out.extents) &&
+  return map && map.map("name", out.name) && map.map("kind", out.kind) &&
+         map.map("dtype", out.dtype) && map.map("rank", out.rank) &&
+         map.map("role", out.role) && map.mapOptional("donated", out.donated) &&
+         map.map("default", out.defaultValue) &&
+         map.mapOptional("extents", out.extents) &&
          map.mapOptional("members", out.members);
 }
 
-static bool fromJSON(const json::Value &value, PlanResult &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanResult &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", out.name) && map.map("buffer", out.buffer);
 }
 
-static bool fromJSON(const json::Value &value, PlanOperand &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanOperand &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("buffer", out.buffer) && map.map("index", out.index);
 }
 
-static bool fromJSON(const json::Value &value, PlanSegment &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanSegment &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("tile", out.tile) && map.map("operands", out.operands) && map.map("count", out.count) &&
+  return map && map.map("tile", out.tile) &&
+         map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
 }
 
-static bool fromJSON(const json::Value &value, PlanTable &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanTable &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("name", out.name) && map.map("rank", out.rank) && map.map("pointers", out.pointers) &&
-         map.mapOptional("tile_rows", out.tileRows) && map.map("segments", out.segments);
+  return map && map.map("name", out.name) && map.map("rank", out.rank) &&
+         map.map("pointers", out.pointers) &&
+         map.mapOptional("tile_rows", out.tileRows) &&
+         map.map("segments", out.segments);
 }
 
-static bool fromJSON(const json::Value &value, PlanScratch &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanScratch &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("per", out.per) && map.mapOptional("table", out.table) && map.map("bytes", out.bytes) &&
+  return map && map.map("per", out.per) &&
+         map.mapOptional("table", out.table) && map.map("bytes", out.bytes) &&
          map.mapOptional("zero", out.zero);
 }
 
-static bool fromJSON(const json::Value &value, PlanArgument &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanArgument &out,
+                     json::Path path) {
   static constexpr EnumName<ArgumentKind> kinds[] = {
-      {ArgumentKind::Table, "table"}, {ArgumentKind::Buffer, "buffer"}, {ArgumentKind::Scratch, "scratch"}};
-  if (const json::Object *object = value.getAsObject(); object && object->size() == 1)
+      {ArgumentKind::Table, "table"},
+      {ArgumentKind::Buffer, "buffer"},
+      {ArgumentKind::Scratch, "scratch"}};
+  if (const json::Object *object = value.getAsObject();
+      object && object->size() == 1)
     for (const EnumName<ArgumentKind> &kind : kinds)
       if (const json::Value *index = object->get(kind.name)) {
         out.kind = kind.value;
@@ -155,21 +192,27 @@ static bool fromJSON(const json::Value &value, PlanArgument &out, json::Path pat
   return false;
 }
 
-static bool readGrid(const json::Value &value, PlanVariant &out, json::Path path) {
+static bool readGrid(const json::Value &value, PlanVariant &out,
+                     json::Path path) {
   if (std::optional<int64_t> blocks = value.getAsInteger()) {
     out.grid = GridKind::Fixed;
     out.gridBlocks = *blocks;
     return true;
   }
-  return readEnum(gridKinds, value, out.grid, path, "expected 'tiles', 'members', 'resident' or a number of blocks");
+  return readEnum(
+      gridKinds, value, out.grid, path,
+      "expected 'tiles', 'members', 'resident' or a number of blocks");
 }
 
-static bool fromJSON(const json::Value &value, PlanVariant &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanVariant &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
   std::string form;
-  if (!map || !map.mapOptional("entry", out.entry) || !map.mapOptional("form", form) ||
-      !map.mapOptional("block", out.block) || !map.mapOptional("shared", out.sharedBytes) ||
-      !map.mapOptional("cooperative", out.cooperative) || !map.mapOptional("tile_rows", out.tileRows))
+  if (!map || !map.mapOptional("entry", out.entry) ||
+      !map.mapOptional("form", form) || !map.mapOptional("block", out.block) ||
+      !map.mapOptional("shared", out.sharedBytes) ||
+      !map.mapOptional("cooperative", out.cooperative) ||
+      !map.mapOptional("tile_rows", out.tileRows))
     return false;
   if (!form.empty() && form != "graph") {
     path.field("form").report("expected 'graph'");
@@ -186,10 +229,13 @@ static bool fromJSON(const json::Value &value, PlanVariant &out, json::Path path
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles") {
-          path.field("when").field(term.first).report("expected 'max_tiles' or 'min_tiles'");
+          path.field("when")
+              .field(term.first)
+              .report("expected 'max_tiles' or 'min_tiles'");
           return false;
         }
-    if (!predicate || !predicate.map("max_tiles", out.maxTiles) || !predicate.map("min_tiles", out.minTiles))
+    if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
+        !predicate.map("min_tiles", out.minTiles))
       return false;
   }
   return true;
@@ -197,24 +243,30 @@ static bool fromJSON(const json::Value &value, PlanVariant &out, json::Path path
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
 
-static bool fromJSON(const json::Value &value, PlanGraph &out, json::Path path) {
+static bool fromJSON(const json::Value &value, PlanGraph &out,
+                     json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("nodes", out.nodes) && map.mapOptional("edges", out.edges);
+  return map && map.map("nodes", out.nodes) &&
+         map.mapOptional("edges", out.edges);
 }
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("kind", out.kind) || !map.mapOptional("name", out.name) ||
-      !map.mapOptional("sweeps", out.sweeps) || !map.mapOptional("table", out.table) ||
-      !map.mapOptional("variants", out.variants) || !map.mapOptional("arguments", out.arguments) ||
-      !map.mapOptional("writes", out.writes) || !map.mapOptional("always", out.always))
+  if (!map || !map.map("kind", out.kind) ||
+      !map.mapOptional("name", out.name) ||
+      !map.mapOptional("sweeps", out.sweeps) ||
+      !map.mapOptional("table", out.table) ||
+      !map.mapOptional("variants", out.variants) ||
+      !map.mapOptional("arguments", out.arguments) ||
+      !map.mapOptional("writes", out.writes) ||
+      !map.mapOptional("always", out.always))
     return false;
   switch (out.kind) {
   case NodeKind::Kernel:
     return true;
   case NodeKind::While:
-    return map.map("body", out.body) && map.map("trips", out.trips) && map.map("limit", out.limit) &&
-           map.map("more", out.more);
+    return map.map("body", out.body) && map.map("trips", out.trips) &&
+           map.map("limit", out.limit) && map.map("more", out.more);
   case NodeKind::Copy:
     return map.map("from", out.from) && map.map("to", out.to);
   case NodeKind::Fill:
@@ -227,11 +279,16 @@ Expected<Plan> planFromJSON(const json::Value &value) {
   json::Path::Root root("plan");
   Plan plan;
   json::ObjectMapper map(value, root);
-  if (!map || !map.mapOptional("name", plan.name) || !map.map("buffers", plan.buffers) ||
-      !map.mapOptional("results", plan.results) || !map.mapOptional("tables", plan.tables) ||
-      !map.mapOptional("scratch", plan.scratch) || !map.map("nodes", plan.graph.nodes) ||
-      !map.mapOptional("edges", plan.graph.edges) || !map.mapOptional("source", plan.source) ||
-      !map.mapOptional("headers", plan.headers) || !map.mapOptional("options", plan.options)) {
+  if (!map || !map.mapOptional("name", plan.name) ||
+      !map.map("buffers", plan.buffers) ||
+      !map.mapOptional("results", plan.results) ||
+      !map.mapOptional("tables", plan.tables) ||
+      !map.mapOptional("scratch", plan.scratch) ||
+      !map.map("nodes", plan.graph.nodes) ||
+      !map.mapOptional("edges", plan.graph.edges) ||
+      !map.mapOptional("source", plan.source) ||
+      !map.mapOptional("headers", plan.headers) ||
+      !map.mapOptional("options", plan.options)) {
     auto [code, text] = takeError(root.getError());
     return makeError(StatusCode::BadInput, "bad plan: {0}", text);
   }
@@ -253,9 +310,12 @@ Expected<Plan> parsePlan(StringRef text) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static json::Value extentToJSON(const ExtentRef &extent) { return json::Array{extent.buffer, extent.dimension}; }
+static json::Value extentToJSON(const ExtentRef &extent) {
+  return json::Array{extent.buffer, extent.dimension};
+}
 
-static json::Value optionalExtentToJSON(const std::optional<ExtentRef> &extent) {
+static json::Value
+optionalExtentToJSON(const std::optional<ExtentRef> &extent) {
   return extent ? extentToJSON(*extent) : json::Value(nullptr);
 }
 
@@ -285,11 +345,14 @@ static json::Value toJSON(const PlanTable &table) {
   for (const PlanSegment &segment : table.segments) {
     json::Array operands;
     for (const PlanOperand &operand : segment.operands)
-      operands.push_back(json::Object{{"buffer", operand.buffer}, {"index", nameOf(operandIndices, operand.index)}});
-    segments.push_back(json::Object{{"tile", segment.tile},
-                                    {"operands", std::move(operands)},
-                                    {"count", optionalExtentToJSON(segment.count)},
-                                    {"columns", optionalExtentToJSON(segment.columns)}});
+      operands.push_back(
+          json::Object{{"buffer", operand.buffer},
+                       {"index", nameOf(operandIndices, operand.index)}});
+    segments.push_back(
+        json::Object{{"tile", segment.tile},
+                     {"operands", std::move(operands)},
+                     {"count", optionalExtentToJSON(segment.count)},
+                     {"columns", optionalExtentToJSON(segment.columns)}});
   }
   return json::Object{{"name", table.name},
                       {"rank", table.rank},
@@ -299,8 +362,9 @@ static json::Value toJSON(const PlanTable &table) {
 }
 
 static json::Value toJSON(const PlanScratch &scratch) {
-  json::Object object{
-      {"per", nameOf(scratchPers, scratch.per)}, {"bytes", scratch.bytes}, {"zero", scratch.zero}};
+  json::Object object{{"per", nameOf(scratchPers, scratch.per)},
+                      {"bytes", scratch.bytes},
+                      {"zero", scratch.zero}};
   if (scratch.table >= 0)
     object["table"] = scratch.table;
   return object;
@@ -345,7 +409,8 @@ static json::Value toJSON(const PlanArgument &argument) {
 static json::Object graphToJSON(const PlanGraph &graph);
 
 static json::Value toJSON(const PlanNode &node) {
-  json::Object object{{"kind", nameOf(nodeKinds, node.kind)}, {"name", node.name}};
+  json::Object object{{"kind", nameOf(nodeKinds, node.kind)},
+                      {"name", node.name}};
   if (!node.writes.empty())
     object["writes"] = json::Array(node.writes);
   if (node.kind == NodeKind::Copy) {
@@ -393,7 +458,8 @@ json::Value planToJSON(const Plan &plan) {
   for (const PlanBuffer &buffer : plan.buffers)
     buffers.push_back(toJSON(buffer));
   for (const PlanResult &result : plan.results)
-    results.push_back(json::Object{{"name", result.name}, {"buffer", result.buffer}});
+    results.push_back(
+        json::Object{{"name", result.name}, {"buffer", result.buffer}});
   for (const PlanTable &table : plan.tables)
     tables.push_back(toJSON(table));
   for (const PlanScratch &area : plan.scratch)

@@ -10,7 +10,9 @@ namespace heddle::runtime {
 
 namespace {
 
-template <typename T> void put(char *row, size_t offset, T value) { std::memcpy(row + offset, &value, sizeof(T)); }
+template <typename T> void put(char *row, size_t offset, T value) {
+  std::memcpy(row + offset, &value, sizeof(T));
+}
 
 template <typename T> T get(const char *row, size_t offset) {
   T value;
@@ -20,8 +22,10 @@ template <typename T> T get(const char *row, size_t offset) {
 
 } // namespace
 
-void writeMemberRow(const RowLayout &layout, const MemberRow &values, char *row) {
-  assert(values.operands.size() <= static_cast<size_t>(layout.pointers) && "more operands than slots");
+void writeMemberRow(const RowLayout &layout, const MemberRow &values,
+                    char *row) {
+  assert(values.operands.size() <= static_cast<size_t>(layout.pointers) &&
+         "more operands than slots");
   std::memset(row, 0, layout.bytes());
   for (size_t slot = 0; slot < values.operands.size(); ++slot)
     put(row, slot * sizeof(void *), values.operands[slot]);
@@ -92,31 +96,38 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   return steps;
 }
 
-void expandTiles(const RowLayout &layout, const char *memberRows, int memberCount, llvm::ArrayRef<int64_t> steps,
-                 char *tileRows, int tileCount) {
+void expandTiles(const RowLayout &layout, const char *memberRows,
+                 int memberCount, llvm::ArrayRef<int64_t> steps, char *tileRows,
+                 int tileCount) {
   size_t bytes = layout.bytes(), at = layout.countOffset();
   [[maybe_unused]] int written = 0;
   for (int member = 0; member < memberCount; ++member) {
     const char *row = memberRows + member * bytes;
     int64_t count = get<int64_t>(row, at);
-    int32_t firstTile = get<int32_t>(row, at + 8), tiles = get<int32_t>(row, at + 12),
+    int32_t firstTile = get<int32_t>(row, at + 8),
+            tiles = get<int32_t>(row, at + 12),
             segment = get<int32_t>(row, at + 16);
-    int64_t columns = layout.rank == 2 ? get<int64_t>(row, layout.columnsOffset()) : 0;
-    const int64_t *step = steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
+    int64_t columns =
+        layout.rank == 2 ? get<int64_t>(row, layout.columnsOffset()) : 0;
+    const int64_t *step =
+        steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
     int64_t tile = *step++;
-    assert(firstTile == written && firstTile + tiles <= tileCount && "member rows are in order");
+    assert(firstTile == written && firstTile + tiles <= tileCount &&
+           "member rows are in order");
     for (int32_t k = 0; k < tiles; ++k) {
       char *out = tileRows + (firstTile + static_cast<size_t>(k)) * bytes;
       int64_t first = k * tile;
       std::memset(out, 0, bytes);
       for (int slot = 0; slot < layout.pointers; ++slot) {
         char *base = get<char *>(row, slot * sizeof(void *));
-        int64_t offset = step[slot] >= 0 ? first * step[slot] : first * columns * -step[slot];
+        int64_t offset = step[slot] >= 0 ? first * step[slot]
+                                         : first * columns * -step[slot];
         put(out, slot * sizeof(void *), base ? base + offset : base);
       }
       if (layout.rank == 2) {
         put(out, layout.columnsOffset(), columns);
-        put(out, layout.columnsOffset() + 8, get<int64_t>(row, layout.columnsOffset() + 8) + k * columns);
+        put(out, layout.columnsOffset() + 8,
+            get<int64_t>(row, layout.columnsOffset() + 8) + k * columns);
       }
       put(out, at, first);
       put(out, at + 8, static_cast<int32_t>(std::min(tile, count - first)));

@@ -1,8 +1,9 @@
 //===- Tables.h - The rows through which kernels find their work ----------===//
 //
-// The one place of the runtime that knows how member rows and tile rows are laid out (docs/plan.md, Tables). The
-// device-side writer of tile rows is heddle_expand_tiles in codegen/device/tables.cuh; expandTiles here does the same
-// on the host, for the cpu target and for tests that compare the two.
+// The one place of the runtime that knows how member rows and tile rows are
+// laid out (docs/plan.md, Tables). The device-side writer of tile rows is
+// heddle_expand_tiles in codegen/device/tables.cuh; expandTiles here does the
+// same on the host, for the cpu target and for tests that compare the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@
 
 namespace heddle::runtime {
 
-/// What a kernel receives for a table, by value. Mirrors `heddle_table` of the device headers.
+/// What a kernel receives for a table, by value. Mirrors `heddle_table` of the
+/// device headers.
 struct DeviceTable {
   const void *tiles;
   const void *members;
@@ -29,18 +31,22 @@ struct DeviceTable {
 };
 static_assert(sizeof(DeviceTable) == 32, "a kernel reads this layout");
 
-/// Where the fields of a row are. Member rows and tile rows have the same size; the fields after the operands are:
-///   member row: [columns, column_base], count, first_tile, tiles, segment, index
-///   tile row:   [columns, column_base], first, count, member, segment, tiles
+/// Where the fields of a row are. Member rows and tile rows have the same size;
+/// the fields after the operands are:
+///   member row: [columns, column_base], count, first_tile, tiles, segment,
+///   index tile row:   [columns, column_base], first, count, member, segment,
+///   tiles
 struct RowLayout {
   int pointers;
   int rank;
 
-  explicit RowLayout(const PlanTable &table) : pointers(table.pointers), rank(table.rank) {}
+  explicit RowLayout(const PlanTable &table)
+      : pointers(table.pointers), rank(table.rank) {}
   RowLayout(int pointers, int rank) : pointers(pointers), rank(rank) {}
 
   size_t columnsOffset() const { return sizeof(void *) * pointers; }
-  /// The 8-byte field `count` (member row) or `first` (tile row); four 4-byte fields follow it.
+  /// The 8-byte field `count` (member row) or `first` (tile row); four 4-byte
+  /// fields follow it.
   size_t countOffset() const { return columnsOffset() + (rank == 2 ? 16 : 0); }
   size_t bytes() const { return (countOffset() + 24 + 15) / 16 * 16; }
 };
@@ -69,20 +75,27 @@ struct TileRow {
   int tiles = 1;
 };
 
-void writeMemberRow(const RowLayout &layout, const MemberRow &values, char *row);
+void writeMemberRow(const RowLayout &layout, const MemberRow &values,
+                    char *row);
 MemberRow readMemberRow(const RowLayout &layout, const char *row);
 TileRow readTileRow(const RowLayout &layout, const char *row);
 
-/// The `segments` argument of heddle_expand_tiles: for each segment its tile, then the step of each operand in bytes
-/// (s > 0: first * s; s < 0: first * columns * -s; 0: does not advance).
+/// The `segments` argument of heddle_expand_tiles: for each segment its tile,
+/// then the step of each operand in bytes (s > 0: first * s; s < 0: first *
+/// columns * -s; 0: does not advance).
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
-/// Writes `tileCount` tile rows from `memberCount` member rows, as heddle_expand_tiles does on the device.
-void expandTiles(const RowLayout &layout, const char *memberRows, int memberCount, llvm::ArrayRef<int64_t> steps,
-                 char *tileRows, int tileCount);
+/// Writes `tileCount` tile rows from `memberCount` member rows, as
+/// heddle_expand_tiles does on the device.
+void expandTiles(const RowLayout &layout, const char *memberRows,
+                 int memberCount, llvm::ArrayRef<int64_t> steps, char *tileRows,
+                 int tileCount);
 
-/// Tiles of a member: at least one, so that what is computed once per member happens for empty members too.
-inline int64_t tilesOf(int64_t count, int64_t tile) { return count <= 0 ? 1 : (count - 1) / tile + 1; }
+/// Tiles of a member: at least one, so that what is computed once per member
+/// happens for empty members too.
+inline int64_t tilesOf(int64_t count, int64_t tile) {
+  return count <= 0 ? 1 : (count - 1) / tile + 1;
+}
 
 } // namespace heddle::runtime
 

@@ -1,0 +1,341 @@
+//===- Explain.cpp - what fusion bought -----------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Everything is gathered into one JSON object; the text is a view of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/Explain.h"
+#include "codegen/CopyBandwidth.h"
+#include "codegen/PlanExtraction.h"
+#include "codegen/PlanShapes.h"
+#include "codegen/ProgramCompiler.h"
+#include "passes/Traffic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace heddle::runtime;
+namespace json = llvm::json;
+
+namespace heddle {
+
+namespace {
+/// Bytes that one step moves (of a loop, one trip).
+struct Bytes {
+  double total = 0;
+  /// For each element of the lists of the highest rank.
+  double perElement = 0;
+};
+
+struct Bandwidth {
+  double bytesPerSecond;
+  std::string source;
+  bool measured;
+};
+
+class Explanation {
+public:
+  Explanation(Compilation &compilation, const Plan &plan,
+              const PlanShapes &shapes)
+      : compilation(compilation), plan(plan), shapes(shapes) {}
+
+  json::Object gather(const Bandwidth &bandwidth);
+
+private:
+  double elementsOf(const fused::Traffic &traffic) const;
+  Bytes bytesOf(const fused::TrafficList &list) const;
+  json::Object describeSweep(fused::SweepOp sweep);
+  void addKernels(const PlanGraph &graph, bool inLoop, json::Array &kernels);
+
+  Compilation &compilation;
+  const Plan &plan;
+  const PlanShapes &shapes;
+  llvm::StringMap<fused::SweepOp> sweeps;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+/// Elements of the domain that `traffic` is counted for. A domain that no
+/// argument has is taken to be as large as the largest of its rank.
+double Explanation::elementsOf(const fused::Traffic &traffic) const {
+  if (traffic.argument >= 0)
+    return shapes.elementsOf(traffic.argument);
+  double most = 0;
+  for (auto [number, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.kind == BufferKind::List && buffer.rank == traffic.rank())
+      most = std::max<double>(most, shapes.elementsOf(number));
+  return most;
+}
+
+Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
+  int64_t rank = 0;
+  for (const fused::Traffic &traffic : list)
+    rank = std::max(rank, traffic.rank());
+  Bytes bytes;
+  std::map<std::pair<int, bool>, double> counted;
+  double moved = 0, elements = 0, sum = 0;
+  int domains = 0;
+  for (const fused::Traffic &traffic : list) {
+    double count = elementsOf(traffic);
+    bytes.total += count * traffic.bytes();
+    if (traffic.rank() != rank)
+      continue;
+    moved += count * traffic.bytes();
+    sum += traffic.bytes();
+    // What is moved in a loop and outside of it is moved for the same elements.
+    if (counted.try_emplace({traffic.argument, false}, count).second) {
+      elements += count;
+      ++domains;
+    }
+  }
+  if (elements > 0)
+    bytes.perElement = moved / elements;
+  else if (domains > 0)
+    bytes.perElement = sum / domains;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static std::string sweepName(fused::SweepOp sweep) {
+  auto name = sweep->getAttrOfType<StringAttr>(kNameAttr);
+  return name ? name.getValue().str() : "";
+}
+
+json::Object Explanation::describeSweep(fused::SweepOp sweep) {
+  json::Object object{{"name", sweepName(sweep)}};
+  fused::Domains domains(compilation.getKernel());
+  object["traffic"] = fused::describe(fused::trafficOf(sweep, domains),
+                                      compilation.getKernel());
+  object["segments"] = sweep.getNumSegments();
+  object["reversed"] = sweep.getReversed();
+  if (auto schedule = sweep.getSchedule()) {
+    object["schedule"] = fused::stringifyScheduleKind(schedule->getKind());
+    object["reason"] = schedule->getReason();
+    object["threads"] = schedule->getThreads();
+    object["tile"] = json::Array(schedule->getTile());
+    object["vector"] = json::Array(schedule->getVector());
+  }
+  return object;
+}
+
+/// The variant that is taken for `tiles` tiles.
+static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
+  for (const PlanVariant &variant : node.variants)
+    if ((!variant.maxTiles || tiles <= *variant.maxTiles) &&
+        (!variant.minTiles || tiles >= *variant.minTiles))
+      return &variant;
+  return nullptr;
+}
+
+void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
+                             json::Array &kernels) {
+  for (const PlanNode &node : graph.nodes) {
+    if (node.kind == NodeKind::While)
+      addKernels(node.body, true, kernels);
+    if (node.kind != NodeKind::Kernel)
+      continue;
+    json::Array described;
+    std::string schedule, reason;
+    for (const std::string &name : node.sweeps) {
+      auto found = sweeps.find(name);
+      if (found == sweeps.end())
+        continue;
+      json::Object sweep = describeSweep(found->second);
+      for (auto [key, text] : {std::pair("schedule", &schedule),
+                               std::pair("reason", &reason)})
+        if (auto value = sweep.getString(key); value && !value->empty())
+          if (!StringRef(*text).contains(*value))
+            *text += (text->empty() ? "" : "; ") + value->str();
+      described.push_back(std::move(sweep));
+    }
+    int64_t tiles = 0;
+    for (const PlanArgument &argument : node.arguments)
+      if (argument.kind == ArgumentKind::Table)
+        tiles += shapes.tilesOf(argument.index);
+    json::Object kernel{{"name", node.name},
+                        {"schedule", schedule},
+                        {"reason", reason},
+                        {"in_loop", inLoop},
+                        {"tiles", tiles},
+                        {"sweeps", std::move(described)}};
+    if (const PlanVariant *variant = chosenVariant(node, tiles)) {
+      kernel["entry"] = variant->entry;
+      kernel["threads"] = variant->block;
+    }
+    kernels.push_back(std::move(kernel));
+  }
+}
+
+/// `remark: 'fused.sweep' op text` without what is for compilers' authors.
+static std::string readableRemark(StringRef remark) {
+  for (StringRef prefix : {"remark: ", "'fused.sweep' op ", "'fused.kernel' op ",
+                           "'fused.loop' op "})
+    remark.consume_front(prefix);
+  return remark.trim().str();
+}
+
+static bool hasLoop(const PlanGraph &graph) {
+  return llvm::any_of(graph.nodes, [](const PlanNode &node) {
+    return node.kind == NodeKind::While;
+  });
+}
+
+json::Object Explanation::gather(const Bandwidth &bandwidth) {
+  fused::KernelOp kernel = compilation.getKernel();
+  int64_t sweepCount = 0;
+  kernel.walk([&](fused::SweepOp sweep) {
+    sweeps[sweepName(sweep)] = sweep;
+    ++sweepCount;
+  });
+  Bytes after = bytesOf(fused::trafficOf(kernel));
+  Bytes before = bytesOf(fused::trafficBefore(kernel));
+  if (before.total == 0)
+    before = after;
+
+  int64_t members = 0, elements = 0;
+  for (auto [number, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.kind == BufferKind::List &&
+        buffer.role == runtime::BufferRole::Argument) {
+      members = shapes.of(number).size();
+      elements = std::max(elements, shapes.elementsOf(number));
+    }
+  json::Array kernels, remarks;
+  addKernels(plan.graph, false, kernels);
+  for (const std::string &remark : compilation.getRemarks())
+    remarks.push_back(readableRemark(remark));
+  return json::Object{
+      {"program", plan.name},
+      {"members", members},
+      {"elements", elements},
+      {"launches", shapes.launches()},
+      {"sweeps", sweepCount},
+      {"loops", hasLoop(plan.graph)},
+      {"bytes_per_element", after.perElement},
+      {"bytes_per_element_unfused", before.perElement},
+      {"bytes", after.total},
+      {"bytes_unfused", before.total},
+      {"floor_us", after.total / bandwidth.bytesPerSecond * 1e6},
+      {"bandwidth",
+       json::Object{{"bytes_per_second", bandwidth.bytesPerSecond},
+                    {"measured", bandwidth.measured},
+                    {"source", bandwidth.source}}},
+      {"kernels", std::move(kernels)},
+      {"remarks", std::move(remarks)}};
+}
+
+//===----------------------------------------------------------------------===//
+// The floor
+//===----------------------------------------------------------------------===//
+
+static Bandwidth findBandwidth(StringRef arch) {
+  if (auto context = Context::current()) {
+    if (arch.empty() || arch == (*context)->arch()) {
+      if (auto measured = measureCopyBandwidth(*context, size_t(1) << 31, 8))
+        return {*measured, (*context)->name(), true};
+      else
+        llvm::consumeError(measured.takeError());
+    }
+  } else {
+    llvm::consumeError(context.takeError());
+  }
+  NominalDevice device = nominalDevice(arch.empty() ? "sm_90" : arch);
+  return {device.bytesPerSecond, device.name.str(), false};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string plural(int64_t count, StringRef what) {
+  bool wholeWord = what.ends_with("ch");
+  return llvm::formatv("{0} {1}{2}", count, what,
+                       count == 1 ? "" : wholeWord ? "es" : "s");
+}
+
+static std::string printText(const json::Object &object) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto number = [&](StringRef key) { return *object.getNumber(key); };
+  auto integer = [&](StringRef key) { return *object.getInteger(key); };
+  const json::Array &kernels = *object.getArray("kernels");
+  const json::Object &bandwidth = *object.getObject("bandwidth");
+  os << *object.getString("program") << ": "
+     << plural(kernels.size(), "kernel") << ", "
+     << plural(integer("sweeps"), "sweep") << ", "
+     << plural(integer("launches"), "launch") << " per step"
+     << (*object.getBoolean("loops") ? " (of a loop, one trip)" : "") << '\n';
+  os << "  over     " << plural(integer("members"), "member") << ", "
+     << plural(integer("elements"), "element") << '\n';
+  os << llvm::formatv("  traffic  {0:f1} B per element, {1:f1} B before fusion; "
+                      "{2:f2} MB per step\n",
+                      number("bytes_per_element"),
+                      number("bytes_per_element_unfused"),
+                      number("bytes") * 1e-6);
+  os << llvm::formatv("  floor    {0:f2} us at {1:f0} GB/s, {2} {3}\n",
+                      number("floor_us"),
+                      *bandwidth.getNumber("bytes_per_second") * 1e-9,
+                      *bandwidth.getBoolean("measured")
+                          ? "measured on this"
+                          : "the nominal copy rate of an",
+                      *bandwidth.getString("source"));
+  for (const json::Value &entry : kernels) {
+    const json::Object &kernel = *entry.getAsObject();
+    os << "\nkernel " << *kernel.getString("name")
+       << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
+       << plural(*kernel.getInteger("tiles"), "tile") << '\n';
+    for (const json::Value &part : *kernel.getArray("sweeps")) {
+      const json::Object &sweep = *part.getAsObject();
+      os << "  sweep    " << *sweep.getString("name") << ": "
+         << *sweep.getString("traffic")
+         << (*sweep.getBoolean("reversed") ? ", last tile first" : "") << '\n';
+      if (auto schedule = sweep.getString("schedule")) {
+        os << "  schedule " << *schedule << ", "
+           << *sweep.getInteger("threads") << " threads, tiles of ";
+        llvm::interleave(*sweep.getArray("tile"), os, " and ");
+        os << "\n  because  " << *sweep.getString("reason") << '\n';
+      }
+    }
+  }
+  if (const json::Array &remarks = *object.getArray("remarks");
+      !remarks.empty()) {
+    os << "\nremarks\n";
+    for (const json::Value &remark : remarks)
+      os << "  " << *remark.getAsString() << '\n';
+  }
+  return text;
+}
+
+llvm::Expected<std::string> explainKernel(Compilation &compilation,
+                                          StringRef shapesText, bool asJson,
+                                          StringRef arch) {
+  std::vector<Extents> shapes{{1000, 1000}};
+  if (!shapesText.empty()) {
+    auto value = json::parse(shapesText);
+    if (!value)
+      return makeError(StatusCode::BadInput, "shapes: {0}",
+                       llvm::toString(value.takeError()));
+    auto read = shapesFromJSON(*value, "shapes");
+    if (!read)
+      return read.takeError();
+    shapes = std::move(*read);
+  }
+  auto plan = extractPlan(compilation.getKernel(), compilation.getBuffers());
+  if (failed(plan))
+    return makeError(StatusCode::Failed, "no plan could be made");
+  PlanShapes bound = PlanShapes::bind(*plan, shapes);
+  json::Object object =
+      Explanation(compilation, *plan, bound).gather(findBandwidth(arch));
+  if (asJson)
+    return llvm::formatv("{0:2}\n", json::Value(std::move(object))).str();
+  return printText(object);
+}
+
+} // namespace heddle

@@ -1,0 +1,340 @@
+//===- PlanExtraction.cpp - from placed IR to a plan ----------------------===//
+//
+// One node for every sweep and loop, a copy where a value is wanted elsewhere
+// than where it lives, and an edge wherever two nodes touch the same buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/PlanExtraction.h"
+#include "codegen/SweepLayout.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace heddle::runtime;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle {
+
+namespace {
+/// The buffers that a node touches.
+struct Access {
+  llvm::DenseSet<int> reads, writes;
+  void add(const Access &other) {
+    reads.insert_range(other.reads);
+    writes.insert_range(other.writes);
+  }
+};
+
+class Extraction {
+public:
+  Extraction(fused::KernelOp kernel, const Buffers &buffers)
+      : kernel(kernel), buffers(buffers) {}
+  FailureOr<Plan> run();
+
+private:
+  LogicalResult addBuffers();
+  LogicalResult addBlock(Block &block, PlanGraph &graph,
+                         SmallVectorImpl<Access> &accesses);
+  FailureOr<Access> addSweep(fused::SweepOp sweep, PlanGraph &graph);
+  FailureOr<Access> addLoop(fused::LoopOp loop, PlanGraph &graph);
+  void addCopy(int from, int to, PlanGraph &graph,
+               SmallVectorImpl<Access> &accesses);
+  int addTable(fused::SweepOp sweep, const SweepLayout &layout);
+
+  fused::KernelOp kernel;
+  const Buffers &buffers;
+  Plan plan;
+};
+} // namespace
+
+static DType dtypeOf(Type type) {
+  if (type.isF64())
+    return DType::F64;
+  if (type.isF32())
+    return DType::F32;
+  if (type.isF16())
+    return DType::F16;
+  if (type.isBF16())
+    return DType::BF16;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return DType::I1;
+  case 8:
+    return DType::I8;
+  case 16:
+    return DType::I16;
+  case 32:
+    return DType::I32;
+  default:
+    return DType::I64;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult Extraction::addBuffers() {
+  llvm::StringSet<> argumentNames;
+  for (const Buffer &buffer : buffers.all()) {
+    if (buffer.role == BufferRole::argument &&
+        !argumentNames.insert(buffer.name).second)
+      return kernel.emitOpError("has two arguments called '")
+             << buffer.name << "'; they are bound by name";
+    PlanBuffer result;
+    result.name = buffer.name;
+    result.kind = isList(buffer.type) ? BufferKind::List : BufferKind::Scalar;
+    result.dtype = dtypeOf(storageType(buffer.type));
+    result.rank = rankOf(buffer.type);
+    result.role = static_cast<runtime::BufferRole>(buffer.role);
+    result.donated = buffer.donated;
+    result.defaultValue = buffer.defaultValue;
+    for (auto [from, dimension] : buffer.extents)
+      result.extents.push_back({from, dimension});
+    result.members = buffer.members;
+    plan.buffers.push_back(std::move(result));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
+  PlanSegment segment;
+  segment.tile = layout.tile;
+  auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
+    for (const OperandSlot &slot : layout.operands)
+      if (slot.index == index)
+        return ExtentRef{slot.buffer, dimension};
+    return std::nullopt;
+  };
+  for (const OperandSlot &slot : layout.operands)
+    segment.operands.push_back(
+        {slot.buffer, static_cast<OperandIndex>(slot.index)});
+  if (rank == 2) {
+    segment.count = extent(kIJ, 0);
+    if (!segment.count)
+      segment.count = extent(kI, 0);
+    segment.columns = extent(kIJ, 1);
+    if (!segment.columns)
+      segment.columns = extent(kJ, 0);
+  } else {
+    segment.count = extent(kI, 0);
+  }
+  return segment;
+}
+
+int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
+  PlanTable table;
+  table.name = layout.name;
+  table.rank = layout.rank == 2 ? 2 : 1;
+  table.pointers = std::max<int64_t>(1, layout.pointers);
+  for (const SegmentLayout &segment : layout.segments)
+    table.segments.push_back(segmentOf(segment, layout.rank));
+  plan.tables.push_back(std::move(table));
+  return plan.tables.size() - 1;
+}
+
+static Access accessOf(const SweepLayout &layout) {
+  Access access;
+  for (const SegmentLayout &segment : layout.segments)
+    for (const OperandSlot &slot : segment.operands) {
+      if (slot.read)
+        access.reads.insert(slot.buffer);
+      if (slot.written)
+        access.writes.insert(slot.buffer);
+    }
+  for (const ScalarSlot &slot : layout.scalars) {
+    if (slot.read)
+      access.reads.insert(slot.buffer);
+    if (slot.written)
+      access.writes.insert(slot.buffer);
+  }
+  return access;
+}
+
+FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
+  auto layout = SweepLayout::compute(sweep, buffers);
+  if (failed(layout))
+    return failure();
+  PlanNode node;
+  node.kind = NodeKind::Kernel;
+  node.name = layout->name;
+  node.sweeps.push_back(layout->name);
+  node.table = addTable(sweep, *layout);
+  node.arguments.push_back({ArgumentKind::Table, node.table});
+  Access access = accessOf(*layout);
+  for (const ScalarSlot &slot : layout->scalars)
+    node.arguments.push_back({ArgumentKind::Buffer, slot.buffer});
+  for (const ScratchSlot &slot : layout->scratch) {
+    PlanScratch scratch;
+    scratch.per = static_cast<runtime::ScratchPer>(slot.per);
+    scratch.table = slot.per == heddle::ScratchPer::once ? -1 : node.table;
+    scratch.bytes = slot.bytes;
+    scratch.zero = slot.zero;
+    node.arguments.push_back(
+        {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
+    plan.scratch.push_back(scratch);
+  }
+  auto variant = [&](StringRef entry, bool tileRows) {
+    PlanVariant result;
+    result.entry = layout->name + entry.str();
+    result.block = layout->threads;
+    result.tileRows = tileRows;
+    return result;
+  };
+  node.variants.push_back(variant("_tiles", true));
+  if (layout->rank != 2) {
+    node.variants.back().maxTiles = kMaxTileRows;
+    node.variants.push_back(variant("_search", false));
+  }
+  node.writes.assign(access.writes.begin(), access.writes.end());
+  llvm::sort(node.writes);
+  node.always = layout->endsList;
+  graph.nodes.push_back(std::move(node));
+  return access;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and copies
+//===----------------------------------------------------------------------===//
+
+void Extraction::addCopy(int from, int to, PlanGraph &graph,
+                         SmallVectorImpl<Access> &accesses) {
+  PlanNode node;
+  node.kind = NodeKind::Copy;
+  node.name = "copy_" + plan.buffers[from].name;
+  node.from = from;
+  node.to = to;
+  node.writes = {to};
+  graph.nodes.push_back(std::move(node));
+  Access access;
+  access.reads.insert(from);
+  access.writes.insert(to);
+  accesses.push_back(access);
+}
+
+FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
+  PlanNode node;
+  node.kind = NodeKind::While;
+  auto name = loop->getAttrOfType<StringAttr>(kNameAttr);
+  node.name = name ? name.getValue().str() : "loop";
+  SmallVector<Access> accesses;
+  if (failed(addBlock(loop.getBody().front(), node.body, accesses)))
+    return failure();
+  auto yield = loop.getYield();
+  llvm::DenseSet<int> copied;
+  for (auto [value, result] : llvm::zip(yield.getValues(), loop.getResults())) {
+    int from = buffers.of(value), to = buffers.of(result);
+    if (to < 0 || from == to)
+      continue;
+    if (copied.contains(from))
+      return loop.emitOpError("exchanges carried values, which its buffers do "
+                              "not allow");
+    addCopy(from, to, node.body, accesses);
+    copied.insert(to);
+  }
+  node.trips = buffers.of(loop.getTrips());
+  node.limit = buffers.of(loop.getLimit());
+  node.more = buffers.of(yield.getMore());
+  PlanVariant form;
+  form.graphForm = true;
+  node.variants.push_back(form);
+  Access access;
+  for (const Access &inner : accesses)
+    access.add(inner);
+  access.reads.insert(node.limit);
+  access.reads.insert(node.more);
+  access.writes.insert(node.trips);
+  node.writes.assign(access.writes.begin(), access.writes.end());
+  llvm::sort(node.writes);
+  graph.nodes.push_back(std::move(node));
+  return access;
+}
+
+static bool conflict(const Access &before, const Access &after) {
+  auto touches = [](const llvm::DenseSet<int> &a, const llvm::DenseSet<int> &b) {
+    return llvm::any_of(a, [&](int buffer) { return b.contains(buffer); });
+  };
+  return touches(before.writes, after.reads) ||
+         touches(before.reads, after.writes) ||
+         touches(before.writes, after.writes);
+}
+
+LogicalResult Extraction::addBlock(Block &block, PlanGraph &graph,
+                                   SmallVectorImpl<Access> &accesses) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto loop = dyn_cast<fused::LoopOp>(op)) {
+      for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
+        if (buffers.of(init) != buffers.of(carried))
+          addCopy(buffers.of(init), buffers.of(carried), graph, accesses);
+      auto access = addLoop(loop, graph);
+      if (failed(access))
+        return failure();
+      accesses.push_back(*access);
+      continue;
+    }
+    auto access = addSweep(cast<fused::SweepOp>(op), graph);
+    if (failed(access))
+      return failure();
+    accesses.push_back(*access);
+  }
+  return success();
+}
+
+/// An edge wherever two nodes touch the same buffer, less those that a chain of
+/// others implies.
+static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses) {
+  size_t count = graph.nodes.size();
+  std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
+  for (size_t to = 0; to < count; ++to)
+    for (size_t from = to; from-- > 0;) {
+      if (after[to].test(from) || !conflict(accesses[from], accesses[to]))
+        continue;
+      graph.edges.push_back({static_cast<int>(from), static_cast<int>(to)});
+      after[to] |= after[from];
+      after[to].set(from);
+    }
+}
+
+FailureOr<Plan> Extraction::run() {
+  plan.name = kernel.getSymName();
+  if (failed(addBuffers()))
+    return failure();
+  SmallVector<Access> accesses;
+  Block &block = kernel.getBody().front();
+  if (failed(addBlock(block, plan.graph, accesses)))
+    return failure();
+  auto yield = cast<fused::YieldOp>(block.getTerminator());
+  for (auto [k, value] : llvm::enumerate(yield.getValues())) {
+    int buffer = buffers.of(value);
+    if (buffer < 0)
+      return kernel.emitOpError("result #") << k << " was not placed";
+    for (BlockArgument argument : block.getArguments()) {
+      auto donated = dyn_cast_or_null<IntegerAttr>(kernel.getArgAttr(
+          argument.getArgNumber(), foreach::kDonateAttr));
+      if (!donated || donated.getInt() != static_cast<int64_t>(k))
+        continue;
+      if (int to = argument.getArgNumber(); to != buffer) {
+        addCopy(buffer, to, plan.graph, accesses);
+        buffer = to;
+      }
+    }
+    plan.results.push_back({buffers[buffer].name, buffer});
+  }
+  addEdges(plan.graph, accesses);
+  return plan;
+}
+
+FailureOr<Plan> extractPlan(fused::KernelOp kernel, const Buffers &buffers) {
+  return Extraction(kernel, buffers).run();
+}
+
+} // namespace heddle

@@ -1,0 +1,206 @@
+//===- ProgramCompiler.cpp - from program text to what runs ---------------===//
+//
+// One MLIR context for each program, single-threaded: programs are small and a
+// thread pool would cost more than it gives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/ProgramCompiler.h"
+#include "codegen/Explain.h"
+#include "codegen/PlanExtraction.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cuda/CudaEmitter.h"
+#include "dialect/ProgramText.h"
+#include "dialect/Register.h"
+#include "dialect/library/Library.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using heddle::runtime::makeError;
+using heddle::runtime::StatusCode;
+
+namespace heddle {
+
+Compilation::Compilation(PipelineOptions options) : options(options) {
+  DialectRegistry registry;
+  registerAll(registry);
+  context = std::make_unique<MLIRContext>(registry,
+                                          MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(
+      sources, context.get(), diagnosticsStream);
+  remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
+      context.get(), [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+          return mlir::failure(); // errors and their notes go on
+        remarks.push_back(diagnostic.str());
+        return success();
+      });
+}
+
+Compilation::~Compilation() = default;
+
+llvm::Error Compilation::failure(StringRef what) {
+  StringRef text = StringRef(diagnostics).rtrim();
+  if (text.empty())
+    return makeError(StatusCode::BadInput, "{0}", what);
+  return makeError(StatusCode::BadInput, "{0}", text);
+}
+
+/// Whether `program` is the text of a module rather than a name or a path.
+static bool isModuleText(StringRef program) {
+  return program.contains('\n') || program.contains('{') ||
+         program.starts_with("ML\xefR");
+}
+
+llvm::Error Compilation::read(StringRef program, StringRef dtype) {
+  bool isFile = !isModuleText(program) && (program.ends_with(".mlir") ||
+                                           program.ends_with(".mlirbc") ||
+                                           program.contains('/'));
+  if (isFile) {
+    auto file = llvm::MemoryBuffer::getFile(program);
+    if (!file)
+      return makeError(StatusCode::BadInput, "cannot read program '{0}': {1}",
+                       program, file.getError().message());
+    sources.AddNewSourceBuffer(std::move(*file), SMLoc());
+    module = parseProgram(sources, context.get());
+  } else if (isModuleText(program)) {
+    sources.AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(program, "program"), SMLoc());
+    module = parseProgram(sources, context.get());
+  } else if (auto built = library::buildProgram(program, context.get(), dtype);
+             succeeded(built)) {
+    module = std::move(*built);
+  }
+  if (!module)
+    return failure(("program '" + program + "' could not be read").str());
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lower() {
+  PassManager manager(context.get());
+  buildPipeline(manager, options);
+  if (failed(manager.run(*module)))
+    return failure("the program could not be lowered");
+  auto kernels = llvm::to_vector(module->getOps<fused::KernelOp>());
+  if (kernels.size() != 1)
+    return makeError(StatusCode::BadInput,
+                     "expected a program of one function, found {0}",
+                     kernels.size());
+  kernel = kernels.front();
+  auto read = Buffers::read(kernel);
+  if (failed(read))
+    return failure("buffers could not be placed");
+  buffers = std::move(*read);
+  return llvm::Error::success();
+}
+
+llvm::Expected<runtime::Plan> Compilation::planForCuda() {
+  auto plan = extractPlan(kernel, *buffers);
+  if (failed(plan))
+    return failure("no plan could be made");
+  auto source = cuda::emitKernel(kernel, *buffers);
+  if (failed(source))
+    return failure("no CUDA text could be emitted");
+  plan->source = std::move(*source);
+  for (StringRef name : cuda::deviceHeaderNames())
+    plan->headers[name.str()] = cuda::deviceHeader(name).str();
+  // Products and sums are contracted only where an operation allows it.
+  plan->options = {"--std=c++17", "--fmad=false"};
+  return std::move(*plan);
+}
+
+llvm::Expected<runtime::CompiledProgram>
+Compilation::compile(runtime::Target target) {
+  runtime::CompiledProgram compiled;
+  if (target == runtime::Target::Cuda) {
+    auto plan = planForCuda();
+    if (!plan)
+      return plan.takeError();
+    compiled.plan = std::move(*plan);
+    return compiled;
+  }
+  auto plan = extractPlan(kernel, *buffers);
+  if (failed(plan))
+    return failure("no plan could be made");
+  compiled.plan = std::move(*plan);
+  auto program = compileForCpu(kernel);
+  if (!program)
+    return program.takeError();
+  compiled.cpu = std::move(*program);
+  return compiled;
+}
+
+//===----------------------------------------------------------------------===//
+// The runtime's interface
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ProgramCompiler : public runtime::Compiler {
+public:
+  llvm::Expected<runtime::CompiledProgram>
+  compile(const runtime::CompileRequest &request) override {
+    Compilation compilation;
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    if (llvm::Error error = compilation.lower())
+      return error;
+    return compilation.compile(request.target);
+  }
+
+  llvm::Expected<std::string> emit(const runtime::CompileRequest &request,
+                                   StringRef stage) override {
+    Compilation compilation;
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (stage == "foreach") {
+      printProgram(compilation.getModule(), os);
+      return text;
+    }
+    if (llvm::Error error = compilation.lower())
+      return error;
+    if (stage == "fused") {
+      printProgram(compilation.getModule(), os);
+      return text;
+    }
+    auto plan = compilation.planForCuda();
+    if (!plan)
+      return plan.takeError();
+    if (stage == "cuda")
+      return plan->source;
+    if (stage != "plan")
+      return makeError(StatusCode::BadInput,
+                       "unknown stage '{0}'; expected foreach, fused, cuda, "
+                       "plan, ptx or cubin",
+                       stage);
+    os << llvm::formatv("{0:2}", runtime::planToJSON(*plan)) << '\n';
+    return text;
+  }
+
+  llvm::Expected<std::string> explain(const runtime::CompileRequest &request,
+                                      StringRef shapes, bool json) override {
+    PipelineOptions options;
+    options.remarks = true;
+    Compilation compilation(options);
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    if (llvm::Error error = compilation.lower())
+      return error;
+    return explainKernel(compilation, shapes, json, request.arch);
+  }
+};
+} // namespace
+
+void installCompiler() {
+  runtime::Compiler::install(std::make_unique<ProgramCompiler>());
+}
+
+/// Whoever links the compiler has it installed.
+[[maybe_unused]] static const bool installed = (installCompiler(), true);
+
+} // namespace heddle

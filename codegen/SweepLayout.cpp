@@ -1,0 +1,233 @@
+//===- SweepLayout.cpp - what a sweep is called with ----------------------===//
+//
+// Slots are numbered in the order in which operands, then results, are written
+// in the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/SweepLayout.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+using heddle::fused::Level;
+
+namespace heddle {
+
+int64_t storageBytes(Type type) {
+  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t stateBytes(fused::ReduceKind kind, Type type) {
+  switch (kind) {
+  case fused::ReduceKind::logsumexp:
+    return 2 * storageBytes(type);
+  case fused::ReduceKind::argmax:
+    return 16;
+  case fused::ReduceKind::any:
+  case fused::ReduceKind::all:
+    return 4; // flags travel as words
+  default:
+    return storageBytes(type);
+  }
+}
+
+AheadLayout::AheadLayout(fused::AheadOp op) {
+  int64_t at = 4, widest = 4;
+  auto add = [&](Type type, SmallVector<int64_t> &offsets) {
+    int64_t size = storageBytes(type);
+    widest = std::max(widest, size);
+    at = llvm::alignTo(at, size);
+    offsets.push_back(at);
+    at += size;
+  };
+  for (Type type : op.getInputs().getTypes())
+    add(type, inputs);
+  for (Type type : op.getResultTypes())
+    add(type, results);
+  bytes = llvm::alignTo(at, widest);
+}
+
+namespace {
+class Builder {
+public:
+  Builder(fused::SweepOp sweep, const Buffers &buffers, SweepLayout &layout)
+      : sweep(sweep), buffers(buffers), layout(layout) {}
+  LogicalResult build();
+
+private:
+  LogicalResult addSegment(unsigned number);
+  void addScratch(unsigned number, const fused::Levels &levels);
+  int scalar(Value value, bool written);
+  static int operand(SegmentLayout &segment, int buffer, int32_t index,
+                     Type type, bool written);
+  int32_t indexOfResult(Value yielded, Type type, const fused::Levels &levels,
+                        int64_t rank);
+
+  fused::SweepOp sweep;
+  const Buffers &buffers;
+  SweepLayout &layout;
+};
+} // namespace
+
+int Builder::scalar(Value value, bool written) {
+  int buffer = buffers.of(value);
+  if (buffer < 0)
+    return SegmentLayout::kNowhere;
+  for (auto [k, slot] : llvm::enumerate(layout.scalars))
+    if (slot.buffer == buffer) {
+      (written ? slot.written : slot.read) = true;
+      return k;
+    }
+  const Buffer &named = buffers[buffer];
+  layout.scalars.push_back({buffer, storageType(value.getType()), !written,
+                            written,
+                            named.role == BufferRole::argument && !named.donated});
+  return layout.scalars.size() - 1;
+}
+
+int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
+                     Type type, bool written) {
+  for (auto [k, slot] : llvm::enumerate(segment.operands))
+    if (slot.buffer == buffer && slot.index == index) {
+      (written ? slot.written : slot.read) = true;
+      return k;
+    }
+  segment.operands.push_back({buffer, index, storageType(type), !written, written});
+  return segment.operands.size() - 1;
+}
+
+int32_t Builder::indexOfResult(Value yielded, Type type,
+                               const fused::Levels &levels, int64_t rank) {
+  if (rankOf(type) != 1 || rank != 2)
+    return defaultIndex(type);
+  return levels.of(yielded).level == Level::column ? kJ : kI;
+}
+
+LogicalResult Builder::addSegment(unsigned number) {
+  auto levels = fused::Levels::infer(sweep, number);
+  if (failed(levels))
+    return failure();
+  SegmentLayout &segment = layout.segments.emplace_back();
+  int64_t rank = sweep.getDomainRank(number);
+  auto schedule = sweep.getScheduleAttr();
+  segment.tile = schedule.getTile()[number];
+  segment.vector = schedule.getVector()[number];
+  auto indices = sweep.getSegmentIndices(number);
+  for (auto [k, input] : llvm::enumerate(sweep.getSegmentInputs(number))) {
+    if (!isList(input.getType())) {
+      segment.inputs.push_back(-1 - scalar(input, /*written=*/false));
+      continue;
+    }
+    int buffer = buffers.of(input);
+    if (buffer < 0)
+      return sweep.emitOpError("reads a list that was not placed");
+    segment.inputs.push_back(operand(segment, buffer, indices[k], input.getType(),
+                                     /*written=*/false));
+  }
+  auto yield = sweep.getSegmentYield(number);
+  for (auto [result, value] :
+       llvm::zip(sweep.getSegmentResults(number), yield.getValues())) {
+    int buffer = buffers.of(result);
+    Type type = result.getType();
+    if (!isList(type))
+      layout.endsList = true;
+    else if (levels->isAfter(value) || rankOf(type) == 0)
+      segment.endsMembers = true;
+    if (buffer < 0)
+      segment.results.push_back(SegmentLayout::kNowhere);
+    else if (!isList(type))
+      segment.results.push_back(-1 - scalar(result, /*written=*/true));
+    else
+      segment.results.push_back(operand(segment, buffer,
+                                        indexOfResult(value, type, *levels, rank),
+                                        type, /*written=*/true));
+  }
+  if (Value where = sweep.getWhere()) {
+    if (isList(where.getType()))
+      layout.whereOperand.push_back(operand(segment, buffers.of(where), kScalar,
+                                            where.getType(), /*written=*/false));
+    else
+      layout.whereScalar = scalar(where, /*written=*/false);
+  }
+  layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
+  addScratch(number, *levels);
+  return success();
+}
+
+void Builder::addScratch(unsigned number, const fused::Levels &levels) {
+  SegmentLayout &segment = layout.segments[number];
+  for (Operation &op : sweep.getSegmentBlock(number)) {
+    if (auto ahead = dyn_cast<fused::AheadOp>(op)) {
+      segment.endsMembers = true;
+      layout.scratch.push_back(
+          {ScratchPer::member, AheadLayout(ahead).bytes, /*zero=*/true, &op});
+    }
+    auto reduce = dyn_cast<fused::ReduceOp>(op);
+    if (!reduce || reduce.getLevel() == Level::row)
+      continue;
+    int64_t bytes = stateBytes(reduce.getKind(), reduce.getValue().getType());
+    if (reduce.getLevel() == Level::column) {
+      segment.endsMembers = segment.endsAfterStores = true;
+      layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
+      continue;
+    }
+    // What is combined over a member meets first in each tile.
+    fused::LevelOf from = levels.of(reduce.getValue());
+    bool overMember = from.level != Level::member || reduce.getFrom();
+    if (overMember)
+      layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
+    segment.endsMembers = segment.endsAfterStores = true;
+    if (reduce.getLevel() == Level::list) {
+      layout.endsList = true;
+      layout.scratch.push_back({ScratchPer::member, bytes, false, &op});
+    }
+  }
+}
+
+LogicalResult Builder::build() {
+  auto schedule = sweep.getScheduleAttr();
+  if (!schedule)
+    return sweep.emitOpError("has no schedule; run fused-schedule");
+  layout.threads = schedule.getThreads();
+  auto name = sweep->getAttrOfType<StringAttr>(kNameAttr);
+  if (!name)
+    return sweep.emitOpError("has no name; run fused-prepare-cuda");
+  layout.name = name.getValue();
+  layout.rank = sweep.getDomainRank(0);
+  layout.pointers = 0;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    if (failed(addSegment(s)))
+      return failure();
+  layout.endsList |= sweep.hasFinish();
+  // The list is complete when every member of every segment is.
+  if (layout.endsList)
+    for (SegmentLayout &segment : layout.segments)
+      segment.endsMembers = segment.endsAfterStores = true;
+  for (Value input : sweep.getFinishInputs())
+    layout.finishInputs.push_back(scalar(input, /*written=*/false));
+  for (Value result : sweep.getFinishResults())
+    layout.finishResults.push_back(scalar(result, /*written=*/true));
+  return success();
+}
+
+FailureOr<SweepLayout> SweepLayout::compute(fused::SweepOp sweep,
+                                            const Buffers &buffers) {
+  SweepLayout layout;
+  if (failed(Builder(sweep, buffers, layout).build()))
+    return failure();
+  return layout;
+}
+
+int SweepLayout::scratchOf(Operation *owner, ScratchPer per) const {
+  for (auto [k, slot] : llvm::enumerate(scratch))
+    if (slot.owner == owner && slot.per == per)
+      return k;
+  return -1;
+}
+
+} // namespace heddle

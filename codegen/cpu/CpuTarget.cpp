@@ -1,0 +1,146 @@
+//===- CpuTarget.cpp - fused IR to machine code of this process -----------===//
+
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/Jit.h"
+#include "codegen/cpu/SweepFunctions.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+
+using namespace heddle::cpu;
+using heddle::runtime::CpuProgram;
+using heddle::runtime::makeError;
+using heddle::runtime::StatusCode;
+using llvm::Error;
+using llvm::Expected;
+
+namespace heddle {
+
+namespace {
+struct Emitted {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  llvm::StringMap<SweepFunctions> sweeps;
+};
+
+class JitProgram : public CpuProgram {
+public:
+  Expected<Sweep> lookup(llvm::StringRef sweep) override {
+    auto it = sweeps.find(sweep);
+    if (it == sweeps.end())
+      return makeError(StatusCode::BadInput,
+                       "the program has no sweep '{0}' on the cpu target",
+                       sweep);
+    return it->second;
+  }
+
+  std::unique_ptr<Jit> jit;
+  llvm::StringMap<Sweep> sweeps;
+};
+} // namespace
+
+static mlir::LogicalResult emitKernel(fused::KernelOp kernel, Ir &ir,
+                                      llvm::StringMap<SweepFunctions> &sweeps) {
+  auto buffers = Buffers::read(kernel);
+  if (failed(buffers))
+    return mlir::failure();
+  auto result = kernel.walk([&](fused::SweepOp sweep) {
+    auto layout = SweepLayout::compute(sweep, *buffers);
+    if (failed(layout))
+      return mlir::WalkResult::interrupt();
+    if (sweeps.contains(layout->name)) {
+      sweep.emitOpError("has the name of another sweep, '")
+          << layout->name << "'";
+      return mlir::WalkResult::interrupt();
+    }
+    auto functions = emitSweep(ir, sweep, *layout);
+    if (failed(functions))
+      return mlir::WalkResult::interrupt();
+    sweeps[layout->name] = *functions;
+    return mlir::WalkResult::advance();
+  });
+  return mlir::failure(result.wasInterrupted());
+}
+
+static Expected<Emitted> emit(fused::KernelOp kernel, const Host &host) {
+  Emitted emitted;
+  emitted.context = std::make_unique<llvm::LLVMContext>();
+  emitted.module =
+      std::make_unique<llvm::Module>(kernel.getSymName(), *emitted.context);
+  Ir ir(*emitted.module, host.traits);
+  if (failed(emitKernel(kernel, ir, emitted.sweeps)))
+    return makeError(StatusCode::BadInput,
+                     "kernel '{0}' cannot be compiled for the cpu target; the "
+                     "diagnostics say why",
+                     kernel.getSymName());
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (llvm::verifyModule(*emitted.module, &os))
+    return makeError(StatusCode::Failed,
+                     "internal error: the cpu target emitted invalid LLVM IR "
+                     "for kernel '{0}': {1}",
+                     kernel.getSymName(), problem);
+  host.prepare(*emitted.module);
+  return emitted;
+}
+
+template <class Function>
+static Error resolve(Jit &jit, const std::string &name, bool exists,
+                     Function &function) {
+  if (!exists)
+    return Error::success();
+  auto address = jit.lookup(name);
+  if (!address)
+    return address.takeError();
+  function = reinterpret_cast<Function>(*address);
+  return Error::success();
+}
+
+Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::KernelOp kernel) {
+  auto host = Host::detect();
+  if (!host)
+    return host.takeError();
+  auto emitted = emit(kernel, *host);
+  if (!emitted)
+    return emitted.takeError();
+  host->optimize(*emitted->module);
+  auto program = std::make_unique<JitProgram>();
+  auto jit = Jit::compile(*host, {std::move(emitted->module),
+                                  std::move(emitted->context)});
+  if (!jit)
+    return jit.takeError();
+  program->jit = std::move(*jit);
+  for (auto &entry : emitted->sweeps) {
+    CpuProgram::Sweep sweep;
+    std::string name = entry.getKey().str();
+    const SweepFunctions &made = entry.getValue();
+    if (Error error = resolve(*program->jit, name + "_tile", made.tile,
+                              sweep.tile))
+      return std::move(error);
+    if (Error error = resolve(*program->jit, name + "_member", made.member,
+                              sweep.member))
+      return std::move(error);
+    if (Error error = resolve(*program->jit, name + "_finish", made.finish,
+                              sweep.finish))
+      return std::move(error);
+    program->sweeps[name] = sweep;
+  }
+  return program;
+}
+
+Expected<std::string> printCpuIr(fused::KernelOp kernel, bool optimized) {
+  auto host = Host::detect();
+  if (!host)
+    return host.takeError();
+  auto emitted = emit(kernel, *host);
+  if (!emitted)
+    return emitted.takeError();
+  if (optimized)
+    host->optimize(*emitted->module);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << *emitted->module;
+  return text;
+}
+
+} // namespace heddle

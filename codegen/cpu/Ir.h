@@ -1,0 +1,60 @@
+//===- Ir.h - building LLVM IR ----------------------------------*- C++ -*-===//
+//
+// An IRBuilder with the few shapes that the emitter is made of: loops, local
+// arrays, types of values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CPU_IR_H
+#define HEDDLE_CODEGEN_CPU_IR_H
+
+#include "codegen/cpu/Host.h"
+#include "mlir/IR/Types.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace heddle::cpu {
+
+class Ir {
+public:
+  Ir(llvm::Module &module, const HostTraits &host)
+      : b(module.getContext()), module(module), host(host) {}
+
+  llvm::IRBuilder<> b;
+  llvm::Module &module;
+  const HostTraits host;
+
+  /// The type in which a value is computed; the bits alone for f16 and bf16.
+  llvm::Type *typeOf(mlir::Type type);
+  /// The type in which a value lies in memory: a flag takes a byte.
+  llvm::Type *memoryTypeOf(mlir::Type type);
+
+  llvm::ConstantInt *i64(int64_t value) { return b.getInt64(value); }
+  llvm::Value *smaller(llvm::Value *a, llvm::Value *c);
+  /// `count` divided by the constant `by`, rounded up.
+  llvm::Value *ceilDiv(llvm::Value *count, int64_t by);
+
+  /// An array of `count` values in the frame of the current function.
+  llvm::AllocaInst *local(llvm::Type *type, int64_t count,
+                          const llvm::Twine &name);
+  /// The address of element `index` of an array.
+  llvm::Value *element(llvm::Type *type, llvm::Value *base, llvm::Value *index);
+  /// The field of a row or record at a constant offset in bytes.
+  llvm::Value *field(llvm::Type *type, llvm::Value *base, int64_t offset,
+                     const llvm::Twine &name);
+
+  /// body(k) for k = 0, 1, ... below `end`.
+  void loop(llvm::Value *end, const llvm::Twine &name,
+            llvm::function_ref<void(llvm::Value *)> body);
+  /// Emits `body`, which may return, where `condition` holds.
+  void when(llvm::Value *condition, llvm::function_ref<void()> body);
+
+  /// A function of this module alone; the builder stands at its start.
+  llvm::Function *function(const llvm::Twine &name, llvm::Type *result,
+                           llvm::ArrayRef<llvm::Type *> parameters,
+                           bool visible = false);
+};
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_CODEGEN_CPU_IR_H

@@ -1,0 +1,33 @@
+//===- Jit.h - machine code in this process ---------------------*- C++ -*-===//
+//
+// Owns what was compiled; the addresses it hands out live as long as it does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CPU_JIT_H
+#define HEDDLE_CODEGEN_CPU_JIT_H
+
+#include "codegen/cpu/Host.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+
+namespace heddle::cpu {
+
+class Jit {
+public:
+  /// Compiles an optimised module for this host.
+  static llvm::Expected<std::unique_ptr<Jit>>
+  compile(const Host &host, llvm::orc::ThreadSafeModule module);
+
+  llvm::Expected<void *> lookup(llvm::StringRef name);
+
+private:
+  explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+/// The functions outside the module that its code may call, by name.
+llvm::ArrayRef<std::pair<llvm::StringLiteral, void *>> librarySymbols();
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_CODEGEN_CPU_JIT_H

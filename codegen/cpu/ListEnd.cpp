@@ -1,0 +1,140 @@
+//===- ListEnd.cpp - when all members are done ----------------------------===//
+//
+// The members' states meet; the list values that the segments yield enter
+// `finish`, as rounded by their results. Everything is read before anything is
+// written, for results may take the place of operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Storage.h"
+#include "codegen/cpu/SweepFunctions.h"
+
+using heddle::fused::Level;
+using llvm::Value;
+
+namespace heddle::cpu {
+
+namespace {
+/// The list values of one segment.
+class SegmentEnd : public SegmentEmitter {
+public:
+  SegmentEnd(SweepContext &context, const Segment &segment, Value *memberRows,
+             Value *memberCount, Value *arguments)
+      : SegmentEmitter(context, segment, /*row=*/nullptr, arguments),
+        memberRows(memberRows), memberCount(memberCount) {}
+
+  void emit();
+  /// Computes what `finish` yields from the segments' values.
+  void emitFinish(llvm::ArrayRef<Value *> entering);
+  void storeResults();
+  void storeFinishResults();
+  Value *whereHolds() { return flag(); }
+  /// The list values in the types that their results store.
+  llvm::SmallVector<std::pair<mlir::Type, Value *>> yielded();
+
+private:
+  void meetMembers(const SegmentReduction &reduction);
+
+  Value *memberRows, *memberCount;
+};
+} // namespace
+
+void SegmentEnd::meetMembers(const SegmentReduction &reduction) {
+  Reduction states = reductionOf(reduction);
+  Value *kept = scratch(reduction, ScratchPer::member);
+  Lanes lanes = states.makeLanes("list");
+  Value *used = ir.smaller(memberCount, ir.i64(layout.threads));
+  states.clearLanes(lanes, used);
+  ir.loop(memberCount, "member", [&](Value *m) {
+    auto combine = [&] {
+      Value *t = b.CreateURem(m, ir.i64(layout.threads));
+      State state = states.load(states.address(kept, m));
+      states.storeLane(states.combine(states.loadLane(lanes, t), state), lanes,
+                       t);
+    };
+    if (layout.segments.size() == 1)
+      return combine();
+    Value *row =
+        ir.element(b.getInt8Ty(), memberRows,
+                   b.CreateMul(m, ir.i64(context.rowBytes())));
+    Value *number = ir.field(b.getInt32Ty(), row, context.countOffset() + 16,
+                             "segment");
+    ir.when(b.CreateICmpEQ(number, b.getInt32(segment.number)), combine);
+  });
+  setResults(reduction, states, states.overBlock(lanes, used));
+}
+
+void SegmentEnd::emit() {
+  llvm::SmallVector<mlir::Value> roots;
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::list)
+      roots.push_back(result.value);
+  for (const SegmentReduction &reduction : segment.reductions)
+    if (reduction.to == Level::list)
+      meetMembers(reduction);
+  compute(segment.needed(roots, [](Level level) { return level == Level::list; }),
+          {});
+}
+
+llvm::SmallVector<std::pair<mlir::Type, Value *>> SegmentEnd::yielded() {
+  llvm::SmallVector<std::pair<mlir::Type, Value *>> result;
+  for (const SegmentResult &r : segment.results)
+    if (r.at == Level::list)
+      result.emplace_back(r.storage, convert(ir, get(r.value),
+                                             r.value.getType(), r.storage));
+  return result;
+}
+
+void SegmentEnd::storeResults() {
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::list && result.isStored())
+      storeScalar(-1 - result.slot, result.value.getType(), get(result.value));
+}
+
+void SegmentEnd::emitFinish(llvm::ArrayRef<Value *> entering) {
+  mlir::Block &body = context.sweep.getFinish().front();
+  size_t bound = body.getNumArguments() - entering.size();
+  for (auto [argument, value] : llvm::zip(body.getArguments(), entering))
+    set(argument, value);
+  for (size_t k = 0; k < bound; ++k) {
+    mlir::BlockArgument argument = body.getArgument(entering.size() + k);
+    set(argument, loadScalar(layout.finishInputs[k], argument.getType()));
+  }
+  for (mlir::Operation &op : body.without_terminator())
+    emitOp(op);
+}
+
+void SegmentEnd::storeFinishResults() {
+  auto values = context.sweep.getFinishYield().getValues();
+  for (auto [value, slot] : llvm::zip(values, layout.finishResults))
+    if (slot != SegmentLayout::kNowhere)
+      storeScalar(slot, value.getType(), get(value));
+}
+
+void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
+                 Value *members, Value *count, Value *arguments) {
+  Ir &ir = context.ir;
+  std::vector<SegmentEnd> ends;
+  for (const Segment &segment : segments)
+    ends.emplace_back(context, segment, members, count, arguments);
+  if (Value *holds = ends.front().whereHolds())
+    ir.when(ir.b.CreateNot(holds), [&] { ir.b.CreateRetVoid(); });
+  for (SegmentEnd &end : ends)
+    end.emit();
+  if (context.sweep.hasFinish()) {
+    llvm::SmallVector<Value *> entering;
+    mlir::Block &body = context.sweep.getFinish().front();
+    for (SegmentEnd &end : ends)
+      for (auto [storage, value] : end.yielded()) {
+        mlir::Type type = body.getArgument(entering.size()).getType();
+        entering.push_back(convert(ir, value, storage, type));
+      }
+    ends.front().emitFinish(entering);
+  }
+  for (SegmentEnd &end : ends)
+    end.storeResults();
+  if (context.sweep.hasFinish())
+    ends.front().storeFinishResults();
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,156 @@
+//===- MemberEnd.cpp - when all tiles of a member are done ----------------===//
+//
+// The partial states of its tiles meet; then what is computed once per member
+// or column. Everything is read before anything is written, for results may
+// take the place of operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/SweepFunctions.h"
+#include "dialect/Bindings.h"
+
+using heddle::fused::Level;
+using llvm::Value;
+
+namespace heddle::cpu {
+
+namespace {
+class MemberEnd : public SegmentEmitter {
+public:
+  using SegmentEmitter::SegmentEmitter;
+  void emit();
+
+private:
+  void meetTiles(const SegmentReduction &reduction);
+  void meetColumns(const SegmentReduction &reduction);
+  void emitColumns();
+  void keepForList(const SegmentReduction &reduction, Reduction &states,
+                   const State &state);
+  /// Which of the member rows this one is.
+  Value *index();
+
+  Value *firstTile = nullptr, *tiles = nullptr, *columns = nullptr,
+        *columnBase = nullptr;
+};
+} // namespace
+
+Value *MemberEnd::index() {
+  Value *bytes = b.CreateSub(b.CreatePtrToInt(row, b.getInt64Ty()),
+                             b.CreatePtrToInt(members(), b.getInt64Ty()));
+  return b.CreateExactSDiv(bytes, ir.i64(context.rowBytes()));
+}
+
+void MemberEnd::keepForList(const SegmentReduction &reduction,
+                            Reduction &states, const State &state) {
+  states.store(state,
+               states.address(scratch(reduction, ScratchPer::member), index()));
+}
+
+void MemberEnd::meetTiles(const SegmentReduction &reduction) {
+  Reduction states = reductionOf(reduction);
+  Value *partials =
+      states.address(scratch(reduction, ScratchPer::tile), firstTile);
+  State state = states.overStates(partials, tiles);
+  if (reduction.to == Level::list)
+    keepForList(reduction, states, state);
+  else
+    setResults(reduction, states, state);
+}
+
+/// Tiles meet in the first tile's states.
+void MemberEnd::meetColumns(const SegmentReduction &reduction) {
+  Reduction states = reductionOf(reduction);
+  auto tag = scratchTag(
+      layout.scratchOf(reduction.op, ScratchPer::tileColumn));
+  Value *total =
+      states.address(scratch(reduction, ScratchPer::tileColumn), columnBase);
+  ir.loop(b.CreateSub(tiles, ir.i64(1)), "tile", [&](Value *k) {
+    Value *tile = b.CreateMul(b.CreateAdd(k, ir.i64(1)), columns);
+    Value *partials = states.address(total, tile);
+    ir.loop(columns, "column", [&](Value *j) {
+      State met = states.combine(states.load(states.address(total, j), tag),
+                                 states.load(states.address(partials, j), tag));
+      states.store(met, states.address(total, j), tag);
+    });
+  });
+}
+
+void MemberEnd::emitColumns() {
+  llvm::SmallVector<mlir::Value> roots;
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::column && result.isStored())
+      roots.push_back(result.value);
+  if (roots.empty())
+    return;
+  auto needed =
+      segment.needed(roots, [](Level level) { return level == Level::column; });
+  llvm::SmallVector<std::pair<SegmentReduction, Value *>> met;
+  for (const SegmentReduction &reduction : segment.reductions)
+    if (reduction.to == Level::column) {
+      meetColumns(reduction);
+      Value *total = reductionOf(reduction).address(
+          scratch(reduction, ScratchPer::tileColumn), columnBase);
+      met.emplace_back(reduction, total);
+    }
+  ir.loop(columns, "column", [&](Value *j) {
+    Position at;
+    at.index[kJ] = j;
+    for (auto &[reduction, total] : met) {
+      Reduction states = reductionOf(reduction);
+      State state = states.load(
+          states.address(total, j),
+          scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn)));
+      setResults(reduction, states, state);
+    }
+    compute(needed, at);
+    for (const SegmentResult &result : segment.results)
+      if (result.at == Level::column && result.isStored())
+        store(result, at);
+  });
+}
+
+void MemberEnd::emit() {
+  // What a member that is skipped had before still counts for the list.
+  if (Value *holds = flag())
+    ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
+  firstTile = field(context.countOffset() + 8, "first_tile");
+  tiles = field(context.countOffset() + 12, "tiles");
+  if (layout.rank == 2) {
+    columns = wideField(context.columnsOffset(), "columns");
+    columnBase = wideField(context.columnsOffset() + 8, "column_base");
+  }
+  llvm::SmallVector<mlir::Value> roots;
+  for (const SegmentResult &result : segment.results)
+    if (result.isStored() &&
+        (result.at == Level::member || result.at == Level::column))
+      roots.push_back(result.value);
+  for (const SegmentReduction &reduction : segment.reductions) {
+    if (reduction.from == Level::member)
+      roots.push_back(fused::ReduceOp(reduction.op).getValue());
+    else if (reduction.to == Level::member || reduction.to == Level::list)
+      meetTiles(reduction);
+  }
+  auto needed = segment.needed(roots, [](Level level) {
+    return level <= Level::member || level == Level::column;
+  });
+  compute(needed, {}, [&](mlir::Value value) {
+    return segment.levelOf(value) <= Level::member;
+  });
+  for (const SegmentReduction &reduction : segment.reductions)
+    if (reduction.from == Level::member) {
+      Reduction states = reductionOf(reduction);
+      mlir::Value value = fused::ReduceOp(reduction.op).getValue();
+      keepForList(reduction, states, states.lift(get(value), index()));
+    }
+  emitColumns();
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::member && result.isStored())
+      store(result, {});
+}
+
+void emitMemberEnd(SweepContext &context, const Segment &segment, Value *row,
+                   Value *arguments) {
+  MemberEnd(context, segment, row, arguments).emit();
+}
+
+} // namespace heddle::cpu

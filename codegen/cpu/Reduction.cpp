@@ -1,0 +1,353 @@
+//===- Reduction.cpp - running states of reductions -----------------------===//
+//
+// The order in which states meet is that of docs/lowering.md. A thread of a
+// block is a lane here, so that threads are the elements of a vector. Lanes
+// that saw nothing are neutral: combining with them changes no bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Reduction.h"
+#include "codegen/SweepLayout.h"
+#include "llvm/IR/Module.h"
+
+using heddle::fused::ReduceKind;
+using llvm::Value;
+namespace Intrinsic = llvm::Intrinsic;
+
+namespace heddle::cpu {
+
+Reduction::Reduction(Ir &ir, ReduceKind kind, mlir::Type type, int64_t threads)
+    : ir(ir), b(ir.b), kind(kind), type(type), threads(threads) {
+  parts.push_back(ir.memoryTypeOf(type));
+  if (kind == ReduceKind::logsumexp)
+    parts.push_back(parts[0]);
+  if (kind == ReduceKind::argmax)
+    parts.push_back(b.getInt64Ty());
+}
+
+//===----------------------------------------------------------------------===//
+// One state
+//===----------------------------------------------------------------------===//
+
+/// The value that every other is smaller (or larger) than.
+Value *Reduction::limit(bool largest) {
+  if (llvm::isa<mlir::FloatType>(type))
+    return llvm::ConstantFP::getInfinity(parts[0], /*Negative=*/!largest);
+  unsigned width = parts[0]->getIntegerBitWidth();
+  return b.getInt(largest ? llvm::APInt::getSignedMaxValue(width)
+                          : llvm::APInt::getSignedMinValue(width));
+}
+
+State Reduction::neutral() {
+  bool isFloat = llvm::isa<mlir::FloatType>(type);
+  auto number = [&](int value) -> Value * {
+    return isFloat ? llvm::ConstantFP::get(parts[0], value)
+                   : static_cast<Value *>(llvm::ConstantInt::get(parts[0], value));
+  };
+  switch (kind) {
+  case ReduceKind::add:
+  case ReduceKind::any:
+    return {number(0)};
+  case ReduceKind::mul:
+  case ReduceKind::all:
+    return {number(1)};
+  case ReduceKind::min:
+    return {limit(true)};
+  case ReduceKind::max:
+    return {limit(false)};
+  case ReduceKind::logsumexp:
+    return {limit(false), number(0)};
+  case ReduceKind::argmax:
+    return {limit(false), ir.i64(-1)};
+  }
+  return {};
+}
+
+State Reduction::lift(Value *value, Value *position) {
+  if (value->getType() != parts[0])
+    value = b.CreateZExt(value, parts[0]);
+  if (kind == ReduceKind::argmax)
+    return {value, position};
+  if (kind == ReduceKind::logsumexp)
+    return {value, b.CreateSelect(b.CreateFCmpOEQ(value, limit(false)),
+                                  llvm::ConstantFP::get(parts[0], 0.0),
+                                  llvm::ConstantFP::get(parts[0], 1.0))};
+  return {value};
+}
+
+State Reduction::combine(const State &a, const State &c) {
+  bool isFloat = llvm::isa<mlir::FloatType>(type);
+  auto binary = [&](Intrinsic::ID ofFloats, Intrinsic::ID ofIntegers) -> State {
+    return {b.CreateBinaryIntrinsic(isFloat ? ofFloats : ofIntegers, a[0],
+                                    c[0])};
+  };
+  switch (kind) {
+  case ReduceKind::add:
+    return {isFloat ? b.CreateFAdd(a[0], c[0]) : b.CreateAdd(a[0], c[0])};
+  case ReduceKind::mul:
+    return {isFloat ? b.CreateFMul(a[0], c[0]) : b.CreateMul(a[0], c[0])};
+  case ReduceKind::any:
+    return {b.CreateOr(a[0], c[0])};
+  case ReduceKind::all:
+    return {b.CreateAnd(a[0], c[0])};
+  case ReduceKind::min:
+    return binary(Intrinsic::minimum, Intrinsic::smin);
+  case ReduceKind::max:
+    return binary(Intrinsic::maximum, Intrinsic::smax);
+  case ReduceKind::logsumexp:
+    return combineLogsumexp(a, c);
+  case ReduceKind::argmax:
+    return combineArgmax(a, c);
+  }
+  return {};
+}
+
+/// Sums of exponentials around their maxima meet around the larger one. The
+/// other's factor is the only exponential; equal maxima, infinities among them,
+/// need none.
+State Reduction::combineLogsumexp(const State &a, const State &c) {
+  Value *most = b.CreateBinaryIntrinsic(Intrinsic::maximum, a[0], c[0]);
+  Value *least = b.CreateBinaryIntrinsic(Intrinsic::minimum, a[0], c[0]);
+  Value *factor =
+      b.CreateUnaryIntrinsic(Intrinsic::exp, b.CreateFSub(least, most));
+  auto scaled = [&](const State &state) {
+    return b.CreateSelect(b.CreateFCmpOEQ(state[0], most), state[1],
+                          b.CreateFMul(state[1], factor));
+  };
+  Value *left = scaled(a), *right = scaled(c);
+  return {most, b.CreateFAdd(left, right)};
+}
+
+/// The larger value, the earlier position of equal ones; NaN is the largest.
+State Reduction::combineArgmax(const State &a, const State &c) {
+  Value *none = llvm::ConstantInt::get(a[1]->getType(), -1);
+  Value *larger, *same;
+  if (llvm::isa<mlir::FloatType>(type)) {
+    Value *nanA = b.CreateFCmpUNO(a[0], a[0]);
+    Value *nanC = b.CreateFCmpUNO(c[0], c[0]);
+    Value *oneNan = b.CreateXor(nanA, nanC);
+    larger = b.CreateOr(b.CreateAnd(nanA, oneNan), b.CreateFCmpOGT(a[0], c[0]));
+    same = b.CreateOr(b.CreateAnd(nanA, nanC), b.CreateFCmpOEQ(a[0], c[0]));
+  } else {
+    larger = b.CreateICmpSGT(a[0], c[0]);
+    same = b.CreateICmpEQ(a[0], c[0]);
+  }
+  Value *takeA =
+      b.CreateOr(larger, b.CreateAnd(same, b.CreateICmpSLT(a[1], c[1])));
+  takeA = b.CreateOr(takeA, b.CreateICmpEQ(c[1], none));
+  takeA = b.CreateAnd(takeA, b.CreateICmpNE(a[1], none));
+  return {b.CreateSelect(takeA, a[0], c[0]), b.CreateSelect(takeA, a[1], c[1])};
+}
+
+llvm::SmallVector<Value *, 2> Reduction::values(const State &state) {
+  if (kind == ReduceKind::logsumexp)
+    return {b.CreateFAdd(state[0],
+                         b.CreateUnaryIntrinsic(Intrinsic::log, state[1]))};
+  if (type.isInteger(1))
+    return {b.CreateIsNotNull(state[0])};
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// States in memory
+//===----------------------------------------------------------------------===//
+
+int64_t Reduction::bytes() const { return stateBytes(kind, type); }
+
+Value *Reduction::address(Value *states, Value *index) {
+  return b.CreateInBoundsGEP(b.getInt8Ty(), states,
+                             b.CreateMul(index, ir.i64(bytes())));
+}
+
+static llvm::Align alignOf(llvm::Type *type) {
+  return llvm::Align(type->getPrimitiveSizeInBits() / 8);
+}
+
+State Reduction::load(Value *address,
+                      llvm::function_ref<void(llvm::Instruction *)> tag) {
+  State state;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    Value *at = b.CreateConstInBoundsGEP1_64(
+        b.getInt8Ty(), address, static_cast<int64_t>(k) * bytes() / 2);
+    auto *loaded = b.CreateAlignedLoad(parts[k], at, alignOf(parts[k]));
+    if (tag)
+      tag(loaded);
+    state.push_back(loaded);
+  }
+  return state;
+}
+
+void Reduction::store(const State &state, Value *address,
+                      llvm::function_ref<void(llvm::Instruction *)> tag) {
+  for (size_t k = 0; k < parts.size(); ++k) {
+    Value *at = b.CreateConstInBoundsGEP1_64(
+        b.getInt8Ty(), address, static_cast<int64_t>(k) * bytes() / 2);
+    auto *stored = b.CreateAlignedStore(state[k], at, alignOf(parts[k]));
+    if (tag)
+      tag(stored);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+Lanes Reduction::makeLanes(const llvm::Twine &name) {
+  Lanes lanes;
+  for (llvm::Type *part : parts)
+    lanes.push_back(ir.local(part, threads, name + ".lanes"));
+  return lanes;
+}
+
+State Reduction::loadLane(const Lanes &lanes, Value *index) {
+  State state;
+  for (auto [part, array] : llvm::zip(parts, lanes))
+    state.push_back(b.CreateLoad(part, ir.element(part, array, index)));
+  return state;
+}
+
+void Reduction::storeLane(const State &state, const Lanes &lanes,
+                          Value *index) {
+  for (auto [part, array, value] : llvm::zip(parts, lanes, state))
+    b.CreateStore(value, ir.element(part, array, index));
+}
+
+void Reduction::clearLanes(const Lanes &lanes, Value *used) {
+  // Whole groups of 32 are combined.
+  Value *end = b.CreateAnd(b.CreateAdd(used, ir.i64(31)), ir.i64(-32));
+  ir.loop(end, "clear",
+          [&](Value *t) { storeLane(neutral(), lanes, t); });
+}
+
+/// Halves of a vector meet: lane t and lane t ^ offset, of which the lower half
+/// alone is needed further.
+void Reduction::treeOfVectors(const Lanes &lanes, Value *first, State &result) {
+  auto *vector = llvm::FixedVectorType::get(parts[0], 32);
+  State x = {b.CreateAlignedLoad(vector, ir.element(parts[0], lanes[0], first),
+                                 alignOf(parts[0]))};
+  for (int offset = 16; offset; offset /= 2) {
+    llvm::SmallVector<int> low, high;
+    for (int t = 0; t < offset; ++t) {
+      low.push_back(t);
+      high.push_back(t + offset);
+    }
+    x = combine({b.CreateShuffleVector(x[0], low)},
+                {b.CreateShuffleVector(x[0], high)});
+  }
+  result = {b.CreateExtractElement(x[0], b.getInt64(0))};
+}
+
+/// The same in memory, for states whose combination is long.
+void Reduction::treeOfLanes(const Lanes &lanes, Value *first, State &result) {
+  for (int offset = 16; offset; offset /= 2)
+    ir.loop(ir.i64(offset), "tree", [&](Value *t) {
+      Value *low = b.CreateAdd(first, t);
+      Value *high = b.CreateAdd(low, ir.i64(offset));
+      storeLane(combine(loadLane(lanes, low), loadLane(lanes, high)), lanes,
+                low);
+    });
+  result = loadLane(lanes, first);
+}
+
+std::string Reduction::nameOf(const llvm::Twine &function) {
+  std::string name;
+  llvm::raw_string_ostream(name)
+      << "heddle." << function << '.' << stringifyReduceKind(kind) << '.'
+      << type << '.' << threads;
+  return name;
+}
+
+llvm::Type *Reduction::stateType() {
+  if (!isPair())
+    return parts[0];
+  return llvm::StructType::get(b.getContext(), parts);
+}
+
+Value *Reduction::pack(const State &state) {
+  if (!isPair())
+    return state[0];
+  Value *packed = llvm::PoisonValue::get(stateType());
+  packed = b.CreateInsertValue(packed, state[0], 0);
+  return b.CreateInsertValue(packed, state[1], 1);
+}
+
+State Reduction::unpack(Value *packed) {
+  if (!isPair())
+    return {packed};
+  return {b.CreateExtractValue(packed, 0), b.CreateExtractValue(packed, 1)};
+}
+
+llvm::Function *Reduction::blockFunction() {
+  std::string name = nameOf("over_block");
+  if (llvm::Function *made = ir.module.getFunction(name))
+    return made;
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::SmallVector<llvm::Type *> parameters(parts.size(), b.getPtrTy());
+  parameters.push_back(b.getInt64Ty());
+  llvm::Function *function = ir.function(name, stateType(), parameters);
+  Lanes lanes;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    lanes.push_back(function->getArg(k));
+    function->addParamAttr(k, llvm::Attribute::NoAlias);
+  }
+  // The groups meet in order, starting from the first group's state.
+  Lanes total;
+  for (llvm::Type *part : parts)
+    total.push_back(ir.local(part, 1, "total"));
+  storeLane(neutral(), total, ir.i64(0));
+  ir.loop(ir.ceilDiv(function->getArg(parts.size()), 32), "group",
+          [&](Value *group) {
+            State state;
+            Value *first = b.CreateMul(group, ir.i64(32));
+            if (isPair())
+              treeOfLanes(lanes, first, state);
+            else
+              treeOfVectors(lanes, first, state);
+            State met = combine(loadLane(total, ir.i64(0)), state);
+            Value *isFirst = b.CreateICmpEQ(group, ir.i64(0));
+            for (size_t k = 0; k < parts.size(); ++k)
+              state[k] = b.CreateSelect(isFirst, state[k], met[k]);
+            storeLane(state, total, ir.i64(0));
+          });
+  b.CreateRet(pack(loadLane(total, ir.i64(0))));
+  return function;
+}
+
+State Reduction::overBlock(const Lanes &lanes, Value *used) {
+  llvm::SmallVector<Value *> arguments(lanes.begin(), lanes.end());
+  arguments.push_back(used);
+  return unpack(b.CreateCall(blockFunction(), arguments));
+}
+
+llvm::Function *Reduction::statesFunction() {
+  std::string name = nameOf("over_states");
+  if (llvm::Function *made = ir.module.getFunction(name))
+    return made;
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::Function *function =
+      ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
+  Value *states = function->getArg(0), *count = function->getArg(1);
+  // Most members are one tile.
+  ir.when(b.CreateICmpEQ(count, ir.i64(1)), [&] {
+    b.CreateRet(pack(combine(neutral(), load(states))));
+  });
+  Lanes lanes = makeLanes("state");
+  Value *used = ir.smaller(count, ir.i64(threads));
+  clearLanes(lanes, used);
+  ir.loop(ir.ceilDiv(count, threads), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, ir.i64(threads));
+    Value *left = ir.smaller(b.CreateSub(count, base), ir.i64(threads));
+    ir.loop(left, "lane", [&](Value *t) {
+      State state = load(address(states, b.CreateAdd(base, t)));
+      storeLane(combine(loadLane(lanes, t), state), lanes, t);
+    });
+  });
+  b.CreateRet(pack(overBlock(lanes, used)));
+  return function;
+}
+
+State Reduction::overStates(Value *states, Value *count) {
+  return unpack(b.CreateCall(statesFunction(), {states, count}));
+}
+
+} // namespace heddle::cpu

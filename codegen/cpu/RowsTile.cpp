@@ -1,0 +1,293 @@
+//===- RowsTile.cpp - a tile of rows --------------------------------------===//
+//
+// One row after the other. A row is walked once for each phase: what is reduced
+// to a row value in one walk is at hand in the next. Element values that a
+// later walk needs again are computed again, from a row that is in cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/SweepFunctions.h"
+#include "dialect/Bindings.h"
+
+using heddle::fused::Level;
+using llvm::Value;
+
+namespace heddle::cpu {
+
+namespace {
+class RowsTile : public SegmentEmitter {
+public:
+  RowsTile(SweepContext &context, const Segment &segment, Value *row,
+           Value *index, Value *arguments)
+      : SegmentEmitter(context, segment, row, arguments), tileIndex(index) {}
+  void emit();
+
+private:
+  struct Running {
+    SegmentReduction reduction;
+    Reduction states;
+    Lanes lanes;  // where threads take columns; one lane for values of rows
+    Value *total; // the column states of the tile
+    mlir::Value value() const { return fused::ReduceOp(reduction.op).getValue(); }
+  };
+  /// What one walk along a row does.
+  struct Walk {
+    llvm::SmallVector<Running *> reductions;
+    llvm::SmallVector<const SegmentResult *> stores;
+    Segment::Values values;
+    bool isEmpty() const { return reductions.empty() && stores.empty(); }
+  };
+
+  void findWork();
+  void emitRow(Value *r);
+  void emitWalk(Walk &walk, Value *r);
+  void emitElement(Walk &walk, Value *r, Value *column, Value *lane);
+  void reduceColumns(Running &running);
+  void reduceRow(Running &running, Value *r);
+  void keepForMember();
+  void clearColumnsOfNothing();
+
+  static bool overElements(const Running &r) {
+    return r.reduction.from == Level::element;
+  }
+  static bool toMemberOrList(const Running &r) {
+    return r.reduction.to == Level::member || r.reduction.to == Level::list;
+  }
+
+  Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
+                    *columnBase = nullptr;
+  llvm::SmallVector<Running, 4> running;
+  llvm::SmallVector<Walk, 2> walks;
+  Segment::Values needed;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is done where
+//===----------------------------------------------------------------------===//
+
+void RowsTile::findWork() {
+  llvm::SmallVector<mlir::Value> roots;
+  for (const SegmentResult &result : segment.results)
+    if (result.isStored() &&
+        (result.at == Level::element || result.at == Level::row))
+      roots.push_back(result.value);
+  for (const SegmentReduction &reduction : segment.reductions) {
+    if (reduction.from == Level::member)
+      continue;
+    Reduction states = reductionOf(reduction);
+    Running r{reduction, states, {}, nullptr};
+    if (reduction.to == Level::column)
+      r.total = states.address(scratch(reduction, ScratchPer::tileColumn),
+                               columnBase);
+    else
+      r.lanes = states.makeLanes(stringifyLevel(reduction.to));
+    roots.push_back(r.value());
+    running.push_back(std::move(r));
+  }
+  needed = segment.needed(roots, [](Level) { return true; });
+
+  int last = 0;
+  for (mlir::Value value : needed)
+    last = std::max(last, segment.phaseOf(value));
+  walks.resize(last + 1);
+  for (Running &r : running)
+    if (overElements(r))
+      walks[segment.phaseOf(r.value())].reductions.push_back(&r);
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::element && result.isStored()) {
+      // In place: after every walk that reads the row.
+      bool inPlace = slots.operands[result.slot].read;
+      walks[inPlace ? last : segment.phaseOf(result.value)].stores.push_back(
+          &result);
+    }
+  for (Walk &walk : walks) {
+    llvm::SmallVector<mlir::Value> inWalk;
+    for (Running *r : walk.reductions)
+      inWalk.push_back(r->value());
+    for (const SegmentResult *result : walk.stores)
+      inWalk.push_back(result->value);
+    walk.values = segment.needed(inWalk, [](Level level) {
+      return level == Level::element || level == Level::column;
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A row
+//===----------------------------------------------------------------------===//
+
+void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
+  Position at;
+  at.index[kI] = r;
+  at.index[kJ] = column;
+  at.index[kIJ] = b.CreateAdd(b.CreateMul(r, columns), column);
+  compute(walk.values, at);
+  for (Running *running : walk.reductions) {
+    Reduction &states = running->states;
+    Value *value = get(running->value());
+    if (running->reduction.to == Level::column) {
+      // The first row's value starts a column.
+      auto tag = scratchTag(
+          layout.scratchOf(running->reduction.op, ScratchPer::tileColumn));
+      Value *address = states.address(running->total, column);
+      State state = states.lift(value, b.CreateAdd(first, r));
+      State met = states.combine(states.load(address, tag), state);
+      Value *starts = b.CreateICmpEQ(r, ir.i64(0));
+      for (size_t k = 0; k < state.size(); ++k)
+        state[k] = b.CreateSelect(starts, state[k], met[k]);
+      states.store(state, address, tag);
+      continue;
+    }
+    Value *position =
+        running->reduction.to == Level::row
+            ? column
+            : b.CreateAdd(b.CreateMul(b.CreateAdd(first, r), columns), column);
+    State met = states.combine(states.loadLane(running->lanes, lane),
+                               states.lift(value, position));
+    states.storeLane(met, running->lanes, lane);
+  }
+  for (const SegmentResult *result : walk.stores)
+    store(*result, at);
+}
+
+void RowsTile::emitWalk(Walk &walk, Value *r) {
+  auto toRow = [](Running *running) {
+    return running->reduction.to == Level::row;
+  };
+  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  bool hasLanes = false;
+  for (Running *running : walk.reductions) {
+    hasLanes |= running->reduction.to != Level::column;
+    if (toRow(running))
+      running->states.clearLanes(running->lanes, used);
+  }
+  if (!hasLanes)
+    return ir.loop(columns, "column", [&](Value *column) {
+      emitElement(walk, r, column, nullptr);
+    });
+  ir.loop(ir.ceilDiv(columns, layout.threads), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, ir.i64(layout.threads));
+    Value *left =
+        ir.smaller(b.CreateSub(columns, base), ir.i64(layout.threads));
+    ir.loop(left, "lane", [&](Value *t) {
+      emitElement(walk, r, b.CreateAdd(base, t), t);
+    });
+  });
+  for (Running *running : walk.reductions)
+    if (toRow(running))
+      setResults(running->reduction, running->states,
+                 running->states.overBlock(running->lanes, used));
+}
+
+void RowsTile::emitRow(Value *r) {
+  Position at;
+  at.index[kI] = r;
+  for (auto [phase, walk] : llvm::enumerate(walks)) {
+    compute(needed, at, [&](mlir::Value value) {
+      return segment.levelOf(value) == Level::row &&
+             segment.phaseOf(value) == static_cast<int>(phase);
+    });
+    if (!walk.isEmpty())
+      emitWalk(walk, r);
+  }
+  for (Running &running : running)
+    if (running.reduction.from == Level::row)
+      reduceRow(running, r);
+  for (const SegmentResult &result : segment.results)
+    if (result.at == Level::row && result.isStored())
+      store(result, at);
+}
+
+/// A value of the row meets those of the rows above it.
+void RowsTile::reduceRow(Running &running, Value *r) {
+  Reduction &states = running.states;
+  State state =
+      states.lift(get(running.value()), b.CreateAdd(first, r));
+  State met = states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
+  states.storeLane(met, running.lanes, ir.i64(0));
+}
+
+//===----------------------------------------------------------------------===//
+// A tile
+//===----------------------------------------------------------------------===//
+
+/// Values of columns count once: in the first tile.
+void RowsTile::reduceColumns(Running &running) {
+  Reduction &states = running.states;
+  auto values = segment.needed(running.value(), [](Level level) {
+    return level == Level::column;
+  });
+  ir.loop(ir.ceilDiv(columns, layout.threads), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, ir.i64(layout.threads));
+    Value *left =
+        ir.smaller(b.CreateSub(columns, base), ir.i64(layout.threads));
+    ir.loop(left, "lane", [&](Value *t) {
+      Position at;
+      at.index[kJ] = b.CreateAdd(base, t);
+      compute(values, at);
+      State state = states.lift(get(running.value()), at.index[kJ]);
+      State met = states.combine(states.loadLane(running.lanes, t), state);
+      states.storeLane(met, running.lanes, t);
+    });
+  });
+}
+
+void RowsTile::keepForMember() {
+  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  for (Running &r : running) {
+    if (!toMemberOrList(r))
+      continue;
+    if (r.reduction.from == Level::column)
+      ir.when(b.CreateICmpEQ(first, ir.i64(0)), [&] { reduceColumns(r); });
+    State state = r.reduction.from == Level::row
+                      ? r.states.loadLane(r.lanes, ir.i64(0))
+                      : r.states.overBlock(r.lanes, used);
+    r.states.store(
+        state, r.states.address(scratch(r.reduction, ScratchPer::tile),
+                                tileIndex));
+  }
+}
+
+/// A tile without rows leaves its columns neutral.
+void RowsTile::clearColumnsOfNothing() {
+  if (llvm::none_of(running, [](const Running &r) {
+        return r.reduction.to == Level::column;
+      }))
+    return;
+  ir.when(b.CreateICmpEQ(count, ir.i64(0)), [&] {
+    ir.loop(columns, "column", [&](Value *j) {
+      for (Running &r : running)
+        if (r.reduction.to == Level::column)
+          r.states.store(r.states.neutral(), r.states.address(r.total, j));
+    });
+  });
+}
+
+void RowsTile::emit() {
+  if (Value *holds = flag())
+    ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
+  columns = wideField(context.columnsOffset(), "columns");
+  columnBase = wideField(context.columnsOffset() + 8, "column_base");
+  first = wideField(context.countOffset(), "first");
+  count = field(context.countOffset() + 8, "count");
+  findWork();
+  compute(needed, {}, [&](mlir::Value value) {
+    return segment.levelOf(value) <= Level::member;
+  });
+  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  for (Running &r : running)
+    if (toMemberOrList(r))
+      r.states.clearLanes(r.lanes,
+                          r.reduction.from == Level::row ? ir.i64(1) : used);
+  clearColumnsOfNothing();
+  ir.loop(count, "row", [&](Value *r) { emitRow(r); });
+  keepForMember();
+}
+
+void emitRowsTile(SweepContext &context, const Segment &segment, Value *row,
+                  Value *index, Value *arguments) {
+  RowsTile(context, segment, row, index, arguments).emit();
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,333 @@
+//===- Scalars.cpp - scalar operations as LLVM IR -------------------------===//
+//
+// No operation carries fast-math flags: what is computed is what is written,
+// and the same as on the device wherever the arithmetic is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cpu/Scalars.h"
+#include "dialect/Foreach.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using LValue = llvm::Value *;
+namespace Intrinsic = llvm::Intrinsic;
+
+namespace heddle::cpu {
+
+namespace {
+class Emitter {
+public:
+  Emitter(Ir &ir, Operation *op, llvm::function_ref<LValue(mlir::Value)> operand)
+      : ir(ir), b(ir.b), op(op), operand(operand) {}
+
+  LValue emit();
+
+private:
+  LValue at(unsigned k) const { return operand(op->getOperand(k)); }
+  llvm::Type *resultType() const {
+    return ir.typeOf(op->getResult(0).getType());
+  }
+  LValue intrinsic(Intrinsic::ID id) const {
+    SmallVector<LValue> arguments;
+    for (mlir::Value value : op->getOperands())
+      arguments.push_back(operand(value));
+    return b.CreateIntrinsic(id, {resultType()}, arguments);
+  }
+  LValue library(llvm::StringRef name) const;
+  LValue constant(Attribute value) const;
+  LValue sum() const;
+  LValue power() const;
+  LValue sign() const;
+  LValue isInfinite() const;
+
+  Ir &ir;
+  llvm::IRBuilder<> &b;
+  Operation *op;
+  llvm::function_ref<LValue(mlir::Value)> operand;
+};
+} // namespace
+
+/// A function of libm that has no intrinsic.
+LValue Emitter::library(llvm::StringRef name) const {
+  llvm::Type *type = resultType();
+  llvm::FunctionCallee callee = ir.module.getOrInsertFunction(
+      type->isDoubleTy() ? name.str() : name.str() + "f", type, type);
+  auto *function = cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->setWillReturn();
+  return b.CreateCall(callee, {at(0)});
+}
+
+LValue Emitter::constant(Attribute value) const {
+  if (auto number = dyn_cast<FloatAttr>(value)) {
+    Type type = number.getType();
+    if (type.isF16() || type.isBF16())
+      return b.getInt(number.getValue().bitcastToAPInt());
+    return llvm::ConstantFP::get(b.getContext(), number.getValue());
+  }
+  if (auto number = dyn_cast<IntegerAttr>(value))
+    return b.getInt(number.getValue());
+  return nullptr;
+}
+
+/// A sum; with a product that may be contracted, which is then an fma.
+LValue Emitter::sum() const {
+  auto contracts = [](arith::FastMathFlags flags) {
+    return bitEnumContainsAll(flags, arith::FastMathFlags::contract);
+  };
+  if (ir.host.hasFma && contracts(cast<arith::AddFOp>(op).getFastmath()))
+    for (unsigned k : {0u, 1u})
+      if (auto product = op->getOperand(k).getDefiningOp<arith::MulFOp>();
+          product && product->hasOneUse() && contracts(product.getFastmath()))
+        return b.CreateIntrinsic(
+            Intrinsic::fma, {resultType()},
+            {operand(product.getLhs()), operand(product.getRhs()), at(1 - k)});
+  return b.CreateFAdd(at(0), at(1));
+}
+
+/// base^n by squaring: for the bits of |n| from the last, r *= base if the bit
+/// is set, base *= base; then 1 / r if n is negative.
+static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
+                                     llvm::IntegerType *exponent) {
+  std::string name = ("heddle.powi." + llvm::Twine(type->isDoubleTy() ? 64 : 32) +
+                      "." + llvm::Twine(exponent->getBitWidth()))
+                         .str();
+  if (llvm::Function *made = ir.module.getFunction(name))
+    return made;
+  auto &b = ir.b;
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::Function *function = ir.function(name, type, {type, exponent});
+  function->setDoesNotAccessMemory();
+  function->setWillReturn();
+  auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, function);
+  };
+  llvm::BasicBlock *entry = b.GetInsertBlock(), *head = block("head"),
+                   *inside = block("inside"), *done = block("done");
+  LValue n = function->getArg(1), zero = llvm::ConstantInt::get(exponent, 0),
+         one = llvm::ConstantFP::get(type, 1.0);
+  LValue negative = b.CreateICmpSLT(n, zero);
+  LValue size = b.CreateSelect(negative, b.CreateNeg(n), n);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode *result = b.CreatePHI(type, 2), *base = b.CreatePHI(type, 2),
+                *left = b.CreatePHI(exponent, 2);
+  result->addIncoming(one, entry);
+  base->addIncoming(function->getArg(0), entry);
+  left->addIncoming(size, entry);
+  b.CreateCondBr(b.CreateICmpNE(left, zero), inside, done);
+  b.SetInsertPoint(inside);
+  LValue odd = b.CreateTrunc(left, b.getInt1Ty());
+  result->addIncoming(
+      b.CreateSelect(odd, b.CreateFMul(result, base), result), inside);
+  base->addIncoming(b.CreateFMul(base, base), inside);
+  left->addIncoming(b.CreateLShr(left, 1), inside);
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+  b.CreateRet(b.CreateSelect(negative, b.CreateFDiv(one, result), result));
+  return function;
+}
+
+LValue Emitter::power() const {
+  llvm::Type *type = resultType();
+  APInt known;
+  if (!matchPattern(op->getOperand(1), m_ConstantInt(&known))) {
+    LValue n = at(1);
+    return b.CreateCall(powerFunction(ir, type,
+                                      cast<llvm::IntegerType>(n->getType())),
+                        {at(0), n});
+  }
+  // A known exponent leaves its products alone, in the same order.
+  LValue one = llvm::ConstantFP::get(type, 1.0), result = one, base = at(0);
+  for (APInt left = known.abs(); !left.isZero();) {
+    if (left[0])
+      result = result == one ? base : b.CreateFMul(result, base);
+    left.lshrInPlace(1);
+    if (!left.isZero())
+      base = b.CreateFMul(base, base);
+  }
+  return known.isNegative() ? b.CreateFDiv(one, result) : result;
+}
+
+/// -1, 0 or 1; zeros and NaN stay what they are.
+LValue Emitter::sign() const {
+  LValue x = at(0), zero = llvm::ConstantFP::get(x->getType(), 0.0);
+  LValue one = llvm::ConstantFP::get(x->getType(), 1.0),
+         minus = llvm::ConstantFP::get(x->getType(), -1.0);
+  return b.CreateSelect(b.CreateFCmpOGT(x, zero), one,
+                        b.CreateSelect(b.CreateFCmpOLT(x, zero), minus, x));
+}
+
+LValue Emitter::isInfinite() const {
+  LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, at(0));
+  return b.CreateFCmpOEQ(size, llvm::ConstantFP::getInfinity(size->getType()));
+}
+
+static llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  using C = llvm::CmpInst;
+  switch (predicate) {
+  case P::AlwaysFalse:
+    return C::FCMP_FALSE;
+  case P::OEQ:
+    return C::FCMP_OEQ;
+  case P::OGT:
+    return C::FCMP_OGT;
+  case P::OGE:
+    return C::FCMP_OGE;
+  case P::OLT:
+    return C::FCMP_OLT;
+  case P::OLE:
+    return C::FCMP_OLE;
+  case P::ONE:
+    return C::FCMP_ONE;
+  case P::ORD:
+    return C::FCMP_ORD;
+  case P::UEQ:
+    return C::FCMP_UEQ;
+  case P::UGT:
+    return C::FCMP_UGT;
+  case P::UGE:
+    return C::FCMP_UGE;
+  case P::ULT:
+    return C::FCMP_ULT;
+  case P::ULE:
+    return C::FCMP_ULE;
+  case P::UNE:
+    return C::FCMP_UNE;
+  case P::UNO:
+    return C::FCMP_UNO;
+  case P::AlwaysTrue:
+    return C::FCMP_TRUE;
+  }
+  return C::FCMP_FALSE;
+}
+
+static llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  using C = llvm::CmpInst;
+  switch (predicate) {
+  case P::eq:
+    return C::ICMP_EQ;
+  case P::ne:
+    return C::ICMP_NE;
+  case P::slt:
+    return C::ICMP_SLT;
+  case P::sle:
+    return C::ICMP_SLE;
+  case P::sgt:
+    return C::ICMP_SGT;
+  case P::sge:
+    return C::ICMP_SGE;
+  case P::ult:
+    return C::ICMP_ULT;
+  case P::ule:
+    return C::ICMP_ULE;
+  case P::ugt:
+    return C::ICMP_UGT;
+  case P::uge:
+    return C::ICMP_UGE;
+  }
+  return C::ICMP_EQ;
+}
+
+LValue Emitter::emit() {
+  return llvm::TypeSwitch<Operation *, LValue>(op)
+      .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })
+      .Case([&](arith::AddFOp) { return sum(); })
+      .Case([&](arith::SubFOp) { return b.CreateFSub(at(0), at(1)); })
+      .Case([&](arith::MulFOp) { return b.CreateFMul(at(0), at(1)); })
+      .Case([&](arith::DivFOp) { return b.CreateFDiv(at(0), at(1)); })
+      .Case([&](arith::NegFOp) { return b.CreateFNeg(at(0)); })
+      .Case([&](arith::MaximumFOp) { return intrinsic(Intrinsic::maximum); })
+      .Case([&](arith::MinimumFOp) { return intrinsic(Intrinsic::minimum); })
+      .Case([&](arith::MaxNumFOp) { return intrinsic(Intrinsic::maxnum); })
+      .Case([&](arith::MinNumFOp) { return intrinsic(Intrinsic::minnum); })
+      .Case([&](arith::CmpFOp c) {
+        return b.CreateFCmp(predicateOf(c.getPredicate()), at(0), at(1));
+      })
+      .Case([&](arith::CmpIOp c) {
+        return b.CreateICmp(predicateOf(c.getPredicate()), at(0), at(1));
+      })
+      .Case([&](arith::SelectOp) {
+        return b.CreateSelect(at(0), at(1), at(2));
+      })
+      .Case([&](arith::AddIOp) { return b.CreateAdd(at(0), at(1)); })
+      .Case([&](arith::SubIOp) { return b.CreateSub(at(0), at(1)); })
+      .Case([&](arith::MulIOp) { return b.CreateMul(at(0), at(1)); })
+      .Case([&](arith::AndIOp) { return b.CreateAnd(at(0), at(1)); })
+      .Case([&](arith::OrIOp) { return b.CreateOr(at(0), at(1)); })
+      .Case([&](arith::XOrIOp) { return b.CreateXor(at(0), at(1)); })
+      .Case([&](arith::MaxSIOp) { return intrinsic(Intrinsic::smax); })
+      .Case([&](arith::MinSIOp) { return intrinsic(Intrinsic::smin); })
+      .Case([&](arith::ExtFOp) { return b.CreateFPExt(at(0), resultType()); })
+      .Case([&](arith::TruncFOp) {
+        return b.CreateFPTrunc(at(0), resultType());
+      })
+      .Case([&](arith::ExtSIOp) { return b.CreateSExt(at(0), resultType()); })
+      .Case([&](arith::ExtUIOp) { return b.CreateZExt(at(0), resultType()); })
+      .Case([&](arith::TruncIOp) { return b.CreateTrunc(at(0), resultType()); })
+      .Case([&](arith::SIToFPOp) {
+        return b.CreateSIToFP(at(0), resultType());
+      })
+      .Case([&](arith::UIToFPOp) {
+        return b.CreateUIToFP(at(0), resultType());
+      })
+      // Out of range the nearest integer, as on the device; never undefined.
+      .Case([&](arith::FPToSIOp) {
+        LValue x = at(0);
+        return b.CreateIntrinsic(Intrinsic::fptosi_sat,
+                                 {resultType(), x->getType()}, {x});
+      })
+      .Case([&](math::SqrtOp) { return intrinsic(Intrinsic::sqrt); })
+      .Case([&](math::RsqrtOp) {
+        return b.CreateFDiv(llvm::ConstantFP::get(resultType(), 1.0),
+                            intrinsic(Intrinsic::sqrt));
+      })
+      .Case([&](math::ExpOp) { return intrinsic(Intrinsic::exp); })
+      .Case([&](math::Exp2Op) { return intrinsic(Intrinsic::exp2); })
+      .Case([&](math::ExpM1Op) { return library("expm1"); })
+      .Case([&](math::LogOp) { return intrinsic(Intrinsic::log); })
+      .Case([&](math::Log2Op) { return intrinsic(Intrinsic::log2); })
+      .Case([&](math::Log1pOp) { return library("log1p"); })
+      .Case([&](math::AbsFOp) { return intrinsic(Intrinsic::fabs); })
+      .Case([&](math::AbsIOp) {
+        LValue x = at(0), zero = llvm::ConstantInt::get(x->getType(), 0);
+        return b.CreateSelect(b.CreateICmpSLT(x, zero), b.CreateNeg(x), x);
+      })
+      .Case([&](math::FPowIOp) { return power(); })
+      .Case([&](math::PowFOp) { return intrinsic(Intrinsic::pow); })
+      .Case([&](math::TanhOp) { return library("tanh"); })
+      .Case([&](math::SinOp) { return intrinsic(Intrinsic::sin); })
+      .Case([&](math::CosOp) { return intrinsic(Intrinsic::cos); })
+      .Case([&](math::ErfOp) { return library("erf"); })
+      .Case([&](math::FloorOp) { return intrinsic(Intrinsic::floor); })
+      .Case([&](math::CeilOp) { return intrinsic(Intrinsic::ceil); })
+      .Case([&](math::FmaOp) { return intrinsic(Intrinsic::fma); })
+      .Case([&](math::CopySignOp) { return intrinsic(Intrinsic::copysign); })
+      .Case([&](math::IsNaNOp) {
+        LValue x = at(0);
+        return b.CreateFCmpUNO(x, x);
+      })
+      .Case([&](math::IsInfOp) { return isInfinite(); })
+      .Case([&](math::IsFiniteOp) {
+        LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, at(0));
+        return b.CreateFCmpOLT(size,
+                               llvm::ConstantFP::getInfinity(size->getType()));
+      })
+      .Case([&](foreach::SignOp) { return sign(); })
+      .Default([](Operation *) -> LValue { return nullptr; });
+}
+
+LValue emitScalar(Ir &ir, Operation *op,
+                  llvm::function_ref<LValue(mlir::Value)> operand) {
+  return Emitter(ir, op, operand).emit();
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,138 @@
+//===- Segment.cpp - what of a segment is computed where ------------------===//
+
+#include "codegen/cpu/Segment.h"
+#include "dialect/Foreach.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+using heddle::fused::Level;
+
+namespace heddle::cpu {
+
+static Level levelOfResult(Type type, Level value, int64_t rank) {
+  if (!isList(type))
+    return Level::list;
+  if (rankOf(type) == 0)
+    return Level::member;
+  if (rankOf(type) == rank)
+    return Level::element;
+  return value == Level::column ? Level::column : Level::row;
+}
+
+Segment::Values Segment::needed(ArrayRef<Value> roots, Within within) const {
+  Values result;
+  SmallVector<Value> open(roots.begin(), roots.end());
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!within(levelOf(value)) || !result.insert(value).second)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (op && !isa<fused::ReduceOp>(op))
+      llvm::append_range(open, op->getOperands());
+  }
+  return result;
+}
+
+void Segment::findReductions() {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Value> open;
+  for (const SegmentResult &result : results)
+    open.push_back(result.value);
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (op && seen.insert(op).second)
+      llvm::append_range(open, op->getOperands());
+  }
+  for (auto op : block->getOps<fused::ReduceOp>()) {
+    if (!seen.contains(op))
+      continue;
+    Level from = levelOf(op.getValue());
+    if (op.getFrom())
+      from = fused::join(from, *op.getFrom());
+    reductions.push_back({op, from, op.getLevel()});
+  }
+}
+
+void Segment::findPhases() {
+  for (Operation &op : block->without_terminator()) {
+    int phase = 0;
+    for (Value operand : op.getOperands())
+      phase = std::max(phase, phaseOf(operand));
+    auto reduce = dyn_cast<fused::ReduceOp>(op);
+    if (reduce && reduce.getLevel() == Level::row)
+      ++phase;
+    for (Value value : op.getResults())
+      phases[value] = phase;
+  }
+}
+
+LogicalResult Segment::verify(fused::SweepOp sweep) const {
+  auto schedule = sweep.getScheduleAttr();
+  bool streams = schedule.getKind() == fused::ScheduleKind::stream;
+  if (!streams && sweep.getDomainRank(number) != 2)
+    return sweep.emitOpError("is scheduled in rows but segment #")
+           << number << " has a domain of rank "
+           << sweep.getDomainRank(number);
+  auto inRows = [](Level level) {
+    return level == Level::row || level == Level::column;
+  };
+  for (const SegmentResult &result : results)
+    if (streams && inRows(result.at))
+      return sweep.emitOpError("is scheduled as a stream but segment #")
+             << number << " yields a " << stringifyLevel(result.at) << " value";
+  for (const SegmentReduction &reduction : reductions) {
+    fused::ReduceOp op = reduction.op;
+    Type type = op.getValue().getType();
+    if (sweep.getDomainRank(number) == 0 && reduction.from != Level::member)
+      return op.emitOpError("reduces a ")
+             << stringifyLevel(reduction.from)
+             << " value in a domain of member scalars";
+    if (streams && (inRows(reduction.from) || inRows(reduction.to)))
+      return op.emitOpError("reduces a ")
+             << stringifyLevel(reduction.from) << " value to a "
+             << stringifyLevel(reduction.to)
+             << " value in a sweep that is scheduled as a stream";
+    if (type.isF16() || type.isBF16())
+      return op.emitOpError("combines values of ")
+             << type << ", which is a storage type: bind operands 'as f32'";
+    if (op.getKind() == fused::ReduceKind::logsumexp && !isa<FloatType>(type))
+      return op.emitOpError("takes the logarithm of sums of ")
+             << type << "; expected f32 or f64";
+    if (op.getKind() == fused::ReduceKind::argmax &&
+        reduction.to == Level::list && reduction.from != Level::member)
+      return op.emitOpError("names a position in the whole list: argmax over "
+                            "the list takes one value per member");
+  }
+  return success();
+}
+
+FailureOr<Segment> Segment::analyse(fused::SweepOp sweep, unsigned number,
+                                    const SweepLayout &layout) {
+  auto levels = fused::Levels::infer(sweep, number);
+  if (failed(levels))
+    return failure();
+  Segment segment(std::move(*levels));
+  segment.number = number;
+  segment.block = &sweep.getSegmentBlock(number);
+  for (auto [result, value, slot] : llvm::zip(
+           sweep.getSegmentResults(number),
+           sweep.getSegmentYield(number).getValues(),
+           layout.segments[number].results)) {
+    Type type = result.getType();
+    Level at = levelOfResult(type, segment.levelOf(value),
+                             sweep.getDomainRank(number));
+    bool read = slot != SegmentLayout::kNowhere ||
+                (at == Level::list && sweep.hasFinish());
+    if (read)
+      segment.results.push_back({value, storageType(type), at, slot});
+  }
+  segment.findReductions();
+  segment.findPhases();
+  if (failed(segment.verify(sweep)))
+    return failure();
+  return segment;
+}
+
+} // namespace heddle::cpu

@@ -1,0 +1,217 @@
+//===- SegmentEmitter.cpp - code over a segment of a sweep ----------------===//
+
+#include "codegen/cpu/SegmentEmitter.h"
+#include "codegen/cpu/Scalars.h"
+#include "codegen/cpu/Storage.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "llvm/IR/MDBuilder.h"
+
+using heddle::foreach::isList;
+using llvm::Twine;
+using llvm::Value;
+
+namespace heddle::cpu {
+
+SegmentEmitter::SegmentEmitter(SweepContext &context, const Segment &segment,
+                               Value *row, Value *arguments)
+    : context(context), ir(context.ir), b(ir.b), layout(context.layout),
+      segment(segment), slots(layout.segments[segment.number]), row(row),
+      arguments(arguments) {
+  if (row)
+    for (size_t k = 0; k < slots.operands.size(); ++k)
+      operands.push_back(
+          ir.field(b.getPtrTy(), row, 8 * static_cast<int64_t>(k), "operand"));
+  makeScopes();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows, arguments
+//===----------------------------------------------------------------------===//
+
+Value *SegmentEmitter::wideField(int64_t offset, const Twine &name) {
+  return ir.field(b.getInt64Ty(), row, offset, name);
+}
+
+Value *SegmentEmitter::field(int64_t offset, const Twine &name) {
+  return b.CreateSExt(ir.field(b.getInt32Ty(), row, offset, name),
+                      b.getInt64Ty());
+}
+
+Value *SegmentEmitter::argument(int64_t position, const Twine &name) {
+  return ir.field(b.getPtrTy(), arguments, 8 * position, name);
+}
+
+Value *SegmentEmitter::scalar(int slot) {
+  return argument(1 + slot, "scalar");
+}
+
+Value *SegmentEmitter::scratch(int slot) {
+  return argument(1 + layout.scalars.size() + slot, "scratch");
+}
+
+Value *SegmentEmitter::scratch(const SegmentReduction &reduction,
+                               ScratchPer per) {
+  return scratch(layout.scratchOf(reduction.op, per));
+}
+
+Value *SegmentEmitter::members() {
+  // The second field of a heddle_table.
+  return ir.field(b.getPtrTy(), argument(0, "table"), 8, "members");
+}
+
+Value *SegmentEmitter::flag() {
+  mlir::Value where = context.sweep.getWhere();
+  if (!where)
+    return nullptr;
+  Value *address = nullptr;
+  if (!isList(where.getType()))
+    address = scalar(*layout.whereScalar);
+  else if (row)
+    address = operands[layout.whereOperand[segment.number]];
+  if (!address)
+    return nullptr;
+  return b.CreateIsNotNull(b.CreateLoad(b.getInt8Ty(), address, "where"));
+}
+
+//===----------------------------------------------------------------------===//
+// Aliasing
+//===----------------------------------------------------------------------===//
+
+// A buffer that is written overlaps no other (the runtime checks that when
+// buffers are bound), nor does a scratch area: each is a scope of its own, so
+// that loops vectorise without asking at run time.
+void SegmentEmitter::makeScopes() {
+  llvm::MDBuilder metadata(b.getContext());
+  llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain();
+  auto add = [&] {
+    scopes.push_back(metadata.createAnonymousAliasScope(domain));
+    return static_cast<int>(scopes.size()) - 1;
+  };
+  for (size_t k = 0; k < layout.scratch.size(); ++k)
+    add();
+  for (const OperandSlot &slot : slots.operands)
+    if (!scopeOfBuffer.contains(slot.buffer))
+      scopeOfBuffer[slot.buffer] = add();
+  for (llvm::MDNode *scope : scopes) {
+    llvm::SmallVector<llvm::Metadata *> rest;
+    for (llvm::MDNode *other : scopes)
+      if (other != scope)
+        rest.push_back(other);
+    others.push_back(llvm::MDNode::get(b.getContext(), rest));
+  }
+}
+
+void SegmentEmitter::tag(llvm::Instruction *access, int scope) {
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope,
+                      llvm::MDNode::get(b.getContext(), {scopes[scope]}));
+  access->setMetadata(llvm::LLVMContext::MD_noalias, others[scope]);
+}
+
+std::function<void(llvm::Instruction *)> SegmentEmitter::scratchTag(int slot) {
+  return [this, slot](llvm::Instruction *access) { tag(access, slot); };
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value *SegmentEmitter::loadScalar(int slot, mlir::Type to) {
+  mlir::Type storage = layout.scalars[slot].storage;
+  Value *loaded = loadStored(ir, storage, scalar(slot));
+  return convert(ir, fromMemory(ir, storage, loaded), storage, to);
+}
+
+void SegmentEmitter::storeScalar(int slot, mlir::Type from, Value *value) {
+  mlir::Type storage = layout.scalars[slot].storage;
+  storeStored(ir, storage, convert(ir, value, from, storage), scalar(slot));
+}
+
+Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
+                                    const Position &at) {
+  int slot = slots.inputs[argument.getArgNumber()];
+  if (slot < 0)
+    return loadScalar(-1 - slot, argument.getType());
+  const OperandSlot &operand = slots.operands[slot];
+  Value *address = operands[slot];
+  if (operand.index != kScalar)
+    address = ir.element(ir.memoryTypeOf(operand.storage), address,
+                         at.index[operand.index]);
+  llvm::LoadInst *loaded = loadStored(ir, operand.storage, address);
+  tag(loaded, scopeOfBuffer[operand.buffer]);
+  Value *value = fromMemory(ir, operand.storage, loaded);
+  value = convert(ir, value, operand.storage, argument.getType());
+  if (llvm::StringRef name = nameOf(argument); !name.empty())
+    value->setName(name);
+  return value;
+}
+
+void SegmentEmitter::emitOp(mlir::Operation &op) {
+  if (auto ahead = llvm::dyn_cast<fused::AheadOp>(op)) {
+    // Computed where it is used: the same values as those kept on a device.
+    for (auto [argument, input] :
+         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs()))
+      set(argument, get(input));
+    for (mlir::Operation &inner : ahead.getBody().front().without_terminator())
+      emitOp(inner);
+    for (auto [result, value] :
+         llvm::zip(ahead.getResults(), ahead.getYield().getValues()))
+      set(result, get(value));
+    return;
+  }
+  Value *value =
+      emitScalar(ir, &op, [&](mlir::Value operand) { return get(operand); });
+  if (!value) {
+    if (!context.failed)
+      op.emitOpError("cannot be compiled for the cpu target");
+    context.failed = true;
+    value = llvm::PoisonValue::get(ir.typeOf(op.getResult(0).getType()));
+  }
+  if (llvm::StringRef name = nameOf(op.getResult(0));
+      !name.empty() && !value->hasName())
+    value->setName(name);
+  set(op.getResult(0), value);
+}
+
+void SegmentEmitter::compute(const Segment::Values &needed, const Position &at,
+                             llvm::function_ref<bool(mlir::Value)> filter) {
+  auto wanted = [&](mlir::Value value) {
+    return needed.contains(value) && (!filter || filter(value));
+  };
+  for (mlir::BlockArgument argument : segment.body().getArguments())
+    if (wanted(argument))
+      set(argument, loadArgument(argument, at));
+  for (mlir::Operation &op : segment.body().without_terminator())
+    if (!llvm::isa<fused::ReduceOp>(op) && llvm::any_of(op.getResults(), wanted))
+      emitOp(op);
+}
+
+void SegmentEmitter::store(const SegmentResult &result, const Position &at) {
+  const OperandSlot &operand = slots.operands[result.slot];
+  Value *address = operands[result.slot];
+  if (operand.index != kScalar)
+    address = ir.element(ir.memoryTypeOf(operand.storage), address,
+                         at.index[operand.index]);
+  Value *value = convert(ir, get(result.value), result.value.getType(),
+                         operand.storage);
+  tag(storeStored(ir, operand.storage, value, address),
+      scopeOfBuffer[operand.buffer]);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Reduction SegmentEmitter::reductionOf(const SegmentReduction &reduction) {
+  fused::ReduceOp op = reduction.op;
+  return Reduction(ir, op.getKind(), op.getValue().getType(), layout.threads);
+}
+
+void SegmentEmitter::setResults(const SegmentReduction &reduction,
+                                Reduction &states, const State &state) {
+  fused::ReduceOp op = reduction.op;
+  for (auto [result, value] : llvm::zip(op.getResults(), states.values(state)))
+    set(result, value);
+}
+
+} // namespace heddle::cpu

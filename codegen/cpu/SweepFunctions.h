@@ -1,0 +1,46 @@
+//===- SweepFunctions.h - the functions of a sweep --------------*- C++ -*-===//
+//
+// The parts of the three functions of docs/plan.md, each over one segment, and
+// the functions themselves.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CPU_SWEEPFUNCTIONS_H
+#define HEDDLE_CODEGEN_CPU_SWEEPFUNCTIONS_H
+
+#include "codegen/cpu/SegmentEmitter.h"
+
+namespace heddle::cpu {
+
+/// A tile of a sweep that streams, one after the other its elements.
+void emitStreamTile(SweepContext &context, const Segment &segment,
+                    llvm::Value *row, llvm::Value *index,
+                    llvm::Value *arguments);
+
+/// A tile of a sweep in rows.
+void emitRowsTile(SweepContext &context, const Segment &segment,
+                  llvm::Value *row, llvm::Value *index,
+                  llvm::Value *arguments);
+
+/// What follows when all tiles of a member are done.
+void emitMemberEnd(SweepContext &context, const Segment &segment,
+                   llvm::Value *row, llvm::Value *arguments);
+
+/// What follows when all members are done.
+void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
+                 llvm::Value *members, llvm::Value *count,
+                 llvm::Value *arguments);
+
+/// Which functions a sweep has; the others have nothing to do.
+struct SweepFunctions {
+  bool tile = false, member = false, finish = false;
+};
+
+/// Emits `<name>_tile`, `<name>_member` and `<name>_finish`. Fails after a
+/// diagnostic.
+mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
+                                          const SweepLayout &layout);
+
+} // namespace heddle::cpu
+
+#endif // HEDDLE_CODEGEN_CPU_SWEEPFUNCTIONS_H

@@ -1,0 +1,429 @@
+//===- CudaEmitter.cpp - CUDA C++ text of a kernel ------------------------===//
+//
+// Banner, includes, row types, the function that computes a tile, and the
+// entries through which a plan launches it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/CudaEmitter.h"
+#include "codegen/cuda/FinishEmitter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+
+namespace heddle::cuda {
+
+int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
+  if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::stream)
+    return 1;
+  // A sweep that streams needs loads in flight: as many blocks as leave every
+  // thread the registers for its elements and about twenty more. Doubles take
+  // two registers, and their divisions and square roots a few besides.
+  int64_t words = 0;
+  bool doubles = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    int64_t own = 0;
+    const SegmentLayout &segment = layout.segments[s];
+    int64_t rounds = std::max<int64_t>(1, segment.tile / (layout.threads * segment.vector));
+    for (auto [argument, slot] : llvm::zip(
+             sweep.getSegmentBlock(s).getArguments(), segment.inputs))
+      if (slot >= 0 && segment.operands[slot].index == kI) {
+        bool wide = argument.getType().getIntOrFloatBitWidth() == 64 &&
+                    storageBytes(segment.operands[slot].storage) == 8;
+        doubles |= wide;
+        own += segment.vector * rounds * (wide ? 2 : 1);
+      }
+    words = std::max(words, own);
+  }
+  int64_t registers = llvm::alignTo(20 + words + (doubles ? 24 : 0), 8);
+  return std::clamp<int64_t>(65536 / (layout.threads * registers), 1, 8);
+}
+
+SmallVector<Entry> entriesOf(const SweepLayout &layout) {
+  bool numbers = llvm::any_of(layout.scalars, [](const ScalarSlot &slot) {
+    return slot.isNumber;
+  });
+  bool replaces = llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
+    return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+      return slot.written && slot.index == kI;
+    });
+  });
+  SmallVector<Entry> entries;
+  if (layout.rank != 2 && replaces)
+    entries.push_back({"_cached", true, false, true});
+  entries.push_back({"_tiles", true, false, false});
+  if (layout.rank != 2)
+    entries.push_back({"_search", true, true, false});
+  if (numbers)
+    entries.push_back({"_tiles_by_address", false, false, false});
+  return entries;
+}
+
+namespace {
+class KernelEmitter {
+public:
+  KernelEmitter(raw_ostream &os, fused::KernelOp kernel, const Buffers &buffers)
+      : os(os), kernel(kernel), buffers(buffers) {}
+  LogicalResult emit();
+
+private:
+  LogicalResult emitSweep(fused::SweepOp sweep);
+  void emitBanner();
+  void emitIncludes();
+  SweepNames nameSweep(fused::SweepOp sweep, const SweepLayout &layout);
+  void emitRowTypes(const SweepLayout &layout, const SweepNames &names);
+  LogicalResult emitAheads(fused::SweepOp sweep, const SweepLayout &layout,
+                           const SweepNames &names);
+  void emitDispatch(const SweepLayout &layout, const SweepNames &names);
+  void emitSearch(const SweepLayout &layout, const SweepNames &names);
+  void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                 const SweepNames &names, const Entry &entry);
+
+  raw_indented_ostream os;
+  fused::KernelOp kernel;
+  const Buffers &buffers;
+  llvm::SmallVector<fused::SweepOp> sweeps;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Banner and includes
+//===----------------------------------------------------------------------===//
+
+static std::string listNames(ArrayRef<std::string> names) {
+  return names.empty() ? "nothing" : llvm::join(names, ", ");
+}
+
+void KernelEmitter::emitBanner() {
+  os << "// " << identifierFrom(kernel.getSymName()) << ": " << sweeps.size()
+     << (sweeps.size() == 1 ? " sweep" : " sweeps") << "\n";
+  for (fused::SweepOp sweep : sweeps) {
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout))
+      continue;
+    os << "//\n// " << layout->name << ", "
+       << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
+       << ": a block of " << layout->threads << " threads takes a tile";
+    for (auto [s, segment] : llvm::enumerate(layout->segments)) {
+      int64_t bytes = 0;
+      std::vector<std::string> read, written;
+      for (const OperandSlot &slot : segment.operands) {
+        std::string name = identifierFrom(buffers[slot.buffer].name);
+        if (slot.read)
+          read.push_back(name);
+        if (slot.written)
+          written.push_back(name);
+        bool element = slot.index == (layout->rank == 2 ? kIJ : kI);
+        if (element)
+          bytes += storageBytes(slot.storage) * (slot.read + slot.written);
+      }
+      os << "\n//   " << segment.tile
+         << (layout->rank == 2 ? " rows" : " elements") << ", " << bytes
+         << " bytes per element: reads " << listNames(read) << "; writes "
+         << listNames(written);
+    }
+    os << "\n";
+  }
+}
+
+void KernelEmitter::emitIncludes() {
+  bool reduces = false, loops = false;
+  kernel.walk([&](Operation *op) {
+    reduces |= isa<fused::ReduceOp, fused::AheadOp>(op);
+    loops |= isa<fused::LoopOp>(op);
+  });
+  for (fused::SweepOp sweep : sweeps)
+    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
+      reduces |= layout->endsList ||
+                 llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
+                   return segment.endsMembers;
+                 });
+  os << "#include \"access.cuh\"\n";
+  if (loops)
+    os << "#include \"grid.cuh\"\n";
+  os << "#include \"math.cuh\"\n";
+  if (reduces)
+    os << "#include \"reduce.cuh\"\n";
+  os << "#include \"tables.cuh\"\n\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Names and types of a sweep
+//===----------------------------------------------------------------------===//
+
+SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
+                                    const SweepLayout &layout) {
+  SweepNames names;
+  names.sweep = identifierFrom(layout.name);
+  Scope scope;
+  std::string parameters = "heddle_table table", arguments = "table";
+  for (const ScalarSlot &slot : layout.scalars) {
+    std::string name = scope.fresh(buffers[slot.buffer].name + "_at");
+    names.scalars.push_back(name);
+    std::string type = storedType(slot.storage).str();
+    if (slot.isNumber)
+      parameters += ", heddle::number<" + type + ", ByValue> " + name;
+    else
+      parameters += (slot.written ? ", " : ", const ") + type + " *" + name;
+    arguments += ", " + name;
+  }
+  unsigned aheads = 0;
+  for (const ScratchSlot &slot : layout.scratch) {
+    std::string type, name;
+    if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
+      type = stateOf(reduce);
+      StringRef own = nameOf(reduce.getResult(0));
+      StringRef per = slot.per == ScratchPer::member ? "_of_members"
+                      : slot.per == ScratchPer::tile ? "_of_tiles"
+                                                     : "_of_columns";
+      name = scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
+    } else {
+      type = names.sweep + "_ahead" + (aheads ? std::to_string(aheads) : "");
+      name = scope.fresh("ahead");
+      ++aheads;
+    }
+    names.scratch.push_back(name);
+    names.scratchTypes.push_back(type);
+    parameters += ", " + type + " *" + name;
+    arguments += ", " + name;
+  }
+  names.parameters = parameters;
+  names.arguments = arguments;
+  return names;
+}
+
+void KernelEmitter::emitRowTypes(const SweepLayout &layout,
+                                 const SweepNames &names) {
+  int64_t rank = layout.rank == 2 ? 2 : 1;
+  for (StringRef kind : {"member_row", "tile_row"})
+    os << "using " << names.sweep << "_" << kind << " = heddle::" << kind << "<"
+       << std::max<int64_t>(1, layout.pointers) << ", " << rank << ">;\n";
+  os << "\n";
+}
+
+LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
+                                        const SweepLayout &layout,
+                                        const SweepNames &names) {
+  for (auto [slot, type] : llvm::zip(layout.scratch, names.scratchTypes)) {
+    auto ahead = dyn_cast<fused::AheadOp>(slot.owner);
+    if (!ahead)
+      continue;
+    Block &body = ahead.getBody().front();
+    os << "// Scalars of a member that are kept from step to step, and what they\n"
+          "// were computed from.\n"
+       << "struct " << type << " {\n";
+    os.indent();
+    os << "unsigned valid;\n";
+    for (BlockArgument argument : body.getArguments())
+      os << computedType(argument.getType()) << ' '
+         << identifierFrom(nameOf(argument)) << "_was;\n";
+    for (auto [k, result] : llvm::enumerate(ahead.getResultTypes()))
+      os << computedType(result) << " value_" << k << ";\n";
+    os.unindent() << "};\n\n";
+
+    Scope scope;
+    os << "__device__ __forceinline__ void " << type << "_of(";
+    for (BlockArgument argument : body.getArguments())
+      os << computedType(argument.getType()) << ' ' << scope.declare(argument, "x")
+         << ", ";
+    SmallVector<std::string> results;
+    for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
+      StringRef own = nameOf(result);
+      results.push_back(scope.fresh(own.empty() ? StringRef("value") : own));
+      os << (k ? ", " : "") << computedType(result.getType()) << " &"
+         << results.back();
+    }
+    os << ") {\n";
+    os.indent();
+    std::function<Expression(Value)> expression = [&](Value value) {
+      if (scope.knows(value))
+        return Expression{scope[value], Expression::primary};
+      return printScalar(value.getDefiningOp(), expression)
+          .value_or(Expression{"0", Expression::primary});
+    };
+    for (Operation &op : body.without_terminator()) {
+      if (isa<arith::ConstantOp>(op))
+        continue;
+      auto printed = printScalar(&op, expression);
+      if (!printed)
+        return op.emitOpError("has no CUDA text");
+      Value value = op.getResult(0);
+      os << "const " << computedType(value.getType()) << ' '
+         << scope.declare(value) << " = " << printed->text << ";\n";
+    }
+    for (auto [name, value] : llvm::zip(results, ahead.getYield().getValues()))
+      os << name << " = " << expression(value).text << ";\n";
+    os.unindent() << "}\n\n";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+/// With several segments, the function that picks the one a tile belongs to.
+void KernelEmitter::emitDispatch(const SweepLayout &layout,
+                                 const SweepNames &names) {
+  if (layout.segments.size() == 1)
+    return;
+  os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
+     << "_tile(const "
+     << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
+     << ") {\n";
+  os.indent();
+  os << "switch (tile.segment) {\n";
+  for (size_t s = 0; s < layout.segments.size(); ++s) {
+    if (s + 1 < layout.segments.size())
+      os << "case " << s << ":\n";
+    else
+      os << "default:\n";
+    os << "  return " << names.sweep << "_tile_" << s
+       << "<ByValue, Passing>(tile, tile_index, "
+       << names.arguments << ");\n";
+  }
+  os << "}\n";
+  os.unindent() << "}\n\n";
+}
+
+/// The function that makes a tile row from its member row.
+void KernelEmitter::emitSearch(const SweepLayout &layout,
+                               const SweepNames &names) {
+  os << "__device__ __forceinline__ " << names.sweep << "_tile_row "
+     << names.sweep << "_find_tile(const heddle_table &table, int tile_index) {\n";
+  os.indent();
+  os << "const " << names.sweep << "_member_row *const members = static_cast<const "
+     << names.sweep << "_member_row *>(table.members);\n"
+     << "const int row = heddle::member_of(members, table.member_count, "
+        "tile_index);\n";
+  bool same = llvm::all_of(layout.segments, [&](const SegmentLayout &segment) {
+    return segment.tile == layout.segments[0].tile;
+  });
+  std::string elements = std::to_string(layout.segments[0].tile);
+  if (!same) {
+    os << "constexpr int tiles[] = {";
+    llvm::interleaveComma(layout.segments, os, [&](const SegmentLayout &segment) {
+      os << segment.tile;
+    });
+    os << "};\n";
+    elements = "tiles[members[row].segment]";
+  }
+  os << names.sweep << "_tile_row tile = heddle::tile_of(members[row], row, "
+        "tile_index, "
+     << elements << ");\n";
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    bool several = layout.segments.size() > 1;
+    if (several) {
+      os << "if (tile.segment == " << s << ") {\n";
+      os.indent();
+    }
+    for (auto [k, slot] : llvm::enumerate(segment.operands))
+      if (slot.index == kI)
+        os << "tile.operand[" << k << "] = static_cast<"
+           << storedType(slot.storage) << " *>(tile.operand[" << k
+           << "]) + tile.first;\n";
+    if (several)
+      os.unindent() << "}\n";
+  }
+  os << "return tile;\n";
+  os.unindent() << "}\n\n";
+}
+
+void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                              const SweepNames &names, const Entry &entry) {
+  // Reading scalars, or searching, costs registers.
+  int blocks = std::max(
+      1, minimumBlocks(sweep, layout) - (!entry.byValue || entry.search));
+  StringRef byValue = entry.byValue ? "true" : "false";
+  std::string parameters = names.parameters;
+  for (size_t at; (at = parameters.find("ByValue")) != std::string::npos;)
+    parameters.replace(at, strlen("ByValue"), byValue);
+  os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
+     << ", " << blocks << ")\n"
+     << names.sweep << entry.suffix << "(" << parameters << ") {\n";
+  os.indent();
+  std::string values = ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
+  if (names.hasNext)
+    os << "heddle::let_next_begin();\n";
+  if (layout.whereScalar && names.hasPrevious)
+    os << "heddle::wait_for_previous();\n";
+  if (layout.whereScalar)
+    os << "if (!*" << names.scalars[*layout.whereScalar] << ")\n  return;\n";
+  if (layout.endsList)
+    os << "if (table.tile_count == 0)\n  return " << names.sweep << "_finish"
+       << values << names.arguments << ");\n";
+  os << "const int tile_index = "
+     << (sweep.getReversed() ? "table.tile_count - 1 - blockIdx.x" : "blockIdx.x")
+     << ";\n";
+  if (!entry.search)
+    os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
+       << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
+  else
+    os << "const " << names.sweep << "_tile_row tile = " << names.sweep
+       << "_find_tile(table, tile_index);\n";
+  os << names.sweep << "_tile" << values << "tile, tile_index, "
+     << names.arguments << ");\n";
+  os.unindent() << "}\n\n";
+}
+
+static bool isSweep(Operation *op) { return isa_and_nonnull<fused::SweepOp>(op); }
+
+LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
+  auto layout = SweepLayout::compute(sweep, buffers);
+  if (failed(layout))
+    return failure();
+  SweepNames names = nameSweep(sweep, *layout);
+  names.hasPrevious = isSweep(sweep->getPrevNode());
+  names.hasNext = isSweep(sweep->getNextNode());
+  if (isa<fused::LoopOp>(sweep->getParentOp()))
+    names.hasPrevious = names.hasNext = false;
+  for (Operation *op = sweep->getPrevNode(); op; op = op->getPrevNode())
+    for (Value result : op->getResults())
+      names.writtenBefore.insert(buffers.of(result));
+  emitRowTypes(*layout, names);
+  if (failed(emitAheads(sweep, *layout, names)))
+    return failure();
+  if (layout->endsList &&
+      failed(FinishEmitter(os, sweep, *layout, names).emit()))
+    return failure();
+  bool stream = sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    LogicalResult done =
+        stream ? StreamEmitter(os, sweep, *layout, names, buffers, s).emit()
+               : RowsEmitter(os, sweep, *layout, names, buffers, s).emit();
+    if (failed(done))
+      return failure();
+  }
+  emitDispatch(*layout, names);
+  if (stream && layout->rank != 2)
+    emitSearch(*layout, names);
+  for (const Entry &entry : entriesOf(*layout))
+    emitEntry(sweep, *layout, names, entry);
+  return success();
+}
+
+LogicalResult KernelEmitter::emit() {
+  kernel.walk([&](fused::SweepOp sweep) { sweeps.push_back(sweep); });
+  emitBanner();
+  emitIncludes();
+  for (fused::SweepOp sweep : sweeps)
+    if (failed(emitSweep(sweep)))
+      return failure();
+  return success();
+}
+
+FailureOr<std::string> emitKernel(fused::KernelOp kernel,
+                                  const Buffers &buffers) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (failed(KernelEmitter(os, kernel, buffers).emit()))
+    return failure();
+  while (StringRef(text).ends_with("\n\n"))
+    text.pop_back();
+  return text;
+}
+
+} // namespace heddle::cuda

@@ -1,0 +1,39 @@
+//===- CudaEmitter.h - CUDA C++ text of a kernel ----------------*- C++ -*-===//
+//
+// A pure function of the placed, scheduled and named IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H
+#define HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H
+
+#include "codegen/SweepLayout.h"
+
+namespace heddle::cuda {
+
+/// The text of all entries of `kernel`; a located error where an operation has
+/// no text.
+mlir::FailureOr<std::string> emitKernel(fused::KernelOp kernel,
+                                        const Buffers &buffers);
+
+/// The device header called `name` ("access.cuh"), or an empty string.
+llvm::StringRef deviceHeader(llvm::StringRef name);
+/// The names of all device headers.
+llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
+
+/// One way to launch a sweep; the plan says when which is taken.
+struct Entry {
+  llvm::StringRef suffix;
+  bool byValue; // scalar arguments come with the launch, or by their address
+  bool search;  // a block searches its tile among the members
+  bool passing; // what is replaced leaves the cache first
+};
+llvm::SmallVector<Entry> entriesOf(const SweepLayout &layout);
+
+/// Blocks that must fit an SM, so that enough loads are in flight: the register
+/// bound that `__launch_bounds__` states for a sweep.
+int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout);
+
+} // namespace heddle::cuda
+
+#endif // HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H

@@ -1,0 +1,40 @@
+//===- DeviceHeaders.cpp - codegen/device as text -------------------------===//
+//
+// The build embeds the headers that emitted kernels include.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/CudaEmitter.h"
+
+using llvm::StringRef;
+
+namespace heddle::cuda {
+
+namespace {
+struct Header {
+  StringRef name, text;
+};
+} // namespace
+
+static const Header kHeaders[] = {
+#include "codegen/DeviceHeaders.inc"
+};
+
+StringRef deviceHeader(StringRef name) {
+  for (const Header &header : kHeaders)
+    if (header.name == name)
+      return header.text;
+  return {};
+}
+
+llvm::ArrayRef<StringRef> deviceHeaderNames() {
+  static const llvm::SmallVector<StringRef> names = [] {
+    llvm::SmallVector<StringRef> result;
+    for (const Header &header : kHeaders)
+      result.push_back(header.name);
+    return result;
+  }();
+  return names;
+}
+
+} // namespace heddle::cuda

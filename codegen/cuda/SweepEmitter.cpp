@@ -1,0 +1,614 @@
+//===- SweepEmitter.cpp - what all schedules print the same way -----------===//
+//
+// Operands, scalars, values computed ahead, and what happens when a member or
+// the list is complete.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/SweepEmitter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::fused::Level;
+
+namespace heddle::cuda {
+
+SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
+                               const SweepLayout &layout,
+                               const SweepNames &names, const Buffers &buffers,
+                               unsigned segment)
+    : os(os), sweep(sweep), layout(layout), names(names), buffers(buffers),
+      segment(segment), slots(layout.segments[segment]),
+      body(sweep.getSegmentBlock(segment)),
+      levels(*fused::Levels::infer(sweep, segment)),
+      resultTypes(sweep.getSegmentResults(segment).getTypes()),
+      schedule(sweep.getScheduleAttr().getKind()) {
+  for (Operation &op : body)
+    if (auto reduce = dyn_cast<fused::ReduceOp>(op))
+      reductions.push_back(reduce);
+}
+
+std::string SegmentEmitter::functionName(StringRef part) const {
+  std::string name = names.sweep + "_" + part.str();
+  return layout.segments.size() == 1 ? name
+                                     : name + "_" + std::to_string(segment);
+}
+
+bool SegmentEmitter::isElement(Operation *op) const {
+  return llvm::any_of(op->getResults(), [&](Value value) {
+    return levels.of(value).level == Level::element;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+/// Whether a value is printed where it is used instead of being declared.
+static bool isInlined(Operation *op) {
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  return op->getNumResults() == 1 && op->getResult(0).hasOneUse() &&
+         nameOf(op->getResult(0)).empty() &&
+         !isa<fused::ReduceOp, fused::AheadOp>(op);
+}
+
+Expression SegmentEmitter::expression(Value value) {
+  if (scope.knows(value))
+    return {scope[value], Expression::primary};
+  Operation *op = value.getDefiningOp();
+  auto printed =
+      op ? printScalar(op, [&](Value operand) { return expression(operand); })
+         : std::nullopt;
+  // declareOps reported what cannot be printed.
+  return printed.value_or(Expression{"0", Expression::primary});
+}
+
+LogicalResult SegmentEmitter::declareOps(Filter wanted) {
+  for (Operation &op : body.without_terminator()) {
+    if (isa<fused::ReduceOp, fused::AheadOp>(op) || !wanted(&op) ||
+        scope.knows(op.getResult(0)))
+      continue;
+    // The terminator reads accumulators and stores after the loop that declares
+    // a value, so what it yields is declared.
+    if (isInlined(&op) && !isa<fused::YieldOp>(*op.getResult(0).user_begin()) &&
+        !isa<arith::ConstantOp>(op) &&
+        wanted(*op.getResult(0).user_begin()))
+      continue;
+    if (isa<arith::ConstantOp>(op))
+      continue;
+    auto printed =
+        printScalar(&op, [&](Value operand) { return expression(operand); });
+    if (!printed)
+      return op.emitOpError("has no CUDA text");
+    Value result = op.getResult(0);
+    os << "const " << computedType(result.getType()) << ' '
+       << scope.declare(result) << " = " << printed->text << ";\n";
+  }
+  return success();
+}
+
+std::string SegmentEmitter::storedExpression(Value value, Type storage) {
+  std::string printed = text(value);
+  if (value.getType() == storage)
+    return printed;
+  return ("heddle::convert<" + storedType(storage) + ">(" + printed + ")").str();
+}
+
+std::string kindOf(fused::ReduceOp op) {
+  return ("heddle::" + foreach::stringifyReduceKind(op.getKind()) + "<" +
+          computedType(op.getValue().getType()) + ">")
+      .str();
+}
+
+std::string stateOf(fused::ReduceOp op) {
+  StringRef type = computedType(op.getValue().getType());
+  switch (op.getKind()) {
+  case fused::ReduceKind::any:
+  case fused::ReduceKind::all:
+    return "int";
+  case fused::ReduceKind::logsumexp:
+    return ("heddle::log_sum<" + type + ">").str();
+  case fused::ReduceKind::argmax:
+    return ("heddle::at_most<" + type + ">").str();
+  default:
+    return type.str();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+void SegmentEmitter::declarePointers(llvm::function_ref<bool(unsigned)> wanted) {
+  for (auto [k, slot] : llvm::enumerate(slots.operands)) {
+    std::string name = scope.fresh(buffers[slot.buffer].name);
+    pointers.push_back(name);
+    if (wanted && !wanted(k))
+      continue;
+    StringRef type = storedType(slot.storage);
+    StringRef qualifier = slot.written ? "" : "const ";
+    os << qualifier << type << " *__restrict__ const " << name
+       << " = static_cast<" << qualifier << type << " *>(tile.operand[" << k
+       << "]);\n";
+  }
+}
+
+void SegmentEmitter::declareScalarInputs(
+    llvm::function_ref<bool(Value)> wanted) {
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (levels.of(argument).level > Level::member || argument.use_empty() ||
+        (wanted && !wanted(argument)))
+      continue;
+    StringRef type = computedType(argument.getType());
+    bool ofList = slot < 0;
+    Type storage = ofList ? layout.scalars[-1 - slot].storage
+                          : slots.operands[slot].storage;
+    std::string from =
+        "*" + (ofList ? names.scalars[-1 - slot] : pointers[slot]);
+    std::string name = scope.declare(argument, "scalar");
+    os << "const " << type << ' ' << name << " = ";
+    if (storage == argument.getType())
+      os << from << ";\n";
+    else
+      os << "heddle::convert<" << type << ">(" << from << ");\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values computed ahead
+//===----------------------------------------------------------------------===//
+
+LogicalResult SegmentEmitter::declareAhead() {
+  for (Operation &op : body) {
+    auto ahead = dyn_cast<fused::AheadOp>(op);
+    if (!ahead)
+      continue;
+    int area = layout.scratchOf(&op, ScratchPer::member);
+    std::string kept = scope.fresh("kept_" + names.scratch[area]);
+    std::string condition = kept + ".valid";
+    std::string call = names.scratchTypes[area] + "_of(";
+    os << "const " << names.scratchTypes[area] << ' ' << kept << " = "
+       << names.scratch[area] << "[tile.member];\n";
+    for (auto [argument, input] :
+         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs())) {
+      condition += " && heddle::same_bits(" + kept + "." +
+                   identifierFrom(nameOf(argument)) + "_was, " + text(input) +
+                   ")";
+      call += text(input) + ", ";
+    }
+    for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
+      StringRef type = computedType(result.getType());
+      std::string name = scope.declare(result, "ahead");
+      os << type << ' ' << name << " = " << kept << ".value_" << k << ";\n";
+      call += (k ? ", " : "") + name;
+    }
+    std::string flag = scope.fresh("stale");
+    os << "const bool " << flag << " = !(" << condition << ");\n"
+       << "if (" << flag << ")\n  " << call << ");\n";
+    stale += (stale.empty() ? "" : " || ") + flag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches before and behind, and the other tiles of the member
+//===----------------------------------------------------------------------===//
+
+bool SegmentEmitter::waitsAtOnce() const {
+  return names.hasPrevious &&
+         (schedule != fused::ScheduleKind::stream ||
+          !layout.whereOperand.empty() ||
+          llvm::any_of(slots.operands, [&](const OperandSlot &slot) {
+            return slot.index != kScalar &&
+                   names.writtenBefore.contains(slot.buffer);
+          }));
+}
+
+void SegmentEmitter::waitForPrevious() {
+  if (names.hasPrevious && !waitsAtOnce())
+    os << "heddle::wait_for_previous();\n";
+}
+
+bool SegmentEmitter::usedByElements(Operation *op) const {
+  for (Operation *user : op->getUsers()) {
+    if (isa<fused::AheadOp>(user))
+      continue;
+    if (isa<fused::YieldOp>(user)) {
+      for (OpOperand &use : op->getResult(0).getUses())
+        if (use.getOwner() == user &&
+            foreach::rankOf(resultType(use.getOperandNumber())) > 0)
+          return true;
+      continue;
+    }
+    if (isa<fused::ReduceOp>(user))
+      return true;
+    fused::LevelOf level = levels.of(user->getResult(0));
+    if (level.after)
+      continue;
+    if (level.level > Level::member || usedByElements(user))
+      return true;
+  }
+  return false;
+}
+
+void SegmentEmitter::arriveEarly() {
+  // Every scalar of the member that its end overwrites has been read when the
+  // condition below is known.
+  std::string seen = stale;
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
+    if (slot >= 0 && slots.operands[slot].index == kScalar &&
+        slots.operands[slot].written && scope.knows(argument))
+      seen += (seen.empty() ? "" : " || ") + scope[argument] +
+              (isa<FloatType>(argument.getType()) ? " != " + scope[argument]
+                                                  : " == 0");
+  os << "const unsigned arrived = heddle::arrive_early(&table.tickets[tile."
+        "member], tile.tiles, "
+     << (seen.empty() ? "false" : seen) << ");\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+void SegmentEmitter::declareAccumulators(Filter wanted) {
+  for (fused::ReduceOp op : reductions) {
+    if (!wanted(op))
+      continue;
+    std::string name =
+        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                                     : nameOf(op.getResult(0)))
+                        .str() +
+                    "_part");
+    accumulators[op] = name;
+    os << stateOf(op) << ' ' << name << " = " << kindOf(op) << "::neutral();\n";
+  }
+}
+
+void SegmentEmitter::storePartials() {
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::tile);
+    if (area < 0 || !accumulators.contains(op))
+      continue;
+    // A row value is the same in every thread: its states met already.
+    bool perThread = levels.of(op.getValue()).level != Level::row;
+    std::string part = accumulators[op];
+    if (perThread)
+      os << part << " = heddle::over_block<" << kindOf(op) << ", "
+         << layout.threads << ">(" << part << ");\n";
+    os << "if (threadIdx.x == 0)\n  " << names.scratch[area]
+       << "[tile_index] = " << part << ";\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a member and of the list
+//===----------------------------------------------------------------------===//
+
+LogicalResult SegmentEmitter::emitMemberValues() {
+  // The tile's number within its member, and with it the member's first tile.
+  bool tiles = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return layout.scratchOf(op, ScratchPer::tile) >= 0 ||
+           layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
+  });
+  if (tiles)
+    os << "const int first_tile = tile_index - static_cast<int>(tile.first / "
+       << slots.tile << ");\n";
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::tile);
+    if (area < 0)
+      continue;
+    std::string state = scope.fresh(
+        (nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                         : nameOf(op.getResult(0)))
+            .str() +
+        "_state");
+    accumulators[op] = state;
+    os << "const " << stateOf(op) << ' ' << state << " = heddle::over_states<"
+       << kindOf(op) << ", " << layout.threads << ">(" << names.scratch[area]
+       << " + first_tile, tile.tiles);\n";
+    if (op.getLevel() != Level::member)
+      continue;
+    Value result = op.getResult(0);
+    if (op.getKind() == fused::ReduceKind::argmax) {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << state << ".value;\n";
+      os << "const long long " << scope.declare(op.getResult(1), "position")
+         << " = " << state << ".position;\n";
+    } else {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
+         << ");\n";
+    }
+  }
+  return declareOps([&](Operation *op) {
+    fused::LevelOf level = levels.of(op->getResult(0));
+    return level.after && level.level == Level::member;
+  });
+}
+
+void SegmentEmitter::storeMemberResults() {
+  auto yield = sweep.getSegmentYield(segment);
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
+    if (slot < 0 || slots.operands[slot].index != kScalar)
+      continue;
+    os << "*" << pointers[slot] << " = "
+       << storedExpression(value, slots.operands[slot].storage) << ";\n";
+  }
+}
+
+void SegmentEmitter::storeListStates() {
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::member);
+    if (area < 0)
+      continue;
+    std::string state = accumulators.lookup(op);
+    if (state.empty()) // one value per member, never spread over tiles
+      state = kindOf(op) + "::lift(" + text(op.getValue()) + ", tile.member)";
+    os << names.scratch[area] << "[tile.member] = " << state << ";\n";
+  }
+}
+
+void SegmentEmitter::emitAheadOfNextStep() {
+  auto yield = sweep.getSegmentYield(segment);
+  for (Operation &op : body) {
+    auto ahead = dyn_cast<fused::AheadOp>(op);
+    if (!ahead)
+      continue;
+    int area = layout.scratchOf(&op, ScratchPer::member);
+    std::string next = scope.fresh("next_" + names.scratch[area]);
+    std::string call = names.scratchTypes[area] + "_of(";
+    os << names.scratchTypes[area] << ' ' << next << ";\n"
+       << next << ".valid = 1;\n";
+    for (auto [argument, input] :
+         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs())) {
+      // The value that the operand has in the next step.
+      int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
+      std::string value = text(input);
+      if (slot >= 0)
+        for (auto [k, result] : llvm::enumerate(slots.results))
+          if (result == slot)
+            value = ("heddle::convert<" + computedType(input.getType()) + ">(" +
+                     storedExpression(yield.getValues()[k],
+                                      slots.operands[slot].storage) +
+                     ")")
+                        .str();
+      std::string field =
+          next + "." + identifierFrom(nameOf(argument)) + "_was";
+      os << field << " = " << value << ";\n";
+      call += field + ", ";
+    }
+    for (unsigned k = 0; k < ahead.getNumResults(); ++k)
+      call += (k ? ", " : "") + next + ".value_" + std::to_string(k);
+    os << call << ");\n"
+       << names.scratch[area] << "[tile.member] = " << next << ";\n";
+  }
+}
+
+/// Whether a scalar from before the sweep is wanted when the member ends.
+bool SegmentEmitter::isUsedAtEnd(Value value) const {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<fused::AheadOp>(user))
+      return true;
+    if (isa<fused::YieldOp>(user)) {
+      Type type = resultType(use.getOperandNumber());
+      if (isList(type) && foreach::rankOf(type) == 0)
+        return true;
+      continue;
+    }
+    if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
+      if (levels.of(reduce.getValue()).level <= Level::member && !reduce.getFrom())
+        return true;
+      continue;
+    }
+    fused::LevelOf level = levels.of(user->getResult(0));
+    if (level.after || (level.level <= Level::member &&
+                        isUsedAtEnd(user->getResult(0))))
+      return true;
+  }
+  return false;
+}
+
+LogicalResult SegmentEmitter::emitEnd() {
+  if (!slots.endsAfterStores) {
+    if (failed(emitMemberValues()))
+      return failure();
+    storeMemberResults();
+    emitAheadOfNextStep();
+    return success();
+  }
+  if (failed(emitMemberValues()))
+    return failure();
+  bool anyColumn = false;
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::tileColumn);
+    if (area < 0)
+      continue;
+    if (!anyColumn) {
+      os << "for (long long column = threadIdx.x; column < tile.columns; column += "
+         << layout.threads << ") {\n";
+      os.indent();
+      // Column partials of the member's tiles lie one after the other.
+      os << "const long long base = tile.column_base - (tile_index - first_tile) * "
+            "tile.columns + column;\n";
+      anyColumn = true;
+    }
+    std::string state =
+        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                                     : nameOf(op.getResult(0)))
+                        .str() +
+                    "_state");
+    accumulators[op] = state;
+    os << stateOf(op) << ' ' << state << " = " << names.scratch[area]
+       << "[base];\n"
+       << "for (int t = 1; t < tile.tiles; ++t)\n  " << state << " = "
+       << kindOf(op) << "::combine(" << state << ", " << names.scratch[area]
+       << "[base + t * tile.columns]);\n";
+    Value result = op.getResult(0);
+    if (op.getKind() == fused::ReduceKind::argmax) {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << state << ".value;\n"
+         << "const long long " << scope.declare(op.getResult(1), "position")
+         << " = " << state << ".position;\n";
+    } else {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
+         << ");\n";
+    }
+  }
+  if (anyColumn) {
+    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+      if (levels.of(argument) != fused::LevelOf{Level::column, false} ||
+          argument.use_empty())
+        continue;
+      std::string name = scope.declare(argument, "x");
+      os << "const " << computedType(argument.getType()) << ' ' << name
+         << " = heddle::convert<" << computedType(argument.getType()) << ">("
+         << pointers[slot] << "[column]);\n";
+    }
+    if (failed(declareOps([&](Operation *op) {
+          fused::LevelOf level = levels.of(op->getResult(0));
+          return level.level == Level::column;
+        })))
+      return failure();
+    auto yield = sweep.getSegmentYield(segment);
+    for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
+      if (slot < 0 || slots.operands[slot].index != kJ)
+        continue;
+      os << pointers[slot] << "[column] = "
+         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    }
+    os.unindent() << "}\n";
+  }
+  os << "if (threadIdx.x == 0) {\n";
+  os.indent();
+  storeMemberResults();
+  emitAheadOfNextStep();
+  storeListStates();
+  os.unindent() << "}\n";
+  if (layout.endsList)
+    os << "// once for the list, when all its members are done\n"
+       << "if (heddle::arrives_last(&table.tickets[table.member_count], "
+          "table.member_count))\n  "
+       << names.sweep << "_finish<ByValue, Passing>(" << names.arguments << ");\n";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The functions
+//===----------------------------------------------------------------------===//
+
+void SegmentEmitter::newScope() {
+  scope = Scope();
+  pointers.clear();
+  accumulators.clear();
+  stale.clear();
+  for (const auto &list : {names.scalars, names.scratch})
+    for (const std::string &name : list)
+      scope.fresh(name);
+}
+
+void SegmentEmitter::beginFunction(StringRef part, StringRef type) {
+  newScope();
+  bool whole = part == "walk" && hasWholeForm;
+  os << names.templateHead << "__device__ __forceinline__ " << type << ' '
+     << functionName(part) << "(" << (whole ? "bool whole, " : "") << "const "
+     << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
+     << ") {\n";
+  os.indent();
+}
+
+void SegmentEmitter::endFunction() { os.unindent() << "}\n\n"; }
+
+std::string SegmentEmitter::callOf(StringRef part) {
+  bool whole = part == "walk" && hasWholeForm;
+  return functionName(part) + "<ByValue, Passing>(" + (whole ? "whole, " : "") +
+         "tile, tile_index, " + names.arguments + ");\n";
+}
+
+LogicalResult SegmentEmitter::emitWalkFunction() {
+  beginFunction("walk", arrivesEarly() ? "unsigned" : "void");
+  declarePointers();
+  if (failed(emitWalk()))
+    return failure();
+  if (arrivesEarly())
+    os << "return arrived;\n";
+  endFunction();
+  return success();
+}
+
+LogicalResult SegmentEmitter::emitEndFunction() {
+  os << "// once for the member, by the block that finishes it last\n";
+  beginFunction("end", "void");
+  declarePointers([&](unsigned slot) {
+    return slots.operands[slot].index == kScalar || slots.operands[slot].index == kJ;
+  });
+  // What came before the elements is computed anew: holding it while they are
+  // computed would cost registers in every block.
+  declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
+  if (failed(declareOps([&](Operation *op) {
+        fused::LevelOf level = levels.of(op->getResult(0));
+        return !level.after && level.level <= Level::member &&
+               isUsedAtEnd(op->getResult(0));
+      })) ||
+      failed(emitEnd()))
+    return failure();
+  endFunction();
+  return success();
+}
+
+void SegmentEmitter::emitTileFunction() {
+  beginFunction("tile", "void");
+  if (waitsAtOnce())
+    os << "heddle::wait_for_previous();\n";
+  if (hasWholeForm || !layout.whereOperand.empty())
+    declarePointers([&](unsigned slot) {
+      if (slots.operands[slot].index != kScalar)
+        return hasWholeForm;
+      return !layout.whereOperand.empty() &&
+             static_cast<int>(slot) == layout.whereOperand[segment];
+    });
+  if (!layout.whereOperand.empty()) {
+    os << "if (!*" << pointers[layout.whereOperand[segment]] << ") {";
+    if (layout.endsList) {
+      os << " // what the member had before still counts for the list\n";
+      os.indent();
+      os << "if (tile.first == 0 && heddle::arrives_last(&table.tickets[table."
+            "member_count], table.member_count))\n  "
+         << names.sweep << "_finish<ByValue, Passing>(" << names.arguments << ");\n"
+         << "return;\n";
+      os.unindent() << "}\n";
+    } else {
+      os << " return; }\n";
+    }
+  }
+  if (std::string whole = wholeTile(); !whole.empty())
+    os << "const bool whole = " << whole << ";\n";
+  os << (arrivesEarly() ? "const unsigned arrived = " : "") << callOf("walk");
+  if (arrivesEarly())
+    os << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
+       << callOf("end");
+  else if (slots.endsMembers)
+    os << "if (heddle::arrives_last(&table.tickets[tile.member], tile.tiles))\n  "
+       << callOf("end");
+  endFunction();
+}
+
+LogicalResult SegmentEmitter::emit() {
+  newScope();
+  for (const OperandSlot &slot : slots.operands)
+    pointers.push_back(buffers[slot.buffer].name);
+  hasWholeForm = !wholeTile().empty();
+  if (failed(emitWalkFunction()))
+    return failure();
+  if (slots.endsMembers && failed(emitEndFunction()))
+    return failure();
+  emitTileFunction();
+  return success();
+}
+
+} // namespace heddle::cuda

@@ -1,0 +1,177 @@
+//===- SweepEmitter.h - what all schedules print the same way ---*- C++ -*-===//
+//
+// A schedule walks the domain of a sweep; what it computes on the way is printed
+// here, from the operations of the IR. Derived classes are the schedules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H
+#define HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H
+
+#include "codegen/SweepLayout.h"
+#include "codegen/cuda/Scalars.h"
+#include "dialect/FusedLevels.h"
+#include "mlir/Support/IndentedOstream.h"
+
+namespace heddle::cuda {
+
+/// Names by which the parts of a sweep are called in the text; shared by its
+/// segments.
+struct SweepNames {
+  std::string sweep;                            // prefix of all that follows
+  llvm::SmallVector<std::string> scalars;       // addresses of device scalars
+  llvm::SmallVector<std::string> scratch;       // addresses of scratch areas
+  llvm::SmallVector<std::string> scratchTypes;  // their element types
+  /// `heddle_table table, const double *lr, ...` and `table, lr, ...`.
+  std::string parameters, arguments;
+  /// Template parameters of all functions: whether scalar arguments come by
+  /// value, and whether what is replaced passes by the cache.
+  std::string templateHead = "template <bool ByValue, bool Passing>\n";
+  /// Whether a launch before (behind) this one may overlap with it.
+  bool hasPrevious = false, hasNext = false;
+  /// Buffers that launches before this one write.
+  llvm::DenseSet<int> writtenBefore;
+};
+
+/// `heddle::add<double>`, and the type of the state it keeps.
+std::string kindOf(fused::ReduceOp op);
+std::string stateOf(fused::ReduceOp op);
+
+class SegmentEmitter {
+public:
+  SegmentEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
+                 const SweepLayout &layout, const SweepNames &names,
+                 const Buffers &buffers, unsigned segment);
+  virtual ~SegmentEmitter() = default;
+
+  /// Prints the device function that computes one tile of the segment.
+  mlir::LogicalResult emit();
+
+  /// `adamw_walk`, of the segment where there are several.
+  std::string functionName(llvm::StringRef part) const;
+
+protected:
+  using OpSet = llvm::DenseSet<mlir::Operation *>;
+  using Filter = llvm::function_ref<bool(mlir::Operation *)>;
+
+  /// Prints the walk over the tile, from its operands to its last store.
+  virtual mlir::LogicalResult emitWalk() = 0;
+
+  /// The condition under which the walk need not ask what is there and aligned;
+  /// empty where there is no such form.
+  virtual std::string wholeTile() { return {}; }
+
+  /// Prints what runs in the block that finishes a member last, and the list.
+  mlir::LogicalResult emitEnd();
+
+  /// Declares the values of the operations for which `wanted` holds, in order;
+  /// constants and unnamed values used once are printed where they are used.
+  mlir::LogicalResult declareOps(Filter wanted);
+
+  /// The expression of a value in the current scope.
+  Expression expression(mlir::Value value);
+  std::string text(mlir::Value value) { return expression(value).text; }
+
+  /// Declares the member and list scalars that the body is bound to.
+  void declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
+  void declarePointers(llvm::function_ref<bool(unsigned)> wanted = nullptr);
+  mlir::LogicalResult declareAhead();
+
+  std::string storedExpression(mlir::Value value, mlir::Type storage);
+  std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
+  void declareAccumulators(Filter wanted);
+  void storePartials();
+  /// Where the launch before this one may still run: whatever it writes is read
+  /// after this.
+  void waitForPrevious();
+  /// Whether a block counts itself before its work is done: nothing of what it
+  /// stores is needed at the member's end.
+  bool arrivesEarly() const { return slots.endsMembers && !slots.endsAfterStores; }
+  void arriveEarly();
+  /// Whether a scalar from before the sweep is wanted by elements.
+  bool usedByElements(mlir::Operation *op) const;
+
+  /// The type of result `number` of the segment.
+  mlir::Type resultType(unsigned number) const { return resultTypes[number]; }
+  bool isElement(mlir::Operation *op) const;
+  /// Reductions of this segment, in order.
+  llvm::SmallVector<fused::ReduceOp> reductions;
+
+  mlir::raw_indented_ostream &os;
+  fused::SweepOp sweep;
+  const SweepLayout &layout;
+  const SweepNames &names;
+  const Buffers &buffers;
+  unsigned segment;
+  const SegmentLayout &slots;
+  mlir::Block &body;
+  fused::Levels levels;
+  llvm::SmallVector<mlir::Type> resultTypes;
+  fused::ScheduleKind schedule;
+  Scope scope;
+  llvm::SmallVector<std::string> pointers; // one per operand slot
+  llvm::DenseMap<mlir::Operation *, std::string> accumulators;
+  std::string stale; // whether values computed ahead had to be computed anew
+
+private:
+  mlir::LogicalResult emitMemberValues();
+  void emitAheadOfNextStep();
+  void storeMemberResults();
+  void storeListStates();
+  bool isUsedAtEnd(mlir::Value value) const;
+  bool hasWholeForm = false;
+  mlir::LogicalResult emitWalkFunction();
+  mlir::LogicalResult emitEndFunction();
+  void emitTileFunction();
+  void beginFunction(llvm::StringRef part, llvm::StringRef type);
+  void endFunction();
+  bool waitsAtOnce() const;
+  std::string callOf(llvm::StringRef part);
+  /// Every function has a scope of its own.
+  void newScope();
+};
+
+/// One tile of consecutive elements, a few of them per thread at a time.
+class StreamEmitter : public SegmentEmitter {
+public:
+  using SegmentEmitter::SegmentEmitter;
+
+private:
+  mlir::LogicalResult emitWalk() override;
+  std::string wholeTile() override;
+  /// Template arguments that say how this segment's elements are laid out.
+  std::string access(bool passing) const;
+  bool reducesElements() const;
+  void loadElements();
+  void storeElements();
+  mlir::LogicalResult emitElements();
+
+  int64_t repeats() const { return slots.tile / (layout.threads * slots.vector); }
+  llvm::SmallVector<std::string> outputs; // one per result, "" if none
+};
+
+/// A panel of rows, one row at a time, columns spread over the threads.
+class RowsEmitter : public SegmentEmitter {
+public:
+  using SegmentEmitter::SegmentEmitter;
+
+private:
+  mlir::LogicalResult emitWalk() override;
+  void assignPhases();
+  /// Prints what is done with the elements of a row in one pass over them.
+  mlir::LogicalResult emitPhase(unsigned phase);
+  mlir::LogicalResult emitElements(unsigned phase);
+  mlir::LogicalResult declareSlice(llvm::ArrayRef<mlir::Value> roots);
+  void declareRowInputs();
+  void storeRow();
+  bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
+  /// Results that are written element by element.
+  bool isElementResult(unsigned result) const;
+
+  llvm::DenseMap<mlir::Value, unsigned> phases;
+  unsigned lastPhase = 0;
+};
+
+} // namespace heddle::cuda
+
+#endif // HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H

@@ -1,0 +1,38 @@
+// math.cuh: scalar functions that every target computes the same way.
+#pragma once
+
+namespace heddle {
+
+// base^exponent by squaring, in this one order.
+template <class T> __device__ __forceinline__ T powi(T base, int exponent) {
+  T result = 1;
+#pragma unroll 1
+  for (unsigned left = exponent < 0 ? -static_cast<unsigned>(exponent) : exponent; left; left >>= 1) {
+    if (left & 1)
+      result *= base;
+    base *= base;
+  }
+  return exponent < 0 ? 1 / result : result;
+}
+
+// -1, 0 or 1; zeros and NaN stay what they are.
+template <class T> __device__ __forceinline__ T sign(T x) {
+  return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+}
+
+// The larger and the smaller; NaN if either is.
+template <class T> __device__ __forceinline__ T maximum(T a, T b) {
+  return a > b || a != a ? a : b != b || b > a ? b : a == 0 && b == 0 ? a + b : b;
+}
+template <class T> __device__ __forceinline__ T minimum(T a, T b) {
+  return a < b || a != a ? a : b != b || b < a ? b : a == 0 && b == 0 ? -(-a - b) : b;
+}
+
+template <class T> __device__ __forceinline__ T infinity();
+template <> __device__ __forceinline__ float infinity<float>() { return __int_as_float(0x7f800000); }
+template <> __device__ __forceinline__ double infinity<double>() { return __longlong_as_double(0x7ff0000000000000ll); }
+template <class T> __device__ __forceinline__ T not_a_number();
+template <> __device__ __forceinline__ float not_a_number<float>() { return __int_as_float(0x7fc00000); }
+template <> __device__ __forceinline__ double not_a_number<double>() { return __longlong_as_double(0x7ff8000000000000ll); }
+
+} // namespace heddle

@@ -1,0 +1,145 @@
+// tables.cuh: the tables through which blocks find their work.
+//
+// Layouts and the writer of tile rows; docs/plan.md describes them.
+#pragma once
+
+// A kernel's view of the member rows and tile rows of a sweep.
+struct heddle_table {
+  const void *tiles, *members;
+  unsigned *tickets; // one for each member row, one for the whole list
+  int tile_count, member_count;
+};
+
+namespace heddle {
+
+// A scalar argument: its value, or where the caller keeps it.
+template <class T, bool ByValue> struct number {
+  T value;
+  __device__ __forceinline__ T operator*() const { return value; }
+};
+template <class T> struct number<T, false> {
+  const T *address;
+  __device__ __forceinline__ T operator*() const { return __ldg(address); }
+};
+
+template <int Pointers, int Rank> struct member_row;
+template <int Pointers, int Rank> struct tile_row;
+
+template <int Pointers> struct alignas(16) member_row<Pointers, 1> {
+  void *operand[Pointers];
+  long long count;
+  int first_tile, tiles, segment, index;
+};
+
+template <int Pointers> struct alignas(16) tile_row<Pointers, 1> {
+  void *operand[Pointers];
+  long long first;
+  int count, member, segment, tiles;
+};
+
+template <int Pointers> struct alignas(16) member_row<Pointers, 2> {
+  void *operand[Pointers];
+  long long columns, column_base, count;
+  int first_tile, tiles, segment, index;
+};
+
+template <int Pointers> struct alignas(16) tile_row<Pointers, 2> {
+  void *operand[Pointers];
+  long long columns, column_base, first;
+  int count, member, segment, tiles;
+};
+
+// Row `index` of a table, read 16 bytes at a time as pairs of addresses: the
+// compiler then keeps them in the registers that a warp shares.
+template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int index) {
+  constexpr int pairs = sizeof(Row) / 16;
+  union {
+    ulonglong2 pair[pairs];
+    Row row;
+  } result;
+  const ulonglong2 *const from = static_cast<const ulonglong2 *>(rows) + static_cast<long long>(index) * pairs;
+#pragma unroll
+  for (int k = 0; k < pairs; ++k)
+    result.pair[k] = __ldg(from + k);
+  return result.row;
+}
+
+// The member row that tile `tile` belongs to.
+template <class Member>
+__device__ __forceinline__ int member_of(const Member *members, int count, int tile) {
+  int low = 0, high = count;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (members[middle].first_tile <= tile)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Tile `tile` of a member of rank 1, without the advance of its operands.
+template <int Pointers>
+__device__ __forceinline__ tile_row<Pointers, 1>
+tile_of(const member_row<Pointers, 1> &member, int row, int tile, int elements) {
+  tile_row<Pointers, 1> result;
+#pragma unroll
+  for (int p = 0; p < Pointers; ++p)
+    result.operand[p] = member.operand[p];
+  result.first = static_cast<long long>(tile - member.first_tile) * elements;
+  const long long left = member.count - result.first;
+  result.count = left < elements ? static_cast<int>(left) : elements;
+  result.member = row;
+  result.segment = member.segment;
+  result.tiles = member.tiles;
+  return result;
+}
+
+} // namespace heddle
+
+// Writes the tile rows of a table from its member rows, one thread for each
+// tile. `steps` holds, for every segment, its tile and then the advance of each
+// operand in bytes: s > 0 per element or row, s < 0 per row of `columns`
+// elements of -s bytes, 0 not at all.
+extern "C" __global__ void __launch_bounds__(256)
+heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
+                    int pointers, int rank, int member_count, int tile_count) {
+  const int tile = blockIdx.x * blockDim.x + threadIdx.x;
+  if (tile >= tile_count)
+    return;
+  const int count_at = 8 * pointers + (rank == 2 ? 16 : 0);
+  const int bytes = (count_at + 24 + 15) / 16 * 16;
+  int low = 0, high = member_count;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    const char *row = members + static_cast<long long>(middle) * bytes;
+    if (*reinterpret_cast<const int *>(row + count_at + 8) <= tile)
+      low = middle;
+    else
+      high = middle;
+  }
+  const char *from = members + static_cast<long long>(low) * bytes;
+  char *to = tiles + static_cast<long long>(tile) * bytes;
+  const int *ints = reinterpret_cast<const int *>(from + count_at + 8); // first_tile, tiles, segment, index
+  const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 1);
+  const long long columns = rank == 2 ? *reinterpret_cast<const long long *>(from + 8 * pointers) : 0;
+  const long long first = (tile - ints[0]) * step[0];
+  for (int p = 0; p < pointers; ++p) {
+    const long long s = step[1 + p];
+    const long long advance = s >= 0 ? first * s : first * columns * -s;
+    char *operand = *reinterpret_cast<char *const *>(from + 8 * p);
+    *reinterpret_cast<char **>(to + 8 * p) = operand ? operand + advance : operand;
+  }
+  if (rank == 2) {
+    const long long base = *reinterpret_cast<const long long *>(from + 8 * pointers + 8);
+    *reinterpret_cast<long long *>(to + 8 * pointers) = columns;
+    *reinterpret_cast<long long *>(to + 8 * pointers + 8) = base + (tile - ints[0]) * columns;
+  }
+  const long long left = *reinterpret_cast<const long long *>(from + count_at) - first;
+  *reinterpret_cast<long long *>(to + count_at) = first;
+  int *out = reinterpret_cast<int *>(to + count_at + 8);
+  out[0] = static_cast<int>(left < step[0] ? left : step[0]);
+  out[1] = low;
+  out[2] = ints[2];
+  out[3] = ints[1];
+}

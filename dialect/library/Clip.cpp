@@ -1,0 +1,99 @@
+//===- Clip.cpp - the norm of all gradients, and clipping by it -----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As torch's clip_grad_norm_: the factor is applied whether it clips or not,
+// and a NaN or infinite norm reaches every gradient. Composed in front of an
+// optimizer, `clip_by_global_norm+adamw`, the clipped gradients are never
+// stored.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Programs.h"
+
+using namespace mlir;
+using heddle::foreach::Axis;
+using heddle::foreach::ReduceKind;
+using heddle::foreach::scalarOf;
+
+namespace heddle::library {
+
+void ClipOptions::describe(OptionList &list) {
+  list.add("max_norm", maxNorm, "the norm that gradients are scaled down to");
+  ListOptions::describe(list);
+}
+
+namespace {
+struct Gradients {
+  SmallVector<Value> lists;
+  SmallVector<Value> sums; // of squares, in double
+};
+} // namespace
+
+static Gradients sumSquares(ProgramBuilder &program,
+                            const std::vector<Family> &families) {
+  Gradients gradients;
+  for (const Family &family : families)
+    gradients.lists.push_back(
+        program.list("grad" + family.suffix, 1, family.storage));
+  for (auto [family, list] : llvm::zip(families, gradients.lists)) {
+    Body body(program);
+    Scalar grad = body.read(list, "grad", program.f64());
+    Scalar square = (grad * grad).as("square");
+    body.write(square, scalarOf(program.f64()), "sum" + family.suffix);
+    gradients.sums.push_back(body.reduce(ReduceKind::add, Axis::list));
+  }
+  return gradients;
+}
+
+/// The root of the sum over all families, in a body over device scalars.
+static Scalar normOf(ProgramBuilder &program, Body &body,
+                     const std::vector<Family> &families,
+                     ArrayRef<Value> sums) {
+  SmallVector<Scalar> parts;
+  for (auto [family, sum] : llvm::zip(families, sums))
+    parts.push_back(body.read(sum, "sum" + family.suffix, program.f64()));
+  Scalar total = parts.front();
+  for (Scalar part : ArrayRef(parts).drop_front())
+    total = (total + part).as("total");
+  return sqrt(total).as("norm");
+}
+
+void buildGlobalNorm(ProgramBuilder &program, const NormOptions &options) {
+  auto families = familiesOf(options, program.getBuilder().getContext());
+  Gradients gradients = sumSquares(program, families);
+  Body body(program);
+  Scalar norm = normOf(program, body, families, gradients.sums);
+  body.write(norm, scalarOf(program.f64()), "norm");
+  program.result(body.map().front());
+}
+
+void buildClipByGlobalNorm(ProgramBuilder &program,
+                           const ClipOptions &options) {
+  auto families = familiesOf(options, program.getBuilder().getContext());
+  Gradients gradients = sumSquares(program, families);
+  Value maxNorm = program.scalar("max_norm", options.maxNorm);
+
+  Body body(program);
+  Scalar norm = normOf(program, body, families, gradients.sums);
+  Scalar most = body.read(maxNorm, "max_norm", program.f64());
+  Scalar padded = (norm + norm.constant(1e-6, "tiny")).as("padded");
+  Scalar ratio = (most / padded).as("ratio");
+  Scalar clip = minimum(ratio, norm.constant(1.0, "one")).as("clip");
+  body.write(norm, scalarOf(program.f64()), "norm");
+  body.write(clip, scalarOf(program.f64()), "clip");
+  auto scalars = body.map();
+
+  for (auto [family, list] : llvm::zip(families, gradients.lists)) {
+    Body scale(program);
+    Scalar grad = scale.read(list, "grad", family.compute);
+    Scalar factor = scale.read(scalars[1], "clip", family.compute);
+    scale.write((grad * factor).as("clipped"), list.getType(),
+                "clipped" + family.suffix);
+    program.result(scale.map().front(), list);
+  }
+  program.result(scalars[0]);
+}
+
+} // namespace heddle::library

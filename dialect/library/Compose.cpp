@@ -1,0 +1,218 @@
+//===- Compose.cpp - one program after another ----------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both bodies are cloned into one function. An argument stays donated through a
+// chain: where `left` replaces it and `right` replaces that again, the last
+// result replaces it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Compose.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace heddle::library {
+
+static std::optional<unsigned> donatedTo(func::FuncOp function,
+                                         unsigned argument) {
+  auto result =
+      function.getArgAttrOfType<IntegerAttr>(argument, foreach::kDonateAttr);
+  if (!result)
+    return {};
+  return result.getInt();
+}
+
+static func::ReturnOp returnOf(func::FuncOp function) {
+  return cast<func::ReturnOp>(function.getBody().front().getTerminator());
+}
+
+StringRef resultName(func::FuncOp function, unsigned result) {
+  for (BlockArgument argument : function.getArguments())
+    if (donatedTo(function, argument.getArgNumber()) == result)
+      return nameOf(argument);
+  return nameOf(returnOf(function).getOperand(result));
+}
+
+namespace {
+/// The function that is being composed.
+class Composer {
+public:
+  Composer(func::FuncOp left, func::FuncOp right, Location loc)
+      : left(left), right(right), loc(loc), builder(loc.getContext()) {}
+
+  FailureOr<OwningOpRef<ModuleOp>> run();
+
+private:
+  /// A result of either side, the argument it replaces, and where it came from.
+  struct Result {
+    Value value;
+    StringRef name;
+    std::optional<unsigned> replaced;
+    bool consumed = false;
+  };
+
+  unsigned addArgument(func::FuncOp from, unsigned number);
+  LogicalResult bindRight(unsigned number);
+  FailureOr<unsigned> shareArgument(unsigned shared, unsigned number);
+  void cloneBody(func::FuncOp from);
+  LogicalResult checkResults();
+
+  func::FuncOp left, right;
+  Location loc;
+  OpBuilder builder;
+  func::FuncOp function;
+  IRMapping mapping;
+  SmallVector<NamedAttrList> attributes;
+  llvm::StringMap<unsigned> argumentOfName;
+  SmallVector<Result> results; // those of left, then those of right
+  /// For each argument of right, the argument of the function that whatever
+  /// replaces it replaces, too.
+  SmallVector<std::optional<unsigned>> origins;
+};
+} // namespace
+
+unsigned Composer::addArgument(func::FuncOp from, unsigned number) {
+  BlockArgument argument = from.getArgument(number);
+  unsigned made = attributes.size();
+  NamedAttrList kept(from.getArgAttrDict(number));
+  kept.erase(foreach::kDonateAttr);
+  attributes.push_back(kept);
+  mapping.map(argument, function.getBody().front().addArgument(
+                            argument.getType(), argument.getLoc()));
+  argumentOfName.try_emplace(nameOf(argument), made);
+  return made;
+}
+
+FailureOr<unsigned> Composer::shareArgument(unsigned shared, unsigned number) {
+  BlockArgument ours = right.getArgument(number);
+  BlockArgument theirs = function.getBody().getArgument(shared);
+  if (theirs.getType() != ours.getType())
+    return emitError(loc) << "argument '" << nameOf(ours) << "' is a "
+                          << theirs.getType() << " in '" << left.getName()
+                          << "' and a " << ours.getType() << " in '"
+                          << right.getName() << "'";
+  for (StringRef name : {foreach::kDefaultAttr, foreach::kInitialAttr}) {
+    Attribute a = attributes[shared].get(name);
+    Attribute b = right.getArgAttr(number, name);
+    if (a != b)
+      return emitError(loc)
+             << "argument '" << nameOf(ours) << "' has the value " << a
+             << " in '" << left.getName() << "' and " << b << " in '"
+             << right.getName() << "'";
+  }
+  mapping.map(ours, theirs);
+  return shared;
+}
+
+LogicalResult Composer::bindRight(unsigned number) {
+  BlockArgument argument = right.getArgument(number);
+  StringRef name = nameOf(argument);
+  auto fed = llvm::find_if(results, [&](const Result &result) {
+    return !name.empty() && result.name == name;
+  });
+  if (fed != results.end()) {
+    if (fed->value.getType() != argument.getType())
+      return emitError(loc)
+             << "result '" << name << "' of '" << left.getName() << "' is a "
+             << fed->value.getType() << " but argument '" << name << "' of '"
+             << right.getName() << "' is a " << argument.getType();
+    mapping.map(argument, fed->value);
+    fed->consumed = true;
+    origins.push_back(fed->replaced);
+    return success();
+  }
+  auto shared = argumentOfName.find(name);
+  if (name.empty() || shared == argumentOfName.end()) {
+    origins.push_back(addArgument(right, number));
+    return success();
+  }
+  auto argumentShared = shareArgument(shared->second, number);
+  if (failed(argumentShared))
+    return failure();
+  origins.push_back(*argumentShared);
+  return success();
+}
+
+void Composer::cloneBody(func::FuncOp from) {
+  for (Operation &op : from.getBody().front().without_terminator())
+    builder.clone(op, mapping);
+}
+
+LogicalResult Composer::checkResults() {
+  llvm::StringMap<bool> seen;
+  for (const Result &result : results)
+    if (!result.consumed && !result.name.empty() &&
+        !seen.try_emplace(result.name).second)
+      return emitError(loc)
+             << "both '" << left.getName() << "' and '" << right.getName()
+             << "' have a result '" << result.name << "'";
+  return success();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> Composer::run() {
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(UnknownLoc::get(builder.getContext()));
+  builder.setInsertionPointToEnd(module->getBody());
+  function =
+      func::FuncOp::create(builder, builder.getUnknownLoc(),
+                           (left.getName() + "_" + right.getName()).str(),
+                           builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+
+  for (unsigned k = 0; k < left.getNumArguments(); ++k)
+    addArgument(left, k);
+  cloneBody(left);
+  for (auto [k, value] : llvm::enumerate(returnOf(left).getOperands())) {
+    Result result{mapping.lookup(value), resultName(left, k), {}};
+    for (unsigned a = 0; a < left.getNumArguments(); ++a)
+      if (donatedTo(left, a) == k)
+        result.replaced = a;
+    results.push_back(result);
+  }
+
+  for (unsigned k = 0; k < right.getNumArguments(); ++k)
+    if (failed(bindRight(k)))
+      return failure();
+  cloneBody(right);
+  for (auto [k, value] : llvm::enumerate(returnOf(right).getOperands())) {
+    Result result{mapping.lookup(value), resultName(right, k), {}};
+    for (unsigned a = 0; a < right.getNumArguments(); ++a)
+      if (donatedTo(right, a) == k)
+        result.replaced = origins[a];
+    results.push_back(result);
+  }
+  if (failed(checkResults()))
+    return failure();
+
+  SmallVector<Value> returned;
+  for (const Result &result : results) {
+    if (result.consumed)
+      continue;
+    if (result.replaced)
+      attributes[*result.replaced].set(
+          foreach::kDonateAttr, builder.getI64IntegerAttr(returned.size()));
+    returned.push_back(result.value);
+  }
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), returned);
+  function.setType(builder.getFunctionType(
+      function.getBody().getArgumentTypes(), TypeRange(ValueRange(returned))));
+  for (auto [k, attribute] : llvm::enumerate(attributes))
+    function.setArgAttrs(k, attribute.getDictionary(builder.getContext()));
+  return module;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> compose(ModuleOp left, ModuleOp right,
+                                         Location loc) {
+  auto only = [](ModuleOp module) {
+    return *module.getOps<func::FuncOp>().begin();
+  };
+  return Composer(only(left), only(right), loc).run();
+}
+
+} // namespace heddle::library

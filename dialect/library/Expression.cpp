@@ -1,0 +1,75 @@
+//===- Expression.cpp - scalar formulas as operations ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function for every operator that the standard programs use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Expression.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace heddle::library {
+
+Scalar Scalar::as(StringRef name) const {
+  setName(value, name);
+  return *this;
+}
+
+Scalar Scalar::constant(double number, StringRef name) const {
+  Value made =
+      arith::ConstantOp::create(*builder, builder->getUnknownLoc(),
+                                builder->getFloatAttr(value.getType(), number));
+  return Scalar(*builder, made).as(name);
+}
+
+template <typename OpTy> static Scalar unary(Scalar a) {
+  OpBuilder &builder = a.getBuilder();
+  return {builder,
+          OpTy::create(builder, builder.getUnknownLoc(), a.getValue())};
+}
+
+template <typename OpTy> static Scalar binary(Scalar a, Scalar b) {
+  OpBuilder &builder = a.getBuilder();
+  return {builder, OpTy::create(builder, builder.getUnknownLoc(), a.getValue(),
+                                b.getValue())};
+}
+
+Scalar operator+(Scalar a, Scalar b) { return binary<arith::AddFOp>(a, b); }
+Scalar operator-(Scalar a, Scalar b) { return binary<arith::SubFOp>(a, b); }
+Scalar operator*(Scalar a, Scalar b) { return binary<arith::MulFOp>(a, b); }
+Scalar operator/(Scalar a, Scalar b) { return binary<arith::DivFOp>(a, b); }
+Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
+
+Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
+Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }
+Scalar minimum(Scalar a, Scalar b) { return binary<arith::MinimumFOp>(a, b); }
+Scalar power(Scalar base, Scalar exponent) {
+  return binary<math::FPowIOp>(base, exponent);
+}
+
+Scalar toInteger(Scalar a) {
+  OpBuilder &builder = a.getBuilder();
+  return {builder, arith::FPToSIOp::create(builder, builder.getUnknownLoc(),
+                                           builder.getI32Type(), a.getValue())};
+}
+
+Scalar equal(Scalar a, Scalar b) {
+  OpBuilder &builder = a.getBuilder();
+  return {builder, arith::CmpFOp::create(builder, builder.getUnknownLoc(),
+                                         arith::CmpFPredicate::OEQ,
+                                         a.getValue(), b.getValue())};
+}
+
+Scalar select(Scalar flag, Scalar yes, Scalar no) {
+  OpBuilder &builder = flag.getBuilder();
+  return {builder, arith::SelectOp::create(builder, builder.getUnknownLoc(),
+                                           flag.getValue(), yes.getValue(),
+                                           no.getValue())};
+}
+
+} // namespace heddle::library

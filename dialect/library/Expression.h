@@ -1,0 +1,62 @@
+//===- Expression.h - scalar formulas as operations -------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thin wrapper around the values of a body, so that an update rule reads in
+// C++ as it reads on paper: `denom = (sqrt(v) / root + eps).as("denom")`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_LIBRARY_EXPRESSION_H
+#define HEDDLE_DIALECT_LIBRARY_EXPRESSION_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle::library {
+
+/// A float, integer or flag of a body that is being built. Operators append
+/// operations to that body; both sides have the same type.
+class Scalar {
+public:
+  Scalar() = default;
+  Scalar(mlir::OpBuilder &builder, mlir::Value value)
+      : builder(&builder), value(value) {}
+
+  mlir::Value getValue() const { return value; }
+  mlir::Type getType() const { return value.getType(); }
+  mlir::OpBuilder &getBuilder() const { return *builder; }
+  explicit operator bool() const { return static_cast<bool>(value); }
+
+  /// Names the value; every value of a standard program has a name.
+  Scalar as(llvm::StringRef name) const;
+
+  /// A constant of this value's type, in the same body.
+  Scalar constant(double number, llvm::StringRef name) const;
+
+private:
+  mlir::OpBuilder *builder = nullptr;
+  mlir::Value value;
+};
+
+Scalar operator+(Scalar a, Scalar b);
+Scalar operator-(Scalar a, Scalar b);
+Scalar operator*(Scalar a, Scalar b);
+Scalar operator/(Scalar a, Scalar b);
+Scalar operator-(Scalar a);
+
+Scalar sqrt(Scalar a);
+/// The larger or smaller one; NaN if either is.
+Scalar maximum(Scalar a, Scalar b);
+Scalar minimum(Scalar a, Scalar b);
+/// `base` to the integer power `exponent`.
+Scalar power(Scalar base, Scalar exponent);
+/// A float that holds a whole number, as an i32.
+Scalar toInteger(Scalar a);
+Scalar equal(Scalar a, Scalar b);
+Scalar select(Scalar flag, Scalar yes, Scalar no);
+
+} // namespace heddle::library
+
+#endif // HEDDLE_DIALECT_LIBRARY_EXPRESSION_H

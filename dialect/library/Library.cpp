@@ -1,0 +1,258 @@
+//===- Library.cpp - the standard programs by name ------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of programs, and the reading of `name:option=value,...+name`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Library.h"
+#include "dialect/library/Compose.h"
+#include "dialect/library/Programs.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <functional>
+#include <memory>
+
+using namespace mlir;
+
+namespace heddle::library {
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The options of one program while they are set, and what they build.
+struct Request {
+  OptionList options;
+  std::function<std::string()> check;
+  std::function<void(ProgramBuilder &)> build;
+};
+
+struct Entry {
+  StringRef name, summary;
+  std::function<Request()> request;
+};
+} // namespace
+
+template <typename Options>
+static Entry entry(StringRef name, StringRef summary,
+                   void (*build)(ProgramBuilder &, const Options &),
+                   Options defaults = {}) {
+  return {name, summary, [=] {
+            auto options = std::make_shared<Options>(defaults);
+            Request request;
+            options->describe(request.options);
+            request.check = [=] { return options->check(); };
+            request.build = [=](ProgramBuilder &program) {
+              build(program, *options);
+            };
+            return request;
+          }};
+}
+
+static const std::vector<Entry> &entries() {
+  static const std::vector<Entry> all = [] {
+    AdamOptions adamw;
+    adamw.decoupled = true;
+    adamw.weightDecay = 1e-2;
+    return std::vector<Entry>{
+        entry("adam", "Adam, with L2 regularization if it has a weight decay",
+              buildAdam, AdamOptions()),
+        entry("adamw", "Adam with decoupled weight decay", buildAdam, adamw),
+        entry("clip_by_global_norm",
+              "scales gradients down to a norm over all of them",
+              buildClipByGlobalNorm),
+        entry("global_norm", "the Euclidean norm of all gradients",
+              buildGlobalNorm),
+        entry("sgd", "gradient descent, with momentum if it is given one",
+              buildSgd)};
+  }();
+  return all;
+}
+
+std::vector<ProgramInfo> describePrograms() {
+  std::vector<ProgramInfo> infos;
+  for (const Entry &entry : entries()) {
+    ProgramInfo info{entry.name.str(), entry.summary.str(), {}};
+    Request request = entry.request();
+    for (const Option &option : request.options.all())
+      info.options.push_back(
+          {option.name, option.getType(), option.getValue(), option.help});
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads one text; locations in diagnostics are columns in it.
+class Reader {
+public:
+  Reader(StringRef text, MLIRContext *context) : text(text), context(context) {}
+
+  FailureOr<OwningOpRef<ModuleOp>> read(StringRef dtype);
+
+private:
+  Location at(StringRef part) {
+    return FileLineColLoc::get(context, text, 1, part.data() - text.data() + 1);
+  }
+  FailureOr<const Entry *> findProgram(StringRef name);
+  LogicalResult readOption(StringRef setting, StringRef program,
+                           OptionList &options);
+  FailureOr<Request> readRequest(StringRef part);
+  FailureOr<OwningOpRef<ModuleOp>> build(const Request &request,
+                                         StringRef part);
+
+  StringRef text;
+  MLIRContext *context;
+};
+} // namespace
+
+/// `; did you mean 'adamw'?`, or the end of the sentence.
+static std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
+  StringRef near = nearest(word, words);
+  return near.empty() ? "." : ("; did you mean '" + near + "'?").str();
+}
+
+/// Splits at every `+` but that of an exponent, `1e+3`.
+static SmallVector<StringRef> splitPrograms(StringRef text) {
+  SmallVector<StringRef> parts;
+  size_t begin = 0;
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] != '+')
+      continue;
+    bool exponent = k >= 2 && k + 1 < text.size() &&
+                    llvm::toLower(text[k - 1]) == 'e' &&
+                    (llvm::isDigit(text[k - 2]) || text[k - 2] == '.') &&
+                    llvm::isDigit(text[k + 1]);
+    if (exponent)
+      continue;
+    parts.push_back(text.slice(begin, k));
+    begin = k + 1;
+  }
+  parts.push_back(text.drop_front(begin));
+  return parts;
+}
+
+FailureOr<const Entry *> Reader::findProgram(StringRef name) {
+  SmallVector<StringRef> names;
+  for (const Entry &entry : entries()) {
+    if (entry.name == name)
+      return &entry;
+    names.push_back(entry.name);
+  }
+  if (name.empty())
+    return emitError(at(name))
+           << "expected the name of a program: " << llvm::join(names, ", ");
+  return emitError(at(name))
+         << "there is no program '" << name << "'" << suggestion(name, names)
+         << " The standard programs are " << llvm::join(names, ", ");
+}
+
+LogicalResult Reader::readOption(StringRef setting, StringRef program,
+                                 OptionList &options) {
+  auto [name, value] = setting.split('=');
+  if (name.size() == setting.size())
+    return emitError(at(setting)) << "expected 'option=value' after '"
+                                  << program << ":', found '" << setting << "'";
+  Option *option = options.find(name);
+  if (!option) {
+    SmallVector<StringRef> names;
+    for (const Option &other : options.all())
+      names.push_back(other.name);
+    return emitError(at(setting))
+           << "'" << program << "' has no option '" << name << "'"
+           << suggestion(name, names) << " Its options are "
+           << llvm::join(names, ", ");
+  }
+  if (option->given)
+    return emitError(at(setting))
+           << "option '" << name << "' of '" << program << "' is given twice";
+  if (!option->parse(value))
+    return emitError(at(value))
+           << "option '" << name << "' of '" << program << "' expects "
+           << option->getExpected() << ", found '" << value << "'";
+  option->given = true;
+  return success();
+}
+
+FailureOr<Request> Reader::readRequest(StringRef part) {
+  auto [name, settings] = part.split(':');
+  auto entry = findProgram(name);
+  if (failed(entry))
+    return failure();
+  Request request = (*entry)->request();
+  SmallVector<StringRef> list;
+  if (name.size() != part.size())
+    settings.split(list, ',');
+  for (StringRef setting : list)
+    if (failed(readOption(setting, name, request.options)))
+      return failure();
+  if (std::string error = request.check(); !error.empty())
+    return emitError(at(part)) << error;
+  return request;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> Reader::build(const Request &request,
+                                               StringRef part) {
+  ProgramBuilder program(context, part.split(':').first);
+  request.build(program);
+  OwningOpRef<ModuleOp> module = program.finish();
+  if (failed(verify(*module)))
+    return failure();
+  return module;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
+  SmallVector<StringRef> parts = splitPrograms(text);
+  SmallVector<Request> requests;
+  for (StringRef part : parts) {
+    auto request = readRequest(part);
+    if (failed(request))
+      return failure();
+    requests.push_back(std::move(*request));
+  }
+  // A dtype that one program of a composition is given is that of the others.
+  std::string shared = dtype.str();
+  for (Request &request : requests)
+    if (Option *option = request.options.find("dtype"); option && option->given)
+      shared = option->getValue();
+  OwningOpRef<ModuleOp> whole;
+  for (auto [part, request] : llvm::zip(parts, requests)) {
+    Option *option = request.options.find("dtype");
+    if (option && !option->given && !shared.empty() && !option->parse(shared))
+      return emitError(at(part))
+             << "option 'dtype' expects " << option->getExpected()
+             << ", found '" << shared << "'";
+    auto module = build(request, part);
+    if (failed(module))
+      return failure();
+    if (!whole) {
+      whole = std::move(*module);
+      continue;
+    }
+    module = compose(*whole, **module, at(part));
+    if (failed(module) || failed(verify(**module)))
+      return failure();
+    whole = std::move(*module);
+  }
+  return whole;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+buildProgram(StringRef text, MLIRContext *context, StringRef dtype) {
+  context->loadDialect<foreach::ForeachDialect, arith::ArithDialect,
+                       math::MathDialect, func::FuncDialect>();
+  return Reader(text, context).read(dtype);
+}
+
+} // namespace heddle::library

@@ -1,0 +1,52 @@
+//===- Optimizers.h - what optimizers have in common ------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options that every optimizer has, and hyperparameters that are one for all or
+// one for each member of a parameter group.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_LIBRARY_OPTIMIZERS_H
+#define HEDDLE_DIALECT_LIBRARY_OPTIMIZERS_H
+
+#include "dialect/library/Options.h"
+#include "dialect/library/ProgramBuilder.h"
+
+namespace heddle::library {
+
+/// What all optimizers can be asked for besides their own options.
+struct OptimizerOptions : ListOptions {
+  Choice state{"param", {"param", "f64", "f32", "f16", "bf16"}};
+  bool groups = false;
+  bool maximize = false;
+
+  void describe(OptionList &list);
+  /// The element type of the optimizer's state for a family.
+  mlir::Type stateOf(const Family &family) const;
+};
+
+/// A hyperparameter: one device scalar for all members and families, or with
+/// groups one value per member of each family (`suffix` names the family).
+class Hyperparameters {
+public:
+  Hyperparameters(ProgramBuilder &program, bool groups, llvm::StringRef suffix)
+      : program(program), groups(groups), suffix(groups ? suffix : "") {}
+
+  mlir::Value declare(llvm::StringRef name, double value) {
+    if (!groups)
+      return program.scalar(name, value);
+    return program.list((name + suffix).str(), 0, program.f64(), value);
+  }
+  llvm::StringRef getSuffix() const { return suffix; }
+
+private:
+  ProgramBuilder &program;
+  bool groups;
+  llvm::StringRef suffix;
+};
+
+} // namespace heddle::library
+
+#endif // HEDDLE_DIALECT_LIBRARY_OPTIMIZERS_H

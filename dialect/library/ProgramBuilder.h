@@ -1,0 +1,91 @@
+//===- ProgramBuilder.h - a program while it is written ---------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entry function of a program, its arguments and results, and the bodies of
+// its maps and reductions, each filled in the order in which it reads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_LIBRARY_PROGRAMBUILDER_H
+#define HEDDLE_DIALECT_LIBRARY_PROGRAMBUILDER_H
+
+#include "dialect/Foreach.h"
+#include "dialect/library/Expression.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace heddle::library {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::MLIRContext *context, llvm::StringRef name);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Type f32() { return builder.getF32Type(); }
+  mlir::Type f64() { return builder.getF64Type(); }
+
+  /// A list argument; `initial` is what its elements are before the first step.
+  mlir::Value list(llvm::StringRef name, int64_t rank, mlir::Type elementType,
+                   std::optional<double> initial = {});
+  /// A device scalar of f64 with its default.
+  mlir::Value scalar(llvm::StringRef name, double value);
+
+  /// Makes `value` the next result; `replaced` is the argument it replaces.
+  void result(mlir::Value value, mlir::Value replaced = {});
+
+  mlir::OwningOpRef<mlir::ModuleOp> finish();
+
+private:
+  mlir::Value argument(llvm::StringRef name, mlir::Type type);
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::NamedAttrList> attributes;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+/// The body of a `foreach.map` or `foreach.reduce`: operands are bound as the
+/// formula first reads them.
+class Body {
+public:
+  explicit Body(ProgramBuilder &program);
+
+  /// Binds `operand` under `name`, converted to `type`.
+  Scalar read(mlir::Value operand, llvm::StringRef name, mlir::Type type);
+
+  /// One result of the map, of type `stored`.
+  void write(Scalar value, mlir::Type stored, llvm::StringRef name);
+
+  /// Makes the map; its results come in the order in which they were written.
+  llvm::SmallVector<mlir::Value> map();
+
+  /// Makes the reduction of what was written.
+  mlir::Value reduce(foreach::ReduceKind kind, foreach::Axis axis);
+
+private:
+  void end();
+
+  mlir::OpBuilder &outside;
+  mlir::OpBuilder inside;
+  mlir::Region region;
+  llvm::SmallVector<mlir::Value> operands, yielded;
+  llvm::SmallVector<int32_t> indices;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<std::string> names;
+};
+
+/// `1 - value`, for each of the device scalars (or lists of them), in double:
+/// 1 - 0.999 in single precision is off by 1.3e-5.
+llvm::SmallVector<mlir::Value> oneMinus(ProgramBuilder &program,
+                                        llvm::ArrayRef<mlir::Value> values,
+                                        llvm::ArrayRef<llvm::StringRef> bound,
+                                        llvm::ArrayRef<llvm::StringRef> results,
+                                        llvm::StringRef suffix);
+
+} // namespace heddle::library
+
+#endif // HEDDLE_DIALECT_LIBRARY_PROGRAMBUILDER_H

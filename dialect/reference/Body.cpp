@@ -1,0 +1,544 @@
+//===- Body.cpp - the scalar code of one map or reduction -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The meaning of every scalar operation. Floats are computed in double whatever
+// their type is; integers are kept sign-extended, flags as 0 and 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/reference/Body.h"
+#include "dialect/Foreach.h"
+#include "dialect/reference/Rounding.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace heddle::reference {
+
+//===----------------------------------------------------------------------===//
+// Scalar semantics
+//===----------------------------------------------------------------------===//
+
+static double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (a == b)
+    return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+static double minimum(double a, double b) { return -maximum(-a, -b); }
+
+static double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
+
+static int64_t toInteger(double a, unsigned width) {
+  if (std::isnan(a))
+    return 0;
+  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
+  if (a >= limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::max()
+                       : (int64_t(1) << (width - 1)) - 1;
+  if (a < -limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::min()
+                       : -(int64_t(1) << (width - 1));
+  return static_cast<int64_t>(a);
+}
+
+/// The number that signed arithmetic sees: a set flag is -1.
+static int64_t signedView(int64_t a, unsigned width) {
+  return width == 1 ? -a : a;
+}
+
+static uint64_t unsignedView(int64_t a, unsigned width) {
+  auto bits = static_cast<uint64_t>(a);
+  return width >= 64 ? bits : bits & ((uint64_t(1) << width) - 1);
+}
+
+static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case arith::CmpFPredicate::AlwaysFalse:
+    return false;
+  case arith::CmpFPredicate::OEQ:
+    return a == b;
+  case arith::CmpFPredicate::OGT:
+    return a > b;
+  case arith::CmpFPredicate::OGE:
+    return a >= b;
+  case arith::CmpFPredicate::OLT:
+    return a < b;
+  case arith::CmpFPredicate::OLE:
+    return a <= b;
+  case arith::CmpFPredicate::ONE:
+    return !unordered && a != b;
+  case arith::CmpFPredicate::ORD:
+    return !unordered;
+  case arith::CmpFPredicate::UEQ:
+    return unordered || a == b;
+  case arith::CmpFPredicate::UGT:
+    return unordered || a > b;
+  case arith::CmpFPredicate::UGE:
+    return unordered || a >= b;
+  case arith::CmpFPredicate::ULT:
+    return unordered || a < b;
+  case arith::CmpFPredicate::ULE:
+    return unordered || a <= b;
+  case arith::CmpFPredicate::UNE:
+    return a != b;
+  case arith::CmpFPredicate::UNO:
+    return unordered;
+  case arith::CmpFPredicate::AlwaysTrue:
+    return true;
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b,
+                    unsigned width) {
+  int64_t sa = signedView(a, width), sb = signedView(b, width);
+  uint64_t ua = unsignedView(a, width), ub = unsignedView(b, width);
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return a == b;
+  case arith::CmpIPredicate::ne:
+    return a != b;
+  case arith::CmpIPredicate::slt:
+    return sa < sb;
+  case arith::CmpIPredicate::sle:
+    return sa <= sb;
+  case arith::CmpIPredicate::sgt:
+    return sa > sb;
+  case arith::CmpIPredicate::sge:
+    return sa >= sb;
+  case arith::CmpIPredicate::ult:
+    return ua < ub;
+  case arith::CmpIPredicate::ule:
+    return ua <= ub;
+  case arith::CmpIPredicate::ugt:
+    return ua > ub;
+  case arith::CmpIPredicate::uge:
+    return ua >= ub;
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+/// What instructions do with a block. The operation on one element is a
+/// template argument, so that each loop is compiled around it.
+struct Operations {
+  using Instruction = Body::Instruction;
+
+  template <auto F>
+  static void float1(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = F(a[k]);
+  }
+
+  template <auto F>
+  static void float2(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a), *b = body.floats(x.b);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = F(a[k], b[k]);
+  }
+
+  template <auto F>
+  static void float3(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a), *b = body.floats(x.b),
+                 *c = body.floats(x.c);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = F(a[k], b[k], c[k]);
+  }
+
+  template <auto F>
+  static void test(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = F(a[k]);
+  }
+
+  template <auto F>
+  static void integer1(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = wrap(F(a[k], x.from), x.to);
+  }
+
+  /// Wraps around as unsigned numbers do, without undefined overflow.
+  template <auto F>
+  static void integer2(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a), *b = body.integers(x.b);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] =
+          wrap(F(signedView(a[k], x.from), signedView(b[k], x.from)), x.to);
+  }
+
+  static void compareFloats(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a), *b = body.floats(x.b);
+    int64_t *result = body.integers(x.result);
+    auto predicate = static_cast<arith::CmpFPredicate>(x.predicate);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = compare(predicate, a[k], b[k]);
+  }
+
+  static void compareIntegers(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a), *b = body.integers(x.b);
+    int64_t *result = body.integers(x.result);
+    auto predicate = static_cast<arith::CmpIPredicate>(x.predicate);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = compare(predicate, a[k], b[k], x.from);
+  }
+
+  static void selectFloats(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *flag = body.integers(x.a);
+    const double *yes = body.floats(x.b), *no = body.floats(x.c);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = flag[k] ? yes[k] : no[k];
+  }
+
+  static void selectIntegers(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *flag = body.integers(x.a), *yes = body.integers(x.b),
+                  *no = body.integers(x.c);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = flag[k] ? yes[k] : no[k];
+  }
+
+  static void integerPower(const Instruction &x, Body &body, int64_t count) {
+    const double *base = body.floats(x.a);
+    const int64_t *exponent = body.integers(x.b);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = std::pow(
+          base[k], static_cast<double>(signedView(exponent[k], x.from)));
+  }
+
+  static void fromSigned(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = static_cast<double>(signedView(a[k], x.from));
+  }
+
+  static void fromUnsigned(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = static_cast<double>(unsignedView(a[k], x.from));
+  }
+
+  static void toSigned(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = wrap(toInteger(a[k], x.to), x.to);
+  }
+
+  static void floatConstant(const Instruction &x, Body &body, int64_t count) {
+    std::fill_n(body.floats(x.result), count, x.number);
+  }
+
+  static void integerConstant(const Instruction &x, Body &body, int64_t count) {
+    std::fill_n(body.integers(x.result), count, x.integer);
+  }
+
+  static void single(const Instruction &x, Body &body, int64_t count) {
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = static_cast<float>(result[k]);
+  }
+
+  /// A 16-bit float is what a list would have stored.
+  static void stored(const Instruction &x, Body &body, int64_t count) {
+    std::copy_n(body.floats(x.a), count, body.floats(x.result));
+    roundAll(x.type, body.floats(x.result), count);
+  }
+
+  /// The doubles in which lists hold integers, and back.
+  static void loadIntegers(const Instruction &x, Body &body, int64_t count) {
+    const double *a = body.floats(x.a);
+    int64_t *result = body.integers(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = static_cast<int64_t>(a[k]);
+  }
+
+  static void storeIntegers(const Instruction &x, Body &body, int64_t count) {
+    const int64_t *a = body.integers(x.a);
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k)
+      result[k] = static_cast<double>(a[k]);
+  }
+
+  static Body::Run of(Operation *op);
+};
+
+Body::Run Operations::of(Operation *op) {
+#define FLOAT1(OP, EXPRESSION)                                                 \
+  .Case<OP>([](auto) { return float1<[](double a) { return EXPRESSION; }>; })
+#define FLOAT2(OP, EXPRESSION)                                                 \
+  .Case<OP>([](auto) {                                                         \
+    return float2<[](double a, double b) { return EXPRESSION; }>;              \
+  })
+#define TEST(OP, EXPRESSION)                                                   \
+  .Case<OP>([](auto) { return test<[](double a) { return EXPRESSION; }>; })
+#define INTEGER1(OP, EXPRESSION)                                               \
+  .Case<OP>([](auto) {                                                         \
+    return integer1<[](int64_t a, unsigned width) -> int64_t {                 \
+      return EXPRESSION;                                                       \
+    }>;                                                                        \
+  })
+#define INTEGER2(OP, EXPRESSION)                                               \
+  .Case<OP>([](auto) {                                                         \
+    return integer2<[](uint64_t a, uint64_t b) -> int64_t {                    \
+      return EXPRESSION;                                                       \
+    }>;                                                                        \
+  })
+  using S = int64_t;
+  return TypeSwitch<Operation *, Body::Run>(op)
+      // clang-format off
+      FLOAT2(arith::AddFOp, a + b)
+      FLOAT2(arith::SubFOp, a - b)
+      FLOAT2(arith::MulFOp, a * b)
+      FLOAT2(arith::DivFOp, a / b)
+      FLOAT1(arith::NegFOp, -a)
+      FLOAT2(arith::MaximumFOp, maximum(a, b))
+      FLOAT2(arith::MinimumFOp, minimum(a, b))
+      FLOAT2(arith::MaxNumFOp, std::fmax(a, b))
+      FLOAT2(arith::MinNumFOp, std::fmin(a, b))
+      FLOAT1(arith::ExtFOp, a)
+      FLOAT1(arith::TruncFOp, a)
+      FLOAT1(math::SqrtOp, std::sqrt(a))
+      FLOAT1(math::RsqrtOp, 1 / std::sqrt(a))
+      FLOAT1(math::ExpOp, std::exp(a))
+      FLOAT1(math::Exp2Op, std::exp2(a))
+      FLOAT1(math::ExpM1Op, std::expm1(a))
+      FLOAT1(math::LogOp, std::log(a))
+      FLOAT1(math::Log2Op, std::log2(a))
+      FLOAT1(math::Log1pOp, std::log1p(a))
+      FLOAT1(math::AbsFOp, std::fabs(a))
+      FLOAT2(math::PowFOp, std::pow(a, b))
+      FLOAT1(math::TanhOp, std::tanh(a))
+      FLOAT1(math::SinOp, std::sin(a))
+      FLOAT1(math::CosOp, std::cos(a))
+      FLOAT1(math::ErfOp, std::erf(a))
+      FLOAT1(math::FloorOp, std::floor(a))
+      FLOAT1(math::CeilOp, std::ceil(a))
+      FLOAT2(math::CopySignOp, std::copysign(a, b))
+      FLOAT1(foreach::SignOp, sign(a))
+      TEST(math::IsNaNOp, std::isnan(a))
+      TEST(math::IsInfOp, std::isinf(a))
+      TEST(math::IsFiniteOp, std::isfinite(a))
+      INTEGER2(arith::AddIOp, a + b)
+      INTEGER2(arith::SubIOp, a - b)
+      INTEGER2(arith::MulIOp, a * b)
+      INTEGER2(arith::AndIOp, a & b)
+      INTEGER2(arith::OrIOp, a | b)
+      INTEGER2(arith::XOrIOp, a ^ b)
+      INTEGER2(arith::MaxSIOp, std::max(S(a), S(b)))
+      INTEGER2(arith::MinSIOp, std::min(S(a), S(b)))
+      INTEGER1(math::AbsIOp, signedView(a, width) < 0 ? S(0 - uint64_t(a)) : a)
+      INTEGER1(arith::ExtSIOp, signedView(a, width))
+      INTEGER1(arith::ExtUIOp, S(unsignedView(a, width)))
+      INTEGER1(arith::TruncIOp, a)
+                                                      // clang-format on
+                                                      .Case<
+                                                          math::
+                                                              FmaOp>([](auto) {
+                                                        return float3<
+                                                            [](double a,
+                                                               double b,
+                                                               double c) {
+                                                              return std::fma(
+                                                                  a, b, c);
+                                                            }>;
+                                                      })
+                                                      .Case<arith::
+                                                                CmpFOp>([](auto) {
+                                                        return compareFloats;
+                                                      })
+                                                      .Case<arith::
+                                                                CmpIOp>([](auto) {
+                                                        return compareIntegers;
+                                                      })
+                                                      .Case<arith::SelectOp>(
+                                                          [](arith::SelectOp
+                                                                 select) {
+                                                            return isa<FloatType>(
+                                                                       select
+                                                                           .getType())
+                                                                       ? selectFloats
+                                                                       : selectIntegers;
+                                                          })
+                                                      .Case<math::FPowIOp>(
+                                                          [](auto) {
+                                                            return integerPower;
+                                                          })
+                                                      .Case<arith::SIToFPOp>(
+                                                          [](auto) {
+                                                            return fromSigned;
+                                                          })
+                                                      .Case<arith::UIToFPOp>(
+                                                          [](auto) {
+                                                            return fromUnsigned;
+                                                          })
+                                                      .Case<arith::FPToSIOp>(
+                                                          [](auto) {
+                                                            return toSigned;
+                                                          })
+                                                      .Default([](Operation *) {
+                                                        return nullptr;
+                                                      });
+#undef FLOAT1
+#undef FLOAT2
+#undef TEST
+#undef INTEGER1
+#undef INTEGER2
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+Body::Place Body::define(Type type, bool uniform) {
+  bool isFloat = isa<FloatType>(type);
+  Place place{isFloat ? floatCount++ : integerCount++, isFloat, uniform};
+  if (uniform)
+    uniforms.push_back(place);
+  return place;
+}
+
+void Body::emit(const Instruction &instruction, bool uniform) {
+  (uniform ? once : always).push_back(instruction);
+}
+
+void Body::roundToSingle(Place place) {
+  Instruction instruction;
+  instruction.run = Operations::single;
+  instruction.result = place.slot;
+  emit(instruction, place.uniform);
+}
+
+static unsigned widthOf(Type type) {
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+}
+
+void Body::compile(Operation &op) {
+  mlir::Value result = op.getResult(0);
+  bool uniform = llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
+    return places.lookup(operand).uniform;
+  });
+  Instruction instruction;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    if (auto number = dyn_cast<FloatAttr>(constant.getValue())) {
+      instruction.run = Operations::floatConstant;
+      instruction.number = number.getValueAsDouble();
+    } else {
+      instruction.run = Operations::integerConstant;
+      auto integer = cast<IntegerAttr>(constant.getValue()).getValue();
+      instruction.integer = wrap(integer.getSExtValue(), integer.getBitWidth());
+    }
+  } else {
+    instruction.run = Operations::of(&op);
+    unsigned *slots[] = {&instruction.a, &instruction.b, &instruction.c};
+    for (auto [slot, operand] : llvm::zip(slots, op.getOperands()))
+      *slot = places.lookup(operand).slot;
+    // The last operand is the integer where operands differ in type.
+    instruction.from = widthOf(op.getOperands().back().getType());
+    instruction.to = widthOf(result.getType());
+    instruction.type = result.getType();
+    if (result.getType().isF16() || result.getType().isBF16())
+      instruction.run = Operations::stored;
+    if (auto comparison = dyn_cast<arith::CmpFOp>(op))
+      instruction.predicate = static_cast<unsigned>(comparison.getPredicate());
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+      instruction.predicate = static_cast<unsigned>(comparison.getPredicate());
+  }
+  assert(instruction.run && "the verifier admits what is implemented here");
+  Place place = define(result.getType(), uniform);
+  places[result] = place;
+  instruction.result = place.slot;
+  emit(instruction, uniform);
+  if (arithmetic == Arithmetic::asWritten && result.getType().isF32())
+    roundToSingle(place);
+}
+
+Body::Body(Block &block, Arithmetic arithmetic, ArrayRef<Operand> operands)
+    : arithmetic(arithmetic) {
+  for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
+    Type type = argument.getType();
+    Place place = define(type, operand.uniform);
+    places[argument] = place;
+    if (!place.isFloat) {
+      Instruction load;
+      load.run = Operations::loadIntegers;
+      load.a = floatCount++;
+      load.result = place.slot;
+      emit(load, place.uniform);
+      inputs.push_back(load.a);
+      continue;
+    }
+    inputs.push_back(place.slot);
+    if (arithmetic == Arithmetic::asWritten && type.isF32() &&
+        operand.storage.isF64())
+      roundToSingle(place);
+  }
+  for (Operation &op : block.without_terminator())
+    compile(op);
+  auto yield = cast<foreach::YieldOp>(block.getTerminator());
+  for (mlir::Value value : yield.getValues()) {
+    Place place = places.lookup(value);
+    if (place.isFloat) {
+      outputs.push_back(place.slot);
+      continue;
+    }
+    Instruction store;
+    store.run = Operations::storeIntegers;
+    store.a = place.slot;
+    store.result = floatCount++;
+    emit(store, /*uniform=*/false);
+    outputs.push_back(store.result);
+  }
+  floatSlots.resize(floatCount * kBlock);
+  integerSlots.resize(integerCount * kBlock);
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+void Body::beginMember(int64_t count) {
+  for (const Instruction &instruction : once)
+    instruction.run(instruction, *this, 1);
+  count = std::min(count, kBlock);
+  for (const Place &place : uniforms) {
+    if (place.isFloat)
+      std::fill_n(floats(place.slot), count, *floats(place.slot));
+    else
+      std::fill_n(integers(place.slot), count, *integers(place.slot));
+  }
+}
+
+void Body::run(int64_t count) {
+  for (const Instruction &instruction : always)
+    instruction.run(instruction, *this, count);
+}
+
+} // namespace heddle::reference

@@ -1,0 +1,718 @@
+//===- Interpreter.cpp - the reference interpreter ------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks a function in order and evaluates one operation after the other over
+// whole lists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/reference/Interpreter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "dialect/reference/Body.h"
+#include "dialect/reference/Reduction.h"
+#include "dialect/reference/Rounding.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+#include <limits>
+#include <memory>
+#include <optional>
+
+using namespace mlir;
+using heddle::foreach::Axis;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle::reference {
+
+namespace {
+
+using Values = SmallVector<std::shared_ptr<Value>>;
+using Flags = std::vector<bool>;
+
+//===----------------------------------------------------------------------===//
+// Families of lists
+//===----------------------------------------------------------------------===//
+
+/// Lists that meet in an operation have the same members: they are a family,
+/// and a member that is inactive in one is so in all.
+class Families {
+public:
+  explicit Families(func::FuncOp function) {
+    function.walk([&](Operation *op) { join(op); });
+  }
+
+  /// Some value of the family of `list`, the same for all.
+  const void *of(mlir::Value list) {
+    return classes.getOrInsertLeaderValue(list.getAsOpaquePointer());
+  }
+
+private:
+  void join(mlir::Value a, mlir::Value b) {
+    if (a && b && isList(a.getType()) && isList(b.getType()))
+      classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  }
+
+  void joinAll(ValueRange values) {
+    mlir::Value first;
+    for (mlir::Value value : values)
+      if (isList(value.getType())) {
+        join(first, value);
+        first = value;
+      }
+  }
+
+  void join(Operation *op) {
+    if (isa<foreach::MapOp, foreach::ReduceOp>(op)) {
+      SmallVector<mlir::Value> values(op->getOperands());
+      llvm::append_range(values, op->getResults());
+      return joinAll(values);
+    }
+    if (auto loop = dyn_cast<foreach::WhileOp>(op)) {
+      auto yield = loop.getYield();
+      for (auto [k, init] : llvm::enumerate(loop.getInits()))
+        join(init, loop.getBody().getArgument(k));
+      for (auto [k, init] : llvm::enumerate(loop.getInits()))
+        join(init, yield.getValues()[k]);
+      for (auto [value, result] :
+           llvm::zip(yield.getValues(), op->getResults()))
+        join(value, result);
+      // With a flag per member, everything carried has these members.
+      if (isList(yield.getMore().getType())) {
+        SmallVector<mlir::Value> values(yield.getValues());
+        values.push_back(yield.getMore());
+        values.push_back(op->getResults().back());
+        joinAll(values);
+      }
+      return;
+    }
+    if (auto branch = dyn_cast<foreach::IfOp>(op))
+      for (auto [k, result] : llvm::enumerate(op->getResults())) {
+        join(result, branch.getYield().getValues()[k]);
+        join(result, branch.getOtherwise()[k]);
+      }
+  }
+
+  llvm::EquivalenceClasses<const void *> classes;
+};
+
+//===----------------------------------------------------------------------===//
+// Domains
+//===----------------------------------------------------------------------===//
+
+/// The elements over which a body runs, for one member.
+struct Domain {
+  int64_t rows = 1, columns = 1;
+  int64_t size() const { return rows * columns; }
+};
+
+/// Rows and columns of a matrix: leading dimensions are rows.
+Domain matrixOf(const Tensor &tensor) {
+  Domain domain;
+  if (!tensor.extents.empty())
+    domain.columns = tensor.extents.back();
+  for (int64_t extent :
+       ArrayRef(tensor.extents).drop_back(tensor.extents.empty() ? 0 : 1))
+    domain.rows *= extent;
+  return domain;
+}
+
+/// What a map or a reduction is over: its operands and how they are addressed.
+class BoundOperands {
+public:
+  BoundOperands(Operation *op, ArrayRef<int32_t> indices, Values values)
+      : op(op), indices(indices), values(std::move(values)),
+        rank(domainRank(indices)) {}
+
+  /// The number of members, or none if all operands are device scalars.
+  FailureOr<std::optional<size_t>> countMembers();
+  FailureOr<Domain> domainOf(size_t member);
+  /// Extents of a result with one element for each of the domain: those of an
+  /// operand that has them, whatever its shape, or else the domain's own.
+  std::vector<int64_t> extentsOf(size_t member, const Domain &domain);
+
+  SmallVector<Body::Operand> describe();
+  /// Sets the operands of `body` that are one for the whole member.
+  void setUniform(Body &body, size_t member);
+  /// Sets the others for `count` elements: from element `first` on of run
+  /// `run`, where runs are rows, or columns if `down`.
+  void setElements(Body &body, size_t member, const Domain &domain, bool down,
+                   int64_t run, int64_t first, int64_t count);
+
+  const Tensor &tensor(size_t operand, size_t member) const {
+    const auto &members = values[operand]->members;
+    return members[isList(op->getOperand(operand).getType()) ? member : 0];
+  }
+  int64_t getRank() const { return rank; }
+
+private:
+  std::string describeOperand(size_t operand) const {
+    StringRef name = nameOf(op->getOperand(operand));
+    std::string text = "operand #" + std::to_string(operand);
+    return name.empty() ? text : text + " '" + name.str() + "'";
+  }
+  LogicalResult meet(std::optional<int64_t> &extent, int64_t found,
+                     size_t operand, size_t member, StringRef what);
+
+  Operation *op;
+  ArrayRef<int32_t> indices;
+  Values values;
+  int64_t rank;
+};
+
+FailureOr<std::optional<size_t>> BoundOperands::countMembers() {
+  std::optional<size_t> count;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!isList(op->getOperand(k).getType()))
+      continue;
+    size_t found = values[k]->members.size();
+    if (count && *count != found)
+      return op->emitOpError() << describeOperand(k) << " has " << found
+                               << " members; expected " << *count;
+    count = found;
+  }
+  return count;
+}
+
+LogicalResult BoundOperands::meet(std::optional<int64_t> &extent, int64_t found,
+                                  size_t operand, size_t member,
+                                  StringRef what) {
+  if (extent && *extent != found)
+    return op->emitOpError()
+           << describeOperand(operand) << " has " << found << ' ' << what
+           << " in member " << member << "; expected " << *extent;
+  extent = found;
+  return success();
+}
+
+FailureOr<Domain> BoundOperands::domainOf(size_t member) {
+  std::optional<int64_t> rows, columns;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Tensor &from = tensor(k, member);
+    LogicalResult fits = success();
+    if (indices[k] == kIJ) {
+      Domain matrix = matrixOf(from);
+      fits = meet(rows, matrix.rows, k, member, "rows");
+      if (succeeded(fits))
+        fits = meet(columns, matrix.columns, k, member, "columns");
+    } else if (indices[k] == kI) {
+      fits =
+          meet(rows, from.size(), k, member, rank == 2 ? "rows" : "elements");
+    } else if (indices[k] == kJ) {
+      fits = meet(columns, from.size(), k, member, "columns");
+    }
+    if (failed(fits))
+      return failure();
+  }
+  if ((rank >= 1 && !rows) || (rank == 2 && !columns))
+    return op->emitOpError("has no operand that says how many ")
+           << (rows ? "columns" : "rows") << " its domain has";
+  return Domain{rows.value_or(1), columns.value_or(1)};
+}
+
+std::vector<int64_t> BoundOperands::extentsOf(size_t member,
+                                              const Domain &domain) {
+  int32_t full = rank == 2 ? kIJ : rank == 1 ? kI : kScalar;
+  for (size_t k = 0; k < values.size(); ++k)
+    if (rank > 0 && indices[k] == full)
+      return tensor(k, member).extents;
+  if (rank == 0)
+    return {};
+  return rank == 1 ? std::vector<int64_t>{domain.rows}
+                   : std::vector<int64_t>{domain.rows, domain.columns};
+}
+
+SmallVector<Body::Operand> BoundOperands::describe() {
+  SmallVector<Body::Operand> operands;
+  for (auto [k, operand] : llvm::enumerate(op->getOperands()))
+    operands.push_back({storageType(operand.getType()), indices[k] == kScalar});
+  return operands;
+}
+
+void BoundOperands::setUniform(Body &body, size_t member) {
+  for (size_t k = 0; k < values.size(); ++k)
+    if (indices[k] == kScalar)
+      *body.operand(k) = tensor(k, member).data.front();
+}
+
+void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
+                                bool down, int64_t run, int64_t first,
+                                int64_t count) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (indices[k] == kScalar)
+      continue;
+    const double *from = tensor(k, member).data.data();
+    double *to = body.operand(k);
+    bool alongRun = indices[k] == kIJ || (indices[k] == kI) == down;
+    if (!alongRun)
+      std::fill_n(to, count, from[run]);
+    else if (indices[k] != kIJ)
+      std::copy_n(from + first, count, to);
+    else if (!down)
+      std::copy_n(from + run * domain.columns + first, count, to);
+    else
+      for (int64_t e = 0; e < count; ++e)
+        to[e] = from[(first + e) * domain.columns + run];
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The interpreter
+//===----------------------------------------------------------------------===//
+
+class Interpreter {
+public:
+  Interpreter(func::FuncOp function, const InterpretOptions &options)
+      : function(function), options(options), families(function) {}
+
+  FailureOr<std::vector<Value>> run(std::vector<Value> arguments);
+
+private:
+  LogicalResult checkArgument(unsigned number, Value &value);
+  void markInactive(unsigned number, const Value &value);
+
+  LogicalResult evaluate(Block &block);
+  LogicalResult evaluate(Operation &op);
+  LogicalResult evaluate(foreach::MapOp op);
+  LogicalResult evaluate(foreach::ReduceOp op);
+  LogicalResult evaluate(foreach::WhileOp op);
+  LogicalResult evaluate(foreach::IfOp op);
+  LogicalResult evaluate(arith::ConstantOp op);
+  void reduceRuns(foreach::ReduceOp op, BoundOperands &operands, Body &body,
+                  Reduction &reduction, size_t member, const Domain &domain,
+                  Values &results);
+  void forgetUnused(Operation &op);
+
+  Values valuesOf(ValueRange values) {
+    Values found;
+    for (mlir::Value value : values)
+      found.push_back(environment.lookup(value));
+    return found;
+  }
+  void define(mlir::Value value, std::shared_ptr<Value> data) {
+    environment[value] = std::move(data);
+  }
+  bool isInactive(mlir::Value list, size_t member) {
+    auto flags = inactive.find(families.of(list));
+    return flags != inactive.end() && member < flags->second.size() &&
+           flags->second[member];
+  }
+  /// Whether a member is skipped by an operation with these operands.
+  bool isSkipped(ValueRange operands, size_t member) {
+    for (mlir::Value operand : operands)
+      if (isList(operand.getType()))
+        return isInactive(operand, member);
+    return false;
+  }
+
+  func::FuncOp function;
+  const InterpretOptions &options;
+  Families families;
+  llvm::DenseMap<const void *, Flags> inactive;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<Value>> environment;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Map
+//===----------------------------------------------------------------------===//
+
+LogicalResult Interpreter::evaluate(foreach::MapOp op) {
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()));
+  auto members = operands.countMembers();
+  if (failed(members))
+    return failure();
+  Body body(op.getBody().front(), options.arithmetic, operands.describe());
+  size_t count = members->value_or(1);
+  Values results;
+  for (mlir::Value result : op.getResults()) {
+    results.push_back(std::make_shared<Value>());
+    results.back()->members.resize(count);
+    define(result, results.back());
+  }
+  for (size_t member = 0; member < count; ++member) {
+    bool skipped = isSkipped(op.getInputs(), member);
+    Domain domain;
+    if (!skipped) {
+      auto found = operands.domainOf(member);
+      if (failed(found))
+        return failure();
+      domain = *found;
+    }
+    for (auto &result : results) {
+      Tensor &tensor = result->members[member];
+      tensor.extents = operands.extentsOf(member, domain);
+      int64_t size = 1;
+      for (int64_t extent : tensor.extents)
+        size *= extent;
+      tensor.data.resize(size);
+    }
+    if (skipped)
+      continue;
+    operands.setUniform(body, member);
+    body.beginMember(domain.size());
+    // A vector is one run of elements, a matrix one run for each row.
+    bool matrix = operands.getRank() == 2;
+    int64_t runs = matrix ? domain.rows : 1;
+    int64_t length = matrix ? domain.columns : domain.rows;
+    for (int64_t run = 0; run < runs; ++run)
+      for (int64_t first = 0; first < length; first += kBlock) {
+        int64_t n = std::min(kBlock, length - first);
+        operands.setElements(body, member, domain, /*down=*/!matrix, run, first,
+                             n);
+        body.run(n);
+        for (auto [k, result] : llvm::enumerate(results)) {
+          double *to = &result->members[member].data[run * length + first];
+          std::copy_n(body.yielded(k), n, to);
+          roundAll(storageType(op.getResult(k).getType()), to, n);
+        }
+      }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+/// Reduces one member. Along i, or over a vector, runs go down; results have
+/// one element for each run, except along the list, which goes on.
+void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
+                             Body &body, Reduction &reduction, size_t member,
+                             const Domain &domain, Values &results) {
+  bool matrix = operands.getRank() == 2;
+  bool down = !matrix || op.getAxis() == Axis::i;
+  int64_t runs = matrix ? (down ? domain.columns : domain.rows) : 1;
+  int64_t length = down ? domain.rows : domain.columns;
+  bool whole = op.getAxis() == Axis::member || op.getAxis() == Axis::list;
+  auto store = [&](int64_t run) {
+    double reduced[] = {reduction.value(),
+                        static_cast<double>(reduction.position())};
+    for (auto [k, result] : llvm::enumerate(results))
+      result->members[member].data[run] =
+          roundTo(storageType(op.getResult(k).getType()), reduced[k]);
+  };
+  if (op.getAxis() != Axis::list)
+    reduction.clear();
+  operands.setUniform(body, member);
+  body.beginMember(length);
+  for (int64_t run = 0; run < runs; ++run) {
+    if (!whole)
+      reduction.clear();
+    for (int64_t first = 0; first < length; first += kBlock) {
+      int64_t n = std::min(kBlock, length - first);
+      operands.setElements(body, member, domain, down, run, first, n);
+      body.run(n);
+      reduction.add(body.yielded(0), n);
+    }
+    if (!whole)
+      store(run);
+  }
+  if (op.getAxis() == Axis::member)
+    store(0);
+}
+
+LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()));
+  auto members = operands.countMembers();
+  if (failed(members))
+    return failure();
+  Body body(op.getBody().front(), options.arithmetic, operands.describe());
+  Type element = op.getYield().getValues().front().getType();
+  Reduction reduction(op.getKind(), element,
+                      options.arithmetic == Arithmetic::asWritten);
+  size_t count = members->value_or(1);
+  Values results;
+  for (mlir::Value result : op.getResults()) {
+    results.push_back(std::make_shared<Value>());
+    results.back()->members.resize(op.getAxis() == Axis::list ? 1 : count);
+    define(result, results.back());
+  }
+  for (size_t member = 0; member < count; ++member) {
+    bool skipped = isSkipped(op.getInputs(), member);
+    Domain domain;
+    if (!skipped) {
+      auto found = operands.domainOf(member);
+      if (failed(found))
+        return failure();
+      domain = *found;
+    }
+    if (op.getAxis() != Axis::list)
+      for (auto &result : results) {
+        Tensor &tensor = result->members[member];
+        int64_t size = 1;
+        if (operands.getRank() == 2 && op.getAxis() != Axis::member) {
+          size = op.getAxis() == Axis::i ? domain.columns : domain.rows;
+          tensor.extents = {size};
+        }
+        tensor.data.resize(size);
+      }
+    if (!skipped)
+      reduceRuns(op, operands, body, reduction, member, domain, results);
+  }
+  if (op.getAxis() == Axis::list) {
+    double reduced[] = {reduction.value(),
+                        static_cast<double>(reduction.position())};
+    for (auto [k, result] : llvm::enumerate(results))
+      result->members.front().data = {
+          roundTo(storageType(op.getResult(k).getType()), reduced[k])};
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// While and if
+//===----------------------------------------------------------------------===//
+
+/// What a value yielded beyond the carried ones is when no trip ran.
+static void fillUnknown(Type type, Value &value) {
+  double unknown = isa<FloatType>(storageType(type))
+                       ? std::numeric_limits<double>::infinity()
+                       : 0;
+  for (Tensor &tensor : value.members)
+    std::fill(tensor.data.begin(), tensor.data.end(), unknown);
+}
+
+LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
+  Block &body = op.getBody().front();
+  auto yield = op.getYield();
+  size_t carried = op.getInits().size();
+  auto limit = static_cast<int64_t>(
+      environment.lookup(op.getLimit())->members.front().data.front());
+  bool perMember = isList(yield.getMore().getType());
+  const void *family = perMember ? families.of(yield.getMore()) : nullptr;
+  Flags absent = perMember ? inactive.lookup(family) : Flags();
+
+  Values current = valuesOf(op.getInits());
+  Value trips = Value::scalar(0);
+  auto runBody = [&]() -> LogicalResult {
+    for (size_t k = 0; k < carried; ++k)
+      define(body.getArgument(k), current[k]);
+    return evaluate(body);
+  };
+
+  // The body is evaluated once even if no trip runs: the extents of what it
+  // yields beyond the carried values are known only then.
+  bool ran = limit > 0;
+  Flags stopped = absent;
+  for (int64_t trip = 0; trip == 0 || trip < limit; ++trip) {
+    if (failed(runBody()))
+      return failure();
+    Values next = valuesOf(yield.getValues());
+    auto more = environment.lookup(yield.getMore());
+    if (trip == 0) {
+      trips.members.assign(more->members.size(), Tensor{{}, {0}});
+      stopped.resize(more->members.size());
+    }
+    if (!ran) {
+      for (size_t k = carried; k < next.size(); ++k) {
+        auto unknown = std::make_shared<Value>(*next[k]);
+        fillUnknown(yield.getValues()[k].getType(), *unknown);
+        current.push_back(unknown);
+      }
+      break;
+    }
+    // Members that stopped before this trip keep what they had.
+    if (perMember && trip > 0)
+      for (auto [k, value] : llvm::enumerate(next)) {
+        if (!isList(yield.getValues()[k].getType()))
+          continue;
+        auto kept = std::make_shared<Value>(*value);
+        if (kept->members.size() != stopped.size())
+          return op.emitOpError("has ")
+                 << stopped.size() << " flags for the " << kept->members.size()
+                 << " members of value #" << k;
+        for (size_t member = 0; member < kept->members.size(); ++member)
+          if (stopped[member])
+            kept->members[member] = current[k]->members[member];
+        next[k] = kept;
+      }
+    current = next;
+    bool any = false;
+    for (size_t member = 0; member < more->members.size(); ++member) {
+      if (stopped[member])
+        continue;
+      trips.members[member].data.front() += 1;
+      stopped[member] = more->members[member].data.front() == 0;
+      any |= !stopped[member];
+    }
+    if (perMember)
+      inactive[family] = stopped;
+    if (!any)
+      break;
+  }
+  if (perMember)
+    inactive[family] = absent;
+  for (auto [result, value] : llvm::zip(op.getResults(), current))
+    define(result, value);
+  define(op.getResults().back(), std::make_shared<Value>(trips));
+  return success();
+}
+
+LogicalResult Interpreter::evaluate(foreach::IfOp op) {
+  bool holds =
+      environment.lookup(op.getCondition())->members.front().data.front() != 0;
+  if (holds && failed(evaluate(op.getBody().front())))
+    return failure();
+  Values values = valuesOf(holds ? ValueRange(op.getYield().getValues())
+                                 : ValueRange(op.getOtherwise()));
+  for (auto [result, value] : llvm::zip(op.getResults(), values))
+    define(result, value);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LogicalResult Interpreter::evaluate(arith::ConstantOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!elements || elements.getType().getRank() != 0)
+    return op.emitOpError("is not a constant that the interpreter knows");
+  double number = isa<FloatType>(elements.getElementType())
+                      ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
+                      : static_cast<double>(wrap(
+                            elements.getSplatValue<APInt>().getSExtValue(),
+                            elements.getElementType().getIntOrFloatBitWidth()));
+  define(op.getResult(), std::make_shared<Value>(Value::scalar(number)));
+  return success();
+}
+
+LogicalResult Interpreter::evaluate(Operation &op) {
+  if (auto map = dyn_cast<foreach::MapOp>(op))
+    return evaluate(map);
+  if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
+    return evaluate(reduce);
+  if (auto loop = dyn_cast<foreach::WhileOp>(op))
+    return evaluate(loop);
+  if (auto branch = dyn_cast<foreach::IfOp>(op))
+    return evaluate(branch);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return evaluate(constant);
+  return op.emitOpError("is not an operation that the interpreter knows");
+}
+
+LogicalResult Interpreter::evaluate(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    if (failed(evaluate(op)))
+      return failure();
+    forgetUnused(op);
+  }
+  return success();
+}
+
+/// Frees the lists that nobody reads after `op`: models are large.
+void Interpreter::forgetUnused(Operation &op) {
+  Block *block = op.getBlock();
+  for (mlir::Value operand : op.getOperands()) {
+    bool last = operand.getParentBlock() == block &&
+                llvm::all_of(operand.getUsers(), [&](Operation *user) {
+                  Operation *there = block->findAncestorOpInBlock(*user);
+                  return there == &op || there->isBeforeInBlock(&op);
+                });
+    if (last)
+      environment.erase(operand);
+  }
+}
+
+LogicalResult Interpreter::checkArgument(unsigned number, Value &value) {
+  BlockArgument argument = function.getArgument(number);
+  Type type = argument.getType();
+  auto error = [&]() {
+    InFlightDiagnostic diagnostic = function.emitOpError("argument #");
+    diagnostic << number;
+    if (StringRef name = nameOf(argument); !name.empty())
+      diagnostic << " '" << name << "'";
+    diagnostic << ' ';
+    return diagnostic;
+  };
+  if (!isList(type) && value.members.size() != 1)
+    return error() << "is a device scalar, one member; found "
+                   << value.members.size();
+  const Flags none;
+  const Flags &missing =
+      number < options.inactive.size() ? options.inactive[number] : none;
+  for (auto [k, tensor] : llvm::enumerate(value.members)) {
+    if (k < missing.size() && missing[k])
+      continue;
+    int64_t size = 1;
+    for (int64_t extent : tensor.extents)
+      size *= extent;
+    if (size != tensor.size())
+      return error() << "has " << tensor.size() << " elements in member " << k
+                     << "; its extents say " << size;
+    if (rankOf(type) == 0 && size != 1)
+      return error() << "has " << size << " elements in member " << k
+                     << "; expected 1";
+    roundAll(storageType(type), tensor.data.data(), size);
+  }
+  return success();
+}
+
+void Interpreter::markInactive(unsigned number, const Value &value) {
+  BlockArgument argument = function.getArgument(number);
+  if (number >= options.inactive.size() || !isList(argument.getType()))
+    return;
+  Flags &flags = inactive[families.of(argument)];
+  const Flags &missing = options.inactive[number];
+  flags.resize(std::max(flags.size(), value.members.size()));
+  for (size_t k = 0; k < std::min(missing.size(), flags.size()); ++k)
+    flags[k] = flags[k] || missing[k];
+}
+
+FailureOr<std::vector<Value>> Interpreter::run(std::vector<Value> arguments) {
+  if (arguments.size() != function.getNumArguments())
+    return function.emitOpError("has ")
+           << function.getNumArguments() << " arguments; found values for "
+           << arguments.size();
+  auto end = dyn_cast_or_null<func::ReturnOp>(
+      function.isExternal() ? nullptr
+                            : function.getBody().front().getTerminator());
+  if (!end || !function.getBody().hasOneBlock())
+    return function.emitOpError("is not a program: expected one block that "
+                                "returns");
+  // What is donated stays as it was where its member is inactive.
+  llvm::DenseMap<unsigned, std::shared_ptr<Value>> replaced;
+  for (auto [k, value] : llvm::enumerate(arguments)) {
+    if (failed(checkArgument(k, value)))
+      return failure();
+    markInactive(k, value);
+    auto data = std::make_shared<Value>(std::move(value));
+    define(function.getArgument(k), data);
+    auto result =
+        function.getArgAttrOfType<IntegerAttr>(k, foreach::kDonateAttr);
+    if (result && inactive.count(families.of(function.getArgument(k))))
+      replaced[result.getInt()] = data;
+  }
+  if (failed(evaluate(function.getBody().front())))
+    return failure();
+
+  std::vector<Value> results;
+  for (auto [k, operand] : llvm::enumerate(end.getOperands())) {
+    auto data = environment.lookup(operand);
+    // Nobody else holds it: here and in the environment.
+    bool last =
+        data.use_count() == 2 && llvm::count(end.getOperands(), operand) == 1;
+    Value result = last ? std::move(*data) : *data;
+    if (auto kept = replaced.lookup(k))
+      for (size_t member = 0; member < result.members.size(); ++member)
+        if (isInactive(operand, member))
+          result.members[member] = kept->members[member];
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+FailureOr<std::vector<Value>> interpret(func::FuncOp function,
+                                        std::vector<Value> arguments,
+                                        const InterpretOptions &options) {
+  return Interpreter(function, options).run(std::move(arguments));
+}
+
+} // namespace heddle::reference

@@ -1,0 +1,35 @@
+//===- Rounding.h - what storage types keep of a double ---------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Doubles rounded to f32, f16 and bf16 (to the nearest, ties to even, once),
+// integers wrapped to their width.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_REFERENCE_ROUNDING_H
+#define HEDDLE_DIALECT_REFERENCE_ROUNDING_H
+
+#include "mlir/IR/Types.h"
+
+#include <cstdint>
+
+namespace heddle::reference {
+
+/// The low `width` bits of `value`, sign-extended; flags are 0 or 1.
+inline int64_t wrap(int64_t value, unsigned width) {
+  if (width >= 64)
+    return value;
+  if (width == 1)
+    return value & 1;
+  auto bits = static_cast<uint64_t>(value) << (64 - width);
+  return static_cast<int64_t>(bits) >> (64 - width);
+}
+
+/// Rounds `count` numbers to what elements of `type` hold.
+void roundAll(mlir::Type type, double *values, int64_t count);
+
+} // namespace heddle::reference
+
+#endif // HEDDLE_DIALECT_REFERENCE_ROUNDING_H

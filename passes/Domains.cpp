@@ -1,0 +1,202 @@
+//===- Domains.cpp - which lists have the same members and extents --------===//
+//
+// Classes of extents, merged along every binding in one walk over the kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Domains.h"
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::kDonateAttr;
+using heddle::foreach::rankOf;
+
+namespace heddle::fused {
+
+Domains::Domains(KernelOp kernel) : kernel(kernel) {
+  Block &body = kernel.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    if (isList(argument.getType()))
+      raw(argument);
+  visit(body);
+  // What replaces an argument has its extents.
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (BlockArgument argument : body.getArguments())
+    if (auto result = kernel.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), kDonateAttr))
+      equate(argument, yield.getValues()[result.getInt()]);
+}
+
+int Domains::fresh() {
+  parents.push_back(parents.size());
+  return parents.size() - 1;
+}
+
+int Domains::find(int id) const {
+  while (parents[id] != id)
+    id = parents[id] = parents[parents[id]];
+  return id;
+}
+
+void Domains::equate(int a, int b) {
+  a = find(a), b = find(b);
+  // The older class, hence the earlier argument, stands for both.
+  if (a != b)
+    parents[std::max(a, b)] = std::min(a, b);
+}
+
+Domains::Raw &Domains::raw(Value list) {
+  auto [found, isNew] = shapes.try_emplace(list);
+  if (isNew) {
+    found->second.members = fresh();
+    for (int64_t d = 0; d < rankOf(list.getType()); ++d)
+      found->second.extents.push_back(fresh());
+  }
+  return found->second;
+}
+
+void Domains::equate(Value a, Value b) {
+  if (!isList(a.getType()) || a.getType() != b.getType())
+    return;
+  Raw first = raw(a), second = raw(b);
+  equate(first.members, second.members);
+  for (auto [x, y] : llvm::zip(first.extents, second.extents))
+    equate(x, y);
+}
+
+void Domains::visit(Block &block) {
+  for (Operation &op : block) {
+    if (auto sweep = dyn_cast<SweepOp>(op))
+      visitSweep(sweep);
+    else if (auto loop = dyn_cast<LoopOp>(op))
+      visitLoop(loop);
+  }
+}
+
+/// The class that a list contributes to dimension `bit` of its domain, or -1.
+static int extentAt(ArrayRef<int> extents, int32_t index, int32_t bit) {
+  if (!(index & bit))
+    return -1;
+  return bit == kJ && (index & kI) ? extents[1] : extents[0];
+}
+
+void Domains::visitSweep(SweepOp sweep) {
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    int members = fresh(), i = fresh(), j = fresh();
+    for (auto [operand, index] : llvm::zip_equal(sweep.getSegmentInputs(s),
+                                                 sweep.getSegmentIndices(s))) {
+      if (!isList(operand.getType()))
+        continue;
+      Raw shape = raw(operand);
+      equate(shape.members, members);
+      if (int row = extentAt(shape.extents, index, kI); row >= 0)
+        equate(row, i);
+      if (int column = extentAt(shape.extents, index, kJ); column >= 0)
+        equate(column, j);
+    }
+    if (Value where = sweep.getWhere(); where && isList(where.getType()))
+      equate(raw(where).members, members);
+    int64_t rank = sweep.getDomainRank(s);
+    std::optional<Levels> levels;
+    if (rank == 2)
+      if (auto inferred = Levels::infer(sweep, s); succeeded(inferred))
+        levels = *inferred;
+    for (auto [result, value] :
+         llvm::zip_equal(sweep.getSegmentResults(s),
+                         sweep.getSegmentYield(s).getValues())) {
+      if (!isList(result.getType()))
+        continue;
+      Raw shape = raw(result);
+      equate(shape.members, members);
+      if (shape.extents.size() == 2) {
+        equate(shape.extents[0], i);
+        equate(shape.extents[1], j);
+      } else if (shape.extents.size() == 1) {
+        bool isColumn = levels && levels->of(value).level == Level::column;
+        equate(shape.extents[0], isColumn ? j : i);
+      }
+    }
+  }
+}
+
+void Domains::visitLoop(LoopOp loop) {
+  YieldOp yield = loop.getYield();
+  for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
+    equate(init, carried);
+  if (Value active = loop.getActive()) {
+    raw(active);
+    equate(active, yield.getMore());
+  }
+  visit(loop.getBody().front());
+  for (auto [k, value] : llvm::enumerate(yield.getValues())) {
+    equate(value, loop.getResult(k));
+    if (k < loop.getInits().size())
+      equate(value, loop.getCarried()[k]);
+  }
+  if (Value active = loop.getActive()) {
+    // A flag of its own for every member of what is carried.
+    int members = raw(active).members;
+    equate(raw(loop.getTrips()).members, members);
+    for (Value carried : loop.getCarried())
+      if (isList(carried.getType()))
+        equate(raw(carried).members, members);
+  }
+}
+
+Shape Domains::shapeOf(Value list) const {
+  Shape shape;
+  auto found = shapes.find(list);
+  if (found == shapes.end())
+    return shape;
+  shape.members = find(found->second.members);
+  for (int extent : found->second.extents)
+    shape.extents.push_back(find(extent));
+  return shape;
+}
+
+Shape Domains::domainOf(SweepOp sweep, unsigned segment) const {
+  Shape domain;
+  int64_t rank = sweep.getDomainRank(segment);
+  domain.extents.assign(rank, -1);
+  for (auto [operand, index] :
+       llvm::zip_equal(sweep.getSegmentInputs(segment),
+                       sweep.getSegmentIndices(segment))) {
+    if (!isList(operand.getType()))
+      continue;
+    Shape shape = shapeOf(operand);
+    domain.members = shape.members;
+    if (int row = extentAt(shape.extents, index, kI); row >= 0)
+      domain.extents[0] = row;
+    if (int column = extentAt(shape.extents, index, kJ); column >= 0)
+      domain.extents[1] = column;
+  }
+  return domain;
+}
+
+std::optional<std::pair<unsigned, unsigned>>
+Domains::sourceOf(int extent) const {
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    if (isList(argument.getType()))
+      for (auto [d, id] : llvm::enumerate(shapeOf(argument).extents))
+        if (id == extent)
+          return std::pair(argument.getArgNumber(), static_cast<unsigned>(d));
+  return std::nullopt;
+}
+
+std::optional<unsigned> Domains::membersSource(int members) const {
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    if (isList(argument.getType()) && shapeOf(argument).members == members)
+      return argument.getArgNumber();
+  return std::nullopt;
+}
+
+std::optional<unsigned> Domains::argumentOf(const Shape &shape) const {
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    if (isList(argument.getType()) && shapeOf(argument) == shape)
+      return argument.getArgNumber();
+  return std::nullopt;
+}
+
+} // namespace heddle::fused

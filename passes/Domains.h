@@ -1,0 +1,64 @@
+//===- Domains.h - which lists have the same members and extents -*- C++ -*-==//
+//
+// Extents are bound at run time, but a program claims equalities: what is bound
+// together in a domain agrees, and results have the domain of their operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_DOMAINS_H
+#define HEDDLE_PASSES_DOMAINS_H
+
+#include "dialect/Fused.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+namespace heddle::fused {
+
+/// Members and extents of a list; extents are those of its rank.
+struct Shape {
+  int members = -1;
+  llvm::SmallVector<int, 2> extents;
+  bool operator==(const Shape &) const = default;
+  bool operator<(const Shape &other) const {
+    return std::tie(members, extents) < std::tie(other.members, other.extents);
+  }
+};
+
+class Domains {
+public:
+  explicit Domains(KernelOp kernel);
+
+  /// The shape of a list.
+  Shape shapeOf(mlir::Value list) const;
+  /// The domain of a segment: as many extents as its rank.
+  Shape domainOf(SweepOp sweep, unsigned segment) const;
+  /// The lists of the kernel's arguments with the extent `extent`, as pairs of
+  /// argument and dimension; the first one stands for all.
+  std::optional<std::pair<unsigned, unsigned>> sourceOf(int extent) const;
+  /// The first list argument with the members `members`.
+  std::optional<unsigned> membersSource(int members) const;
+  /// The first argument of exactly this shape.
+  std::optional<unsigned> argumentOf(const Shape &shape) const;
+
+private:
+  struct Raw {
+    int members;
+    llvm::SmallVector<int, 2> extents;
+  };
+  Raw &raw(mlir::Value list);
+  void visit(mlir::Block &block);
+  void visitSweep(SweepOp sweep);
+  void visitLoop(LoopOp loop);
+  void equate(mlir::Value a, mlir::Value b);
+  void equate(int a, int b);
+  int find(int id) const;
+  int fresh();
+
+  mutable KernelOp kernel;
+  mutable llvm::SmallVector<int> parents;
+  llvm::DenseMap<mlir::Value, Raw> shapes;
+};
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_PASSES_DOMAINS_H

@@ -1,0 +1,301 @@
+//===- ForeachSimplify.cpp - simpler bodies, uniform math apart -----------===//
+//
+// What later passes may rely on: no `if`, no operand bound twice or for
+// nothing, and no dear scalar math in the body of an element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "passes/Passes.h"
+#include "passes/Scalars.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FOREACHSIMPLIFY
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::foreach;
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+/// `select(condition, yielded, otherwise)` for every element.
+static Value selectMap(OpBuilder &builder, Location loc, Value condition,
+                       Value yielded, Value otherwise) {
+  Type type = yielded.getType();
+  Type bound = computeType(storageType(type));
+  SmallVector<Value> inputs = {condition, yielded, otherwise};
+  SmallVector<int32_t> indices = {kScalar, defaultIndex(type),
+                                  defaultIndex(type)};
+  auto map = foreach::MapOp::create(builder, loc, type, inputs, indices);
+  Block &body = map.getBody().emplaceBlock();
+  SmallVector<Value> arguments = {
+      body.addArgument(builder.getI1Type(), namedLoc(builder.getContext(), "c")),
+      body.addArgument(bound, loc), body.addArgument(bound, loc)};
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  Value value = arith::SelectOp::create(inner, loc, arguments[0], arguments[1],
+                                        arguments[2]);
+  foreach::YieldOp::create(inner, loc, value);
+  return map.getResult(0);
+}
+
+/// Computing is harmless, for there are no side effects: what `if` guards is
+/// computed always and selected.
+static void expandIf(IfOp op) {
+  OpBuilder builder(op);
+  Block &body = op.getBody().front();
+  SmallVector<Value> yielded(op.getYield().getValues());
+  for (Operation &inner :
+       llvm::make_early_inc_range(body.without_terminator()))
+    inner.moveBefore(op);
+  for (auto [result, value, otherwise] :
+       llvm::zip_equal(op.getResults(), yielded, op.getOtherwise())) {
+    Value selected = value == otherwise
+                         ? value
+                         : selectMap(builder, op.getLoc(), op.getCondition(),
+                                     value, otherwise);
+    if (StringRef name = nameOf(result); !name.empty() && value != otherwise)
+      setName(selected, name);
+    result.replaceAllUsesWith(selected);
+  }
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Bindings
+//===----------------------------------------------------------------------===//
+
+/// Whether the operands but `without` span the domain of all of them.
+static bool spansWithout(Operation *op, ArrayRef<int32_t> indices,
+                         unsigned without) {
+  int32_t all = 0, rest = 0;
+  bool anyList = false, restList = false;
+  for (auto [k, index] : llvm::enumerate(indices)) {
+    bool list = isList(op->getOperand(k).getType());
+    all |= index;
+    anyList |= list;
+    if (k == without)
+      continue;
+    rest |= index;
+    restList |= list;
+  }
+  return all == rest && anyList == restList;
+}
+
+template <typename BoundOp>
+static void eraseInput(BoundOp op, unsigned k) {
+  SmallVector<int32_t> indices(op.getIndices());
+  indices.erase(indices.begin() + k);
+  op->eraseOperand(k);
+  op.setIndices(indices);
+  op.getBody().front().eraseArgument(k);
+}
+
+/// Binds every operand once and none for nothing.
+template <typename BoundOp>
+static void simplifyInputs(BoundOp op) {
+  Block &body = op.getBody().front();
+  for (unsigned k = op.getInputs().size(); k-- > 0;) {
+    BlockArgument argument = body.getArgument(k);
+    for (unsigned other = 0; other < k; ++other)
+      if (op.getInputs()[other] == op.getInputs()[k] &&
+          op.getIndices()[other] == op.getIndices()[k] &&
+          body.getArgument(other).getType() == argument.getType()) {
+        argument.replaceAllUsesWith(body.getArgument(other));
+        eraseInput(op, k);
+        break;
+      }
+  }
+  for (unsigned k = op.getInputs().size(); k-- > 0;)
+    if (body.getArgument(k).use_empty() &&
+        spansWithout(op, op.getIndices(), k))
+      eraseInput(op, k);
+}
+
+/// A map without the results that nobody uses, or null if it has none such.
+static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
+  SmallVector<Value> kept, yielded;
+  SmallVector<Type> types;
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), op.getYield().getValues()))
+    if (!result.use_empty()) {
+      kept.push_back(result);
+      yielded.push_back(value);
+      types.push_back(result.getType());
+    }
+  if (kept.size() == op.getNumResults() || kept.empty())
+    return {};
+  OpBuilder builder(op);
+  auto map = foreach::MapOp::create(builder, op.getLoc(), types, op.getInputs(),
+                                    op.getIndices());
+  map.getBody().takeBody(op.getBody());
+  foreach::YieldOp yield = map.getYield();
+  OpBuilder inner(yield);
+  foreach::YieldOp::create(inner, yield.getLoc(), yielded);
+  yield.erase();
+  for (auto [from, to] : llvm::zip_equal(kept, map.getResults())) {
+    if (StringRef name = nameOf(from); !name.empty())
+      setName(to, name);
+    from.replaceAllUsesWith(to);
+  }
+  op.erase();
+  return map;
+}
+
+//===----------------------------------------------------------------------===//
+// Uniform math
+//===----------------------------------------------------------------------===//
+
+/// Moves dear math over device scalars out of the body of `op`.
+template <typename BoundOp>
+static bool hoistUniform(BoundOp op) {
+  Block &body = op.getBody().front();
+  llvm::DenseSet<Value> uniform;
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), op.getInputs()))
+    if (!isList(operand.getType()))
+      uniform.insert(argument);
+  llvm::DenseSet<Operation *> movable;
+  for (Operation &inner : body.without_terminator())
+    if (llvm::all_of(inner.getOperands(),
+                     [&](Value value) { return uniform.contains(value); })) {
+      movable.insert(&inner);
+      uniform.insert(inner.getResults().begin(), inner.getResults().end());
+    }
+  Slice slice = dearSlice(
+      body, [&](Operation *inner) { return movable.contains(inner); });
+  if (slice.results.empty())
+    return false;
+
+  OpBuilder builder(op);
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  for (Value input : slice.inputs)
+    inputs.push_back(
+        op.getInputs()[cast<BlockArgument>(input).getArgNumber()]);
+  for (Value result : slice.results)
+    types.push_back(scalarOf(result.getType()));
+  SmallVector<int32_t> indices(inputs.size(), kScalar);
+  auto map =
+      foreach::MapOp::create(builder, op.getLoc(), types, inputs, indices);
+  Block &uniformBody = map.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : slice.inputs)
+    mapping.map(input,
+                uniformBody.addArgument(input.getType(), input.getLoc()));
+  OpBuilder inner = OpBuilder::atBlockEnd(&uniformBody);
+  for (Operation *moved : slice.ops)
+    inner.clone(*moved, mapping);
+  SmallVector<Value> yielded;
+  for (Value result : slice.results)
+    yielded.push_back(mapping.lookup(result));
+  foreach::YieldOp::create(inner, op.getLoc(), yielded);
+
+  SmallVector<int32_t> allIndices(op.getIndices());
+  for (auto [k, to] : llvm::enumerate(map.getResults())) {
+    Value from = slice.results[k];
+    BlockArgument argument = body.addArgument(from.getType(), from.getLoc());
+    if (StringRef name = nameOf(from); !name.empty()) {
+      setName(to, name);
+      setName(argument, name);
+    }
+    from.replaceUsesWithIf(argument, [&](OpOperand &use) {
+      return !slice.ops.contains(use.getOwner());
+    });
+    op->insertOperands(op->getNumOperands(), to);
+    allIndices.push_back(kScalar);
+  }
+  op.setIndices(allIndices);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+/// A reduction over the single value that a member of rank 0 has.
+static bool isTrivial(foreach::ReduceOp op) {
+  return op.getAxis() == Axis::member && op.getDomainRank() == 0 &&
+         op.getKind() != ReduceKind::argmax;
+}
+
+static void toMap(foreach::ReduceOp op) {
+  OpBuilder builder(op);
+  auto map = foreach::MapOp::create(builder, op.getLoc(), op.getResultTypes(),
+                                    op.getInputs(), op.getIndices());
+  map.getBody().takeBody(op.getBody());
+  op.replaceAllUsesWith(map);
+  op.erase();
+}
+
+namespace {
+struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    function.walk<WalkOrder::PostOrder>([&](IfOp op) {
+      expandIf(op);
+      ++numIfs;
+    });
+    // Values that are bound once are seen to be equal.
+    function.walk([](Operation *op) {
+      if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
+        simplifyInputs(reduce);
+      else if (auto map = dyn_cast<foreach::MapOp>(op))
+        simplifyInputs(map);
+    });
+    cleanBodies(function);
+    // Users first, so that what they no longer bind is seen to be unused.
+    SmallVector<Operation *> ops;
+    function.walk<WalkOrder::PostOrder>([&](Operation *op) {
+      if (isa<foreach::MapOp, foreach::ReduceOp>(op))
+        ops.push_back(op);
+    });
+    bool hoisted = false;
+    for (Operation *op : llvm::reverse(ops)) {
+      if (op->use_empty()) {
+        op->erase();
+      } else if (auto reduce = dyn_cast<foreach::ReduceOp>(op)) {
+        if (reduce.getAxis() == Axis::i && reduce.getDomainRank() == 1)
+          reduce.setAxis(Axis::member);
+        hoisted |= hoist(reduce);
+        if (isTrivial(reduce))
+          toMap(reduce);
+      } else if (auto map = cast<foreach::MapOp>(op)) {
+        if (foreach::MapOp smaller = dropUnusedResults(map))
+          map = smaller;
+        removeDead(map.getBody().front());
+        if (map.isUniform())
+          simplifyInputs(map);
+        else
+          hoisted |= hoist(map);
+      }
+    }
+    if (hoisted)
+      cleanBodies(function);
+  }
+
+  template <typename BoundOp>
+  bool hoist(BoundOp op) {
+    bool moved = hoistUniform(op);
+    if (moved) {
+      ++numHoisted;
+      removeDead(op.getBody().front());
+    }
+    simplifyInputs(op);
+    return moved;
+  }
+
+  static void removeDead(Block &body) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
+        op.erase();
+  }
+};
+} // namespace

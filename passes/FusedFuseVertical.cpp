@@ -1,0 +1,391 @@
+//===- FusedFuseVertical.cpp - sweeps over one domain become one ----------===//
+//
+// A walk over pairs of sweeps in the order of what merging them saves. Legality
+// has two parts: no third operation stands between them, and no value is needed
+// in the second before it is complete. For the second part the merged sweep is
+// made and asked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "passes/Fusion.h"
+#include "passes/Passes.h"
+#include "passes/Scalars.h"
+#include "passes/SweepBuilder.h"
+#include "passes/Traffic.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FUSEDFUSEVERTICAL
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::storageType;
+
+namespace {
+/// How the one dimension of a sweep lies in a domain of two.
+enum class Fit { same, rows, columns };
+
+struct Pair {
+  SweepOp first, second;
+  /// How the smaller domain may lie in the larger, in order of preference.
+  SmallVector<Fit> fits;
+  bool firstIsLarger;
+  int64_t saved;
+  /// Among pairs that save the same, the first one is taken.
+  size_t order;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Domains
+//===----------------------------------------------------------------------===//
+
+/// How `domain` lies within `larger`, in order of preference.
+static SmallVector<Fit> fitsIn(const Shape &domain, const Shape &larger) {
+  if (domain.members != larger.members)
+    return {};
+  if (domain == larger || domain.extents.empty())
+    return {Fit::same};
+  SmallVector<Fit> fits;
+  if (domain.extents.size() == 1 && larger.extents.size() == 2) {
+    if (domain.extents[0] == larger.extents[0])
+      fits.push_back(Fit::rows);
+    if (domain.extents[0] == larger.extents[1])
+      fits.push_back(Fit::columns);
+  }
+  return fits;
+}
+
+static int32_t indexIn(int32_t index, Fit fit) {
+  return fit == Fit::columns && index == kI ? kJ : index;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Clones the body of `sweep` to the end of the segment, which has a domain
+/// that holds the sweep's as `fit` says.
+static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
+                         Fit fit) {
+  for (Operation &op : sweep.getSegmentBlock(0).without_terminator()) {
+    Operation *clone = builder.clone(op, mapping);
+    auto reduce = dyn_cast<fused::ReduceOp>(clone);
+    if (reduce && fit != Fit::same && reduce.getFrom() == Level::element)
+      reduce.setFrom(fit == Fit::rows ? Level::row : Level::column);
+  }
+}
+
+namespace {
+/// The sweep that two make, and what stands for their results in it.
+class Merger {
+public:
+  Merger(Pair pair, Fit fit)
+      : first(pair.first), second(pair.second),
+        firstFit(pair.firstIsLarger ? Fit::same : fit),
+        secondFit(pair.firstIsLarger ? fit : Fit::same),
+        parts(pair.first.getContext(), pair.first.getWhere()) {}
+
+  /// Makes the sweep before `second`; checks nothing.
+  SweepOp make();
+  /// Puts the sweep in the place of the two.
+  void commit();
+
+private:
+  void bindAll(SweepOp sweep, IRMapping &mapping, Fit fit);
+  Value forwarded(OpBuilder builder, Value operand, Type bound);
+  void dropUnneeded();
+
+  SweepOp first, second, merged;
+  Fit firstFit, secondFit;
+  SweepBuilder parts;
+  SmallVector<SweepBuilder::Place> firstPlaces, secondPlaces;
+};
+} // namespace
+
+/// What `operand` of the second sweep, a result of the first, is in the merged
+/// one: the yielded value, rounded as the result was.
+Value Merger::forwarded(OpBuilder builder, Value operand, Type bound) {
+  auto place = firstPlaces[cast<OpResult>(operand).getResultNumber()];
+  return convertThrough(builder, operand.getLoc(), parts.yielded(place),
+                        storageType(operand.getType()), bound);
+}
+
+void Merger::bindAll(SweepOp sweep, IRMapping &mapping, Fit fit) {
+  Block &body = sweep.getSegmentBlock(0);
+  for (auto [argument, operand, index] :
+       llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(0),
+                       sweep.getSegmentIndices(0))) {
+    Value value;
+    if (sweep == second && operand.getDefiningOp() == first.getOperation())
+      value = forwarded(parts.at(0), operand, argument.getType());
+    else
+      value = parts.bind(0, operand, indexIn(index, fit), argument.getType(),
+                         nameOf(argument));
+    mapping.map(argument, value);
+  }
+}
+
+SweepOp Merger::make() {
+  parts.addSegment();
+  for (SweepOp sweep : {first, second}) {
+    Fit fit = sweep == first ? firstFit : secondFit;
+    auto &places = sweep == first ? firstPlaces : secondPlaces;
+    IRMapping mapping;
+    // Twice: binding an operand again may change the type of its argument.
+    bindAll(sweep, mapping, fit);
+    bindAll(sweep, mapping, fit);
+    cloneSegment(parts.at(0), sweep, mapping, fit);
+    for (auto [value, result] :
+         llvm::zip_equal(sweep.getSegmentYield(0).getValues(),
+                         sweep.getSegmentResults(0)))
+      places.push_back({0, parts.addResult(0, mapping.lookup(value),
+                                           result.getType(),
+                                           nameOf(result))});
+    parts.appendFinish(sweep, places, [&](Value operand, Type bound) -> Value {
+      if (sweep != second || operand.getDefiningOp() != first.getOperation())
+        return {};
+      unsigned number = cast<OpResult>(operand).getResultNumber();
+      auto place = firstPlaces[number];
+      if (place.segment < 0)
+        return forwarded(parts.atFinish(), operand, bound);
+      return parts.listValue(0, place.result, bound, nameOf(operand));
+    });
+  }
+  dropUnneeded();
+  OpBuilder builder(second);
+  merged = parts.build(builder, second.getLoc());
+  return merged;
+}
+
+void Merger::dropUnneeded() {
+  for (auto [result, place] : llvm::zip_equal(first.getResults(), firstPlaces))
+    if (llvm::all_of(result.getUsers(), [&](Operation *user) {
+          return user == second.getOperation();
+        }))
+      parts.drop(place);
+  for (auto [result, place] :
+       llvm::zip_equal(second.getResults(), secondPlaces))
+    if (result.use_empty())
+      parts.drop(place);
+}
+
+void Merger::commit() {
+  makeAdjacent(first, second);
+  merged->moveBefore(second);
+  for (auto [sweep, places] : {std::pair(second, &secondPlaces),
+                               std::pair(first, &firstPlaces)}) {
+    for (auto [result, place] : llvm::zip_equal(sweep.getResults(), *places))
+      if (Value value = parts.result(place))
+        result.replaceAllUsesWith(value);
+    sweep.erase();
+  }
+}
+
+/// Whether elements of `second` need what `first` computes at its very end.
+static bool readsFinish(SweepOp second, SweepOp first) {
+  unsigned yielded = first.getNumResults() - first.getFinishResults().size();
+  return llvm::any_of(second.getInputs(), [&](Value input) {
+    return input.getDefiningOp() == first.getOperation() &&
+           cast<OpResult>(input).getResultNumber() >= yielded;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+static StringRef whole(Level level) {
+  switch (level) {
+  case Level::list:
+    return "the whole list";
+  case Level::member:
+    return "a member";
+  case Level::column:
+    return "a column";
+  default:
+    return "a row";
+  }
+}
+
+/// Why a merged sweep was refused: the first value that the second needs and
+/// the first has only at its end.
+static std::string reasonAgainst(Pair pair, StringRef diagnostic) {
+  SweepOp first = pair.first, second = pair.second;
+  auto levels = Levels::infer(first, 0);
+  for (Value operand : second.getSegmentInputs(0)) {
+    if (operand.getDefiningOp() != first.getOperation())
+      continue;
+    unsigned number = cast<OpResult>(operand).getResultNumber();
+    Level level = Level::list;
+    bool after = true;
+    if (number < first.getSegmentResults(0).size()) {
+      LevelOf of = levels->of(first.getSegmentYield(0).getValues()[number]);
+      level = of.level;
+      after = of.after;
+    }
+    StringRef name = nameOf(operand);
+    if (after)
+      return llvm::formatv("{0} is a value of {1}, complete only after the "
+                           "sweep that computes it",
+                           name.empty() ? "an operand"
+                                        : ("'" + name + "'").str(),
+                           whole(level));
+  }
+  return diagnostic.str();
+}
+
+namespace {
+struct FusedFuseVertical
+    : heddle::impl::FusedFuseVerticalBase<FusedFuseVertical> {
+  using FusedFuseVerticalBase::FusedFuseVerticalBase;
+
+  void runOnOperation() override {
+    forEachBlock(getOperation(), [&](Block &block) { mergeAll(block); });
+    cleanBodies(getOperation());
+    getOperation().walk([](SweepOp sweep) { dropUnused(sweep); });
+  }
+
+  void mergeAll(Block &block);
+  void collect(Block &block, const Domains &domains,
+               SmallVectorImpl<Pair> &pairs);
+  bool tryMerge(Pair pair, const Domains &domains);
+  int64_t savedBy(SweepOp first, SweepOp second, const Domains &domains,
+                  TrafficList *list = nullptr);
+
+  /// Pairs that were tried in vain, by what the two sweeps are.
+  llvm::DenseSet<std::pair<Operation *, Operation *>> refused;
+};
+} // namespace
+
+/// Bytes that need not move when two sweeps are one: operands of both are read
+/// once, results of the first that only the second reads are not written.
+int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
+                                   const Domains &domains, TrafficList *list) {
+  TrafficList saved;
+  llvm::SmallPtrSet<Value, 16> seen;
+  bool perTrip = first->getParentOfType<LoopOp>() != nullptr;
+  auto add = [&](Value value, int64_t reads, int64_t writes) {
+    Traffic traffic;
+    traffic.shape = domains.shapeOf(value);
+    traffic.perTrip = perTrip;
+    if (auto argument = domains.argumentOf(traffic.shape))
+      traffic.argument = *argument;
+    int64_t bytes =
+        (storageType(value.getType()).getIntOrFloatBitWidth() + 7) / 8;
+    traffic.read = reads * bytes;
+    traffic.written = writes * bytes;
+    addTraffic(saved, {traffic});
+  };
+  for (Value operand : second.getInputs()) {
+    if (!isList(operand.getType()) || !seen.insert(operand).second)
+      continue;
+    if (operand.getDefiningOp() == first.getOperation()) {
+      bool others = llvm::any_of(operand.getUsers(), [&](Operation *user) {
+        return user != second.getOperation();
+      });
+      add(operand, 1, others ? 0 : 1);
+    } else if (llvm::is_contained(first.getInputs(), operand)) {
+      add(operand, 1, 0);
+    }
+  }
+  if (list)
+    *list = saved;
+  return weigh(saved);
+}
+
+void FusedFuseVertical::collect(Block &block, const Domains &domains,
+                                SmallVectorImpl<Pair> &pairs) {
+  SmallVector<SweepOp> sweeps = sweepsOf(block);
+  for (size_t b = 1; b < sweeps.size(); ++b)
+    for (size_t a = 0; a < b; ++a) {
+      SweepOp first = sweeps[a], second = sweeps[b];
+      if (first.getNumSegments() != 1 || second.getNumSegments() != 1 ||
+          first.getWhere() != second.getWhere() ||
+          refused.contains({first, second}))
+        continue;
+      Shape x = domains.domainOf(first, 0), y = domains.domainOf(second, 0);
+      bool firstIsLarger = x.extents.size() > y.extents.size();
+      SmallVector<Fit> fits = firstIsLarger ? fitsIn(y, x) : fitsIn(x, y);
+      if (fits.empty() || dependsIndirectly(second, first))
+        continue;
+      int64_t saved = savedBy(first, second, domains);
+      pairs.push_back(
+          {first, second, fits, firstIsLarger, saved, pairs.size()});
+    }
+  llvm::sort(pairs, [](const Pair &a, const Pair &b) {
+    return std::tuple(b.saved, a.order) < std::tuple(a.saved, b.order);
+  });
+}
+
+bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
+  KernelOp kernel = getOperation();
+  TrafficList saved;
+  savedBy(pair.first, pair.second, domains, &saved);
+  std::string why;
+  for (Fit fit : pair.fits) {
+    if (readsFinish(pair.second, pair.first))
+      break;
+    Merger merger(pair, fit);
+    SweepOp merged = merger.make();
+    bool legal;
+    {
+      ScopedDiagnosticHandler handler(
+          kernel.getContext(), [&](Diagnostic &diagnostic) {
+            if (why.empty())
+              why = diagnostic.str();
+            return success();
+          });
+      legal = succeeded(merged.verify());
+    }
+    if (!legal) {
+      merged.erase();
+      continue;
+    }
+    ++numMerged;
+    if (remarks) {
+      auto remark = mlir::emitRemark(pair.second.getLoc())
+                    << nameForRemarks(pair.first) << " merged into "
+                    << nameForRemarks(pair.second);
+      if (pair.saved > 0)
+        remark << ": saves " << describe(saved, kernel);
+      else
+        remark << ": saves no bytes, but a sweep";
+    }
+    // The addresses of erased operations may come back.
+    for (auto tried : SmallVector<std::pair<Operation *, Operation *>>(
+             refused.begin(), refused.end()))
+      for (Operation *gone : {pair.first, pair.second})
+        if (tried.first == gone || tried.second == gone)
+          refused.erase(tried);
+    merger.commit();
+    return true;
+  }
+  refused.insert({pair.first, pair.second});
+  ++numRefused;
+  if (remarks)
+    mlir::emitRemark(pair.second.getLoc())
+        << nameForRemarks(pair.second) << " stays a sweep after "
+        << nameForRemarks(pair.first) << ": " << reasonAgainst(pair, why);
+  return false;
+}
+
+void FusedFuseVertical::mergeAll(Block &block) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    Domains domains(getOperation());
+    SmallVector<Pair> pairs;
+    collect(block, domains, pairs);
+    for (const Pair &pair : pairs)
+      if (tryMerge(pair, domains)) {
+        changed = true;
+        break;
+      }
+  }
+}

@@ -1,0 +1,120 @@
+//===- FusedPrepareCuda.cpp - names and order: the last changes -----------===//
+//
+// After it, emission is a pure function of the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "passes/Fusion.h"
+#include "passes/Passes.h"
+#include "passes/Scalars.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FUSEDPREPARECUDA
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// What no identifier of ours may be: words of C++ that a program may well use
+/// as a name.
+static bool isReserved(StringRef name) {
+  static const llvm::StringSet<> words = {
+      "alignas",  "alignof",  "and",      "asm",       "auto",     "bool",
+      "break",    "case",     "catch",    "char",      "class",    "compl",
+      "concept",  "const",    "continue", "decltype",  "default",  "delete",
+      "do",       "double",   "else",     "enum",      "explicit", "export",
+      "extern",   "false",    "float",    "for",       "friend",   "goto",
+      "if",       "inline",   "int",      "long",      "main",     "mutable",
+      "namespace", "new",     "noexcept", "not",       "nullptr",  "operator",
+      "or",       "private",  "protected", "public",   "register", "requires",
+      "return",   "short",    "signed",   "sizeof",    "static",   "struct",
+      "switch",   "template", "this",     "throw",     "true",     "try",
+      "typedef",  "typeid",   "typename", "union",     "unsigned", "using",
+      "virtual",  "void",     "volatile", "while",     "xor"};
+  return words.contains(name);
+}
+
+/// A C identifier as close to `text` as can be.
+static std::string identifier(StringRef text, StringRef otherwise) {
+  constexpr size_t longest = 60;
+  std::string name;
+  for (char c : text.take_front(longest))
+    name += llvm::isAlnum(c) ? c : '_';
+  // Leading underscores are the implementation's, digits a number's.
+  StringRef trimmed = StringRef(name).ltrim('_').rtrim('_');
+  if (trimmed.empty())
+    return otherwise.str();
+  if (llvm::isDigit(trimmed.front()) || isReserved(trimmed))
+    return (otherwise + "_" + trimmed).str();
+  return trimmed.str();
+}
+
+static void nameAll(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<SweepOp, LoopOp>(op))
+      ops.push_back(op);
+  });
+  std::string base = identifier(kernel.getName(), "kernel");
+  unsigned sweeps = llvm::count_if(ops, llvm::IsaPred<SweepOp>);
+  llvm::StringSet<> taken;
+  for (Operation *op : ops) {
+    std::string name = base;
+    if (isa<LoopOp>(op))
+      name += "_loop";
+    else if (sweeps > 1)
+      name += "_" + identifier(mainName(op), "sweep");
+    std::string unique = name;
+    for (unsigned k = 2; !taken.insert(unique).second; ++k)
+      unique = name + "_" + std::to_string(k);
+    op->setAttr("fused.name", StringAttr::get(op->getContext(), unique));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// Constants, then what every thread computes once, then elements with their
+/// rows and columns as they come, then what follows after the sweep.
+static void orderSegment(SweepOp sweep, unsigned segment) {
+  auto levels = Levels::infer(sweep, segment);
+  if (failed(levels))
+    return;
+  Block &body = sweep.getSegmentBlock(segment);
+  SmallVector<Operation *> stages[5];
+  for (Operation &op : body.without_terminator()) {
+    LevelOf of = op.getNumResults() ? levels->of(op.getResult(0)) : LevelOf();
+    unsigned stage = op.hasTrait<OpTrait::ConstantLike>() ? 0
+                     : of.after                           ? 4
+                     : of.level == Level::list            ? 1
+                     : of.level == Level::member          ? 2
+                                                          : 3;
+    stages[stage].push_back(&op);
+  }
+  for (auto &stage : stages)
+    for (Operation *op : stage)
+      op->moveBefore(body.getTerminator());
+}
+
+namespace {
+struct FusedPrepareCuda : heddle::impl::FusedPrepareCudaBase<FusedPrepareCuda> {
+  void runOnOperation() override {
+    cleanBodies(getOperation());
+    getOperation().walk([](SweepOp sweep) {
+      for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+        orderSegment(sweep, s);
+    });
+    nameAll(getOperation());
+  }
+};
+} // namespace

@@ -1,0 +1,265 @@
+//===- FusedSchedule.cpp - how every sweep walks its domain ---------------===//
+//
+// A partition into tiles fixes the order of reductions, so it follows from the
+// types of the program alone, never from the card or the model.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "passes/Fusion.h"
+#include "passes/Passes.h"
+#include "passes/Scalars.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FUSEDSCHEDULE
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::kDonateAttr;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+static constexpr int64_t kThreads = 256;
+/// Bytes of the widest access, and elements that a thread takes at least.
+static constexpr int64_t kAccess = 16, kLeastVector = 4;
+/// A segment that only reads takes longer tiles: its partial results cost more
+/// than its tail does.
+static constexpr int64_t kReadOnly = 4;
+/// Rows of a panel that leaves one partial value per column.
+static constexpr int64_t kPanel = 16;
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+static int64_t vectorOf(SweepOp sweep, unsigned segment) {
+  int64_t rank = sweep.getDomainRank(segment);
+  int64_t smallest = kAccess;
+  auto consider = [&](Type type) {
+    int64_t bytes = (storageType(type).getIntOrFloatBitWidth() + 7) / 8;
+    smallest = std::min(smallest, bytes);
+  };
+  bool any = false;
+  for (auto [operand, index] :
+       llvm::zip_equal(sweep.getSegmentInputs(segment),
+                       sweep.getSegmentIndices(segment)))
+    if (index == (rank == 2 ? kIJ : kI)) {
+      consider(operand.getType());
+      any = true;
+    }
+  for (Value result : sweep.getSegmentResults(segment))
+    if (isList(result.getType()) && rankOf(result.getType()) == rank) {
+      consider(result.getType());
+      any = true;
+    }
+  return any && rank > 0 ? std::max(kLeastVector, kAccess / smallest) : 1;
+}
+
+static bool writesElements(SweepOp sweep, unsigned segment) {
+  int64_t rank = sweep.getDomainRank(segment);
+  return llvm::any_of(sweep.getSegmentResults(segment), [&](Value result) {
+    return isList(result.getType()) && rankOf(result.getType()) == rank;
+  });
+}
+
+static bool reducesColumns(SweepOp sweep, unsigned segment) {
+  auto reduces = sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>();
+  return llvm::any_of(reduces, [](fused::ReduceOp reduce) {
+    return reduce.getLevel() == Level::column;
+  });
+}
+
+static ScheduleAttr scheduleFor(SweepOp sweep) {
+  bool rows = needsRows(sweep);
+  bool columns = false;
+  SmallVector<int64_t> vector, tile;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    int64_t v = vectorOf(sweep, s);
+    vector.push_back(v);
+    if (rows) {
+      columns |= reducesColumns(sweep, s);
+      tile.push_back(reducesColumns(sweep, s) ? kPanel : 1);
+    } else if (sweep.getDomainRank(s) == 0) {
+      tile.push_back(1);
+    } else {
+      tile.push_back(kThreads * v *
+                     (writesElements(sweep, s) ? 1 : kReadOnly));
+    }
+  }
+  StringRef reason =
+      !rows ? (sweep.getDomainRank(0) == 2
+                   ? "a matrix whose rows and columns have no values of their "
+                     "own is walked as one vector"
+                   : "no value of a row or column")
+      : columns ? "rows are complete while they are on chip; a panel of them "
+                  "leaves one partial value per column"
+                : "rows are complete while they are on chip";
+  return ScheduleAttr::get(sweep.getContext(),
+                           rows ? ScheduleKind::rows : ScheduleKind::stream,
+                           kThreads, vector, tile, reason);
+}
+
+//===----------------------------------------------------------------------===//
+// Ahead
+//===----------------------------------------------------------------------===//
+
+/// Whether the value of `operand` in the next step is known in this one: the
+/// kernel leaves its buffer alone, or this segment replaces it by a value of
+/// its members.
+static bool isKnownAhead(KernelOp kernel, SweepOp sweep, unsigned segment,
+                         Value operand) {
+  auto argument = dyn_cast<BlockArgument>(operand);
+  if (!argument || argument.getOwner() != &kernel.getBody().front())
+    return false;
+  auto donated = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      kDonateAttr);
+  if (!donated)
+    return true;
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  Value next = yield.getValues()[donated.getInt()];
+  if (next == operand)
+    return true;
+  return isList(operand.getType()) && rankOf(operand.getType()) == 0 &&
+         llvm::is_contained(sweep.getSegmentResults(segment), next);
+}
+
+namespace {
+struct FusedSchedule : heddle::impl::FusedScheduleBase<FusedSchedule> {
+  using FusedScheduleBase::FusedScheduleBase;
+
+  void runOnOperation() override {
+    forEachBlock(getOperation(), [&](Block &block) {
+      SweepOp before;
+      for (Operation &op : block) {
+        auto sweep = dyn_cast<SweepOp>(op);
+        if (sweep)
+          schedule(sweep, before);
+        before = sweep;
+      }
+    });
+  }
+
+  void schedule(SweepOp sweep, SweepOp before);
+  void moveAhead(SweepOp sweep, unsigned segment);
+};
+} // namespace
+
+/// Moves dear math over members' and list's scalars into `fused.ahead`.
+void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
+  KernelOp kernel = getOperation();
+  // A member that has nothing but scalars computes them once anyway.
+  if (sweep.getDomainRank(segment) == 0)
+    return;
+  auto levels = Levels::infer(sweep, segment);
+  if (failed(levels))
+    return;
+  bool inKernel = sweep->getBlock() == &kernel.getBody().front();
+  Block &body = sweep.getSegmentBlock(segment);
+  llvm::DenseSet<Value> known;
+  llvm::DenseSet<Operation *> movable;
+  for (auto [argument, operand] : llvm::zip_equal(
+           body.getArguments(), sweep.getSegmentInputs(segment)))
+    if (inKernel && !sweep.getWhere() &&
+        levels->of(argument).level <= Level::member &&
+        isKnownAhead(kernel, sweep, segment, operand))
+      known.insert(argument);
+  Operation *stays = nullptr;
+  for (Operation &op : body.without_terminator()) {
+    if (op.getNumResults() == 0 || isa<fused::ReduceOp, AheadOp>(op))
+      continue;
+    LevelOf of = levels->of(op.getResult(0));
+    if (of.after || of.level > Level::member)
+      continue;
+    if (llvm::all_of(op.getOperands(),
+                     [&](Value value) { return known.contains(value); })) {
+      movable.insert(&op);
+      known.insert(op.getResults().begin(), op.getResults().end());
+    } else if (isDear(&op)) {
+      stays = &op;
+    }
+  }
+  if (stays && remarks)
+    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << ": '" << stays->getName()
+                        << "' over scalars stays in the body: its operands "
+                           "are not known before the step begins";
+  Slice slice =
+      dearSlice(body, [&](Operation *op) { return movable.contains(op); });
+  if (slice.results.empty())
+    return;
+
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  SmallVector<Value> inputs(slice.inputs.begin(), slice.inputs.end());
+  SmallVector<Type> types;
+  for (Value value : slice.results)
+    types.push_back(value.getType());
+  auto ahead = AheadOp::create(builder, sweep.getLoc(), types, inputs);
+  Block &region = ahead.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, region.addArgument(input.getType(), input.getLoc()));
+  OpBuilder inner = OpBuilder::atBlockEnd(&region);
+  for (Operation *op : slice.ops)
+    inner.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : slice.results)
+    yielded.push_back(mapping.lookup(value));
+  YieldOp::create(inner, sweep.getLoc(), yielded);
+  ahead->setLoc(UnknownLoc::get(ahead.getContext()));
+  for (auto [k, to] : llvm::enumerate(ahead.getResults())) {
+    Value from = slice.results[k];
+    if (StringRef name = nameOf(from); !name.empty())
+      setName(to, name);
+    from.replaceUsesWithIf(to, [&](OpOperand &use) {
+      return !slice.ops.contains(use.getOwner()) &&
+             use.getOwner()->getParentOp() != ahead;
+    });
+  }
+  for (Operation *op : llvm::reverse(slice.ops.getArrayRef()))
+    if (op->use_empty())
+      op->erase();
+  ++numAhead;
+  if (remarks)
+    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << ": " << types.size()
+                        << " scalars per member are computed at the end of "
+                           "the step before";
+}
+
+void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
+  if (ahead)
+    for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+      moveAhead(sweep, s);
+  ScheduleAttr schedule = scheduleFor(sweep);
+  sweep.setScheduleAttr(schedule);
+  if (remarks)
+    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << " is walked by '"
+                        << stringifyScheduleKind(schedule.getKind())
+                        << "': " << schedule.getReason();
+  if (!before)
+    return;
+  for (auto [operand, index] :
+       llvm::zip_equal(sweep.getInputs(), sweep.getIndices())) {
+    bool again = index != kScalar &&
+                 (operand.getDefiningOp() == before.getOperation() ||
+                  llvm::is_contained(before.getInputs(), operand));
+    if (!again)
+      continue;
+    sweep.setReversed(!before.getReversed());
+    numReversed += sweep.getReversed();
+    if (remarks && sweep.getReversed()) {
+      StringRef name = nameOf(operand);
+      mlir::emitRemark(sweep.getLoc())
+          << nameForRemarks(sweep) << " walks backwards: the sweep before it "
+          << "leaves the end of "
+          << (name.empty() ? "an operand" : ("'" + name + "'").str())
+          << " in cache";
+    }
+    return;
+  }
+}

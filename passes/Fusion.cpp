@@ -1,0 +1,134 @@
+//===- Fusion.cpp - what both fusions ask of sweeps -----------------------===//
+//
+// Values are pure, so order is dependence: operations move freely along it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Fusion.h"
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mlir;
+
+namespace heddle::fused {
+
+/// The operation of `block` that `op` is or stands in.
+static Operation *ancestorIn(Block *block, Operation *op) {
+  return block->findAncestorOpInBlock(*op);
+}
+
+bool dependsDirectly(Operation *to, Operation *from) {
+  for (Operation *user : from->getUsers())
+    if (ancestorIn(from->getBlock(), user) == to)
+      return true;
+  return false;
+}
+
+bool dependsIndirectly(Operation *to, Operation *from) {
+  Block *block = from->getBlock();
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> work;
+  auto push = [&](Operation *op) {
+    for (Operation *user : op->getUsers())
+      if (Operation *next = ancestorIn(block, user);
+          next && next->isBeforeInBlock(to) && seen.insert(next).second)
+        work.push_back(next);
+  };
+  push(from);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (dependsDirectly(to, op))
+      return true;
+    push(op);
+  }
+  return false;
+}
+
+bool segmentsRead(SweepOp to, SweepOp from) {
+  if (Value where = to.getWhere();
+      where && where.getDefiningOp() == from.getOperation())
+    return true;
+  return llvm::any_of(to.getInputs(), [&](Value input) {
+    return input.getDefiningOp() == from.getOperation();
+  });
+}
+
+bool needsRows(SweepOp sweep) {
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    if (sweep.getDomainRank(s) != 2)
+      continue;
+    auto levels = Levels::infer(sweep, s);
+    if (failed(levels))
+      continue;
+    auto isLine = [&](Value value) {
+      Level level = levels->of(value).level;
+      return level == Level::row || level == Level::column;
+    };
+    Block &body = sweep.getSegmentBlock(s);
+    if (llvm::any_of(body.getArguments(), isLine))
+      return true;
+    for (Operation &op : body)
+      if (llvm::any_of(op.getResults(), isLine))
+        return true;
+  }
+  return false;
+}
+
+void makeAdjacent(Operation *first, Operation *second) {
+  llvm::SmallPtrSet<Operation *, 16> following;
+  following.insert(first);
+  Operation *after = second;
+  for (Operation *op = first->getNextNode(); op != second;) {
+    Operation *next = op->getNextNode();
+    bool follows = llvm::any_of(following, [&](Operation *earlier) {
+      return dependsDirectly(op, earlier);
+    });
+    if (follows) {
+      following.insert(op);
+      op->moveAfter(after);
+      after = op;
+    }
+    op = next;
+  }
+}
+
+StringRef mainName(Operation *op) {
+  StringRef best;
+  int64_t bestRank = -1;
+  for (Value result : op->getResults()) {
+    StringRef name = nameOf(result);
+    // What nobody reads is there for `finish` alone.
+    int64_t rank = result.use_empty()                  ? 0
+                   : !foreach::isList(result.getType()) ? 1
+                                                       : 2 + foreach::rankOf(
+                                                                 result.getType());
+    if (name.empty() || rank <= bestRank)
+      continue;
+    best = name;
+    bestRank = rank;
+  }
+  return best;
+}
+
+std::string nameForRemarks(SweepOp sweep) {
+  StringRef name = mainName(sweep);
+  return name.empty() ? "a sweep" : ("'" + name + "'").str();
+}
+
+SmallVector<SweepOp> sweepsOf(Block &block) {
+  return llvm::to_vector(block.getOps<SweepOp>());
+}
+
+static void visitBlock(Block &block, llvm::function_ref<void(Block &)> visit) {
+  for (auto loop : llvm::make_early_inc_range(block.getOps<LoopOp>()))
+    visitBlock(loop.getBody().front(), visit);
+  visit(block);
+}
+
+void forEachBlock(KernelOp kernel, llvm::function_ref<void(Block &)> visit) {
+  visitBlock(kernel.getBody().front(), visit);
+}
+
+} // namespace heddle::fused

@@ -1,0 +1,24 @@
+//===- Passes.h - the passes of heddle --------------------------*- C++ -*-===//
+//
+// Generated from Passes.td; Pipelines.h puts them in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_PASSES_H
+#define HEDDLE_PASSES_PASSES_H
+
+#include "dialect/Fused.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace heddle {
+
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+
+/// Registers every pass and the pipeline by name.
+void registerPasses();
+
+} // namespace heddle
+
+#endif // HEDDLE_PASSES_PASSES_H

@@ -1,0 +1,36 @@
+//===- Pipelines.h - the passes in order ------------------------*- C++ -*-===//
+//
+// The one list of what happens between a program and its emission.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_PIPELINES_H
+#define HEDDLE_PASSES_PIPELINES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+}
+
+namespace heddle {
+
+struct PipelineOptions {
+  /// Off: one sweep for every map and reduction of the program. Tests compare
+  /// the two forms.
+  bool fuse = true;
+  /// Whether passes say in remarks what they did, what not, and why.
+  bool remarks = false;
+};
+
+/// The names of the passes, in order.
+llvm::ArrayRef<llvm::StringRef> pipelinePasses();
+
+/// Adds the passes to `manager`, whose operations are modules.
+void buildPipeline(mlir::OpPassManager &manager,
+                   const PipelineOptions &options = {});
+
+} // namespace heddle
+
+#endif // HEDDLE_PASSES_PIPELINES_H

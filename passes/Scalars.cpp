@@ -1,0 +1,136 @@
+//===- Scalars.cpp - what passes ask of scalar operations -----------------===//
+//
+// Shared by the passes that move scalar math between bodies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Scalars.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+static Value convertFloat(OpBuilder &builder, Location loc, Value value,
+                          Type type) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (value.getType() == type)
+    return value;
+  // It is the same value to a reader.
+  if (StringRef name = nameOf(value); !name.empty())
+    loc = namedLoc(builder.getContext(), name);
+  if (from < to)
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+Value convertThrough(OpBuilder &builder, Location loc, Value value,
+                     Type storage, Type bound) {
+  if (!isa<FloatType>(storage))
+    return value;
+  // A storage type at least as wide keeps the value as it is.
+  if (storage != value.getType() &&
+      storage.getIntOrFloatBitWidth() <
+          value.getType().getIntOrFloatBitWidth())
+    value = convertFloat(builder, loc, value, storage);
+  return convertFloat(builder, loc, value, bound);
+}
+
+bool isDear(Operation *op) {
+  if (isa<math::FPowIOp, math::PowFOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
+          math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::SinOp,
+          math::CosOp, math::ErfOp>(op))
+    return true;
+  return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op) &&
+         op->getResult(0).getType().isF64();
+}
+
+Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
+  llvm::SmallPtrSet<Operation *, 16> inside;
+  SmallVector<Operation *> work;
+  for (Operation &op : body.without_terminator())
+    if (isDear(&op) && mayMove(&op)) {
+      inside.insert(&op);
+      work.push_back(&op);
+    }
+  llvm::SmallPtrSet<Operation *, 16> needed(inside.begin(), inside.end());
+  while (!work.empty())
+    for (Value operand : work.pop_back_val()->getOperands())
+      if (Operation *op = operand.getDefiningOp(); op && inside.insert(op).second)
+        work.push_back(op);
+  // What is used outside and follows from dear values is a result; what does
+  // not is cheap, and computed outside again.
+  auto isConstant = [](Operation *op) {
+    return op && op->hasTrait<OpTrait::ConstantLike>();
+  };
+  llvm::SmallPtrSet<Operation *, 16> follows;
+  for (Operation &op : body.without_terminator()) {
+    if (needed.contains(&op)) {
+      follows.insert(&op);
+      continue;
+    }
+    bool any = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return follows.contains(operand.getDefiningOp());
+    });
+    if (!any)
+      continue;
+    if (inside.contains(&op)) {
+      follows.insert(&op);
+      continue;
+    }
+    bool all = llvm::all_of(op.getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return follows.contains(def) || isConstant(def);
+    });
+    if (!all || !mayMove(&op))
+      continue;
+    follows.insert(&op);
+    inside.insert(&op);
+    for (Value operand : op.getOperands())
+      inside.insert(operand.getDefiningOp());
+  }
+  Slice slice;
+  for (Operation &op : body.without_terminator()) {
+    if (!inside.contains(&op))
+      continue;
+    slice.ops.insert(&op);
+    for (Value operand : op.getOperands())
+      if (isa<BlockArgument>(operand))
+        slice.inputs.insert(operand);
+    if (!follows.contains(&op))
+      continue;
+    for (Value value : op.getResults())
+      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
+            return !inside.contains(user);
+          }))
+        slice.results.insert(value);
+  }
+  return slice;
+}
+
+void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+}
+
+void cleanBodies(Operation *root) {
+  MLIRContext *context = root->getContext();
+  // Folders alone: they are exact in IEEE arithmetic. Some of arith's patterns
+  // are not (an integer rounded once instead of twice).
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  (void)applyPatternsGreedily(root, RewritePatternSet(context), config);
+  IRRewriter rewriter(context);
+  DominanceInfo dominance(root);
+  eliminateCommonSubExpressions(rewriter, dominance, root);
+}
+
+} // namespace heddle

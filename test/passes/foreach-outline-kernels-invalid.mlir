@@ -1,0 +1,61 @@
+// Programs that no kernel can be made of.
+// RUN: %heddle_opt --foreach-outline-kernels --split-input-file --verify-diagnostics %s
+
+!num = tensor<f64>
+
+// expected-error@+6 {{kernel 'scalars' computes device scalars alone; expected at least one list among its arguments, whose sweep can write them}}
+func.func @scalars(%a: !num) -> !num {
+  %b = foreach.map (%a = %a : !num) -> !num {
+    %b = arith.addf %a, %a : f64
+    foreach.yield %b : f64
+  }
+  return %b : !num
+}
+
+// -----
+
+// expected-error@+1 {{computes nothing; expected at least one map or reduce over a list}}
+func.func @nothing(%x: !foreach.list<tensor<?xf32>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{cannot become a kernel; expected a body of one block}}
+func.func private @external(%x: !foreach.list<tensor<?xf32>>)
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
+  // expected-error@+1 {{cannot become part of a kernel; expected map, reduce and while (foreach-simplify expands if)}}
+  %p1 = foreach.if %ok -> (!list) {
+    %a = foreach.map (%p = %p : !list) -> !list {
+      foreach.yield %p : f32
+    }
+    foreach.yield %a : !list
+  } else (%p)
+  return %p1 : !list
+}
+
+// -----
+
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+func.func @members(%x0: !each, %n: tensor<i32>) -> !each {
+  %x, %sum, %trips = foreach.while (%x = %x0 : !each) upto %n -> (!each, tensor<f32>, !trip) {
+    // expected-error@+1 {{reduces the whole list in a loop with a flag for every member, whose members stop one by one}}
+    %sum = foreach.reduce add along list (%x = %x : !each) -> tensor<f32> {
+      foreach.yield %x : f32
+    }
+    %more = foreach.map (%x = %x : !each, %s = %sum : tensor<f32>) -> !flag {
+      %c = arith.cmpf ogt, %x, %s : f32
+      foreach.yield %c : i1
+    }
+    foreach.yield %x, %sum while %more : !each, tensor<f32> while !flag
+  }
+  return %x : !each
+}

@@ -1,0 +1,282 @@
+// What becomes of maps, reductions, loops and maps over device scalars.
+// RUN: %heddle_opt --foreach-outline-kernels --mlir-use-nameloc-as-prefix --split-input-file %s | FileCheck %s
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// One to one, with names, attributes and conversions.
+// CHECK-LABEL: fused.kernel @map
+// CHECK-SAME:    (%[[P:.*]]: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}, %[[LR:.*]]: tensor<f64> {foreach.default = 1.000000e-03 : f64})
+// CHECK-SAME:    fused.traffic_before = [{argument = 0 : i64, rank = 1 : i64, read = 4 : i64, written = 4 : i64}]
+// CHECK-NEXT:    %[[R:.*]] = fused.sweep (%[[X:.*]] = %[[P]] : !foreach.list<tensor<?xf32>>, %[[Y:.*]] = %[[LR]] as f32 : tensor<f64>) -> !foreach.list<tensor<?xf32>> {
+// CHECK-NEXT:      %[[V:.*]] = arith.mulf %[[X]], %[[Y]] : f32
+// CHECK-NEXT:      fused.yield %[[V]] : f32
+// CHECK:         fused.yield %[[R]]
+// CHECK-NOT:     func.func
+func.func @map(%p: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.default = 1.0e-3 : f64}) -> !list {
+  %q = foreach.map (%x = %p : !list, %lr = %lr as f32 : !num) -> !list {
+    %v = arith.mulf %x, %lr : f32
+    foreach.yield %v : f32
+  }
+  return %q : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+!at = !foreach.list<tensor<?xi64>>
+
+// CHECK-LABEL: fused.kernel @reductions
+// CHECK:         fused.reduce logsumexp row
+// CHECK:         fused.reduce max column
+// CHECK:         fused.reduce mul member
+// CHECK:         fused.reduce min list
+// CHECK:         %{{.*}}:2 = fused.reduce argmax row
+func.func @reductions(%m: !mats) -> (!list, !list, !each, tensor<f32>, !list, !at) {
+  %a = foreach.reduce logsumexp along j (%m = %m : !mats) -> !list {
+    foreach.yield %m : f32
+  }
+  %b = foreach.reduce max along i (%m = %m : !mats) -> !list {
+    foreach.yield %m : f32
+  }
+  %c = foreach.reduce mul along member (%m = %m : !mats) -> !each {
+    foreach.yield %m : f32
+  }
+  %d = foreach.reduce min along list (%m = %m : !mats) -> tensor<f32> {
+    foreach.yield %m : f32
+  }
+  %e, %f = foreach.reduce argmax along j (%m = %m : !mats) -> (!list, !at) {
+    foreach.yield %m : f32
+  }
+  return %a, %b, %c, %d, %e, %f : !list, !list, !each, tensor<f32>, !list, !at
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A value of a lower level counts once for every element of the domain.
+// CHECK-LABEL: fused.kernel @counts
+// CHECK:         fused.reduce add member %{{.*}} from element : f32
+// CHECK:         fused.reduce add row %{{.*}} from element : f32
+// CHECK:         fused.reduce add list %{{.*}} from member : f32
+func.func @counts(%x: !list, %m: !mats, %u: !list, %t: !each) -> (!each, !list, tensor<f32>) {
+  %n = foreach.reduce add along member (%x = %x : !list) -> !each {
+    %one = arith.constant 1.0 : f32
+    foreach.yield %one : f32
+  }
+  %r = foreach.reduce add along j (%m = %m : !mats, %u = %u[i] : !list) -> !list {
+    foreach.yield %u : f32
+  }
+  %s = foreach.reduce add along list (%t = %t : !each) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    foreach.yield %one : f32
+  }
+  return %n, %r, %s : !each, !list, tensor<f32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+!single = tensor<f32>
+
+// A map over arguments alone is cloned into the bodies that use it, rounded as
+// its result was: here from f64 to f32 and, where it is bound, back.
+// CHECK-LABEL: fused.kernel @cloned
+// CHECK:         fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>, %[[B:.*]] = %{{.*}} : tensor<f64>) -> !foreach.list<tensor<?xf32>> {
+// CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1.0{{.*}} : f64
+// CHECK-NEXT:      %[[W:.*]] = arith.subf %[[ONE]], %[[B]] : f64
+// CHECK-NEXT:      %[[F:.*]] = arith.truncf %[[W]] : f64 to f32
+// CHECK-NEXT:      %[[D:.*]] = arith.extf %[[F]] : f32 to f64
+// CHECK-NEXT:      %[[E:.*]] = arith.addf %[[D]], %[[D]] : f64
+// CHECK-NEXT:      %[[G:.*]] = arith.truncf %[[E]] : f64 to f32
+// CHECK-NEXT:      %[[Y:.*]] = arith.mulf %[[X]], %[[G]] : f32
+func.func @cloned(%x: !list, %beta: !num) -> !list {
+  %w = foreach.map (%b = %beta : !num) -> !single {
+    %one = arith.constant 1.0 : f64
+    %w = arith.subf %one, %b : f64
+    foreach.yield %w : f64
+  }
+  %v = foreach.map (%w = %w as f64 : !single) -> !num {
+    %v = arith.addf %w, %w : f64
+    foreach.yield %v : f64
+  }
+  %y = foreach.map (%x = %x : !list, %v = %v as f32 : !num) -> !list {
+    %y = arith.mulf %x, %v : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// A map that follows from a reduction of the list is its sweep's `finish`, with
+// what follows from it in turn; one that needs two sweeps goes to the later.
+// CHECK-LABEL: fused.kernel @finish
+// CHECK:         %[[A:.*]] = fused.sweep
+// CHECK-NOT:     finish
+// CHECK:         %[[B:.*]]:3 = fused.sweep
+// CHECK:         finish [%[[T:.*]]: f64] (%[[S:.*]] = %[[A]], %[[M:.*]] = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[S]], %[[T]] : f64
+// CHECK-NEXT:      %[[N:.*]] = math.sqrt %[[SUM]] : f64
+// CHECK-NEXT:      %[[Q:.*]] = arith.divf %[[M]], %[[N]] : f64
+// CHECK-NEXT:      fused.yield %[[N]], %[[Q]]
+// CHECK:         fused.yield %[[B]]#1, %[[B]]#2
+func.func @finish(%x: !list, %y: !list, %max: !num) -> (!num, !num) {
+  %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
+    foreach.yield %x : f64
+  }
+  %t = foreach.reduce add along list (%x = %y as f64 : !list) -> !num {
+    foreach.yield %x : f64
+  }
+  %n = foreach.map (%s = %s, %t = %t : !num) -> !num {
+    %u = arith.addf %s, %t : f64
+    %n = math.sqrt %u : f64
+    foreach.yield %n : f64
+  }
+  %q = foreach.map (%n = %n, %max = %max : !num) -> !num {
+    %q = arith.divf %max, %n : f64
+    foreach.yield %q : f64
+  }
+  return %n, %q : !num, !num
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// A map over arguments that the kernel returns is written by some `finish`.
+// CHECK-LABEL: fused.kernel @returned
+// CHECK:         %[[R:.*]]:2 = fused.sweep
+// CHECK:         finish [] (%[[A:.*]] = %{{.*}} : tensor<f64>) -> tensor<f64> {
+// CHECK-NEXT:      arith.addf %[[A]], %[[A]] : f64
+// CHECK:         fused.yield %[[R]]#0, %[[R]]#1
+func.func @returned(%x: !list, %a: !num) -> (!list, !num) {
+  %y = foreach.map (%x = %x : !list) -> !list {
+    %y = arith.addf %x, %x : f32
+    foreach.yield %y : f32
+  }
+  %b = foreach.map (%a = %a : !num) -> !num {
+    %b = arith.addf %a, %a : f64
+    foreach.yield %b : f64
+  }
+  return %y, %b : !list, !num
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// Without any sweep, one over the smallest list there is computes it.
+// CHECK-LABEL: fused.kernel @scalars
+// CHECK:         fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<f32>>) {
+// CHECK-NEXT:      fused.yield
+// CHECK:         finish []
+func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num {
+  %b = foreach.map (%a = %a : !num) -> !num {
+    %b = arith.addf %a, %a : f64
+    foreach.yield %b : f64
+  }
+  return %b : !num
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// What a loop returns beyond the carried values becomes carried, from +inf (0
+// for integers), which is what it is when no trip ran.
+// CHECK-LABEL: fused.kernel @loop
+// CHECK:         %[[INF:.*]] = fused.sweep
+// CHECK:         finish [] () -> tensor<f32> {
+// CHECK-NEXT:      arith.constant 0x7F800000 : f32
+// CHECK:         %[[L:.*]]:3 = fused.loop (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>, %{{.*}} = %[[INF]] : tensor<f32>) upto %{{.*}} -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
+// CHECK:           %[[Y:.*]] = fused.sweep
+// CHECK:           %[[E:.*]]:2 = fused.sweep
+// CHECK:           finish [%[[V:.*]]: f32] (%[[T:.*]] = %{{.*}} : tensor<f32>) -> tensor<i1> {
+// CHECK-NEXT:        arith.cmpf ogt, %[[V]], %[[T]] : f32
+// CHECK:           fused.yield %[[Y]], %[[E]]#0 while %[[E]]#1 : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
+func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
+  %x, %err, %trips = foreach.while (%x = %x0 : !list) upto %n -> (!list, tensor<f32>, tensor<i32>) {
+    %y = foreach.map (%x = %x : !list) -> !list {
+      %y = math.sqrt %x : f32
+      foreach.yield %y : f32
+    }
+    %err = foreach.reduce max along list (%x = %x, %y = %y : !list) -> tensor<f32> {
+      %d = arith.subf %y, %x : f32
+      %e = math.absf %d : f32
+      foreach.yield %e : f32
+    }
+    %more = foreach.map (%e = %err, %t = %tol : tensor<f32>) -> tensor<i1> {
+      %c = arith.cmpf ogt, %e, %t : f32
+      foreach.yield %c : i1
+    }
+    foreach.yield %y, %err while %more : !list, tensor<f32> while tensor<i1>
+  }
+  return %x, %err, %trips : !list, tensor<f32>, tensor<i32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// With a flag for every member, sweeps run where it holds, and members count
+// their trips themselves.
+// CHECK-LABEL: fused.kernel @members
+// CHECK:         arith.constant 0 : i32
+// CHECK:         fused.loop ({{.*}}) upto %{{.*}} active %[[ACTIVE:.*]]: !foreach.list<tensor<i1>>
+// CHECK:           fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>>
+// CHECK:           fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>>
+// CHECK:           %[[T:[^:]*]] = fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>> (%{{.*}} = %trips
+// CHECK:           fused.yield {{.*}}, %[[T]] while
+func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !trip) {
+  %x, %trips = foreach.while (%x = %x0 : !list) upto %n -> (!list, !trip) {
+    %y = foreach.map (%x = %x : !list) -> !list {
+      %y = math.sqrt %x : f32
+      foreach.yield %y : f32
+    }
+    %err = foreach.reduce max along member (%y = %y : !list) -> !each {
+      foreach.yield %y : f32
+    }
+    %more = foreach.map (%e = %err : !each, %t = %tol : tensor<f32>) -> !flag {
+      %c = arith.cmpf ogt, %e, %t : f32
+      foreach.yield %c : i1
+    }
+    foreach.yield %y while %more : !list while !flag
+  }
+  return %x, %trips : !list, !trip
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// Values that change places in a loop, or between arguments, are copied by a
+// sweep: a buffer is written by the operation whose result it holds.
+// CHECK-LABEL: fused.kernel @exchange
+// CHECK:         fused.loop (%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
+// CHECK:           fused.sweep (%{{.*}} = %[[Y]] : !foreach.list<tensor<?xf32>>)
+// CHECK:           fused.sweep (%{{.*}} = %[[X]] : !foreach.list<tensor<?xf32>>)
+func.func @exchange(%x0: !list, %y0: !list, %n: tensor<i32>) -> (!list, !list) {
+  %x, %y, %t = foreach.while (%x = %x0, %y = %y0 : !list) upto %n -> (!list, !list, tensor<i32>) {
+    %more = foreach.map () -> tensor<i1> {
+      %true = arith.constant true
+      foreach.yield %true : i1
+    }
+    foreach.yield %y, %x while %more : !list, !list while tensor<i1>
+  }
+  return %x, %y : !list, !list
+}

@@ -1,0 +1,160 @@
+//===- CpuHarness.h - runs hand-written kernels on the cpu target ---------===//
+//
+// Compiles a kernel, lays out tables as docs/plan.md says (on its own, without
+// the runtime) and calls the functions of its sweeps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_UNIT_CODEGEN_CPUHARNESS_H
+#define HEDDLE_TEST_UNIT_CODEGEN_CPUHARNESS_H
+
+#include "codegen/SweepLayout.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+/// A member of a list as it is bound: rank 1 has one row.
+struct Member {
+  void *data = nullptr;
+  int64_t rows = 1, columns = 1;
+  bool active = true;
+};
+
+/// Memory of one tensor, optionally misaligned by some elements and guarded:
+/// what lies around it must not change.
+template <class T> class Tensor {
+public:
+  explicit Tensor(int64_t count, int64_t offset = 0)
+      : count(count), offset(offset), memory(offset + count + guard, poison()) {}
+  Tensor(std::vector<T> values) : Tensor(static_cast<int64_t>(values.size())) {
+    std::copy(values.begin(), values.end(), begin());
+  }
+
+  T *begin() { return memory.data() + offset; }
+  T *end() { return begin() + count; }
+  T &operator[](int64_t k) { return begin()[k]; }
+  int64_t size() const { return count; }
+  Member vector() { return {begin(), 1, count}; }
+  Member matrix(int64_t rows, int64_t columns) {
+    return {begin(), rows, columns};
+  }
+  bool guardHolds() {
+    T expected = poison();
+    for (size_t k = 0; k < memory.size(); ++k)
+      if ((k < static_cast<size_t>(offset) ||
+           k >= static_cast<size_t>(offset + count)) &&
+          std::memcmp(&memory[k], &expected, sizeof(T)))
+        return false;
+    return true;
+  }
+
+private:
+  static T poison() {
+    T value;
+    std::memset(&value, 0xa5, sizeof(T));
+    return value;
+  }
+  static constexpr int64_t guard = 64;
+  int64_t count, offset;
+  std::vector<T> memory;
+};
+
+class CpuHarness {
+public:
+  /// Parses a module of one kernel; diagnostics are collected.
+  explicit CpuHarness(const std::string &text);
+  ~CpuHarness();
+
+  bool compile();
+  std::string diagnostics;
+  std::string error;
+
+  void bindList(int buffer, std::vector<Member> members);
+  void bindScalar(int buffer, void *address);
+  /// Runs all sweeps in order.
+  void run();
+  /// The tables and scratch areas of each sweep, made once for many runs.
+  void bind();
+  void launch();
+
+  fused::KernelOp kernel() { return kernelOp; }
+
+private:
+  struct Bound;
+  void bindSweep(fused::SweepOp sweep);
+  Member memberOf(int buffer, size_t index) const;
+
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  fused::KernelOp kernelOp;
+  std::unique_ptr<runtime::CpuProgram> program;
+  std::vector<std::vector<Member>> lists;
+  std::vector<void *> scalars;
+  std::vector<std::unique_ptr<Bound>> bound;
+};
+
+/// `!list` and so on for one element type, and the dialect's wordy attributes.
+std::string listType(const std::string &element, int rank = 1);
+std::string stream(const std::string &name, const std::string &places,
+                   int vector = 4, int tile = 1024);
+std::string rows(const std::string &name, const std::string &places,
+                 int tile = 4);
+
+//===----------------------------------------------------------------------===//
+// The order of reductions, as plainly as it can be written
+//===----------------------------------------------------------------------===//
+
+template <class T, class Combine>
+T blockOrder(std::vector<T> x, Combine combine) {
+  for (size_t o = 16; o; o /= 2) {
+    std::vector<T> before = x;
+    for (size_t t = 0; t < x.size(); ++t)
+      x[t] = combine(before[t], before[t ^ o]);
+  }
+  T result = x[0];
+  for (size_t t = 32; t < x.size(); t += 32)
+    result = combine(result, x[t]);
+  return result;
+}
+
+/// Values one after the other over the threads of a block.
+template <class T, class Combine>
+T spreadOrder(const std::vector<T> &values, T neutral, Combine combine) {
+  std::vector<T> x(256, neutral);
+  for (size_t k = 0; k < values.size(); ++k)
+    x[k % 256] = combine(x[k % 256], values[k]);
+  return blockOrder(x, combine);
+}
+
+/// The elements of a member of a sweep that streams.
+template <class T, class Combine>
+T streamOrder(const std::vector<T> &values, int64_t vector, int64_t tile,
+              T neutral, Combine combine) {
+  std::vector<T> partials;
+  int64_t count = values.size();
+  for (int64_t first = 0; first == 0 || first < count; first += tile) {
+    std::vector<T> x(256, neutral);
+    for (int64_t e = 0; e < std::min(tile, count - first); ++e) {
+      int64_t t = e / vector % 256;
+      x[t] = combine(x[t], values[first + e]);
+    }
+    partials.push_back(blockOrder(x, combine));
+  }
+  return spreadOrder(partials, neutral, combine);
+}
+
+inline double randomIn(double low, double high) {
+  static std::mt19937_64 engine(7);
+  return std::uniform_real_distribution<double>(low, high)(engine);
+}
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_UNIT_CODEGEN_CPUHARNESS_H

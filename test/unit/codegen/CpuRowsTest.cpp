@@ -1,0 +1,416 @@
+//===- CpuRowsTest.cpp - sweeps in rows on the cpu target -----------------===//
+
+#include "CpuHarness.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace heddle::test;
+
+namespace {
+
+const std::vector<std::pair<int64_t, int64_t>> shapes = {
+    {1, 1},  {3, 5},    {4, 31},  {9, 256}, {17, 257},
+    {2, 33}, {5, 1000}, {0, 10},  {7, 0},   {0, 0}};
+
+struct Matrices {
+  std::vector<Tensor<float>> tensors;
+  std::vector<Member> members;
+  template <class Make> explicit Matrices(Make make) {
+    for (auto [rows, columns] : shapes) {
+      tensors.emplace_back(rows * columns, tensors.size() % 4);
+      for (float &x : tensors.back())
+        x = make();
+      members.push_back(tensors.back().matrix(rows, columns));
+    }
+  }
+};
+
+struct Vectors {
+  std::vector<Tensor<float>> tensors;
+  std::vector<Member> members;
+  explicit Vectors(bool ofRows) {
+    for (auto [rows, columns] : shapes) {
+      tensors.emplace_back(ofRows ? rows : columns, tensors.size() % 3);
+      for (float &x : tensors.back())
+        x = randomIn(-1, 1);
+      members.push_back(tensors.back().vector());
+    }
+  }
+};
+
+float add(float a, float b) { return a + b; }
+float most(float a, float b) { return b > a ? b : a; }
+
+/// What is combined down the rows of tiles of `tile`, column by column.
+template <class Value>
+float columnOrder(int64_t rows, int64_t tile, Value value) {
+  std::vector<float> partials;
+  for (int64_t first = 0; first < rows; first += tile) {
+    float x = value(first);
+    for (int64_t r = first + 1; r < std::min(rows, first + tile); ++r)
+      x = x + value(r);
+    partials.push_back(x);
+  }
+  float sum = partials.empty() ? 0 : partials[0];
+  for (size_t k = 1; k < partials.size(); ++k)
+    sum = sum + partials[k];
+  return sum;
+}
+
+const char *softmax = R"(
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+fused.kernel @k(%x: !mat) -> (!mat, !vec, !vec)
+    attributes {fused.buffers = [
+      {name = "y", type = !mat, role = "result"},
+      {name = "rows", type = !vec, role = "result"},
+      {name = "columns", type = !vec, role = "result"}]} {
+  %y, %r, %c = fused.sweep
+      schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
+                               reason = "">
+      attributes {fused.name = "softmax", fused.places = array<i64: 1, 2, 3>}
+      (%v = %x[i, j] : !mat) -> (!mat, !vec, !vec) {
+    %m = fused.reduce max row %v : f32
+    %d = arith.subf %v, %m : f32
+    %e = math.exp %d : f32
+    %s = fused.reduce add row %e : f32
+    %p = arith.divf %e, %s : f32
+    %col = fused.reduce add column %p : f32
+    %l = math.log %s : f32
+    %lse = arith.addf %m, %l : f32
+    fused.yield %p, %lse, %col : f32, f32, f32
+  }
+  fused.yield %y, %r, %c : !mat, !vec, !vec
+})";
+
+// With exp2 of small integers every step but the division is exact, so the
+// order is all that counts; the exponential's last bits do not.
+TEST(CpuRows, SoftmaxAndColumnSums) {
+  std::string text = softmax;
+  text.replace(text.find("math.exp "), 8, "math.exp2");
+  text.replace(text.find("math.log "), 8, "math.log2");
+  CpuHarness harness(text);
+  ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+  Matrices x([] { return std::floor(randomIn(-9, 9)); });
+  Matrices y([] { return 7; });
+  Vectors rowValues(true), columnValues(false);
+  harness.bindList(0, x.members);
+  harness.bindList(1, y.members);
+  harness.bindList(2, rowValues.members);
+  harness.bindList(3, columnValues.members);
+  harness.run();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    auto [rows, columns] = shapes[k];
+    auto at = [&](int64_t i, int64_t j) { return x.tensors[k][i * columns + j]; };
+    for (int64_t i = 0; i < rows; ++i) {
+      std::vector<float> row;
+      for (int64_t j = 0; j < columns; ++j)
+        row.push_back(at(i, j));
+      float m = spreadOrder(row, -INFINITY, most);
+      for (float &v : row)
+        v = std::exp2(v - m);
+      float s = spreadOrder(row, 0.0f, add);
+      for (int64_t j = 0; j < columns; ++j) {
+        float expected = row[j] / s;
+        ASSERT_EQ(y.tensors[k][i * columns + j], expected);
+      }
+      if (columns)
+        ASSERT_EQ(rowValues.tensors[k][i], m + std::log2(s));
+    }
+    for (int64_t j = 0; j < columns; ++j)
+      ASSERT_EQ(columnValues.tensors[k][j], columnOrder(rows, 4, [&](int64_t i) {
+                  return y.tensors[k][i * columns + j];
+                }));
+    EXPECT_TRUE(y.tensors[k].guardHolds() && rowValues.tensors[k].guardHolds() &&
+                columnValues.tensors[k].guardHolds());
+  }
+}
+
+TEST(CpuRows, SoftmaxOfAnything) {
+  CpuHarness harness(softmax);
+  ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+  Matrices x([] { return randomIn(-30, 30); });
+  Matrices y([] { return 7; });
+  Vectors rowValues(true), columnValues(false);
+  harness.bindList(0, x.members);
+  harness.bindList(1, y.members);
+  harness.bindList(2, rowValues.members);
+  harness.bindList(3, columnValues.members);
+  harness.run();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    auto [rows, columns] = shapes[k];
+    for (int64_t i = 0; i < rows; ++i) {
+      double s = 0;
+      for (int64_t j = 0; j < columns; ++j)
+        s += std::exp(static_cast<double>(x.tensors[k][i * columns + j]));
+      for (int64_t j = 0; j < columns; ++j)
+        ASSERT_NEAR(y.tensors[k][i * columns + j],
+                    std::exp(static_cast<double>(
+                        x.tensors[k][i * columns + j])) /
+                        s,
+                    1e-6);
+      if (columns)
+        ASSERT_NEAR(rowValues.tensors[k][i], std::log(s), 1e-5);
+    }
+  }
+}
+
+// Every way in which values of a matrix lower to rows, columns, members and the
+// list, with row and column operands and what follows from the sums.
+TEST(CpuRows, EveryLevel) {
+  CpuHarness harness(R"(
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+!one = !foreach.list<tensor<f32>>
+!num = tensor<f32>
+fused.kernel @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
+                %w: !one {foreach.donate = 1 : i64})
+    -> (!vec, !one, !one, !one, !one, !num, !vec)
+    attributes {fused.buffers = [
+      {name = "rowsum", type = !one, role = "result"},
+      {name = "colsum", type = !one, role = "result"},
+      {name = "count", type = !one, role = "result"},
+      {name = "total", type = !num, role = "result"},
+      {name = "scaled", type = !vec, role = "result"}]} {
+  %v1, %w1, %rs, %cs, %n, %t, %uu = fused.sweep
+      schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
+                               reason = "">
+      attributes {fused.name = "levels",
+                  fused.places = array<i64: 2, 3, 4, 5, 6, 7, 8>}
+      (%a = %x[i, j] : !mat, %b = %u[i] : !vec, %c = %v[j] : !vec,
+       %d = %w : !one) -> (!vec, !one, !one, !one, !one, !num, !vec) {
+    %ab = arith.mulf %a, %b : f32
+    %abc = arith.mulf %ab, %c : f32
+    %col = fused.reduce add column %ab : f32
+    %mem = fused.reduce add member %abc : f32
+    %rowsum = fused.reduce add member %b : f32
+    %cc = arith.addf %c, %d : f32
+    %colsum = fused.reduce add member %cc : f32
+    %one = arith.constant 1.0 : f32
+    %n = fused.reduce add member %one from row : f32
+    %total = fused.reduce max list %abc : f32
+    %norm = arith.divf %col, %mem : f32
+    %next = arith.addf %norm, %c : f32
+    %w1 = arith.addf %d, %mem : f32
+    %ud = arith.mulf %b, %d : f32
+    fused.yield %next, %w1, %rowsum, %colsum, %n, %total, %ud
+      : f32, f32, f32, f32, f32, f32, f32
+  }
+  fused.yield %v1, %w1, %rs, %cs, %n, %t, %uu
+    : !vec, !one, !one, !one, !one, !num, !vec
+})");
+  ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+  Matrices x([] { return randomIn(-1, 1); });
+  Vectors u(true), v(false), v0(v), scaled(true);
+  std::vector<float> w, rowSums(shapes.size(), 7), columnSums(rowSums),
+      counts(rowSums);
+  for (size_t k = 0; k < shapes.size(); ++k)
+    w.push_back(randomIn(-1, 1));
+  std::vector<float> w0 = w;
+  float total = 7;
+  v.members.clear();
+  for (auto &tensor : v.tensors)
+    v.members.push_back(tensor.vector());
+  auto members = [](std::vector<float> &values) {
+    std::vector<Member> result;
+    for (float &value : values)
+      result.push_back({&value});
+    return result;
+  };
+  harness.bindList(0, x.members);
+  harness.bindList(1, u.members);
+  harness.bindList(2, v.members);
+  harness.bindList(3, members(w));
+  harness.bindList(4, members(rowSums));
+  harness.bindList(5, members(columnSums));
+  harness.bindList(6, members(counts));
+  harness.bindScalar(7, &total);
+  harness.bindList(8, scaled.members);
+  harness.run();
+  float largest = -INFINITY;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    auto [rows, columns] = shapes[k];
+    auto ab = [&, columns = columns](int64_t i, int64_t j) {
+      return x.tensors[k][i * columns + j] * u.tensors[k][i];
+    };
+    // Threads keep their columns from row to row of a tile.
+    std::vector<float> tiles, rowTiles, columnTiles;
+    for (int64_t first = 0; first == 0 || first < rows; first += 4) {
+      std::vector<float> t(256, 0.0f), c(256, 0.0f);
+      float down = 0;
+      for (int64_t i = first; i < std::min(rows, first + 4); ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+          float value = ab(i, j) * v0.tensors[k][j];
+          largest = std::max(largest, value);
+          t[j % 256] += value;
+        }
+        down += u.tensors[k][i];
+      }
+      for (int64_t j = 0; j < columns && first == 0; ++j)
+        c[j % 256] += v0.tensors[k][j] + w0[k];
+      tiles.push_back(blockOrder(t, add));
+      rowTiles.push_back(down);
+      columnTiles.push_back(blockOrder(c, add));
+    }
+    float member = spreadOrder(tiles, 0.0f, add);
+    ASSERT_EQ(w[k], w0[k] + member) << k;
+    ASSERT_EQ(rowSums[k], spreadOrder(rowTiles, 0.0f, add)) << k;
+    ASSERT_EQ(columnSums[k], spreadOrder(columnTiles, 0.0f, add)) << k;
+    ASSERT_EQ(counts[k], rows) << k;
+    for (int64_t j = 0; j < columns; ++j) {
+      float column = columnOrder(rows, 4, [&](int64_t i) { return ab(i, j); });
+      volatile float norm = column / member;
+      float expected = norm + v0.tensors[k][j], found = v.tensors[k][j];
+      ASSERT_TRUE(found == expected ||
+                  (found != found && expected != expected))
+          << k << ' ' << j;
+    }
+    for (int64_t i = 0; i < rows; ++i)
+      ASSERT_EQ(scaled.tensors[k][i], u.tensors[k][i] * w0[k]);
+    EXPECT_TRUE(v.tensors[k].guardHolds() && scaled.tensors[k].guardHolds());
+  }
+  EXPECT_EQ(total, largest);
+}
+
+TEST(CpuRows, KindsOfRowsAndColumns) {
+  CpuHarness harness(R"(
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+!at = !foreach.list<tensor<?xi64>>
+!flag = !foreach.list<tensor<?xi1>>
+fused.kernel @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
+    attributes {fused.buffers = [
+      {name = "rm", type = !vec, role = "result"},
+      {name = "ra", type = !at, role = "result"},
+      {name = "rl", type = !vec, role = "result"},
+      {name = "cm", type = !vec, role = "result"},
+      {name = "ca", type = !at, role = "result"},
+      {name = "cl", type = !vec, role = "result"},
+      {name = "any", type = !flag, role = "result"},
+      {name = "all", type = !flag, role = "result"}]} {
+  %rm, %ra, %rl, %cm, %ca, %cl, %any, %all = fused.sweep
+      schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
+                               reason = "">
+      attributes {fused.name = "kinds",
+                  fused.places = array<i64: 1, 2, 3, 4, 5, 6, 7, 8>}
+      (%a = %x[i, j] : !mat)
+      -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag) {
+    %rm, %ra = fused.reduce argmax row %a : f32
+    %rl = fused.reduce logsumexp row %a : f32
+    %cm, %ca = fused.reduce argmax column %a : f32
+    %cl = fused.reduce logsumexp column %a : f32
+    %zero = arith.constant 0.0 : f32
+    %p = arith.cmpf ogt, %a, %zero : f32
+    %any = fused.reduce any row %p : i1
+    %all = fused.reduce all column %p : i1
+    fused.yield %rm, %ra, %rl, %cm, %ca, %cl, %any, %all
+      : f32, i64, f32, f32, i64, f32, i1, i1
+  }
+  fused.yield %rm, %ra, %rl, %cm, %ca, %cl, %any, %all
+    : !vec, !at, !vec, !vec, !at, !vec, !flag, !flag
+})");
+  ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+  Matrices x([] { return std::floor(randomIn(-2, 4)); });
+  Vectors rm(true), rl(true), cm(false), cl(false);
+  std::vector<Tensor<int64_t>> ra, ca;
+  std::vector<Tensor<uint8_t>> any, all;
+  std::vector<Member> raM, caM, anyM, allM;
+  for (auto [rows, columns] : shapes) {
+    ra.emplace_back(rows);
+    ca.emplace_back(columns);
+    any.emplace_back(rows);
+    all.emplace_back(columns);
+  }
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    raM.push_back(ra[k].vector());
+    caM.push_back(ca[k].vector());
+    anyM.push_back(any[k].vector());
+    allM.push_back(all[k].vector());
+  }
+  int buffer = 0;
+  for (auto &list : {x.members, rm.members, raM, rl.members, cm.members, caM,
+                     cl.members, anyM, allM})
+    harness.bindList(buffer++, list);
+  harness.run();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    auto [rows, columns] = shapes[k];
+    auto check = [&](int64_t count, auto at, float value, int64_t position,
+                     float sum, bool some, bool every, uint8_t flag,
+                     bool isAny) {
+      int64_t best = count ? 0 : -1;
+      double total = 0;
+      for (int64_t e = 0; e < count; ++e) {
+        if (at(e) > at(best))
+          best = e;
+        total += std::exp(static_cast<double>(at(e)));
+        some |= at(e) > 0;
+        every &= at(e) > 0;
+      }
+      EXPECT_EQ(position, best);
+      EXPECT_EQ(value, count ? at(best) : -INFINITY);
+      if (count)
+        EXPECT_NEAR(sum, std::log(total), 1e-5);
+      else
+        EXPECT_EQ(sum, -INFINITY);
+      EXPECT_EQ(flag, isAny ? some : every);
+    };
+    for (int64_t i = 0; i < rows; ++i)
+      check(columns,
+            [&, columns = columns](int64_t j) {
+              return x.tensors[k][i * columns + j];
+            },
+            rm.tensors[k][i], ra[k][i], rl.tensors[k][i], false, true,
+            any[k][i], true);
+    for (int64_t j = 0; j < columns; ++j)
+      check(rows,
+            [&, columns = columns](int64_t i) {
+              return x.tensors[k][i * columns + j];
+            },
+            cm.tensors[k][j], ca[k][j], cl.tensors[k][j], false, true,
+            all[k][j], false);
+  }
+}
+
+// A normalised row takes the place of what it was computed from.
+TEST(CpuRows, InPlace) {
+  CpuHarness harness(R"(
+!mat = !foreach.list<tensor<?x?xf32>>
+fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> !mat
+    attributes {fused.buffers = []} {
+  %y = fused.sweep
+      schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
+                               reason = "">
+      attributes {fused.name = "double", fused.places = array<i64: 0>}
+      (%a = %x[i, j] : !mat) -> !mat {
+    %two = arith.addf %a, %a : f32
+    %s = fused.reduce add row %two : f32
+    %n = fused.reduce max row %two : f32
+    %m = arith.addf %s, %n : f32
+    %q = arith.divf %two, %m : f32
+    fused.yield %q : f32
+  }
+  fused.yield %y : !mat
+})");
+  ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+  Matrices x([] { return randomIn(-1, 1); }), before(x);
+  x.members.clear();
+  for (size_t k = 0; k < shapes.size(); ++k)
+    x.members.push_back(
+        x.tensors[k].matrix(shapes[k].first, shapes[k].second));
+  harness.bindList(0, x.members);
+  harness.run();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    auto [rows, columns] = shapes[k];
+    for (int64_t i = 0; i < rows; ++i) {
+      std::vector<float> row;
+      for (int64_t j = 0; j < columns; ++j)
+        row.push_back(2 * before.tensors[k][i * columns + j]);
+      float m = spreadOrder(row, 0.0f, add) + spreadOrder(row, -INFINITY, most);
+      for (int64_t j = 0; j < columns; ++j)
+        ASSERT_EQ(x.tensors[k][i * columns + j], row[j] / m);
+    }
+  }
+}
+
+} // namespace

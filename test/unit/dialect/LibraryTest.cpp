@@ -1,0 +1,205 @@
+//===- LibraryTest.cpp - the standard programs by name --------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What options do to a program, and what is said of those that make no sense.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+/// What is said when `text` is built.
+std::string errorOf(llvm::StringRef text, llvm::StringRef dtype = "") {
+  Context context;
+  auto module = library::buildProgram(text, context.get(), dtype);
+  EXPECT_TRUE(failed(module)) << text.str();
+  return context.message;
+}
+
+TEST(Library, SaysWhatThereIs) {
+  auto programs = library::describePrograms();
+  std::vector<std::string> names;
+  for (const library::ProgramInfo &program : programs) {
+    names.push_back(program.name);
+    EXPECT_FALSE(program.summary.empty());
+    for (const library::OptionInfo &option : program.options) {
+      EXPECT_FALSE(option.help.empty()) << option.name;
+      EXPECT_FALSE(option.defaultValue.empty()) << option.name;
+    }
+  }
+  EXPECT_TRUE(llvm::is_sorted(names));
+  for (const char *name :
+       {"adam", "adamw", "clip_by_global_norm", "global_norm", "sgd"})
+    EXPECT_TRUE(llvm::is_contained(names, name)) << name;
+}
+
+/// Every option at its default, written out, changes nothing.
+TEST(Library, DefaultsCanBeWrittenOut) {
+  for (const library::ProgramInfo &program : library::describePrograms()) {
+    Context context;
+    std::string text = program.name;
+    for (auto [k, option] : llvm::enumerate(program.options))
+      text += (k ? "," : ":") + option.name + "=" + option.defaultValue;
+    auto print = [&](llvm::StringRef text) {
+      auto module = library::buildProgram(text, context.get());
+      EXPECT_TRUE(succeeded(module)) << context.message;
+      std::string printed;
+      llvm::raw_string_ostream stream(printed);
+      printProgram(**module, stream);
+      return printed;
+    };
+    EXPECT_EQ(print(program.name), print(text));
+  }
+}
+
+TEST(Library, OptionsSetTheDefaultsOfScalars) {
+  Context context;
+  Runner runner =
+      Runner::library(context, "adamw:lr=1e-2,beta1=.8,eps=1e+0,beta2=0.5");
+  EXPECT_EQ(runner.number("lr"), 0.01);
+  EXPECT_EQ(runner.number("beta1"), 0.8);
+  EXPECT_EQ(runner.number("beta2"), 0.5);
+  EXPECT_EQ(runner.number("eps"), 1);
+  EXPECT_EQ(runner.number("weight_decay"), 0.01);
+}
+
+TEST(Library, WhatIsZeroIsLeftOut) {
+  Context context;
+  EXPECT_FALSE(
+      Runner::library(context, "adam").arguments.count("weight_decay"));
+  EXPECT_FALSE(Runner::library(context, "adamw:weight_decay=0")
+                   .arguments.count("weight_decay"));
+  Runner sgd = Runner::library(context, "sgd");
+  EXPECT_EQ(sgd.function.getNumArguments(), 3u);
+  EXPECT_EQ(Runner::library(context, "sgd:momentum=0.9,dampening=0.1")
+                .function.getNumArguments(),
+            7u);
+}
+
+TEST(Library, DtypeOfTheCaller) {
+  Context context;
+  auto typeOf = [&](llvm::StringRef text) {
+    auto module = library::buildProgram(text, context.get(), "bf16");
+    EXPECT_TRUE(succeeded(module)) << context.message;
+    auto function = *(*module)->getOps<mlir::func::FuncOp>().begin();
+    return foreach::storageType(function.getArgument(0).getType());
+  };
+  EXPECT_TRUE(typeOf("sgd").isBF16());
+  EXPECT_TRUE(typeOf("sgd:dtype=f64").isF64());
+  EXPECT_TRUE(typeOf("clip_by_global_norm+sgd:dtype=f16").isF16());
+  EXPECT_EQ(errorOf("sgd", "f31"),
+            "option 'dtype' expects one or several of f64, f32, f16, bf16, "
+            "joined by '/' and different from each other, found 'f31'");
+}
+
+/// Everything has a name, so that text and CUDA read well.
+TEST(Library, EveryValueHasAName) {
+  for (const char *text :
+       {"adam:amsgrad=true,maximize=true,weight_decay=1", "adamw:groups=true",
+        "sgd:momentum=0.9,dampening=0.5,weight_decay=1,maximize=true",
+        "sgd:momentum=0.9,nesterov=true", "adamw:dtype=f32/bf16,state=f32",
+        "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm"}) {
+    Context context;
+    Runner runner = Runner::library(context, text);
+    llvm::StringSet<> results;
+    for (unsigned k = 0; k < runner.function.getNumResults(); ++k)
+      EXPECT_TRUE(
+          results.insert(library::resultName(runner.function, k)).second);
+    runner.function.walk([&](mlir::Operation *op) {
+      for (mlir::Value result : op->getResults())
+        EXPECT_NE(nameOf(result), "") << text;
+      for (mlir::Region &region : op->getRegions())
+        for (mlir::Value argument : region.getArguments())
+          EXPECT_NE(nameOf(argument), "") << text;
+    });
+  }
+}
+
+TEST(LibraryErrors, Programs) {
+  const std::string list =
+      "The standard programs are adam, adamw, clip_by_global_norm, "
+      "global_norm, sgd";
+  EXPECT_EQ(errorOf("adamq:lr=1"),
+            "there is no program 'adamq'; did you mean 'adam'? " + list);
+  EXPECT_EQ(errorOf("global_nrom"),
+            "there is no program 'global_nrom'; did you mean 'global_norm'? " +
+                list);
+  EXPECT_EQ(errorOf("xyz"), "there is no program 'xyz'. " + list);
+  EXPECT_EQ(errorOf("Adam+sgd"),
+            "there is no program 'Adam'; did you mean 'adam'? " + list);
+  for (const char *text : {"", "sgd+", "+sgd", "sgd++adam", ":lr=1"})
+    EXPECT_EQ(errorOf(text), "expected the name of a program: adam, adamw, "
+                             "clip_by_global_norm, global_norm, sgd")
+        << text;
+}
+
+TEST(LibraryErrors, Options) {
+  EXPECT_EQ(errorOf("sgd:momentun=0.9"),
+            "'sgd' has no option 'momentun'; did you mean 'momentum'? Its "
+            "options are lr, momentum, dampening, weight_decay, nesterov, "
+            "maximize, state, groups, dtype");
+  EXPECT_EQ(errorOf("global_norm:zzz=1"),
+            "'global_norm' has no option 'zzz'. Its options are dtype");
+  EXPECT_EQ(errorOf("sgd:lr=0.1,lr=0.2"),
+            "option 'lr' of 'sgd' is given twice");
+  EXPECT_EQ(errorOf("sgd:nesterov"),
+            "expected 'option=value' after 'sgd:', found 'nesterov'");
+  EXPECT_EQ(errorOf("sgd:"), "expected 'option=value' after 'sgd:', found ''");
+  EXPECT_EQ(errorOf("sgd:lr=0.1,"),
+            "expected 'option=value' after 'sgd:', found ''");
+}
+
+TEST(LibraryErrors, Values) {
+  EXPECT_EQ(errorOf("adamw:amsgrad=yes"),
+            "option 'amsgrad' of 'adamw' expects true or false, found 'yes'");
+  for (const char *value : {"", "fast", "nan", "inf", "1e999", "0.1x"})
+    EXPECT_EQ(errorOf("adamw:lr=" + std::string(value)),
+              "option 'lr' of 'adamw' expects a finite number, found '" +
+                  std::string(value) + "'");
+  EXPECT_EQ(errorOf("adamw:state=f8"),
+            "option 'state' of 'adamw' expects one of param, f64, f32, f16, "
+            "bf16, found 'f8'");
+  for (const char *value : {"f32/f32", "f32/", "/", "", "float", "f32/f8"})
+    EXPECT_EQ(errorOf("adamw:dtype=" + std::string(value)),
+              "option 'dtype' of 'adamw' expects one or several of f64, f32, "
+              "f16, bf16, joined by '/' and different from each other, found "
+              "'" +
+                  std::string(value) + "'");
+}
+
+TEST(LibraryErrors, Contradictions) {
+  const std::string nesterov =
+      "'nesterov=true' needs a momentum and no dampening";
+  EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov);
+  EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
+  EXPECT_EQ(errorOf("sgd:dampening=0.1"),
+            "'dampening' acts on the momentum buffer; set 'momentum', too");
+}
+
+/// Diagnostics point into the text.
+TEST(LibraryErrors, Columns) {
+  Context context;
+  unsigned column = 0;
+  mlir::ScopedDiagnosticHandler handler(
+      context.get(), [&](mlir::Diagnostic &diagnostic) {
+        column = llvm::cast<mlir::FileLineColLoc>(diagnostic.getLocation())
+                     .getColumn();
+        return mlir::success();
+      });
+  auto columnOf = [&](llvm::StringRef text) {
+    EXPECT_TRUE(failed(library::buildProgram(text, context.get())));
+    return column;
+  };
+  EXPECT_EQ(columnOf("sgd+adamq"), 5u);
+  EXPECT_EQ(columnOf("sgd:lr=1,mom=2"), 10u);
+  EXPECT_EQ(columnOf("sgd:lr=1,momentum=x"), 19u);
+}
+
+} // namespace

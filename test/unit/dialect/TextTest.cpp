@@ -1,0 +1,112 @@
+//===- TextTest.cpp - programs printed, read and printed again ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of values survive text and bytecode, and printing is stable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+std::string print(mlir::Operation *module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printProgram(module, stream);
+  return text;
+}
+
+const char *const kPrograms[] = {"adam:amsgrad=true,weight_decay=0.1",
+                                 "adamw",
+                                 "adamw:groups=true,dtype=f32/bf16,state=f32",
+                                 "sgd:momentum=0.9,dampening=0.1",
+                                 "global_norm:dtype=f16/f64",
+                                 "clip_by_global_norm+adamw",
+                                 "sgd:lr=1+sgd:lr=1"};
+
+TEST(Text, PrintingIsStable) {
+  for (const char *program : kPrograms) {
+    Context context;
+    auto module = library::buildProgram(program, context.get());
+    ASSERT_TRUE(succeeded(module));
+    std::string once = print(**module);
+    auto read = parseProgram(once, "printed.mlir", context.get());
+    ASSERT_TRUE(read) << once;
+    EXPECT_EQ(print(*read), once);
+    // Another context knows only what is in the text.
+    Context fresh;
+    auto again = parseProgram(once, "printed.mlir", fresh.get());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(print(*again), once);
+  }
+}
+
+TEST(Text, BytecodeKeepsNames) {
+  for (const char *program : kPrograms) {
+    Context context;
+    auto module = library::buildProgram(program, context.get());
+    ASSERT_TRUE(succeeded(module));
+    std::string bytes;
+    llvm::raw_string_ostream stream(bytes);
+    ASSERT_TRUE(succeeded(mlir::writeBytecodeToFile(**module, stream)));
+    auto read = parseProgram(bytes, "program.mlirbc", context.get());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(print(*read), print(**module));
+  }
+}
+
+/// Inside a region that is isolated from above names begin anew, and every
+/// result of an operation keeps its own.
+TEST(Text, NamesStayAsTheyWereWritten) {
+  const std::string text = R"mlir(!list = !foreach.list<tensor<?xf32>>
+module {
+  func.func @f(%x: !list, %lr: tensor<f64>) -> (!list, !list) {
+    %a, %b = foreach.map (%x = %x : !list, %lr = %lr as f32 : tensor<f64>) -> (!list, !list) {
+      %a = arith.mulf %x, %lr : f32
+      %x_0 = arith.addf %x, %a : f32
+      foreach.yield %a, %x_0 : f32, f32
+    }
+    return %a, %b : !list, !list
+  }
+}
+)mlir";
+  Context context;
+  auto module = parseProgram(text, "text.mlir", context.get());
+  ASSERT_TRUE(module) << context.message;
+  EXPECT_EQ(print(*module), text + "\n");
+}
+
+TEST(Text, ClashingMissingAndStrangeNames) {
+  Context context;
+  Runner runner = Runner::library(context, "sgd");
+  mlir::Block &block = runner.function.getBody().front();
+  setName(block.getArgument(0), "same");
+  setName(block.getArgument(1), "same");
+  setName(block.getArgument(2), "2 \"odd\" %name\n");
+  mlir::Operation &map = block.front();
+  map.setLoc(mlir::UnknownLoc::get(context.get()));
+  runner.function->setAttr(
+      "note", mlir::StringAttr::get(
+                  context.get(), "%value0 \\ \" !foreach.list<tensor<f32>>"));
+  std::string once = print(*runner.module);
+  EXPECT_NE(once.find("%same: !list"), std::string::npos) << once;
+  EXPECT_NE(once.find("%same_0: !list"), std::string::npos) << once;
+  EXPECT_NE(once.find("%_2__odd___name_: tensor<f64>"), std::string::npos)
+      << once;
+  EXPECT_NE(once.find("%0 = foreach.map"), std::string::npos) << once;
+  // What stands in a string is no name and no type.
+  EXPECT_NE(once.find("\"%value0 \\\\ \\22 !foreach.list<tensor<f32>>\""),
+            std::string::npos)
+      << once;
+  auto read = parseProgram(once, "printed.mlir", context.get());
+  ASSERT_TRUE(read) << once;
+  EXPECT_EQ(print(*read), once);
+}
+
+} // namespace

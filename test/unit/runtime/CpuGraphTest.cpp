@@ -1,0 +1,249 @@
+//===- CpuGraphTest.cpp - The cpu target over a hand-written program
+//-------===//
+
+#include "Helpers.h"
+
+#include "runtime/CpuGraph.h"
+#include "runtime/Statistics.h"
+
+#include <atomic>
+#include <map>
+
+using namespace heddle::runtime;
+using namespace llvm;
+
+namespace {
+
+/// Sweeps by name, as the compiler's cpu target would hand them over.
+class FakeProgram : public CpuProgram {
+public:
+  std::map<std::string, Sweep> sweeps;
+  Expected<Sweep> lookup(StringRef name) override {
+    auto found = sweeps.find(name.str());
+    if (found == sweeps.end())
+      return makeError(StatusCode::BadInput,
+                       "sweep '{0}': there is none of this name", name);
+    return found->second;
+  }
+};
+
+// x += step, element by element; the number of elements per member into `size`;
+// their sum into `total`.
+const char *addPlan = R"json({
+  "name": "add",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "step", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1},
+    {"name": "size", "kind": "list", "dtype": "f32", "rank": 0, "role": "result", "extents": [], "members": 0},
+    {"name": "total", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "result"}],
+  "results": [{"name": "x", "buffer": 0}, {"name": "size", "buffer": 2}, {"name": "total", "buffer": 3}],
+  "tables": [{"name": "add", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 2, "index": ""}], "count": [0, 0]}]}],
+  "scratch": [{"per": "tile", "table": 0, "bytes": 8, "zero": true}],
+  "nodes": [{"kind": "kernel", "name": "add", "sweeps": ["add"], "table": 0, "variants": [{"entry": "unused"}],
+    "arguments": [{"table": 0}, {"buffer": 1}, {"buffer": 3}, {"scratch": 0}], "writes": [0, 2, 3], "always": true}]})json";
+
+struct alignas(16) Member {
+  float *x, *size;
+  int64_t count;
+  int32_t firstTile, tiles, segment, index;
+};
+struct alignas(16) Tile {
+  float *x, *size;
+  int64_t first;
+  int32_t count, member, segment, tiles;
+};
+
+CpuProgram::Sweep addSweep() {
+  CpuProgram::Sweep sweep;
+  sweep.tile = [](const void *row, int index, void *const *arguments) {
+    const Tile *tile = static_cast<const Tile *>(row);
+    double step = *static_cast<double *>(arguments[1]);
+    for (int i = 0; i < tile->count; ++i)
+      tile->x[i] += static_cast<float>(step);
+    static_cast<double *>(arguments[3])[index] = tile->count;
+  };
+  sweep.member = [](const void *row, void *const *arguments) {
+    const Member *member = static_cast<const Member *>(row);
+    double sum = 0;
+    for (int t = 0; t < member->tiles; ++t)
+      sum += static_cast<double *>(arguments[3])[member->firstTile + t];
+    *member->size = static_cast<float>(sum);
+  };
+  sweep.finish = [](const void *rows, int members, void *const *arguments) {
+    const Member *member = static_cast<const Member *>(rows);
+    double sum = 0;
+    for (int m = 0; m < members; ++m)
+      sum += *member[m].size;
+    *static_cast<double *>(arguments[2]) = sum;
+  };
+  return sweep;
+}
+
+std::unique_ptr<ProgramGraph> makeGraph(const char *text,
+                                        std::shared_ptr<FakeProgram> program) {
+  CompiledProgram compiled{parsed(text), std::move(program)};
+  return cantFail(ProgramGraph::create(
+      cantFail(Executable::create(std::move(compiled), Target::Cpu, ""))));
+}
+
+ListMember over(std::vector<float> &values) {
+  return {values.data(), {static_cast<int64_t>(values.size())}};
+}
+
+TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["add"] = addSweep();
+  std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);
+  std::vector<float> a(1001, 1), b, c(1, 5);
+  ASSERT_TRUE(
+      succeeded(graph->bindList("x", DType::F32, {over(a), over(b), over(c)})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  for (float value : a)
+    ASSERT_EQ(value, 2);
+  EXPECT_EQ(c[0], 6);
+  EXPECT_EQ(cantFail(graph->readScalar("total", nullptr)), 1002);
+  std::vector<ResultMember> size = cantFail(graph->result("size"));
+  ASSERT_EQ(size.size(), 3u);
+  EXPECT_EQ(*static_cast<float *>(size[0].address), 1001);
+  EXPECT_EQ(*static_cast<float *>(size[1].address), 0);
+
+  // Scalars change without another prepare.
+  uint64_t prepares = statistics().prepares;
+  ASSERT_TRUE(succeeded(graph->setScalar("step", -2, nullptr)));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[1000], 0);
+  EXPECT_EQ(statistics().prepares, prepares);
+
+  // Another model, an inactive member, a scalar and a result of the caller's.
+  double step = 10, total = -1;
+  std::vector<float> sizes(2, -1);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a), over(c)})));
+  ASSERT_TRUE(succeeded(graph->setInactive("x", {true, false})));
+  ASSERT_TRUE(succeeded(graph->bindScalar("step", DType::F64, &step)));
+  ASSERT_TRUE(succeeded(graph->bindResult("size", DType::F32,
+                                          {{&sizes[0], {}}, {&sizes[1], {}}})));
+  ASSERT_TRUE(
+      succeeded(graph->bindResult("total", DType::F64, {{&total, {}}})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[0], 0);
+  EXPECT_EQ(c[0], 14);
+  EXPECT_EQ(sizes[0], -1);
+  EXPECT_EQ(sizes[1], 1);
+  EXPECT_EQ(total, 1);
+  step = 1;
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(c[0], 15);
+  ASSERT_TRUE(succeeded(graph->bindScalar(
+      "step", DType::F64, nullptr))); // its own value is as it was
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(c[0], 13);
+
+  // The norm of nothing is 0.
+  ASSERT_TRUE(succeeded(graph->setInactive("x", {})));
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {})));
+  ASSERT_TRUE(succeeded(graph->bindResult("size", DType::F32, {})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(total, 0);
+}
+
+TEST(CpuGraph, KeepsItsStateWhenAPrepareFails) {
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["add"] = addSweep();
+  std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);
+  std::vector<float> a(3, 1);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {{nullptr, {3}}})));
+  EXPECT_CONTAINS(failure(graph->replay(nullptr), StatusCode::BadInput),
+                  "argument 'x', member 0");
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a)})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[2], 2);
+}
+
+TEST(CpuGraph, NeedsItsSweeps) {
+  CompiledProgram compiled{parsed(addPlan), std::make_shared<FakeProgram>()};
+  auto executable =
+      cantFail(Executable::create(std::move(compiled), Target::Cpu, ""));
+  EXPECT_CONTAINS(
+      failure(ProgramGraph::create(executable), StatusCode::BadInput),
+      "sweep 'add'");
+  EXPECT_CONTAINS(
+      failure(Executable::create({parsed(addPlan), nullptr}, Target::Cpu, ""),
+              StatusCode::BadInput),
+      "compiled for the cpu target");
+}
+
+// y starts as x; halve it until every member is below tol, at most `limit`
+// times.
+const char *loopPlan = R"json({
+  "name": "halve",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 100},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0}],
+  "results": [{"name": "y", "buffer": 2}, {"name": "trips", "buffer": 3}],
+  "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+     "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
+  "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},
+    {"kind": "while", "name": "loop", "trips": 3, "limit": 1, "more": 4, "variants": [{"form": "graph"}],
+     "writes": [2, 3, 4],
+     "body": {"nodes": [{"kind": "fill", "name": "none", "to": 4, "value": 0},
+        {"kind": "kernel", "name": "halve", "sweeps": ["halve"], "table": 0, "variants": [{"entry": "unused"}],
+         "arguments": [{"table": 0}], "writes": [2, 4]}], "edges": [[0, 1]]}}],
+  "edges": [[0, 2], [1, 2]]})json";
+
+TEST(CpuGraph, LoopsUntilNobodyWantsMore) {
+  struct alignas(16) Row {
+    float *y;
+    unsigned char *more;
+    int64_t count;
+    int32_t a, b, c, d;
+  };
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["halve"].tile = [](const void *row, int, void *const *) {
+    const Row *tile = static_cast<const Row *>(row);
+    for (int i = 0; i < tile->a; ++i)
+      tile->y[i] /= 2;
+  };
+  program->sweeps["halve"].member = [](const void *row, void *const *) {
+    const Row *member = static_cast<const Row *>(row);
+    for (int64_t i = 0; i < member->count; ++i)
+      *member->more |= member->y[i] > 1;
+  };
+  std::unique_ptr<ProgramGraph> graph = makeGraph(loopPlan, program);
+  std::vector<float> a(9, 64), b(1, 3);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a), over(b)})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 6);
+  EXPECT_EQ(a[0], 64);
+  std::vector<ResultMember> y = cantFail(graph->result("y"));
+  EXPECT_EQ(static_cast<float *>(y[0].address)[8], 1);
+  ASSERT_TRUE(succeeded(graph->setScalar("limit", 2, nullptr)));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 2);
+  EXPECT_EQ(static_cast<float *>(y[0].address)[8], 16);
+  ASSERT_TRUE(succeeded(graph->setScalar("limit", 0, nullptr)));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 0);
+  EXPECT_EQ(static_cast<float *>(y[0].address)[8], 64);
+  EXPECT_CONTAINS(
+      failure(graph->setScalar("limit", 0.5, nullptr), StatusCode::BadInput),
+      "argument 'limit'");
+}
+
+TEST(CpuGraph, NamesWhatIsMissing) {
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["add"] = addSweep();
+  std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);
+  EXPECT_CONTAINS(failure(graph->result("size"), StatusCode::BadInput),
+                  "expected prepare() or replay() before");
+  EXPECT_CONTAINS(failure(graph->result("other"), StatusCode::BadInput),
+                  "there is none of this name");
+  EXPECT_CONTAINS(
+      failure(graph->readScalar("x", nullptr), StatusCode::BadInput),
+      "expected a scalar");
+}
+
+} // namespace

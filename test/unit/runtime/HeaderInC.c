@@ -1,0 +1,21 @@
+/*===- HeaderInC.c - heddle.h read by a C compiler -----------------------===*/
+
+#include "runtime/heddle.h"
+
+#include <string.h>
+
+/* The first mistake of a C program, and its text. */
+int heddleHeaderInC(char *text, size_t size) {
+  heddle_options options;
+  heddle_executable *executable = NULL;
+  heddle_status status;
+  memset(&options, 0, sizeof(options));
+  options.struct_size = sizeof(options);
+  options.target = "cuda";
+  options.arch = "sm_90";
+  status = heddle_load_plan("{\"buffers\": 1}", &options, &executable);
+  strncpy(text, heddle_last_error(), size - 1);
+  text[size - 1] = '\0';
+  heddle_executable_free(executable);
+  return status;
+}

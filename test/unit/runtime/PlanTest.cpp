@@ -1,0 +1,276 @@
+//===- PlanTest.cpp - Plans: JSON form and validation ---------------------===//
+
+#include "Helpers.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <functional>
+
+using namespace heddle::runtime;
+using namespace llvm;
+
+namespace {
+
+TEST(Plan, ReadsEveryField) {
+  Plan plan = parsed(updatePlan());
+  EXPECT_EQ(plan.name, "update");
+  ASSERT_EQ(plan.buffers.size(), 7u);
+  EXPECT_TRUE(plan.buffers[0].donated);
+  EXPECT_EQ(plan.buffers[3].dtype, DType::BF16);
+  EXPECT_EQ(plan.buffers[4].defaultValue, 0.001);
+  EXPECT_EQ(plan.buffers[5].members, 0);
+  ASSERT_EQ(plan.buffers[5].extents.size(), 1u);
+  ASSERT_EQ(plan.tables.size(), 1u);
+  EXPECT_EQ(plan.tables[0].segments[1].tile, 8);
+  EXPECT_EQ(plan.tables[0].segments[0].operands[2].index, OperandIndex::None);
+  EXPECT_FALSE(plan.tables[0].segments[0].columns);
+  ASSERT_EQ(plan.graph.nodes.size(), 1u);
+  const PlanNode &node = plan.graph.nodes[0];
+  EXPECT_TRUE(node.always);
+  EXPECT_EQ(node.variants[0].maxTiles, 100);
+  EXPECT_EQ(node.variants[1].grid, GridKind::Resident);
+  EXPECT_TRUE(node.variants[1].cooperative);
+  EXPECT_FALSE(node.variants[1].tileRows);
+  EXPECT_EQ(node.variants[1].sharedBytes, 1024);
+  EXPECT_EQ(node.arguments[3].kind, ArgumentKind::Scratch);
+  EXPECT_EQ(plan.headers.at("a.cuh"), "header");
+  EXPECT_EQ(plan.findArgument("grad"), 1);
+  EXPECT_EQ(plan.findArgument("norm"), -1);
+  EXPECT_EQ(plan.findResult("norm"), 6);
+  EXPECT_EQ(plan.tableOfSweep(node, "update"), 0);
+}
+
+const char *loopPlan = R"json({
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 2, "role": "argument"},
+    {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 3},
+    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 2, "role": "result", "extents": [[0, 0], [0, 1]], "members": 0}],
+  "results": [{"name": "trips", "buffer": 2}, {"name": "y", "buffer": 4}],
+  "tables": [{"name": "t", "rank": 2, "pointers": 2, "segments": [{"tile": 2,
+     "operands": [{"buffer": 4, "index": "ij"}, {"buffer": 3, "index": ""}], "count": [0, 0], "columns": [0, 1]}]}],
+  "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false}],
+  "nodes": [
+    {"kind": "copy", "name": "start", "from": 0, "to": 4},
+    {"kind": "fill", "name": "clear", "to": 3, "value": 1},
+    {"kind": "while", "name": "loop", "sweeps": [], "table": 0, "trips": 2, "limit": 1, "more": 3,
+     "variants": [{"form": "graph"}, {"entry": "whole", "cooperative": true, "grid": "resident"}], "arguments": [{"table": 0}],
+     "writes": [4, 3],
+     "body": {"nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0,
+        "variants": [{"entry": "k", "block": 64, "grid": 7}], "arguments": [{"table": 0}], "writes": [4]}], "edges": []}}],
+  "edges": [[0, 2], [1, 2]]})json";
+
+TEST(Plan, RoundTrips) {
+  for (const char *text : {updatePlan(), loopPlan}) {
+    Plan plan = parsed(text);
+    json::Value once = planToJSON(plan);
+    std::string printed = formatv("{0:2}", once).str();
+    Plan again = cantFail(parsePlan(printed));
+    EXPECT_EQ(planToJSON(again), once);
+  }
+}
+
+TEST(Plan, ReadsLoops) {
+  Plan plan = parsed(loopPlan);
+  const PlanNode &loop = plan.graph.nodes[2];
+  EXPECT_EQ(loop.kind, NodeKind::While);
+  EXPECT_TRUE(loop.variants[0].graphForm);
+  EXPECT_EQ(loop.body.nodes[0].variants[0].grid, GridKind::Fixed);
+  EXPECT_EQ(loop.body.nodes[0].variants[0].gridBlocks, 7);
+  EXPECT_EQ(plan.graph.edges[1].to, 2);
+}
+
+std::string readFailure(const char *text) {
+  return failure(parsePlan(text), StatusCode::BadInput);
+}
+
+TEST(Plan, RejectsTextThatIsNoPlan) {
+  EXPECT_CONTAINS(readFailure("{"), "not JSON");
+  EXPECT_CONTAINS(readFailure("[]"), "expected object");
+  EXPECT_CONTAINS(readFailure("{\"nodes\": []}"), "plan.buffers");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [{"name": "a", "kind": "set", "dtype": "f32", "rank": 0, "role": "argument"}], "nodes": []})"),
+      "plan.buffers[0].kind");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [{"name": "a", "kind": "list", "dtype": "f33", "rank": 0, "role": "argument"}], "nodes": []})"),
+      "expected one of f64");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"entry": "e", "grid": "all"}]}]})"),
+      "expected 'tiles', 'members', 'resident' or a number");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"entry": "e", "when": {"min_rows": 2}}]}]})"),
+      "min_rows");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"form": "tree"}]}]})"),
+      "expected 'graph'");
+  EXPECT_CONTAINS(
+      readFailure(R"({"buffers": [], "nodes": [], "edges": [[1]]})"),
+      "expected [from, to]");
+}
+
+/// What validatePlan says after `change`.
+std::string invalid(const char *text,
+                    const std::function<void(Plan &)> &change) {
+  Plan plan = parsed(text);
+  change(plan);
+  return failure(validatePlan(plan), StatusCode::BadInput);
+}
+
+TEST(PlanValidation, Buffers) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[0].name = ""; }),
+                  "buffers[0] '': expected a name");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].rank = 3; }),
+                  "expected a rank of 0, 1 or 2, found 3");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].name = "param"; }),
+                  "one argument of this name");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].donated = true; }),
+                  "only arguments to be donated");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[4].rank = 1; }),
+                  "scalar of rank 0");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[0].defaultValue = 1; }),
+                  "default for scalars only");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 9; }),
+                  "members: expected a buffer in 0..7, found 9");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 4; }),
+                  "expected another list, found 'lr'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents.clear(); }),
+                  "expected 1 extents, found 0");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 5; }),
+                  "extents of another buffer");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].dimension = 1; }),
+                  "dimension in 0..1 of 'param'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 4; }),
+                  "expected a list, found scalar 'lr'");
+}
+
+TEST(PlanValidation, Results) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.results[0].buffer = -1; }), "found -1");
+  EXPECT_CONTAINS(says([](Plan &p) { p.results[0].buffer = 1; }),
+                  "found argument 'grad'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.results[1].name = "param"; }),
+                  "one result of this name");
+}
+
+TEST(PlanValidation, Tables) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].rank = 5; }),
+                  "rank of 0, 1 or 2");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].segments.clear(); }),
+                  "at least one segment");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].segments[0].tile = 0; }),
+                  "tile of 1..");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].segments[0].count.reset(); }),
+                  "expected a count");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].rank = 0; }),
+                  "no count in a table of rank 0");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].rank = 2; }),
+                  "expected columns");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.tables[0].segments[0].columns = ExtentRef{0, 0}; }),
+      "expected no columns");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.tables[0].segments[0].operands[0].buffer = 70; }),
+      "operand: expected a buffer");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.tables[0].segments[0].operands[0].index =
+                        OperandIndex::IJ;
+                  }),
+                  "index 'i' or ''");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.tables[0].segments[0].operands[2] = {4, OperandIndex::I};
+                  }),
+                  "'' for a scalar");
+  EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].pointers = 5; }),
+                  "largest number of operands, 4, found 5");
+}
+
+TEST(PlanValidation, ScratchAndNodes) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.scratch[0].bytes = -1; }),
+                  "at least 0 bytes");
+  EXPECT_CONTAINS(says([](Plan &p) { p.scratch[0].table = 4; }),
+                  "expected a table in 0..1, found 4");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.scratch[0].per = ScratchPer::TileColumn; }),
+      "rank 2 for 'tile_column'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].table = 2; }),
+                  "nodes[0] 'update': expected a table");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].writes = {12}; }),
+                  "writes: expected a buffer");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].arguments[0].index = 3; }),
+      "arguments: expected a table");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].arguments[3].index = 3; }),
+      "expected a scratch area");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
+      "lists are passed through tables");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.clear(); }),
+                  "at least one variant");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.pop_back(); }),
+                  "without 'when' at the end");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].block = 2000; }),
+      "1..1024 threads");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].entry = ""; }),
+      "a kernel entry");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].graphForm = true; }),
+      "in while nodes only");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].sharedBytes = -1; }),
+      "shared memory");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].table = -1; }),
+                  "expected a number of blocks");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.graph.nodes[0].variants[0].grid = GridKind::Fixed;
+                    p.graph.nodes[0].variants[0].gridBlocks = 0;
+                  }),
+                  "grid of 1..");
+}
+
+TEST(PlanValidation, LoopsCopiesEdges) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(loopPlan, change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].trips = 0; }),
+                  "trips: expected a scalar of i32");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].limit = 40; }),
+                  "limit: expected a buffer");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].more = 0; }),
+                  "more: expected i1 of rank 0");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[2].variants[1].cooperative = false; }),
+      "cooperative kernel");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].body.nodes.clear(); }),
+                  "a body with at least one node");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[2].body.nodes[0].table = 9; }),
+      "body: nodes[0] 'k'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].from = 3; }),
+                  "one kind and dtype");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
+                  "expected a byte");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),
+                  "0 <= from < to < 3");
+}
+
+} // namespace

@@ -1,0 +1,618 @@
+//===- StandInDriver.cpp - A CUDA driver without a GPU --------------------===//
+//
+// A shared library with the driver functions that the runtime uses, over host
+// memory, so that building, updating and replaying graphs is tested on any
+// machine. Streams run at once; graphs, conditional loops and captures do what
+// the driver documents. Kernels are found by name, and their meaning is given
+// here in C++: those of test/gpu/RuntimeTests and the runtime's own. Nothing
+// about devices is measured or modelled.
+//
+//===----------------------------------------------------------------------===//
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+using Arguments = std::vector<std::array<char, 32>>;
+
+template <typename T> T argument(const Arguments &arguments, size_t index) {
+  T value;
+  std::memcpy(&value, arguments[index].data(), sizeof(T));
+  return value;
+}
+
+struct Table {
+  const void *tiles, *members;
+  unsigned *tickets;
+  int tileCount, memberCount;
+};
+struct alignas(16) Tile {
+  void *operand[2];
+  long long first;
+  int count, member, segment, tiles;
+};
+struct alignas(16) Member {
+  void *operand[2];
+  long long count;
+  int firstTile, tiles, segment, index;
+};
+struct SpanRow {
+  const char *from;
+  char *to;
+  long long bytes, firstChunk;
+};
+
+std::map<CUgraphConditionalHandle, unsigned> conditions;
+
+void addTile(const Tile &tile, double step) {
+  for (int i = 0; i < tile.count; ++i)
+    static_cast<float *>(tile.operand[0])[i] += static_cast<float>(step);
+  if (tile.first == 0)
+    *static_cast<float *>(tile.operand[1]) += 1;
+}
+
+/// Halves a tile; whether anything in it is still above 1.
+bool halveTile(const Tile &tile) {
+  bool more = false;
+  for (int i = 0; i < tile.count; ++i) {
+    float &value = static_cast<float *>(tile.operand[0])[i];
+    value /= 2;
+    more |= value > 1;
+  }
+  return more;
+}
+
+using Kernel = std::function<void(const Arguments &, unsigned grid)>;
+
+const std::map<std::string, Kernel> kernels = {
+    {"add_tiles",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block)
+         addTile(static_cast<const Tile *>(table.tiles)[block],
+                 *argument<double *>(a, 1));
+     }},
+    {"add_search",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (int m = 0; m < table.memberCount; ++m) {
+         const Member &member = static_cast<const Member *>(table.members)[m];
+         addTile({{member.operand[0], member.operand[1]},
+                  0,
+                  static_cast<int>(member.count),
+                  m,
+                  0,
+                  1},
+                 *argument<double *>(a, 1));
+       }
+     }},
+    {"halve_tiles",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         if (halveTile(tile))
+           *static_cast<unsigned char *>(tile.operand[1]) = 1;
+       }
+     }},
+    {"halve_loop",
+     [](const Arguments &a, unsigned) {
+       Table table = argument<Table>(a, 0);
+       int taken = 0, limit = *argument<int *>(a, 2);
+       for (bool go = limit > 0; go;) {
+         bool more = false;
+         for (int t = 0; t < table.tileCount; ++t)
+           more |= halveTile(static_cast<const Tile *>(table.tiles)[t]);
+         go = ++taken < limit && more;
+       }
+       *argument<int *>(a, 1) = taken;
+     }},
+    {"heddle_expand_tiles",
+     [](const Arguments &a, unsigned) {
+       const Member *members = argument<const Member *>(a, 0);
+       Tile *tiles = argument<Tile *>(a, 1);
+       const long long *steps = argument<const long long *>(a, 2);
+       int memberCount = argument<int>(a, 5);
+       for (int m = 0; m < memberCount; ++m)
+         for (int k = 0; k < members[m].tiles; ++k) {
+           long long first = k * steps[0];
+           Tile &tile = tiles[members[m].firstTile + k];
+           std::memset(&tile, 0, sizeof(tile));
+           for (int p = 0; p < 2; ++p)
+             tile.operand[p] =
+                 members[m].operand[p]
+                     ? static_cast<char *>(members[m].operand[p]) +
+                           first * steps[1 + p]
+                     : nullptr;
+           tile.first = first;
+           tile.count =
+               static_cast<int>(std::min(steps[0], members[m].count - first));
+           tile.member = m;
+           tile.segment = members[m].segment;
+           tile.tiles = members[m].tiles;
+         }
+     }},
+    {"heddle_copy",
+     [](const Arguments &a, unsigned) {
+       for (int i = 0; i < argument<int>(a, 1); ++i) {
+         const SpanRow &row = argument<const SpanRow *>(a, 0)[i];
+         std::memcpy(row.to, row.from, row.bytes);
+       }
+     }},
+    {"heddle_fill",
+     [](const Arguments &a, unsigned) {
+       for (int i = 0; i < argument<int>(a, 1); ++i) {
+         const SpanRow &row = argument<const SpanRow *>(a, 0)[i];
+         std::memset(row.to, argument<int>(a, 3), row.bytes);
+       }
+     }},
+    {"heddle_nothing", [](const Arguments &, unsigned) {}},
+    {"heddle_loop_begin",
+     [](const Arguments &a, unsigned) {
+       *argument<int *>(a, 1) = 0;
+       conditions[argument<CUgraphConditionalHandle>(a, 0)] =
+           *argument<int *>(a, 2) > 0;
+     }},
+    {"heddle_loop_next",
+     [](const Arguments &a, unsigned) {
+       bool any = false;
+       for (int m = 0; m < argument<int>(a, 4); ++m)
+         any |= *argument<const unsigned char *const *>(a, 3)[m] != 0;
+       int taken = ++*argument<int *>(a, 1);
+       conditions[argument<CUgraphConditionalHandle>(a, 0)] =
+           any && taken < *argument<int *>(a, 2);
+     }},
+};
+
+size_t argumentCount(const std::string &name) {
+  static const std::map<std::string, size_t> counts = {
+      {"add_tiles", 2},           {"add_search", 2},
+      {"halve_tiles", 1},         {"halve_loop", 3},
+      {"heddle_expand_tiles", 7}, {"heddle_copy", 3},
+      {"heddle_fill", 4},         {"heddle_nothing", 0},
+      {"heddle_loop_begin", 3},   {"heddle_loop_next", 5}};
+  return counts.at(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+struct Function {
+  std::string name;
+};
+
+struct Graph;
+
+struct Node {
+  std::vector<Node *> dependencies;
+  Function *function = nullptr;
+  unsigned grid = 0;
+  Arguments arguments;
+  bool cooperative = false;
+  CUgraphConditionalHandle condition = 0;
+  std::unique_ptr<Graph> body;
+  CUgraph bodyHandle = nullptr;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;
+};
+
+/// A copy of the graph: what is set in an instantiated node does not change the
+/// graph, and the other way round.
+struct Exec {
+  std::unique_ptr<Graph> graph;
+  std::map<const Node *, Node *> instantiated;
+};
+
+struct Stream {
+  Graph *captured = nullptr;
+};
+
+std::map<uintptr_t, size_t> allocations;
+std::mutex mutex;
+CUcontext current = nullptr;
+int contextObject;
+CUgraphConditionalHandle nextCondition = 1;
+
+Graph *graphOf(CUgraph graph) { return reinterpret_cast<Graph *>(graph); }
+Stream *streamOf(CUstream stream) {
+  static Stream defaultStream;
+  return stream ? reinterpret_cast<Stream *>(stream) : &defaultStream;
+}
+
+void setParameters(Node &node, const CUDA_KERNEL_NODE_PARAMS &parameters) {
+  node.function = reinterpret_cast<Function *>(parameters.func);
+  node.grid = parameters.gridDimX;
+  node.arguments.resize(argumentCount(node.function->name));
+  for (size_t i = 0; i < node.arguments.size(); ++i)
+    std::memcpy(node.arguments[i].data(), parameters.kernelParams[i], 32);
+}
+
+std::unique_ptr<Graph> copyGraph(const Graph &graph,
+                                 std::map<const Node *, Node *> &copies) {
+  auto copy = std::make_unique<Graph>();
+  for (const auto &node : graph.nodes) {
+    auto fresh = std::make_unique<Node>();
+    fresh->function = node->function;
+    fresh->grid = node->grid;
+    fresh->arguments = node->arguments;
+    fresh->condition = node->condition;
+    for (Node *dependency : node->dependencies)
+      fresh->dependencies.push_back(
+          copies.at(dependency)); // earlier nodes only
+    if (node->body)
+      fresh->body = copyGraph(*node->body, copies);
+    copies[node.get()] = fresh.get();
+    copy->nodes.push_back(std::move(fresh));
+  }
+  return copy;
+}
+
+void run(const Graph &graph) {
+  for (const auto &node : graph.nodes) {
+    if (!node->body)
+      kernels.at(node->function->name)(node->arguments, node->grid);
+    else
+      while (conditions[node->condition])
+        run(*node->body);
+  }
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The driver's functions
+//===----------------------------------------------------------------------===//
+
+EXPORT CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+EXPORT CUresult cuDriverGetVersion(int *version) {
+  return *version = 13000, CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGetCount(int *count) {
+  return *count = 1, CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  return *device = ordinal, CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice) {
+  return std::strncpy(name, "stand-in", size), CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
+  return *bytes = size_t(1) << 30, CUDA_SUCCESS;
+}
+EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                                     CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+           : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 4
+                                                                       : 1;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  return *context = reinterpret_cast<CUcontext>(&contextObject), CUDA_SUCCESS;
+}
+EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+EXPORT CUresult cuCtxGetCurrent(CUcontext *context) {
+  return *context = current, CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxGetDevice(CUdevice *device) {
+  return *device = 0, CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxPushCurrent(CUcontext context) {
+  return current = context, CUDA_SUCCESS;
+}
+EXPORT CUresult cuCtxPopCurrent(CUcontext *context) {
+  return *context = current, current = nullptr, CUDA_SUCCESS;
+}
+EXPORT CUresult cuGetErrorName(CUresult, const char **name) {
+  return *name = "CUDA_ERROR", CUDA_SUCCESS;
+}
+EXPORT CUresult cuGetErrorString(CUresult, const char **text) {
+  return *text = "an error", CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
+  if (!current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0xcd, bytes); // like device memory: not zero
+  *address = reinterpret_cast<CUdeviceptr>(memory);
+  std::lock_guard<std::mutex> lock(mutex);
+  allocations[*address] = bytes;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemFree(CUdeviceptr address) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!allocations.erase(address))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::free(reinterpret_cast<void *>(address));
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemGetInfo(size_t *available, size_t *total) {
+  return *available = *total = size_t(1) << 30, CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t bytes) {
+  return std::memcpy(reinterpret_cast<void *>(to), from, bytes), CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
+  return std::memcpy(to, reinterpret_cast<const void *>(from), bytes),
+         CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from,
+                                  size_t bytes, CUstream) {
+  return cuMemcpyHtoD(to, from, bytes);
+}
+EXPORT CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
+                                  CUstream) {
+  return cuMemcpyDtoH(to, from, bytes);
+}
+EXPORT CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from,
+                                  size_t bytes, CUstream) {
+  return cuMemcpyHtoD(to, reinterpret_cast<const void *>(from), bytes);
+}
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value,
+                                size_t bytes, CUstream) {
+  return std::memset(reinterpret_cast<void *>(to), value, bytes), CUDA_SUCCESS;
+}
+EXPORT CUresult cuPointerGetAttributes(unsigned count,
+                                       CUpointer_attribute *attributes,
+                                       void **data, CUdeviceptr pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto next = allocations.upper_bound(pointer);
+  bool known = next != allocations.begin() &&
+               pointer < std::prev(next)->first + std::prev(next)->second;
+  for (unsigned i = 0; i < count; ++i) {
+    if (attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+      *static_cast<unsigned *>(data[i]) =
+          known ? unsigned(CU_MEMORYTYPE_DEVICE) : 0u;
+    else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+      *static_cast<int *>(data[i]) = known ? 0 : -2;
+    else if (attributes[i] == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+      *static_cast<CUdeviceptr *>(data[i]) = known ? std::prev(next)->first : 0;
+    else if (attributes[i] == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
+      *static_cast<size_t *>(data[i]) = known ? std::prev(next)->second : 0;
+    else
+      *static_cast<unsigned *>(data[i]) = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *, unsigned,
+                                   CUjit_option *, void **) {
+  if (!current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  return *module = reinterpret_cast<CUmodule>(new int), CUDA_SUCCESS;
+}
+EXPORT CUresult cuModuleUnload(CUmodule module) {
+  return delete reinterpret_cast<int *>(module), CUDA_SUCCESS;
+}
+EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
+                                    const char *name) {
+  static std::map<std::string, Function> functions;
+  if (!kernels.count(name))
+    return CUDA_ERROR_NOT_FOUND;
+  Function &found = functions[name];
+  found.name = name;
+  return *function = reinterpret_cast<CUfunction>(&found), CUDA_SUCCESS;
+}
+EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute,
+                                   CUfunction) {
+  return *value = 0, CUDA_SUCCESS;
+}
+EXPORT CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                            CUfunction, int,
+                                                            size_t) {
+  return *blocks = 2, CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  return *stream = reinterpret_cast<CUstream>(new Stream), CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamDestroy(CUstream stream) {
+  return delete streamOf(stream), CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamSynchronize(CUstream stream) {
+  return streamOf(stream)->captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+                                    : CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamIsCapturing(CUstream stream,
+                                    CUstreamCaptureStatus *status) {
+  *status = streamOf(stream)->captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                       : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  return streamOf(stream)->captured = new Graph, CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  *graph = reinterpret_cast<CUgraph>(
+      std::exchange(streamOf(stream)->captured, nullptr));
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuStreamWriteValue32(CUstream, CUdeviceptr address,
+                                     cuuint32_t value, unsigned) {
+  return cuMemcpyHtoD(address, &value, sizeof(value));
+}
+EXPORT CUresult cuStreamWriteValue64(CUstream, CUdeviceptr address,
+                                     cuuint64_t value, unsigned) {
+  return cuMemcpyHtoD(address, &value, sizeof(value));
+}
+EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
+  return *event = reinterpret_cast<CUevent>(new int), CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventDestroy(CUevent event) {
+  return delete reinterpret_cast<int *>(event), CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+EXPORT CUresult cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
+  return *milliseconds = 1, CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuGraphCreate(CUgraph *graph, unsigned) {
+  return *graph = reinterpret_cast<CUgraph>(new Graph), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphDestroy(CUgraph graph) {
+  return delete graphOf(graph), CUDA_SUCCESS;
+}
+static Node *addNode(CUgraph graph, const CUgraphNode *dependencies,
+                     size_t count) {
+  auto node = std::make_unique<Node>();
+  for (size_t i = 0; i < count; ++i)
+    node->dependencies.push_back(reinterpret_cast<Node *>(dependencies[i]));
+  Node *added = node.get();
+  graphOf(graph)->nodes.push_back(std::move(node));
+  return added;
+}
+EXPORT CUresult cuGraphAddKernelNode(
+    CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+    size_t count, const CUDA_KERNEL_NODE_PARAMS *parameters) {
+  Node *added = addNode(graph, dependencies, count);
+  setParameters(*added, *parameters);
+  return *node = reinterpret_cast<CUgraphNode>(added), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle,
+                                               CUgraph, CUcontext, unsigned,
+                                               unsigned) {
+  return *handle = nextCondition++, CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph,
+                               const CUgraphNode *dependencies,
+                               const CUgraphEdgeData *, size_t count,
+                               CUgraphNodeParams *parameters) {
+  if (parameters->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  Node *added = addNode(graph, dependencies, count);
+  added->condition = parameters->conditional.handle;
+  added->body = std::make_unique<Graph>();
+  added->bodyHandle = reinterpret_cast<CUgraph>(added->body.get());
+  parameters->conditional.phGraph_out = &added->bodyHandle;
+  return *node = reinterpret_cast<CUgraphNode>(added), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphKernelNodeSetAttribute(
+    CUgraphNode node, CUkernelNodeAttrID, const CUkernelNodeAttrValue *value) {
+  return reinterpret_cast<Node *>(node)->cooperative = value->cooperative,
+                               CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphKernelNodeSetParams(
+    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *parameters) {
+  return setParameters(*reinterpret_cast<Node *>(node), *parameters),
+         CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                            unsigned long long) {
+  auto *instantiated = new Exec;
+  instantiated->graph = copyGraph(*graphOf(graph), instantiated->instantiated);
+  return *exec = reinterpret_cast<CUgraphExec>(instantiated), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  return delete reinterpret_cast<Exec *>(exec), CUDA_SUCCESS;
+}
+EXPORT CUresult
+cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                               const CUDA_KERNEL_NODE_PARAMS *parameters) {
+  auto &instantiated = reinterpret_cast<Exec *>(exec)->instantiated;
+  auto found = instantiated.find(reinterpret_cast<Node *>(node));
+  if (found == instantiated.end())
+    return CUDA_ERROR_INVALID_VALUE;
+  return setParameters(*found->second, *parameters), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphExecUpdate(CUgraphExec, CUgraph,
+                                  CUgraphExecUpdateResultInfo *) {
+  return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec, CUgraphNode, unsigned) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  if (streamOf(stream)->captured)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return run(*reinterpret_cast<Exec *>(exec)->graph), CUDA_SUCCESS;
+}
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
+                                 CUfunction function, void **arguments,
+                                 void **) {
+  CUDA_KERNEL_NODE_PARAMS parameters = {};
+  parameters.func = function;
+  parameters.gridDimX = config->gridDimX;
+  parameters.kernelParams = arguments;
+  if (Graph *captured = streamOf(config->hStream)->captured) {
+    Node *node = addNode(reinterpret_cast<CUgraph>(captured), nullptr, 0);
+    setParameters(*node, parameters);
+    return CUDA_SUCCESS;
+  }
+  Node node;
+  setParameters(node, parameters);
+  kernels.at(node.function->name)(node.arguments, node.grid);
+  return CUDA_SUCCESS;
+}
+
+// Every function above that the runtime asks for by name.
+#define HEDDLE_STAND_IN_FUNCTIONS(X)                                                  \
+  X(cuMemcpyDtoDAsync)                                                                \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuInit) X(                          \
+      cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)       \
+      X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(      \
+          cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxGetDevice)             \
+          X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuGetErrorName) X(                 \
+              cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)            \
+              X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync) X(                 \
+                  cuMemcpyDtoHAsync) X(cuMemsetD8Async)                               \
+                  X(cuPointerGetAttributes) X(cuModuleLoadDataEx) X(                  \
+                      cuModuleUnload) X(cuModuleGetFunction)                          \
+                      X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(                  \
+                          cuOccupancyMaxActiveBlocksPerMultiprocessor)                \
+                          X(cuStreamCreate) X(cuStreamDestroy) X(                     \
+                              cuStreamSynchronize) X(cuStreamIsCapturing)             \
+                              X(cuStreamWriteValue32) X(cuStreamWriteValue64) X(      \
+                                  cuEventCreate) X(cuEventDestroy)                    \
+                                  X(cuEventRecord) X(cuEventSynchronize) X(           \
+                                      cuEventElapsedTime) X(cuGraphCreate)            \
+                                      X(cuGraphDestroy) X(cuGraphAddKernelNode) X(    \
+                                          cuGraphConditionalHandleCreate)             \
+                                          X(cuGraphAddNode) X(                        \
+                                              cuGraphKernelNodeSetAttribute)          \
+                                              X(cuGraphKernelNodeSetParams) X(        \
+                                                  cuGraphInstantiateWithFlags)        \
+                                                  X(cuGraphExecDestroy) X(            \
+                                                      cuGraphExecKernelNodeSetParams) \
+                                                      X(cuGraphExecUpdate) X(         \
+                                                          cuGraphNodeSetEnabled)      \
+                                                          X(cuGraphLaunch) X(         \
+                                                              cuLaunchKernelEx)
+
+EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
+                                    cuuint64_t,
+                                    CUdriverProcAddressQueryResult *found) {
+#define HEDDLE_ENTRY(symbol) {#symbol, reinterpret_cast<void *>(&symbol)},
+  static const std::map<std::string, void *> entries = {
+      HEDDLE_STAND_IN_FUNCTIONS(HEDDLE_ENTRY)};
+  auto entry = entries.find(name);
+  *function = entry == entries.end() ? nullptr : entry->second;
+  *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS
+                     : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,137 @@
+//===- TablesTest.cpp - Row layouts and the host expansion ----------------===//
+
+#include "Helpers.h"
+
+#include "runtime/Tables.h"
+
+#include <cstring>
+
+using namespace heddle::runtime;
+
+namespace {
+
+// The structs that device code declares: what the writers must match.
+struct alignas(16) DeviceMember1 {
+  void *operand[3];
+  int64_t count;
+  int32_t firstTile, tiles, segment, index;
+};
+struct alignas(16) DeviceTile1 {
+  void *operand[3];
+  int64_t first;
+  int32_t count, member, segment, tiles;
+};
+struct alignas(16) DeviceMember2 {
+  void *operand[2];
+  int64_t columns, columnBase, count;
+  int32_t firstTile, tiles, segment, index;
+};
+
+TEST(Tables, RowsMatchDeviceStructs) {
+  EXPECT_EQ(RowLayout(3, 1).bytes(), sizeof(DeviceMember1));
+  EXPECT_EQ(RowLayout(3, 1).bytes(), sizeof(DeviceTile1));
+  EXPECT_EQ(RowLayout(2, 2).bytes(), sizeof(DeviceMember2));
+  EXPECT_EQ(RowLayout(0, 0).bytes(), 32u);
+  for (int pointers = 0; pointers < 12; ++pointers)
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(RowLayout(pointers, rank).bytes() % 16, 0u);
+
+  DeviceMember1 row;
+  float a, b;
+  MemberRow values;
+  values.operands = {&a, &b};
+  values.count = int64_t(1) << 33;
+  values.firstTile = 5;
+  values.tiles = 7;
+  values.segment = 1;
+  values.index = 9;
+  writeMemberRow(RowLayout(3, 1), values, reinterpret_cast<char *>(&row));
+  EXPECT_EQ(row.operand[1], &b);
+  EXPECT_EQ(row.operand[2], nullptr);
+  EXPECT_EQ(row.count, int64_t(1) << 33);
+  EXPECT_EQ(row.firstTile, 5);
+  EXPECT_EQ(row.tiles, 7);
+  EXPECT_EQ(row.segment, 1);
+  EXPECT_EQ(row.index, 9);
+
+  DeviceMember2 row2;
+  values.columns = 11;
+  values.columnBase = 13;
+  writeMemberRow(RowLayout(2, 2), values, reinterpret_cast<char *>(&row2));
+  EXPECT_EQ(row2.columns, 11);
+  EXPECT_EQ(row2.columnBase, 13);
+  MemberRow again =
+      readMemberRow(RowLayout(2, 2), reinterpret_cast<char *>(&row2));
+  EXPECT_EQ(again.count, values.count);
+  EXPECT_EQ(again.columnBase, 13);
+  EXPECT_EQ(again.operands[0], &a);
+}
+
+TEST(Tables, StepsSayHowOperandsAdvance) {
+  Plan plan = parsed(updatePlan());
+  EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
+            (std::vector<int64_t>{4, 4, 4, 0, 4, 8, 2, 0, 0, 0}));
+}
+
+TEST(Tables, ExpandsMembersToTiles) {
+  RowLayout layout(2, 1);
+  float x[10];
+  double y[1];
+  std::vector<int64_t> steps = {4, 4, 0};
+  std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
+  MemberRow row;
+  row.operands = {x, y};
+  row.count = 10;
+  row.tiles = 3;
+  writeMemberRow(layout, row, members.data());
+  row.operands = {nullptr, y};
+  row.count = 0; // an empty member has one tile without elements
+  row.firstTile = 3;
+  row.tiles = 1;
+  writeMemberRow(layout, row, members.data() + layout.bytes());
+  expandTiles(layout, members.data(), 2, steps, tiles.data(), 4);
+  TileRow last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  EXPECT_EQ(last.operands[0], x + 8);
+  EXPECT_EQ(last.operands[1], y);
+  EXPECT_EQ(last.first, 8);
+  EXPECT_EQ(last.count, 2);
+  EXPECT_EQ(last.member, 0);
+  EXPECT_EQ(last.tiles, 3);
+  TileRow empty = readTileRow(layout, tiles.data() + 3 * layout.bytes());
+  EXPECT_EQ(empty.operands[0], nullptr);
+  EXPECT_EQ(empty.count, 0);
+  EXPECT_EQ(empty.member, 1);
+}
+
+TEST(Tables, ExpandsRowsOfMatrices) {
+  RowLayout layout(3, 2);
+  float matrix[5 * 3], rows[5], columns[3];
+  std::vector<int64_t> steps = {2, -4, 4, 0};
+  std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
+  MemberRow row;
+  row.operands = {matrix, rows, columns};
+  row.columns = 3;
+  row.columnBase = 100;
+  row.count = 5;
+  row.tiles = 3;
+  writeMemberRow(layout, row, members.data());
+  expandTiles(layout, members.data(), 1, steps, tiles.data(), 3);
+  TileRow last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  EXPECT_EQ(last.operands[0], matrix + 12);
+  EXPECT_EQ(last.operands[1], rows + 4);
+  EXPECT_EQ(last.operands[2], columns);
+  EXPECT_EQ(last.first, 4);
+  EXPECT_EQ(last.count, 1);
+  EXPECT_EQ(last.columns, 3);
+  EXPECT_EQ(last.columnBase, 106);
+}
+
+TEST(Tables, CountsTiles) {
+  EXPECT_EQ(tilesOf(0, 4), 1);
+  EXPECT_EQ(tilesOf(1, 4), 1);
+  EXPECT_EQ(tilesOf(4, 4), 1);
+  EXPECT_EQ(tilesOf(5, 4), 2);
+  EXPECT_EQ(tilesOf((int64_t(1) << 31) + 1, 1024), (int64_t(1) << 21) + 1);
+}
+
+} // namespace

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Unpacks heddle.tar.xz beside this script and runs something out of it on a GPU machine: no LLVM, no build there.
+#
+#   run.sh test [GTEST ARGUMENTS]     every GPU test binary
+#   run.sh bench [BENCH ARGUMENTS]    heddle bench optimizers by default
+#   run.sh COMMAND ...                any command, with the bundle's bin/ on the PATH, run in the bundle
+#
+# The bundle is unpacked into $HEDDLE_BUNDLE, or heddle-bundle beside this script, once for each archive.
+set -u -o pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+bundle="${HEDDLE_BUNDLE:-$here/heddle-bundle}"
+archive="$here/heddle.tar.xz"
+
+stamp="$(stat -c '%s %Y' "$archive")" || exit 1
+if [ "$(cat "$bundle/.archive" 2>/dev/null)" != "$stamp" ]; then
+  rm -rf "$bundle" && mkdir -p "$bundle" && tar -C "$bundle" -xJf "$archive" || exit 1
+  printf '%s\n' "$stamp" >"$bundle/.archive"
+fi
+cd "$bundle" || exit 1
+export PATH="$bundle/bin:$PATH" LD_LIBRARY_PATH="$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export PYTHONPATH="$bundle/python${PYTHONPATH:+:$PYTHONPATH}" HEDDLE_LIBRARY="$bundle/lib/libheddle.so"
+
+case "${1:-}" in
+test)
+  shift
+  code=0
+  for binary in bin/heddle_gpu*_tests; do
+    "$binary" "$@" || code=1
+  done
+  exit "$code"
+  ;;
+bench)
+  shift
+  [ $# -gt 0 ] || set -- optimizers
+  exec bin/heddle bench "$@"
+  ;;
+"")
+  sed -n '2,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+  exit 2
+  ;;
+*) exec "$@" ;;
+esac

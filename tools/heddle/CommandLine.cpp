@@ -1,0 +1,163 @@
+//===- CommandLine.cpp - the words after 'heddle COMMAND' -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options may stand anywhere, as `--name value` or `--name=value`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandLine.h"
+
+#include "runtime/Status.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::cli {
+
+Error usageError(const Twine &text) {
+  return make_error<StatusError>(StatusCode::BadInput, text.str());
+}
+
+std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
+  StringRef nearest;
+  unsigned least = std::max<unsigned>(2, word.size() / 3) + 1;
+  for (StringRef candidate : words)
+    if (unsigned distance = word.edit_distance(candidate); distance < least) {
+      nearest = candidate;
+      least = distance;
+    }
+  return nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str();
+}
+
+static std::string helpHint(const CommandSpec &command) {
+  return ("\nTry 'heddle " + command.name + " --help'.").str();
+}
+
+/// Whether `word` can be the value of an option that may go without: a word
+/// that is an operand where it does not stand behind an option is none.
+static bool isOptionalValue(const CommandSpec &command, StringRef word) {
+  return !word.starts_with("-") && word.ends_with(".json");
+}
+
+Expected<Arguments> Arguments::parse(const CommandSpec &command,
+                                     ArrayRef<StringRef> words) {
+  Arguments result;
+  auto error = [&](const Twine &text) {
+    return usageError("heddle " + command.name + ": " + text +
+                      helpHint(command));
+  };
+  bool hasOperand = false, optionsEnd = false;
+  for (size_t k = 0; k < words.size(); ++k) {
+    StringRef word = words[k];
+    if (optionsEnd || !word.starts_with("-") || word == "-") {
+      if (command.operand.empty())
+        return error("expected options only, found '" + word + "'");
+      if (hasOperand)
+        return error("expected one " + command.operand + ", found '" +
+                     result.word + "' and '" + word + "'");
+      if (word.empty())
+        return error("expected " + command.operand + ", found an empty word");
+      result.word = word.str();
+      hasOperand = true;
+      continue;
+    }
+    if (word == "--") {
+      optionsEnd = true;
+      continue;
+    }
+    auto [name, value] = word.split('=');
+    bool attached = name.size() != word.size();
+    const OptionSpec *option = nullptr;
+    SmallVector<StringRef> names;
+    for (const OptionSpec &candidate : command.options) {
+      names.push_back(candidate.name);
+      if (candidate.name == name)
+        option = &candidate;
+    }
+    if (!option)
+      return error("unknown option '" + name + "'" + suggestion(name, names) +
+                   "\nIts options are " + join(names, ", ") + ".");
+    bool optional = option->value.starts_with("[");
+    if (option->value.empty()) {
+      if (attached)
+        return error("option '" + name + "' takes no value, found '" + value +
+                     "'");
+    } else if (!attached) {
+      bool next = k + 1 < words.size();
+      if (optional ? next && isOptionalValue(command, words[k + 1])
+                   : next && (!words[k + 1].starts_with("--") ||
+                              words[k + 1] == "-"))
+        value = words[++k];
+      else if (!optional)
+        return error("option '" + name + "' expects " + option->value);
+    } else if (value.empty()) {
+      return error("option '" + name + "' expects " + option->value +
+                   ", found nothing behind '='");
+    }
+    result.values[name].push_back(value.str());
+  }
+  if (!command.operand.empty() && !hasOperand)
+    return error("expected " + command.operand);
+  return result;
+}
+
+StringRef Arguments::get(StringRef option, StringRef otherwise) const {
+  auto found = values.find(option);
+  return found == values.end() ? otherwise : StringRef(found->second.back());
+}
+
+ArrayRef<std::string> Arguments::all(StringRef option) const {
+  auto found = values.find(option);
+  return found == values.end() ? ArrayRef<std::string>() : found->second;
+}
+
+Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
+                                     int64_t least) const {
+  if (!has(option))
+    return otherwise;
+  int64_t number = 0;
+  StringRef text = get(option);
+  if (text.getAsInteger(10, number) || number < least)
+    return usageError("option '" + option + "' expects an integer of at least " +
+                      Twine(least) + ", found '" + text + "'");
+  return number;
+}
+
+void printHelp(const CommandSpec &command) {
+  raw_ostream &os = outs();
+  os << "usage: heddle " << command.name
+     << (command.operand.empty() ? "" : " ") << command.operand
+     << " [OPTIONS]\n\n"
+     << command.summary << "\n\noptions:\n";
+  auto spelled = [](const OptionSpec &option) {
+    std::string text = option.name.str();
+    if (option.value.starts_with("["))
+      text += "[=" + option.value.drop_front().str();
+    else if (!option.value.empty())
+      text += " " + option.value.str();
+    return text;
+  };
+  size_t width = 0;
+  for (const OptionSpec &option : command.options)
+    width = std::max(width, spelled(option).size());
+  for (const OptionSpec &option : command.options) {
+    std::string text = spelled(option);
+    os << "  " << text << std::string(width + 2 - text.size(), ' ');
+    // A help text of several lines is indented under its first.
+    SmallVector<StringRef> lines;
+    option.help.split(lines, '\n');
+    interleave(
+        lines, [&](StringRef line) { os << line; },
+        [&] { os << '\n' << std::string(width + 4, ' '); });
+    os << '\n';
+  }
+  if (command.details)
+    os << '\n' << command.details();
+}
+
+} // namespace heddle::cli

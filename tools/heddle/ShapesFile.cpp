@@ -1,0 +1,107 @@
+//===- ShapesFile.cpp - parameter shapes of models ------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading, and errors that say where in the file and what was expected.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ShapesFile.h"
+
+#include "CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <algorithm>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::cli {
+
+int64_t Model::elements() const {
+  int64_t count = 0;
+  for (const Extents &shape : shapes)
+    count += elementCount(shape);
+  return count;
+}
+
+Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
+  auto value = json::parse(text);
+  if (!value)
+    return makeError(StatusCode::BadInput, "shapes file '{0}' is no JSON: {1}",
+                     where, toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return makeError(StatusCode::BadInput,
+                     "shapes file '{0}': expected "
+                     "{{\"MODEL\": [[dim, ...], ...]}",
+                     where);
+  std::vector<Model> models;
+  for (const auto &[name, shapes] : *object) {
+    std::string place = formatv("shapes file '{0}', model '{1}'", where, name);
+    auto read = shapesFromJSON(shapes, place);
+    if (!read)
+      return read.takeError();
+    models.push_back({StringRef(name).str(), std::move(*read)});
+  }
+  sort(models, [](const Model &a, const Model &b) { return a.name < b.name; });
+  return models;
+}
+
+Expected<std::vector<Model>> readModelsFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return makeError(StatusCode::BadInput, "cannot read shapes file '{0}': {1}",
+                     path, buffer.getError().message());
+  return readModels((*buffer)->getBuffer(), path);
+}
+
+Expected<Model> readModel(StringRef argument) {
+  // A colon is part of the file's name if there is such a file.
+  StringRef path = argument, name;
+  bool named = false;
+  if (!sys::fs::exists(argument) && argument.contains(':')) {
+    std::tie(path, name) = argument.rsplit(':');
+    named = true;
+  }
+  auto models = readModelsFile(path);
+  if (!models)
+    return models.takeError();
+  SmallVector<StringRef> names;
+  for (const Model &model : *models)
+    names.push_back(model.name);
+  std::string list = join(names, ", ");
+  if (!named) {
+    if (models->size() == 1)
+      return models->front();
+    return makeError(StatusCode::BadInput,
+                     "shapes file '{0}' has {1} models: expected {0}:MODEL "
+                     "with one of {2}",
+                     path, models->size(), list);
+  }
+  for (Model &model : *models)
+    if (model.name == name)
+      return std::move(model);
+  return makeError(StatusCode::BadInput,
+                   "shapes file '{0}' has no model '{1}'{2}\nIts models are "
+                   "{3}.",
+                   path, name, suggestion(name, names), list);
+}
+
+Model builtInModel() {
+  return {"built-in", {{64, 3, 7, 7}, {64},   {1},    {10007}, {33, 65},
+                       {1000, 1},     {5, 3}, {4096}, {255},   {128, 129}}};
+}
+
+std::string shapesToJSON(ArrayRef<Extents> shapes) {
+  json::Array list;
+  for (const Extents &shape : shapes)
+    list.push_back(json::Array(shape));
+  return formatv("{0}", json::Value(std::move(list)));
+}
+
+} // namespace heddle::cli

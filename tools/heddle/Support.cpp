@@ -1,0 +1,142 @@
+//===- Support.cpp - what several commands do -----------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of programs comes from the library: a new one appears by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "codegen/heddle_reference.h"
+#include "runtime/Status.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::cli {
+
+Error toError(const heddle::Status &status) {
+  if (status)
+    return Error::success();
+  return make_error<StatusError>(static_cast<StatusCode>(status.code()),
+                                 status.error());
+}
+
+//===----------------------------------------------------------------------===//
+// Programs and architectures
+//===----------------------------------------------------------------------===//
+
+Expected<std::string> readProgram(StringRef word) {
+  if (word != "-")
+    return word.str();
+  auto buffer = MemoryBuffer::getSTDIN();
+  if (!buffer)
+    return makeError(StatusCode::BadInput, "cannot read standard input: {0}",
+                     buffer.getError().message());
+  // A newline tells the text of a module from the name of a program.
+  return (*buffer)->getBuffer().str() + "\n";
+}
+
+Expected<std::string> withDType(StringRef program, StringRef dtype) {
+  if (program.contains('\n') || program.contains('{') ||
+      program.contains('/') || program.ends_with(".mlir") ||
+      program.ends_with(".mlirbc"))
+    return usageError("option '--dtype' is for standard programs, as 'adamw'; "
+                      "a module has the types it was written with");
+  // An option of the first program is that of all that it is composed with.
+  size_t end = program.find('+');
+  StringRef first = program.take_front(end), rest = program.drop_front(
+                                                 std::min(end, program.size()));
+  return (first + (first.contains(':') ? "," : ":") + "dtype=" + dtype + rest)
+      .str();
+}
+
+Expected<std::string> readArch(const Arguments &arguments) {
+  if (!arguments.has("--arch"))
+    return std::string();
+  StringRef arch = arguments.get("--arch"), digits = arch;
+  bool good = digits.consume_front("sm_");
+  if (digits.size() > 2 && (digits.ends_with("a") || digits.ends_with("f")))
+    digits = digits.drop_back();
+  good = good && digits.size() >= 2 && digits.size() <= 3 &&
+         all_of(digits, isDigit);
+  if (!good)
+    return usageError("option '--arch' expects the name of an architecture, as "
+                      "sm_80, sm_90, sm_100 or sm_120, found '" +
+                      arch + "'");
+  return arch.str();
+}
+
+Expected<json::Object> explain(StringRef program, StringRef shapes,
+                               const heddle::Options &options) {
+  heddle_options known = heddle::detail::raw(options);
+  char *text = nullptr;
+  if (Error error = toError(heddle_explain(program.str().c_str(),
+                                           shapes.str().c_str(), 1, &known,
+                                           &text)))
+    return std::move(error);
+  heddle::detail::Owned<char> owned(text);
+  auto value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  return std::move(*value->getAsObject());
+}
+
+std::string printJSON(json::Value value) {
+  return formatv("{0:2}\n", value);
+}
+
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+std::string describePrograms() {
+  char *text = nullptr;
+  if (heddle_describe_programs(&text) != HEDDLE_OK)
+    return "";
+  heddle::detail::Owned<char> owned(text);
+  auto programs = json::parse(text);
+  if (!programs) {
+    consumeError(programs.takeError());
+    return "";
+  }
+  std::string result;
+  raw_string_ostream os(result);
+  os << "standard programs (NAME:option=value,...; composed with '+'):\n";
+  for (const json::Value &entry : *programs->getAsArray()) {
+    const json::Object &program = *entry.getAsObject();
+    os << formatv("  {0,-20} {1}\n", *program.getString("name"),
+                  *program.getString("summary"));
+    for (const json::Value &each : *program.getArray("options")) {
+      const json::Object &option = *each.getAsObject();
+      std::string name = formatv("{0}={1}", *option.getString("name"),
+                                 *option.getString("default"));
+      os << formatv("    {0,-20} {1}", name, *option.getString("help"));
+      StringRef type = *option.getString("type");
+      if (type.contains('|'))
+        os << " (" << type << ")";
+      os << '\n';
+    }
+  }
+  return result;
+}
+
+std::string describeEnvironment() {
+  return R"(environment:
+  HEDDLE_CACHE_DIR     folder of the cache of compiled kernels
+                       (default: $XDG_CACHE_HOME/heddle or ~/.cache/heddle)
+  HEDDLE_CACHE_SIZE    its size in MiB (default 256); 0 turns it off
+  HEDDLE_DUMP_DIR      write every level of a compilation into this folder
+  HEDDLE_NVRTC         file or folder of NVRTC's library
+  HEDDLE_CUDA_DRIVER   library to load instead of libcuda.so.1
+  HEDDLE_THREADS       threads of the cpu target (default: all cores)
+  CUDA_HOME, CUDA_PATH a CUDA toolkit, searched for NVRTC
+  NO_COLOR             no colours, whatever the value
+)";
+}
+
+} // namespace heddle::cli

@@ -1,0 +1,102 @@
+//===- main.cpp - the command line tool of heddle -------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `heddle COMMAND ...`: emit, explain, run, bench, doctor. Exit codes: 0 all
+// went well, 1 the work failed or a check did not hold, 2 bad usage or input.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Support.h"
+
+#include "runtime/Status.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace heddle::cli;
+using heddle::runtime::StatusCode;
+
+namespace {
+struct Command {
+  const CommandSpec &spec;
+  Expected<int> (*run)(const Arguments &);
+};
+} // namespace
+
+static const Command commands[] = {{emitCommand, runEmit},
+                                   {explainCommand, runExplain},
+                                   {runCommand, runRun},
+                                   {benchCommand, runBench},
+                                   {doctorCommand, runDoctor}};
+
+static void printUsage(raw_ostream &os) {
+  os << "usage: heddle COMMAND ...\n\nheddle compiles programs over lists of "
+        "tensors (optimizer steps and the like) into a few fused CUDA\nkernels "
+        "and replays them as one CUDA graph.\n\ncommands:\n";
+  for (const Command &command : commands)
+    os << formatv("  {0,-8} {1}\n", command.spec.name, command.spec.summary);
+  os << R"(
+  heddle COMMAND --help    options and examples of a command
+  heddle --version         the version
+
+examples:
+  heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
+  heddle explain clip_by_global_norm+adamw
+  heddle emit sgd:momentum=0.9 --stage cuda
+
+exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 bad usage or bad input
+
+)" << describeEnvironment()
+     << '\n' << describePrograms();
+}
+
+static int report(Error error) {
+  auto [code, text] = heddle::runtime::takeError(std::move(error));
+  outs().flush();
+  errs() << "heddle: error: " << text << '\n';
+  return code == StatusCode::BadInput ? 2 : 1;
+}
+
+int main(int argc, char **argv) {
+  SmallVector<StringRef> words(argv + 1, argv + argc);
+  if (words.empty()) {
+    printUsage(errs());
+    return 2;
+  }
+  StringRef name = words.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (name == "help" && words.size() > 1) {
+      std::swap(words[0], words[1]);
+      name = words.front();
+      words[1] = "--help";
+    } else {
+      printUsage(outs());
+      return 0;
+    }
+  }
+  if (name == "--version") {
+    outs() << "heddle " << heddle::version() << '\n';
+    return 0;
+  }
+  SmallVector<StringRef> names;
+  for (const Command &command : commands) {
+    names.push_back(command.spec.name);
+    if (command.spec.name != name)
+      continue;
+    ArrayRef<StringRef> rest = ArrayRef(words).drop_front();
+    if (is_contained(rest, "--help") || is_contained(rest, "-h")) {
+      printHelp(command.spec);
+      return 0;
+    }
+    auto arguments = Arguments::parse(command.spec, rest);
+    if (!arguments)
+      return report(arguments.takeError());
+    auto code = command.run(*arguments);
+    return code ? *code : report(code.takeError());
+  }
+  return report(usageError("there is no command '" + name + "'" +
+                           suggestion(name, names) +
+                           "\nTry 'heddle --help'."));
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Writes examples/shapes/models.json: the shapes of the parameters of real models, in the order of their optimizer.
+
+Each model is built on torch's meta device (shapes only: no weights, no download) by the library that defines it:
+torchvision, timm or transformers. What is not installed keeps the entry that the file has.
+
+    pip install torch torchvision timm transformers
+    tools/model_shapes.py              rewrite the file
+    tools/model_shapes.py --list       models, tensors and parameters of the file as it is
+    tools/model_shapes.py --format F   copy a file of the same form F, one model to a line
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+
+FILE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples", "shapes", "models.json")
+
+
+def dcgan():
+    """The generator of DCGAN for 64 x 64 RGB pictures from 100 latent values, 64 features."""
+    from torch import nn
+
+    widths, layers = [512, 256, 128, 64], []
+    channels = 100
+    for width in widths:
+        layers += [nn.ConvTranspose2d(channels, width, 4, bias=False), nn.BatchNorm2d(width)]
+        channels = width
+    return nn.Sequential(*layers, nn.ConvTranspose2d(channels, 3, 4, bias=False))
+
+
+def torchvision_model(name):
+    def build():
+        import torchvision
+
+        return torchvision.models.get_model(name, weights=None)
+
+    return build
+
+
+def timm_model(name):
+    def build():
+        import timm
+
+        return timm.create_model(name, pretrained=False)
+
+    return build
+
+
+def transformers_model(model, config, **settings):
+    def build():
+        import transformers
+
+        return getattr(transformers, model)(getattr(transformers, config)(**settings))
+
+    return build
+
+
+MODELS = {
+    "dcgan": dcgan,
+    "ghostnet_100": timm_model("ghostnet_100"),
+    "mobilenetv3_large_100": timm_model("mobilenetv3_large_100"),
+    "resnet50": torchvision_model("resnet50"),
+    "vit_base_patch16_224": timm_model("vit_base_patch16_224"),
+    "bert-large": transformers_model(
+        "BertModel", "BertConfig", hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
+        intermediate_size=4096),
+    "xglm-564m": transformers_model(
+        "XGLMForCausalLM", "XGLMConfig", vocab_size=256008, d_model=1024, ffn_dim=4096, num_layers=24,
+        attention_heads=16),
+    "gpt2-xl": transformers_model("GPT2LMHeadModel", "GPT2Config", n_embd=1600, n_layer=48, n_head=25),
+    "llama-1b": transformers_model(
+        "LlamaForCausalLM", "LlamaConfig", vocab_size=128256, hidden_size=2048, intermediate_size=8192,
+        num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True),
+}
+
+
+def read(path):
+    try:
+        with open(path) as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {}
+
+
+def write(models, path=FILE):
+    """One model to a line, so that a change of one shows as one line."""
+    lines = [f" {json.dumps(name)}: {json.dumps(shapes, separators=(',', ':'))}" for name, shapes in models.items()]
+    with open(path, "w") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def build(name, builder):
+    import torch
+
+    with torch.device("meta"):
+        # parameters() yields a weight that two layers share once, as an optimizer sees it.
+        return [list(parameter.shape) for parameter in builder().parameters()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="describe the file as it is")
+    parser.add_argument("--format", metavar="FILE", help="copy FILE, one model to a line")
+    options = parser.parse_args()
+    models = read(FILE)
+    if options.list:
+        for name, shapes in models.items():
+            print(f"{name:24} {len(shapes):4} tensors {sum(map(math.prod, shapes)):14,} parameters")
+        return 0
+    if options.format:
+        write(read(options.format))
+        return 0
+    result, code = {}, 0
+    for name, builder in MODELS.items():
+        try:
+            result[name] = build(name, builder)
+            state = "unchanged" if result[name] == models.get(name) else "rewritten"
+        except ImportError as error:
+            state = f"kept ({error})"
+            if name in models:
+                result[name] = models[name]
+            else:
+                state, code = f"missing ({error})", 1
+        print(f"{name:24} {state}")
+    for name in models:
+        result.setdefault(name, models[name])
+    write(result)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
