@@ -79,7 +79,6 @@ function(heddle_library name)
     set(mlir MLIR)
   endif()
   _heddle_common(${name} ${mlir} LINK ${arg_LINK} LLVM ${arg_LLVM} DEPENDS ${arg_DEPENDS})
-  set_property(GLOBAL APPEND PROPERTY HEDDLE_LIBRARIES ${name})
 endfunction()
 
 function(heddle_executable name)

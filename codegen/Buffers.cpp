@@ -1,7 +1,6 @@
 //===- Buffers.cpp - the buffers that the values of a kernel live in ------===//
 //
-// Arguments first, then the kernel's `fused.buffers`, then the flags with which
-// the trips of loops begin.
+// Arguments first, then the kernel's `fused.buffers`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,17 +69,11 @@ LogicalResult Buffers::place(Block &block) {
     for (auto [argument, result] : llvm::zip(loop.getCarried(), loop.getResults()))
       places[argument] = places[result];
     if (Value active = loop.getActive()) {
-      Buffer flags;
-      flags.name = "active";
-      flags.type = active.getType();
-      flags.role = BufferRole::temporary;
-      // One flag for every member that has a trip count.
-      const Buffer &trips = buffers[places[loop.getTrips()]];
-      flags.members = trips.role == BufferRole::argument
-                          ? places[loop.getTrips()]
-                          : trips.members;
-      places[active] = buffers.size();
-      buffers.push_back(flags);
+      auto more = op.getAttrOfType<IntegerAttr>(kMoreAttr);
+      if (!more)
+        return op.emitOpError("has no '")
+               << kMoreAttr << "' for its flags; run fused-place-buffers";
+      places[active] = more.getInt();
     }
     if (failed(place(loop.getBody().front())))
       return failure();

@@ -49,6 +49,7 @@ private:
 /// Attributes that `fused-place-buffers` and `fused-prepare-cuda` leave.
 inline constexpr llvm::StringLiteral kBuffersAttr = "fused.buffers";
 inline constexpr llvm::StringLiteral kPlacesAttr = "fused.places";
+inline constexpr llvm::StringLiteral kMoreAttr = "fused.more";
 inline constexpr llvm::StringLiteral kNameAttr = "fused.name";
 
 } // namespace heddle

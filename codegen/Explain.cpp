@@ -13,6 +13,7 @@
 #include "codegen/PlanShapes.h"
 #include "codegen/ProgramCompiler.h"
 #include "passes/Traffic.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -149,8 +150,8 @@ void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
       if (found == sweeps.end())
         continue;
       json::Object sweep = describeSweep(found->second);
-      for (auto [key, text] : {std::pair("schedule", &schedule),
-                               std::pair("reason", &reason)})
+      for (auto [key, text] :
+           {std::pair("schedule", &schedule), std::pair("reason", &reason)})
         if (auto value = sweep.getString(key); value && !value->empty())
           if (!StringRef(*text).contains(*value))
             *text += (text->empty() ? "" : "; ") + value->str();
@@ -160,12 +161,9 @@ void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table)
         tiles += shapes.tilesOf(argument.index);
-    json::Object kernel{{"name", node.name},
-                        {"schedule", schedule},
-                        {"reason", reason},
-                        {"in_loop", inLoop},
-                        {"tiles", tiles},
-                        {"sweeps", std::move(described)}};
+    json::Object kernel{{"name", node.name}, {"schedule", schedule},
+                        {"reason", reason},  {"in_loop", inLoop},
+                        {"tiles", tiles},    {"sweeps", std::move(described)}};
     if (const PlanVariant *variant = chosenVariant(node, tiles)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
@@ -176,8 +174,8 @@ void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
 
 /// `remark: 'fused.sweep' op text` without what is for compilers' authors.
 static std::string readableRemark(StringRef remark) {
-  for (StringRef prefix : {"remark: ", "'fused.sweep' op ", "'fused.kernel' op ",
-                           "'fused.loop' op "})
+  for (StringRef prefix : {"remark: ", "'fused.sweep' op ",
+                           "'fused.kernel' op ", "'fused.loop' op "})
     remark.consume_front(prefix);
   return remark.trim().str();
 }
@@ -209,8 +207,11 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     }
   json::Array kernels, remarks;
   addKernels(plan.graph, false, kernels);
+  // A pass that runs until nothing changes may say the same twice.
+  llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
-    remarks.push_back(readableRemark(remark));
+    if (seen.insert(readableRemark(remark)).second)
+      remarks.push_back(readableRemark(remark));
   return json::Object{
       {"program", plan.name},
       {"members", members},
@@ -223,10 +224,9 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
       {"bytes", after.total},
       {"bytes_unfused", before.total},
       {"floor_us", after.total / bandwidth.bytesPerSecond * 1e6},
-      {"bandwidth",
-       json::Object{{"bytes_per_second", bandwidth.bytesPerSecond},
-                    {"measured", bandwidth.measured},
-                    {"source", bandwidth.source}}},
+      {"bandwidth", json::Object{{"bytes_per_second", bandwidth.bytesPerSecond},
+                                 {"measured", bandwidth.measured},
+                                 {"source", bandwidth.source}}},
       {"kernels", std::move(kernels)},
       {"remarks", std::move(remarks)}};
 }
@@ -257,7 +257,9 @@ static Bandwidth findBandwidth(StringRef arch) {
 static std::string plural(int64_t count, StringRef what) {
   bool wholeWord = what.ends_with("ch");
   return llvm::formatv("{0} {1}{2}", count, what,
-                       count == 1 ? "" : wholeWord ? "es" : "s");
+                       count == 1  ? ""
+                       : wholeWord ? "es"
+                                   : "s");
 }
 
 static std::string printText(const json::Object &object) {
@@ -267,25 +269,23 @@ static std::string printText(const json::Object &object) {
   auto integer = [&](StringRef key) { return *object.getInteger(key); };
   const json::Array &kernels = *object.getArray("kernels");
   const json::Object &bandwidth = *object.getObject("bandwidth");
-  os << *object.getString("program") << ": "
-     << plural(kernels.size(), "kernel") << ", "
-     << plural(integer("sweeps"), "sweep") << ", "
+  os << *object.getString("program") << ": " << plural(kernels.size(), "kernel")
+     << ", " << plural(integer("sweeps"), "sweep") << ", "
      << plural(integer("launches"), "launch") << " per step"
      << (*object.getBoolean("loops") ? " (of a loop, one trip)" : "") << '\n';
   os << "  over     " << plural(integer("members"), "member") << ", "
      << plural(integer("elements"), "element") << '\n';
-  os << llvm::formatv("  traffic  {0:f1} B per element, {1:f1} B before fusion; "
-                      "{2:f2} MB per step\n",
-                      number("bytes_per_element"),
-                      number("bytes_per_element_unfused"),
-                      number("bytes") * 1e-6);
-  os << llvm::formatv("  floor    {0:f2} us at {1:f0} GB/s, {2} {3}\n",
-                      number("floor_us"),
-                      *bandwidth.getNumber("bytes_per_second") * 1e-9,
-                      *bandwidth.getBoolean("measured")
-                          ? "measured on this"
-                          : "the nominal copy rate of an",
-                      *bandwidth.getString("source"));
+  os << llvm::formatv(
+      "  traffic  {0:f1} B per element, {1:f1} B before fusion; "
+      "{2:f2} MB per step\n",
+      number("bytes_per_element"), number("bytes_per_element_unfused"),
+      number("bytes") * 1e-6);
+  os << llvm::formatv(
+      "  floor    {0:f2} us at {1:f0} GB/s, {2} {3}\n", number("floor_us"),
+      *bandwidth.getNumber("bytes_per_second") * 1e-9,
+      *bandwidth.getBoolean("measured") ? "measured on this"
+                                        : "the nominal copy rate of an",
+      *bandwidth.getString("source"));
   for (const json::Value &entry : kernels) {
     const json::Object &kernel = *entry.getAsObject();
     os << "\nkernel " << *kernel.getString("name")
@@ -297,8 +297,8 @@ static std::string printText(const json::Object &object) {
          << *sweep.getString("traffic")
          << (*sweep.getBoolean("reversed") ? ", last tile first" : "") << '\n';
       if (auto schedule = sweep.getString("schedule")) {
-        os << "  schedule " << *schedule << ", "
-           << *sweep.getInteger("threads") << " threads, tiles of ";
+        os << "  schedule " << *schedule << ", " << *sweep.getInteger("threads")
+           << " threads, tiles of ";
         llvm::interleave(*sweep.getArray("tile"), os, " and ");
         os << "\n  because  " << *sweep.getString("reason") << '\n';
       }

@@ -7,6 +7,7 @@
 
 #include "codegen/PlanExtraction.h"
 #include "codegen/SweepLayout.h"
+#include "codegen/cuda/CudaEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/BitVector.h"
@@ -42,6 +43,9 @@ private:
                          SmallVectorImpl<Access> &accesses);
   FailureOr<Access> addSweep(fused::SweepOp sweep, PlanGraph &graph);
   FailureOr<Access> addLoop(fused::LoopOp loop, PlanGraph &graph);
+  void addLoopVariants(fused::LoopOp loop, PlanNode &node);
+  void addFlags(fused::LoopOp loop, PlanGraph &graph,
+                SmallVectorImpl<Access> &accesses);
   void addCopy(int from, int to, PlanGraph &graph,
                SmallVectorImpl<Access> &accesses);
   int addTable(fused::SweepOp sweep, const SweepLayout &layout);
@@ -160,6 +164,24 @@ static Access accessOf(const SweepLayout &layout) {
   return access;
 }
 
+static void addVariants(PlanNode &node, const SweepLayout &layout,
+                        bool inLoop) {
+  SmallVector<cuda::Entry> entries = cuda::entriesOf(layout, inLoop);
+  bool searches = llvm::any_of(
+      entries, [](const cuda::Entry &entry) { return entry.search; });
+  for (const cuda::Entry &entry : entries) {
+    PlanVariant &variant = node.variants.emplace_back();
+    variant.entry = layout.name + entry.suffix.str();
+    variant.block = layout.threads;
+    variant.tileRows = !entry.search;
+    variant.numbersByValue = entry.byValue && node.hasNumbers();
+    if (entry.passing)
+      variant.fitsL2 = kCachedPartOfL2;
+    else if (entry.byValue && !entry.search && searches)
+      variant.maxTiles = kMaxTileRows;
+  }
+}
+
 FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
@@ -172,7 +194,9 @@ FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
   node.arguments.push_back({ArgumentKind::Table, node.table});
   Access access = accessOf(*layout);
   for (const ScalarSlot &slot : layout->scalars)
-    node.arguments.push_back({ArgumentKind::Buffer, slot.buffer});
+    node.arguments.push_back(
+        {slot.isNumber ? ArgumentKind::Number : ArgumentKind::Buffer,
+         slot.buffer});
   for (const ScratchSlot &slot : layout->scratch) {
     PlanScratch scratch;
     scratch.per = static_cast<runtime::ScratchPer>(slot.per);
@@ -183,18 +207,7 @@ FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
         {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
     plan.scratch.push_back(scratch);
   }
-  auto variant = [&](StringRef entry, bool tileRows) {
-    PlanVariant result;
-    result.entry = layout->name + entry.str();
-    result.block = layout->threads;
-    result.tileRows = tileRows;
-    return result;
-  };
-  node.variants.push_back(variant("_tiles", true));
-  if (layout->rank != 2) {
-    node.variants.back().maxTiles = kMaxTileRows;
-    node.variants.push_back(variant("_search", false));
-  }
+  addVariants(node, *layout, isa<fused::LoopOp>(sweep->getParentOp()));
   node.writes.assign(access.writes.begin(), access.writes.end());
   llvm::sort(node.writes);
   node.always = layout->endsList;
@@ -221,6 +234,58 @@ void Extraction::addCopy(int from, int to, PlanGraph &graph,
   accesses.push_back(access);
 }
 
+/// Every member is active when the first trip begins.
+void Extraction::addFlags(fused::LoopOp loop, PlanGraph &graph,
+                          SmallVectorImpl<Access> &accesses) {
+  PlanNode node;
+  node.kind = NodeKind::Fill;
+  node.to = buffers.of(loop.getActive());
+  node.name = "fill_" + plan.buffers[node.to].name;
+  node.value = 1;
+  node.writes = {node.to};
+  graph.nodes.push_back(std::move(node));
+  Access access;
+  access.writes.insert(graph.nodes.back().to);
+  accesses.push_back(access);
+}
+
+/// A small loop runs in one launch whose blocks meet between sweeps; a large one
+/// as a WHILE node, whose sweeps have a block for every tile. Where conditional
+/// nodes cannot be (in a capture of the user's) the first form serves all sizes.
+void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
+  PlanVariant graph;
+  graph.graphForm = true;
+  if (!cuda::runsInOneLaunch(loop, buffers)) {
+    node.variants.push_back(graph);
+    return;
+  }
+  PlanVariant launch;
+  launch.entry = node.name + "_in_one_launch";
+  launch.block = cuda::kLoopThreads;
+  launch.grid = GridKind::Resident;
+  launch.cooperative = true;
+  launch.maxTiles = kMaxLoopTiles;
+  graph.minTiles = kMaxLoopTiles + 1;
+  node.variants.push_back(launch);
+  node.variants.push_back(graph);
+  launch.maxTiles.reset();
+  node.variants.push_back(launch);
+  // The arguments of its sweeps, one after the other, then its own.
+  for (const PlanNode &inner : node.body.nodes)
+    llvm::append_range(node.arguments, inner.arguments);
+  for (int buffer : {node.trips, node.limit, node.more})
+    node.arguments.push_back({ArgumentKind::Buffer, buffer});
+  node.arguments.push_back(
+      {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
+  PlanScratch barrier;
+  barrier.bytes = 8;
+  barrier.zero = true;
+  plan.scratch.push_back(barrier);
+}
+
+static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses,
+                     bool inLoop);
+
 FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::While;
@@ -241,12 +306,11 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
     addCopy(from, to, node.body, accesses);
     copied.insert(to);
   }
+  addEdges(node.body, accesses, /*inLoop=*/true);
   node.trips = buffers.of(loop.getTrips());
   node.limit = buffers.of(loop.getLimit());
   node.more = buffers.of(yield.getMore());
-  PlanVariant form;
-  form.graphForm = true;
-  node.variants.push_back(form);
+  addLoopVariants(loop, node);
   Access access;
   for (const Access &inner : accesses)
     access.add(inner);
@@ -275,6 +339,8 @@ LogicalResult Extraction::addBlock(Block &block, PlanGraph &graph,
       for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
         if (buffers.of(init) != buffers.of(carried))
           addCopy(buffers.of(init), buffers.of(carried), graph, accesses);
+      if (loop.getActive())
+        addFlags(loop, graph, accesses);
       auto access = addLoop(loop, graph);
       if (failed(access))
         return failure();
@@ -291,10 +357,12 @@ LogicalResult Extraction::addBlock(Block &block, PlanGraph &graph,
 
 /// An edge wherever two nodes touch the same buffer, less those that a chain of
 /// others implies.
-static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses) {
+static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses,
+                     bool inLoop) {
   size_t count = graph.nodes.size();
   std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
-  for (size_t to = 0; to < count; ++to)
+  for (size_t to = 0; to < count; ++to) {
+    size_t first = graph.edges.size();
     for (size_t from = to; from-- > 0;) {
       if (after[to].test(from) || !conflict(accesses[from], accesses[to]))
         continue;
@@ -302,6 +370,13 @@ static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses) {
       after[to] |= after[from];
       after[to].set(from);
     }
+    // A sweep waits by itself for the one right before it, and for no other.
+    if (!inLoop && graph.edges.size() == first + 1 &&
+        graph.edges.back().from + 1 == static_cast<int>(to) &&
+        graph.nodes[to].kind == NodeKind::Kernel &&
+        graph.nodes[to - 1].kind == NodeKind::Kernel)
+      graph.edges.back().programmatic = true;
+  }
 }
 
 FailureOr<Plan> Extraction::run() {
@@ -329,7 +404,7 @@ FailureOr<Plan> Extraction::run() {
     }
     plan.results.push_back({buffers[buffer].name, buffer});
   }
-  addEdges(plan.graph, accesses);
+  addEdges(plan.graph, accesses, /*inLoop=*/false);
   return plan;
 }
 

@@ -40,9 +40,9 @@ Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
   for (auto [k, entry] : enumerate(*list)) {
     const json::Array *dims = entry.getAsArray();
     if (!dims)
-      return error(formatv("[{0}]: expected a shape, [dim, ...], found {1}", k,
-                           entry)
-                       .str());
+      return error(
+          formatv("[{0}]: expected a shape, [dim, ...], found {1}", k, entry)
+              .str());
     Extents extents;
     int64_t count = 1;
     for (const json::Value &dim : *dims) {
@@ -53,8 +53,8 @@ Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
                              k, dim)
                          .str());
       if (MulOverflow(count, *extent, count) || count > int64_t(1) << 48)
-        return error(formatv("[{0}]: a shape of more than 2^48 elements", k)
-                         .str());
+        return error(
+            formatv("[{0}]: a shape of more than 2^48 elements", k).str());
       extents.push_back(*extent);
     }
     shapes.push_back(std::move(extents));
@@ -93,9 +93,8 @@ static IntEqClasses equalDimensions(const Plan &plan) {
           join(segment.columns, operand.buffer, 0);
         } else if (operand.index == OperandIndex::I && rank == 1) {
           // In a table of rank 1 `count` stands for all extents of its buffer.
-          bool flattened =
-              table.rank == 1 && segment.count &&
-              plan.buffers[segment.count->buffer].rank == 2;
+          bool flattened = table.rank == 1 && segment.count &&
+                           plan.buffers[segment.count->buffer].rank == 2;
           if (!flattened)
             join(segment.count, operand.buffer, 0);
         }
@@ -119,8 +118,8 @@ PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes) {
     std::map<unsigned, int64_t> known;
     // The first to need an extent of a class sets it; matrices go first.
     auto set = [&](int buffer, int dimension, int64_t extent) {
-      extent = known.try_emplace(classOf(buffer, dimension), extent)
-                   .first->second;
+      extent =
+          known.try_emplace(classOf(buffer, dimension), extent).first->second;
       result.buffers[buffer][member].push_back(extent);
     };
     int64_t columns = shape.empty() ? 1 : shape.back();
@@ -177,9 +176,9 @@ int64_t PlanShapes::tilesOf(int number) const {
         count = table.rank == 1 ? elementCount(extents)
                                 : extents[segment.count->dimension];
       }
-      tiles += std::max<int64_t>(
-          1, divideCeil(static_cast<uint64_t>(count),
-                        static_cast<uint64_t>(segment.tile)));
+      tiles +=
+          std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
+                                          static_cast<uint64_t>(segment.tile)));
     }
   }
   return tiles;
@@ -197,7 +196,8 @@ int64_t PlanShapes::launches(const PlanGraph &graph) const {
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table)
         tiles += tilesOf(argument.index);
-    // A kernel over nothing is left out, unless it computes a value of the list.
+    // A kernel over nothing is left out, unless it computes a value of the
+    // list.
     bool skipped = node.kind == NodeKind::Kernel && node.table >= 0 &&
                    tiles == 0 && !node.always;
     count += !skipped;

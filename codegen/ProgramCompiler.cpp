@@ -57,9 +57,10 @@ static bool isModuleText(StringRef program) {
 }
 
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
-  bool isFile = !isModuleText(program) && (program.ends_with(".mlir") ||
-                                           program.ends_with(".mlirbc") ||
-                                           program.contains('/'));
+  // A slash in the options of a library program is none in a path.
+  bool isFile = !isModuleText(program) &&
+                (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
+                 program.split(':').first.contains('/'));
   if (isFile) {
     auto file = llvm::MemoryBuffer::getFile(program);
     if (!file)

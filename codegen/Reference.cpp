@@ -125,8 +125,7 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic) {
     }
   }
   results.clear();
-  auto evaluated =
-      reference::interpret(function, std::move(inputs), options);
+  auto evaluated = reference::interpret(function, std::move(inputs), options);
   if (failed(evaluated))
     return compilation.failure("the program could not be evaluated");
   results = std::move(*evaluated);
@@ -245,6 +244,6 @@ heddle_status heddle_describe_programs(char **text) {
       llvm::formatv("{0:2}", llvm::json::Value(std::move(programs)));
   *text = ::strdup(printed.c_str());
   return *text ? HEDDLE_OK
-               : finishCall(makeError(StatusCode::Failed,
-                                      "allocating a text failed"));
+               : finishCall(
+                     makeError(StatusCode::Failed, "allocating a text failed"));
 }

@@ -117,6 +117,9 @@ LogicalResult Builder::addSegment(unsigned number) {
   auto schedule = sweep.getScheduleAttr();
   segment.tile = schedule.getTile()[number];
   segment.vector = schedule.getVector()[number];
+  // A matrix that is walked as one vector is one.
+  bool stream = schedule.getKind() == fused::ScheduleKind::stream;
+  auto indexIn = [&](int32_t index) { return stream && index == kIJ ? kI : index; };
   auto indices = sweep.getSegmentIndices(number);
   for (auto [k, input] : llvm::enumerate(sweep.getSegmentInputs(number))) {
     if (!isList(input.getType())) {
@@ -126,7 +129,7 @@ LogicalResult Builder::addSegment(unsigned number) {
     int buffer = buffers.of(input);
     if (buffer < 0)
       return sweep.emitOpError("reads a list that was not placed");
-    segment.inputs.push_back(operand(segment, buffer, indices[k], input.getType(),
+    segment.inputs.push_back(operand(segment, buffer, indexIn(indices[k]), input.getType(),
                                      /*written=*/false));
   }
   auto yield = sweep.getSegmentYield(number);
@@ -143,9 +146,10 @@ LogicalResult Builder::addSegment(unsigned number) {
     else if (!isList(type))
       segment.results.push_back(-1 - scalar(result, /*written=*/true));
     else
-      segment.results.push_back(operand(segment, buffer,
-                                        indexOfResult(value, type, *levels, rank),
-                                        type, /*written=*/true));
+      segment.results.push_back(
+          operand(segment, buffer,
+                  indexIn(indexOfResult(value, type, *levels, rank)), type,
+                  /*written=*/true));
   }
   if (Value where = sweep.getWhere()) {
     if (isList(where.getType()))
@@ -198,7 +202,9 @@ LogicalResult Builder::build() {
   if (!name)
     return sweep.emitOpError("has no name; run fused-prepare-cuda");
   layout.name = name.getValue();
-  layout.rank = sweep.getDomainRank(0);
+  layout.rank = schedule.getKind() == fused::ScheduleKind::stream
+                    ? std::min<int64_t>(1, sweep.getDomainRank(0))
+                    : 2;
   layout.pointers = 0;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     if (failed(addSegment(s)))

@@ -152,19 +152,19 @@ bool isStorable(Type type, Type storage) {
 
 bool isScalarOp(Operation *op) {
   return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-             arith::DivFOp, arith::NegFOp, arith::MaximumFOp,
-             arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-             arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AddIOp,
-             arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
-             arith::XOrIOp, arith::MaxSIOp, arith::MinSIOp, arith::ExtFOp,
-             arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, math::SqrtOp,
-             math::RsqrtOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
-             math::LogOp, math::Log2Op, math::Log1pOp, math::AbsFOp,
-             math::AbsIOp, math::FPowIOp, math::PowFOp, math::TanhOp,
-             math::SinOp, math::CosOp, math::ErfOp, math::FloorOp,
-             math::CeilOp, math::FmaOp, math::CopySignOp, math::IsNaNOp,
-             math::IsInfOp, math::IsFiniteOp, foreach::SignOp>(op);
+             arith::DivFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::CmpIOp,
+             arith::SelectOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+             arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MaxSIOp,
+             arith::MinSIOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
+             arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
+             arith::FPToSIOp, math::SqrtOp, math::RsqrtOp, math::ExpOp,
+             math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
+             math::Log1pOp, math::AbsFOp, math::AbsIOp, math::FPowIOp,
+             math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
+             math::FloorOp, math::CeilOp, math::FmaOp, math::CopySignOp,
+             math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, foreach::SignOp>(
+      op);
 }
 
 LogicalResult verifyBody(Operation *op, Block &body,
@@ -205,8 +205,8 @@ LogicalResult verifyEnd(Operation *op, Region &region, StringRef yield) {
 LogicalResult verifyBound(Operation *op, unsigned number, Type storage,
                           Value argument) {
   Type bound = argument.getType();
-  if (bound == storage || (isa<FloatType>(storage) &&
-                           (bound.isF32() || bound.isF64())))
+  if (bound == storage ||
+      (isa<FloatType>(storage) && (bound.isF32() || bound.isF64())))
     return success();
   return op->emitOpError("binds operand #")
          << number << " of element type " << storage << " as " << bound

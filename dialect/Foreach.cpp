@@ -7,6 +7,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
@@ -37,6 +38,13 @@ void ForeachDialect::initialize() {
       >();
 }
 
+/// What folds to a number becomes an `arith.constant`.
+Operation *ForeachDialect::materializeConstant(OpBuilder &builder,
+                                               Attribute value, Type type,
+                                               Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -55,19 +63,26 @@ LogicalResult ListType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << "buffers are bound";
   if (tensor.getEncoding())
     return emitError() << "a list's tensors have no encoding, found " << tensor;
-  if (llvm::any_of(tensor.getShape(),
-                   [](int64_t extent) { return !ShapedType::isDynamic(extent); }))
+  if (llvm::any_of(tensor.getShape(), [](int64_t extent) {
+        return !ShapedType::isDynamic(extent);
+      }))
     return emitError() << "extents are bound at run time: write '?' for each, "
                           "found "
                        << tensor;
   Type element = tensor.getElementType();
-  if (!element.isF64() && !element.isF32() && !element.isF16() &&
-      !element.isBF16() && !element.isInteger(1) && !element.isInteger(8) &&
-      !element.isInteger(16) && !element.isInteger(32) && !element.isInteger(64))
+  if (!isElementType(element))
     return emitError() << "elements are f64, f32, f16, bf16 or integers of 1, "
                           "8, 16, 32 or 64 bits, found "
                        << element;
   return success();
+}
+
+bool heddle::foreach::isElementType(Type type) {
+  if (type.isF64() || type.isF32() || type.isF16() || type.isBF16())
+    return true;
+  return llvm::any_of(
+      std::initializer_list<unsigned>{1, 8, 16, 32, 64},
+      [&](unsigned bits) { return type.isSignlessInteger(bits); });
 }
 
 Type heddle::foreach::storageType(Type type) {
@@ -96,13 +111,14 @@ RankedTensorType heddle::foreach::scalarOf(Type type) {
 // Attributes of arguments
 //===----------------------------------------------------------------------===//
 
-LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
-                                                       unsigned, unsigned index,
+LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                       unsigned index,
                                                        NamedAttribute named) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitOpError("has '") << named.getName() << "' on an argument, "
-                                    << "which only functions can have";
+    return op->emitOpError("has '")
+           << named.getName().getValue() << "' on an argument, "
+           << "which only functions can have";
   Type type = function.getArgumentTypes()[index];
   if (named.getName() == kDonateAttr) {
     auto result = dyn_cast<IntegerAttr>(named.getValue());
@@ -148,9 +164,9 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op,
     return success();
   }
   return op->emitOpError("argument #")
-         << index << " has unknown attribute '" << named.getName()
-         << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr
-         << "' or '" << kInitialAttr << "'";
+         << index << " has unknown attribute '" << named.getName().getValue()
+         << "'; expected '" << kDonateAttr << "', '" << kDefaultAttr << "' or '"
+         << kInitialAttr << "'";
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,15 +185,14 @@ static ParseResult parseBound(OpAsmParser &parser, OperationState &state) {
       parser.parseRegion(*state.addRegion(), bindings.arguments,
                          /*enableNameShadowing=*/true))
     return failure();
-  state.addAttribute("indices", parser.getBuilder().getDenseI32ArrayAttr(
-                                    bindings.indices));
+  state.addAttribute(
+      "indices", parser.getBuilder().getDenseI32ArrayAttr(bindings.indices));
   state.addTypes(results);
   return success();
 }
 
 static void printBound(OpAsmPrinter &printer, Operation *op,
-                       ArrayRef<int32_t> indices,
-                       ArrayRef<StringRef> elided) {
+                       ArrayRef<int32_t> indices, ArrayRef<StringRef> elided) {
   Region &body = op->getRegion(0);
   printBindings(printer, op->getOperands(), indices, body.getArguments());
   printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elided);
@@ -202,9 +217,10 @@ bool MapOp::isUniform() {
          llvm::none_of(getResultTypes(), isList);
 }
 
-foreach::YieldOp MapOp::getYield() {
-  return cast<foreach::YieldOp>(getBody().front().getTerminator());
-}
+foreach
+  ::YieldOp MapOp::getYield() {
+    return cast<foreach::YieldOp>(getBody().front().getTerminator());
+  }
 
 LogicalResult MapOp::verify() {
   Block &body = getBody().front();
@@ -218,8 +234,8 @@ LogicalResult MapOp::verify() {
   if (getYield().getMore())
     return emitOpError("yields a 'while' flag, which only a loop has");
   if (yielded.size() != getNumResults())
-    return emitOpError("yields ") << yielded.size() << " values for "
-                                  << getNumResults() << " results";
+    return emitOpError("yields ")
+           << yielded.size() << " values for " << getNumResults() << " results";
   bool anyList = llvm::any_of(getInputs().getTypes(), isList);
   for (auto [k, value] : llvm::enumerate(yielded)) {
     Type type = getResult(k).getType();
@@ -275,12 +291,12 @@ void ReduceOp::print(OpAsmPrinter &printer) {
 
 int64_t ReduceOp::getDomainRank() { return domainRank(getIndices()); }
 
-foreach::YieldOp ReduceOp::getYield() {
-  return cast<foreach::YieldOp>(getBody().front().getTerminator());
-}
+foreach
+  ::YieldOp ReduceOp::getYield() {
+    return cast<foreach::YieldOp>(getBody().front().getTerminator());
+  }
 
-/// The type of the result of a reduction of `kind`, and of its position.
-static bool isReducible(ReduceKind kind, Type type) {
+bool heddle::foreach::isReducible(ReduceKind kind, Type type) {
   if (kind == ReduceKind::any || kind == ReduceKind::all)
     return type.isInteger(1);
   if (kind == ReduceKind::logsumexp || kind == ReduceKind::argmax)
@@ -315,8 +331,8 @@ LogicalResult ReduceOp::verify() {
            << (positions ? "2 results, the maximum and its position"
                          : "1 result")
            << ", found " << getNumResults();
-  int64_t left = getAxis() == Axis::member || getAxis() == Axis::list ? 0
-                                                                      : rank - 1;
+  int64_t left =
+      getAxis() == Axis::member || getAxis() == Axis::list ? 0 : rank - 1;
   for (auto [k, type] : llvm::enumerate(getResultTypes())) {
     if (isList(type) != (getAxis() != Axis::list) || rankOf(type) != left)
       return emitOpError("result #")
@@ -347,9 +363,10 @@ void WhileOp::print(OpAsmPrinter &printer) {
   printLoop(printer, *this, getInits(), getLimit());
 }
 
-foreach::YieldOp WhileOp::getYield() {
-  return cast<foreach::YieldOp>(getBody().front().getTerminator());
-}
+foreach
+  ::YieldOp WhileOp::getYield() {
+    return cast<foreach::YieldOp>(getBody().front().getTerminator());
+  }
 
 LogicalResult WhileOp::verify() {
   if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
@@ -394,9 +411,10 @@ void IfOp::print(OpAsmPrinter &printer) {
   printer << " else (" << getOtherwise() << ')';
 }
 
-foreach::YieldOp IfOp::getYield() {
-  return cast<foreach::YieldOp>(getBody().front().getTerminator());
-}
+foreach
+  ::YieldOp IfOp::getYield() {
+    return cast<foreach::YieldOp>(getBody().front().getTerminator());
+  }
 
 LogicalResult IfOp::verify() {
   if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))

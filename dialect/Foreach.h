@@ -24,6 +24,9 @@
 
 namespace heddle::foreach {
 
+/// Whether lists and device scalars may hold elements of `type`.
+bool isElementType(mlir::Type type);
+
 /// The element type in which a list or a device scalar is stored.
 mlir::Type storageType(mlir::Type type);
 
@@ -31,6 +34,9 @@ mlir::Type storageType(mlir::Type type);
 int64_t rankOf(mlir::Type type);
 
 inline bool isList(mlir::Type type) { return llvm::isa<ListType>(type); }
+
+/// Whether a reduction of `kind` combines values of `type`.
+bool isReducible(ReduceKind kind, mlir::Type type);
 
 /// The type in which values stored as `type` are computed: f32 for f16, bf16
 /// and f32, otherwise the type itself.

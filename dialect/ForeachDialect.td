@@ -27,7 +27,8 @@ def Foreach_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
-  let hasConstantMaterializer = 0;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def Foreach_List : TypeDef<Foreach_Dialect, "List"> {
@@ -58,14 +59,15 @@ def Foreach_List : TypeDef<Foreach_Dialect, "List"> {
 }
 
 def Foreach_Scalar : Type<
-    CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0">,
+    CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0 && "
+          "::heddle::foreach::isElementType(::llvm::cast<::mlir::RankedTensorType>($_self).getElementType())">,
     "a device scalar (a tensor of rank 0)", "::mlir::RankedTensorType">;
 
 def Foreach_Operand : AnyTypeOf<[Foreach_List, Foreach_Scalar], "a list or a device scalar">;
 
 def Foreach_Flag : Type<
     CPred<"::llvm::isa<::heddle::foreach::ListType, ::mlir::RankedTensorType>($_self) && "
-          "::heddle::foreach::rankOf($_self) == 0 && ::heddle::foreach::storageType($_self).isInteger(1)">,
+          "::heddle::foreach::rankOf($_self) == 0 && ::heddle::foreach::storageType($_self).isSignlessInteger(1)">,
     "a flag, `tensor<i1>` or one per member, `!foreach.list<tensor<i1>>`">;
 
 def Foreach_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [

@@ -272,10 +272,9 @@ void SweepOp::print(OpAsmPrinter &printer) {
   printer << " finish [";
   auto arguments = getFinish().getArguments();
   size_t values = arguments.size() - getFinishInputs().size();
-  llvm::interleaveComma(arguments.take_front(values), printer,
-                        [&](BlockArgument argument) {
-                          printer.printRegionArgument(argument);
-                        });
+  llvm::interleaveComma(
+      arguments.take_front(values), printer,
+      [&](BlockArgument argument) { printer.printRegionArgument(argument); });
   printer << "] ";
   SmallVector<int32_t> indices(getFinishInputs().size(), kScalar);
   printBindings(printer, getFinishInputs(), indices,
@@ -305,8 +304,9 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
     return success();
   }
   if (of.level == Level::list && of.after)
-    return error() << "is a list but its value is complete only after the whole "
-                      "list was visited";
+    return error()
+           << "is a list but its value is complete only after the whole "
+              "list was visited";
   int64_t typeRank = rankOf(type);
   bool fits = typeRank == 0 ? of.level <= Level::member
               : typeRank == rank
@@ -315,7 +315,8 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
                         (of.level == Level::row || of.level == Level::column);
   if (!fits)
     return error() << "has rank " << typeRank << " but its value is a " << level
-                   << " value" << (of.after ? ", complete after the sweep," : "")
+                   << " value"
+                   << (of.after ? ", complete after the sweep," : "")
                    << " of a domain of rank " << rank;
   return success();
 }
@@ -327,10 +328,9 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   Block &body = op.getSegmentBlock(segment);
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
-      failed(verifyBody(op, body,
-                        [](Operation *inner) {
-                          return isa<fused::ReduceOp, AheadOp>(inner);
-                        })))
+      failed(verifyBody(op, body, [](Operation *inner) {
+        return isa<fused::ReduceOp, AheadOp>(inner);
+      })))
     return failure();
   if (llvm::none_of(inputs.getTypes(), isList))
     return op.emitOpError("segment #") << segment << " visits no list";
@@ -357,9 +357,9 @@ static LogicalResult verifyFinish(SweepOp op) {
   auto inputs = op.getFinishInputs();
   if (body.getNumArguments() != lists.size() + inputs.size())
     return op.emitOpError("'finish' takes ")
-           << body.getNumArguments() << " values; expected the "
-           << lists.size() << " list values of the segments and the "
-           << inputs.size() << " scalars bound to it";
+           << body.getNumArguments() << " values; expected the " << lists.size()
+           << " list values of the segments and the " << inputs.size()
+           << " scalars bound to it";
   for (auto [k, position] : llvm::enumerate(lists))
     if (!isStorable(body.getArgument(k).getType(),
                     storageType(op.getResult(position).getType())))
@@ -444,8 +444,8 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
       return failure();
     auto from = symbolizeLevel(fromName);
     if (!from)
-      return parser.emitError(at) << "expected a level after 'from', found '"
-                                  << fromName << "'";
+      return parser.emitError(at)
+             << "expected a level after 'from', found '" << fromName << "'";
     state.addAttribute("from", LevelAttr::get(context, *from));
   }
   if (parser.parseOptionalAttrDict(state.attributes) ||
@@ -477,10 +477,7 @@ LogicalResult fused::ReduceOp::verify() {
     return emitOpError("expected ")
            << (positions ? "the maximum and its position, an i64"
                          : "one result of its operand's type");
-  bool flag = getValue().getType().isInteger(1);
-  bool logical =
-      getKind() == ReduceKind::any || getKind() == ReduceKind::all;
-  if (flag != logical)
+  if (!foreach::isReducible(getKind(), getValue().getType()))
     return emitOpError("cannot combine values of ")
            << getValue().getType() << " by " << stringifyReduceKind(getKind());
   return success();
@@ -503,8 +500,7 @@ ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
         namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
     return success();
   };
-  if (parser.parseLParen() ||
-      parser.parseCommaSeparatedList(parseInput) ||
+  if (parser.parseLParen() || parser.parseCommaSeparatedList(parseInput) ||
       parser.parseColonTypeList(types) || parser.parseRParen())
     return failure();
   if (types.size() != inputs.size())

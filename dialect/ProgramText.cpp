@@ -101,13 +101,14 @@ private:
     for (Block &block : region) {
       for (BlockArgument argument : block.getArguments())
         nameValue(argument, used);
-      for (Operation &op : block)
+      for (Operation &op : block) {
+        // Inside its regions, the results of an operation are not yet there.
+        for (Region &inner : op.getRegions())
+          nameRegion(inner, used);
         for (Value result : op.getResults())
           nameValue(result, used);
+      }
     }
-    for (Operation &op : region.getOps())
-      for (Region &inner : op.getRegions())
-        nameRegion(inner, used);
   }
 
   void nameValue(Value value, llvm::StringSet<> &used) {
@@ -204,8 +205,8 @@ static void printRenamed(StringRef text,
 OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
                                    MLIRContext *context) {
   llvm::SourceMgr manager;
-  manager.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(text, source), SMLoc());
+  manager.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, source),
+                             SMLoc());
   SourceMgrDiagnosticHandler handler(manager, context, llvm::errs());
   return parseProgram(manager, context);
 }
@@ -244,7 +245,6 @@ void printProgram(Operation *module, llvm::raw_ostream &os) {
   llvm::raw_string_ostream stream(text);
   copy.get()->print(stream, state);
   printRenamed(text, replacements, aliasesOfLists(*copy), os);
-  os << '\n';
 }
 
 } // namespace heddle

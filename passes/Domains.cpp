@@ -1,5 +1,8 @@
 //===- Domains.cpp - which lists have the same members and extents --------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Classes of extents, merged along every binding in one walk over the kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -160,9 +163,8 @@ Shape Domains::domainOf(SweepOp sweep, unsigned segment) const {
   Shape domain;
   int64_t rank = sweep.getDomainRank(segment);
   domain.extents.assign(rank, -1);
-  for (auto [operand, index] :
-       llvm::zip_equal(sweep.getSegmentInputs(segment),
-                       sweep.getSegmentIndices(segment))) {
+  for (auto [operand, index] : llvm::zip_equal(
+           sweep.getSegmentInputs(segment), sweep.getSegmentIndices(segment))) {
     if (!isList(operand.getType()))
       continue;
     Shape shape = shapeOf(operand);

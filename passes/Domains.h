@@ -1,5 +1,8 @@
 //===- Domains.h - which lists have the same members and extents -*- C++ -*-==//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Extents are bound at run time, but a program claims equalities: what is bound
 // together in a domain agrees, and results have the domain of their operands.
 //

@@ -1,5 +1,8 @@
 //===- ForeachOutlineKernels.cpp - programs become kernels ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // In steps: every operation becomes a sweep or a loop of its own, loops come to
 // carry all that they return, values that buffers must hold get an operation
 // that writes them, and at last maps over device scalars find the bodies that
@@ -10,13 +13,13 @@
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Domains.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
 #include "passes/Traffic.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FOREACHOUTLINEKERNELS
@@ -70,8 +73,8 @@ private:
   SweepOp inlineUniform(SweepOp sweep);
   FailureOr<Value> materialize(Value value, Operation *before);
   FailureOr<SweepOp> emptySweep(Operation *before);
-  using Bind = llvm::function_ref<Value(Value operand, Type bound,
-                                        StringRef name)>;
+  using Bind =
+      llvm::function_ref<Value(Value operand, Type bound, StringRef name)>;
   Value cloneUniform(OpBuilder &builder, Value result, Bind bind);
 
   Value activeAround(Block *block);
@@ -106,11 +109,10 @@ void Outliner::lowerMap(foreach::MapOp op, OpBuilder &builder) {
   Block &body = op.getBody().front();
   IRMapping mapping;
   for (int pass = 0; pass < 2; ++pass)
-    for (auto [argument, operand, index] : llvm::zip_equal(
-             body.getArguments(), op.getInputs(), op.getIndices()))
-      mapping.map(argument,
-                  parts.bind(segment, values.lookup(operand), index,
-                             argument.getType(), nameOf(argument)));
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
+      mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
+                                       argument.getType(), nameOf(argument)));
   OpBuilder inner = parts.at(segment);
   cloneBody(inner, body, mapping);
   for (auto [result, value] :
@@ -150,18 +152,17 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   IRMapping mapping;
   llvm::DenseMap<Value, Level> levels;
   for (int pass = 0; pass < 2; ++pass)
-    for (auto [argument, operand, index] : llvm::zip_equal(
-             body.getArguments(), op.getInputs(), op.getIndices()))
-      mapping.map(argument,
-                  parts.bind(segment, values.lookup(operand), index,
-                             argument.getType(), nameOf(argument)));
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
+      mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
+                                       argument.getType(), nameOf(argument)));
   for (auto [argument, operand, index] :
        llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
-    levels[argument] = !isList(operand.getType()) ? Level::list
-                       : index == kScalar         ? Level::member
+    levels[argument] = !isList(operand.getType())  ? Level::list
+                       : index == kScalar          ? Level::member
                        : rank == 1 || index == kIJ ? Level::element
-                       : index == kI              ? Level::row
-                                                  : Level::column;
+                       : index == kI               ? Level::row
+                                                   : Level::column;
   OpBuilder inner = parts.at(segment);
   for (Operation &scalar : body.without_terminator()) {
     Level joined = Level::list;
@@ -209,7 +210,8 @@ LogicalResult Outliner::lowerWhile(foreach::WhileOp op, OpBuilder &builder) {
   if (failed(lowerBlock(op.getBody().front(), body)))
     return failure();
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  foreach::YieldOp yield = op.getYield();
+  foreach
+    ::YieldOp yield = op.getYield();
   fused::YieldOp::create(inner, yield.getLoc(),
                          llvm::map_to_vector(yield.getValues(), lookup),
                          lookup(yield.getMore()));
@@ -251,7 +253,8 @@ static Value constantScalar(OpBuilder &builder, Location loc, Type type,
                                     ArrayRef<int32_t>());
   OpBuilder inner = OpBuilder::atBlockEnd(&map.getBody().emplaceBlock());
   Value value = arith::ConstantOp::create(inner, loc, number);
-  foreach::YieldOp::create(inner, loc, value);
+  foreach
+    ::YieldOp::create(inner, loc, value);
   return map.getResult(0);
 }
 
@@ -272,10 +275,10 @@ FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
     if (!isList(argument.getType()))
       continue;
     Shape of = domains.shapeOf(argument);
-    bool spans = shape.extents.empty() ? of.members == shape.members
-                                       : of == shape;
-    if (spans && (!source ||
-                  rankOf(argument.getType()) < rankOf(source.getType())))
+    bool spans =
+        shape.extents.empty() ? of.members == shape.members : of == shape;
+    if (spans &&
+        (!source || rankOf(argument.getType()) < rankOf(source.getType())))
       source = argument;
   }
   if (!source)
@@ -402,8 +405,8 @@ Value Outliner::copyOf(Value value, OpBuilder &builder) {
   if (isList(type)) {
     SweepBuilder parts(context, activeAround(builder.getBlock()));
     unsigned segment = parts.addSegment();
-    Value element = parts.bind(segment, value, defaultIndex(type), bound,
-                               nameOf(value));
+    Value element =
+        parts.bind(segment, value, defaultIndex(type), bound, nameOf(value));
     parts.addResult(segment, element, type, nameOf(value));
     copy = parts.build(builder, value.getLoc()).getResult(0);
     ++numSweeps;
@@ -413,7 +416,8 @@ Value Outliner::copyOf(Value value, OpBuilder &builder) {
     Block &body = map.getBody().emplaceBlock();
     body.addArgument(bound, value.getLoc());
     OpBuilder inner = OpBuilder::atBlockEnd(&body);
-    foreach::YieldOp::create(inner, value.getLoc(), body.getArgument(0));
+    foreach
+      ::YieldOp::create(inner, value.getLoc(), body.getArgument(0));
     copy = map.getResult(0);
   }
   if (StringRef name = nameOf(value); !name.empty())
@@ -437,8 +441,8 @@ void Outliner::ownYields(Block &block) {
     unsigned k = operand.getOperandNumber();
     bool owned;
     if (loop) {
-      bool unchanged = k < loop.getInits().size() &&
-                       value == loop.getCarried()[k];
+      bool unchanged =
+          k < loop.getInits().size() && value == loop.getCarried()[k];
       bool inside = value.getDefiningOp() && value.getParentBlock() == &block;
       owned = unchanged || (inside && taken.insert(value).second);
       // Device scalars that follow from others are written in this body,
@@ -477,10 +481,9 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind) {
        llvm::zip_equal(body.getArguments(), map.getInputs())) {
     Value value;
     if (operand.getDefiningOp<foreach::MapOp>())
-      value = convertThrough(builder, map.getLoc(),
-                             cloneUniform(builder, operand, bind),
-                             storageType(operand.getType()),
-                             argument.getType());
+      value = convertThrough(
+          builder, map.getLoc(), cloneUniform(builder, operand, bind),
+          storageType(operand.getType()), argument.getType());
     else
       value = bind(operand, argument.getType(), nameOf(argument));
     mapping.map(argument, value);
@@ -527,10 +530,9 @@ void Outliner::finishWith(SweepOp sweep, foreach::MapOp map) {
       Value value;
       OpBuilder builder = parts.atFinish();
       if (operand.getDefiningOp<foreach::MapOp>())
-        value = convertThrough(builder, map.getLoc(),
-                               cloneUniform(builder, operand, bind),
-                               storageType(operand.getType()),
-                               argument.getType());
+        value = convertThrough(
+            builder, map.getLoc(), cloneUniform(builder, operand, bind),
+            storageType(operand.getType()), argument.getType());
       else
         value = bind(operand, argument.getType(), nameOf(argument));
       mapping.map(argument, value);
@@ -540,9 +542,9 @@ void Outliner::finishWith(SweepOp sweep, foreach::MapOp map) {
   SmallVector<SweepBuilder::Place> added;
   for (auto [result, value] :
        llvm::zip_equal(map.getResults(), map.getYield().getValues()))
-    added.push_back({-1, parts.addFinishResult(mapping.lookup(value),
-                                               result.getType(),
-                                               nameOf(result))});
+    added.push_back(
+        {-1, parts.addFinishResult(mapping.lookup(value), result.getType(),
+                                   nameOf(result))});
   OpBuilder outer(sweep);
   parts.build(outer, sweep.getLoc());
   for (auto [result, place] : llvm::zip_equal(sweep.getResults(), places))
@@ -563,8 +565,7 @@ LogicalResult Outliner::placeUniform(Block &block) {
     } else if (auto map = dyn_cast<foreach::MapOp>(op)) {
       if (map.use_empty())
         map.erase();
-      else if (auto sweep = dyn_cast_or_null<SweepOp>(
-                   latestSource(map, block)))
+      else if (auto sweep = dyn_cast_or_null<SweepOp>(latestSource(map, block)))
         finishWith(sweep, map);
     }
   }
@@ -653,21 +654,19 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
            llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(s),
                            sweep.getSegmentIndices(s))) {
         OpBuilder builder = parts.at(s);
-        Value value =
-            isUniform(operand)
-                ? convertThrough(builder, operand.getLoc(),
-                                 cloneUniform(builder, operand, bind),
-                                 storageType(operand.getType()),
-                                 argument.getType())
-                : parts.bind(s, operand, index, argument.getType(),
-                             nameOf(argument));
+        Value value = isUniform(operand)
+                          ? convertThrough(builder, operand.getLoc(),
+                                           cloneUniform(builder, operand, bind),
+                                           storageType(operand.getType()),
+                                           argument.getType())
+                          : parts.bind(s, operand, index, argument.getType(),
+                                       nameOf(argument));
         mapping.map(argument, value);
       }
     OpBuilder builder = parts.at(s);
     cloneBody(builder, body, mapping);
-    for (auto [value, result] :
-         llvm::zip_equal(sweep.getSegmentYield(s).getValues(),
-                         sweep.getSegmentResults(s)))
+    for (auto [value, result] : llvm::zip_equal(
+             sweep.getSegmentYield(s).getValues(), sweep.getSegmentResults(s)))
       places.push_back({static_cast<int>(s),
                         parts.addResult(s, mapping.lookup(value),
                                         result.getType(), nameOf(result))});
@@ -720,10 +719,10 @@ LogicalResult Outliner::run() {
     return function.emitOpError("cannot become a kernel; expected a body of "
                                 "one block");
   OpBuilder builder(function);
-  kernel = KernelOp::create(builder, function.getLoc(), function.getSymName(),
-                            function.getFunctionType(),
-                            function.getArgAttrsAttr(),
-                            function.getResAttrsAttr());
+  kernel =
+      KernelOp::create(builder, function.getLoc(), function.getSymName(),
+                       function.getFunctionType(), function.getArgAttrsAttr(),
+                       function.getResAttrsAttr());
   Block &from = function.getBody().front();
   Block &body = kernel.getBody().emplaceBlock();
   for (BlockArgument argument : from.getArguments())
@@ -746,7 +745,8 @@ LogicalResult Outliner::run() {
   kernel.walk([&](foreach::MapOp map) { maps.push_back(map); });
   for (foreach::MapOp map : llvm::reverse(maps))
     map.erase();
-  if (llvm::none_of(body.without_terminator(), [](Operation &) { return true; }))
+  if (llvm::none_of(body.without_terminator(),
+                    [](Operation &) { return true; }))
     return function.emitOpError(
         "computes nothing; expected at least one map or reduce over a list");
   kernel->setAttr(kTrafficBefore, trafficAttr(context, trafficOf(kernel)));

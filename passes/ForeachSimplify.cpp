@@ -1,5 +1,8 @@
 //===- ForeachSimplify.cpp - simpler bodies, uniform math apart -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // What later passes may rely on: no `if`, no operand bound twice or for
 // nothing, and no dear scalar math in the body of an element.
 //
@@ -7,11 +10,11 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "passes/Passes.h"
-#include "passes/Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/Scalars.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FOREACHSIMPLIFY
@@ -37,12 +40,14 @@ static Value selectMap(OpBuilder &builder, Location loc, Value condition,
   auto map = foreach::MapOp::create(builder, loc, type, inputs, indices);
   Block &body = map.getBody().emplaceBlock();
   SmallVector<Value> arguments = {
-      body.addArgument(builder.getI1Type(), namedLoc(builder.getContext(), "c")),
+      body.addArgument(builder.getI1Type(),
+                       namedLoc(builder.getContext(), "c")),
       body.addArgument(bound, loc), body.addArgument(bound, loc)};
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
   Value value = arith::SelectOp::create(inner, loc, arguments[0], arguments[1],
                                         arguments[2]);
-  foreach::YieldOp::create(inner, loc, value);
+  foreach
+    ::YieldOp::create(inner, loc, value);
   return map.getResult(0);
 }
 
@@ -52,8 +57,7 @@ static void expandIf(IfOp op) {
   OpBuilder builder(op);
   Block &body = op.getBody().front();
   SmallVector<Value> yielded(op.getYield().getValues());
-  for (Operation &inner :
-       llvm::make_early_inc_range(body.without_terminator()))
+  for (Operation &inner : llvm::make_early_inc_range(body.without_terminator()))
     inner.moveBefore(op);
   for (auto [result, value, otherwise] :
        llvm::zip_equal(op.getResults(), yielded, op.getOtherwise())) {
@@ -89,8 +93,7 @@ static bool spansWithout(Operation *op, ArrayRef<int32_t> indices,
   return all == rest && anyList == restList;
 }
 
-template <typename BoundOp>
-static void eraseInput(BoundOp op, unsigned k) {
+template <typename BoundOp> static void eraseInput(BoundOp op, unsigned k) {
   SmallVector<int32_t> indices(op.getIndices());
   indices.erase(indices.begin() + k);
   op->eraseOperand(k);
@@ -99,8 +102,7 @@ static void eraseInput(BoundOp op, unsigned k) {
 }
 
 /// Binds every operand once and none for nothing.
-template <typename BoundOp>
-static void simplifyInputs(BoundOp op) {
+template <typename BoundOp> static void simplifyInputs(BoundOp op) {
   Block &body = op.getBody().front();
   for (unsigned k = op.getInputs().size(); k-- > 0;) {
     BlockArgument argument = body.getArgument(k);
@@ -114,8 +116,7 @@ static void simplifyInputs(BoundOp op) {
       }
   }
   for (unsigned k = op.getInputs().size(); k-- > 0;)
-    if (body.getArgument(k).use_empty() &&
-        spansWithout(op, op.getIndices(), k))
+    if (body.getArgument(k).use_empty() && spansWithout(op, op.getIndices(), k))
       eraseInput(op, k);
 }
 
@@ -136,9 +137,11 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
   auto map = foreach::MapOp::create(builder, op.getLoc(), types, op.getInputs(),
                                     op.getIndices());
   map.getBody().takeBody(op.getBody());
-  foreach::YieldOp yield = map.getYield();
+  foreach
+    ::YieldOp yield = map.getYield();
   OpBuilder inner(yield);
-  foreach::YieldOp::create(inner, yield.getLoc(), yielded);
+  foreach
+    ::YieldOp::create(inner, yield.getLoc(), yielded);
   yield.erase();
   for (auto [from, to] : llvm::zip_equal(kept, map.getResults())) {
     if (StringRef name = nameOf(from); !name.empty())
@@ -154,8 +157,7 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Moves dear math over device scalars out of the body of `op`.
-template <typename BoundOp>
-static bool hoistUniform(BoundOp op) {
+template <typename BoundOp> static bool hoistUniform(BoundOp op) {
   Block &body = op.getBody().front();
   llvm::DenseSet<Value> uniform;
   for (auto [argument, operand] :
@@ -178,8 +180,7 @@ static bool hoistUniform(BoundOp op) {
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   for (Value input : slice.inputs)
-    inputs.push_back(
-        op.getInputs()[cast<BlockArgument>(input).getArgNumber()]);
+    inputs.push_back(op.getInputs()[cast<BlockArgument>(input).getArgNumber()]);
   for (Value result : slice.results)
     types.push_back(scalarOf(result.getType()));
   SmallVector<int32_t> indices(inputs.size(), kScalar);
@@ -196,7 +197,8 @@ static bool hoistUniform(BoundOp op) {
   SmallVector<Value> yielded;
   for (Value result : slice.results)
     yielded.push_back(mapping.lookup(result));
-  foreach::YieldOp::create(inner, op.getLoc(), yielded);
+  foreach
+    ::YieldOp::create(inner, op.getLoc(), yielded);
 
   SmallVector<int32_t> allIndices(op.getIndices());
   for (auto [k, to] : llvm::enumerate(map.getResults())) {
@@ -281,8 +283,7 @@ struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
       cleanBodies(function);
   }
 
-  template <typename BoundOp>
-  bool hoist(BoundOp op) {
+  template <typename BoundOp> bool hoist(BoundOp op) {
     bool moved = hoistUniform(op);
     if (moved) {
       ++numHoisted;

@@ -1,5 +1,8 @@
 //===- FusedFuseHorizontal.cpp - independent sweeps become segments -------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Sweeps at the same depth of the dependences first, so that chains over
 // different lists pair up stage by stage.
 //
@@ -45,8 +48,7 @@ static SweepOp join(SweepOp first, SweepOp second) {
            llvm::zip_equal(body.getArguments(), second.getSegmentInputs(s),
                            second.getSegmentIndices(s)))
         mapping.map(argument, parts.bind(number, operand, index,
-                                         argument.getType(),
-                                         nameOf(argument)));
+                                         argument.getType(), nameOf(argument)));
     OpBuilder builder = parts.at(number);
     cloneBody(builder, body, mapping);
     for (auto [value, result] :
@@ -61,8 +63,7 @@ static SweepOp join(SweepOp first, SweepOp second) {
       second, secondPlaces, [&](Value operand, Type bound) -> Value {
         if (operand.getDefiningOp() != first.getOperation())
           return {};
-        auto place =
-            firstPlaces[cast<OpResult>(operand).getResultNumber()];
+        auto place = firstPlaces[cast<OpResult>(operand).getResultNumber()];
         if (place.segment >= 0)
           return parts.listValue(place.segment, place.result, bound,
                                  nameOf(operand));
@@ -78,8 +79,8 @@ static SweepOp join(SweepOp first, SweepOp second) {
   makeAdjacent(first, second);
   OpBuilder builder(second);
   SweepOp joined = parts.build(builder, second.getLoc());
-  for (auto [sweep, places] : {std::pair(second, &secondPlaces),
-                               std::pair(first, &firstPlaces)}) {
+  for (auto [sweep, places] :
+       {std::pair(second, &secondPlaces), std::pair(first, &firstPlaces)}) {
     for (auto [result, place] : llvm::zip_equal(sweep.getResults(), *places))
       if (Value value = parts.result(place))
         result.replaceAllUsesWith(value);

@@ -1,5 +1,8 @@
 //===- FusedFuseVertical.cpp - sweeps over one domain become one ----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A walk over pairs of sweeps in the order of what merging them saves. Legality
 // has two parts: no third operation stands between them, and no value is needed
 // in the second before it is complete. For the second part the merged sweep is
@@ -142,12 +145,10 @@ SweepOp Merger::make() {
     bindAll(sweep, mapping, fit);
     bindAll(sweep, mapping, fit);
     cloneSegment(parts.at(0), sweep, mapping, fit);
-    for (auto [value, result] :
-         llvm::zip_equal(sweep.getSegmentYield(0).getValues(),
-                         sweep.getSegmentResults(0)))
+    for (auto [value, result] : llvm::zip_equal(
+             sweep.getSegmentYield(0).getValues(), sweep.getSegmentResults(0)))
       places.push_back({0, parts.addResult(0, mapping.lookup(value),
-                                           result.getType(),
-                                           nameOf(result))});
+                                           result.getType(), nameOf(result))});
     parts.appendFinish(sweep, places, [&](Value operand, Type bound) -> Value {
       if (sweep != second || operand.getDefiningOp() != first.getOperation())
         return {};
@@ -179,8 +180,8 @@ void Merger::dropUnneeded() {
 void Merger::commit() {
   makeAdjacent(first, second);
   merged->moveBefore(second);
-  for (auto [sweep, places] : {std::pair(second, &secondPlaces),
-                               std::pair(first, &firstPlaces)}) {
+  for (auto [sweep, places] :
+       {std::pair(second, &secondPlaces), std::pair(first, &firstPlaces)}) {
     for (auto [result, place] : llvm::zip_equal(sweep.getResults(), *places))
       if (Value value = parts.result(place))
         result.replaceAllUsesWith(value);
@@ -230,13 +231,10 @@ static std::string reasonAgainst(Pair pair, StringRef diagnostic) {
       level = of.level;
       after = of.after;
     }
-    StringRef name = nameOf(operand);
     if (after)
-      return llvm::formatv("{0} is a value of {1}, complete only after the "
-                           "sweep that computes it",
-                           name.empty() ? "an operand"
-                                        : ("'" + name + "'").str(),
-                           whole(level));
+      return llvm::formatv("it needs {0} of {1}, complete only after the sweep "
+                           "that computes it",
+                           quoted(operand), whole(level));
   }
   return diagnostic.str();
 }
@@ -283,15 +281,25 @@ int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
     traffic.written = writes * bytes;
     addTraffic(saved, {traffic});
   };
+  auto reads = [](SweepOp sweep, Value operand) {
+    return llvm::any_of(
+        llvm::zip_equal(sweep.getSegmentInputs(0),
+                        sweep.getSegmentBlock(0).getArguments()),
+        [&](auto bound) {
+          return std::get<0>(bound) == operand &&
+                 !std::get<1>(bound).use_empty();
+        });
+  };
   for (Value operand : second.getInputs()) {
-    if (!isList(operand.getType()) || !seen.insert(operand).second)
+    if (!isList(operand.getType()) || !seen.insert(operand).second ||
+        !reads(second, operand))
       continue;
     if (operand.getDefiningOp() == first.getOperation()) {
       bool others = llvm::any_of(operand.getUsers(), [&](Operation *user) {
         return user != second.getOperation();
       });
       add(operand, 1, others ? 0 : 1);
-    } else if (llvm::is_contained(first.getInputs(), operand)) {
+    } else if (reads(first, operand)) {
       add(operand, 1, 0);
     }
   }
@@ -336,12 +344,12 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
     SweepOp merged = merger.make();
     bool legal;
     {
-      ScopedDiagnosticHandler handler(
-          kernel.getContext(), [&](Diagnostic &diagnostic) {
-            if (why.empty())
-              why = diagnostic.str();
-            return success();
-          });
+      ScopedDiagnosticHandler handler(kernel.getContext(),
+                                      [&](Diagnostic &diagnostic) {
+                                        if (why.empty())
+                                          why = diagnostic.str();
+                                        return success();
+                                      });
       legal = succeeded(merged.verify());
     }
     if (!legal) {

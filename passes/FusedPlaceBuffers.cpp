@@ -1,5 +1,8 @@
 //===- FusedPlaceBuffers.cpp - which buffer every value lives in ----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // From the end to the beginning: results have places (their argument's, if one
 // was donated), what a loop carries has one, and a sweep writes where its
 // result is wanted if nobody needs what lies there. What is left are
@@ -148,8 +151,7 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
     firstResult += resultCounts[segment++];
   }
   unsigned position = result.getResultNumber();
-  if (position < firstResult ||
-      position >= firstResult + resultCounts[segment])
+  if (position < firstResult || position >= firstResult + resultCounts[segment])
     return no("another segment reads it");
   int32_t index = sweep.getIndices()[number];
   int64_t rank = sweep.getDomainRank(segment);
@@ -182,9 +184,9 @@ bool Placer::mayReplace(Value result, Value old, std::string *why) {
     if (user == op) {
       if (auto loop = dyn_cast<LoopOp>(op)) {
         // As the initial value of what replaces it, it starts the loop.
-        bool starts = use.getOwner() == op &&
-                      use.getOperandNumber() ==
-                          cast<OpResult>(result).getResultNumber();
+        bool starts =
+            use.getOwner() == op &&
+            use.getOperandNumber() == cast<OpResult>(result).getResultNumber();
         if (!starts) {
           if (why)
             *why = "the loop reads it again";
@@ -273,8 +275,8 @@ void Placer::want(Value value, int buffer, Value old) {
   }
   if (remarks)
     mlir::emitRemark(value.getDefiningOp()->getLoc())
-        << "'" << nameOf(value) << "' is copied to the place of '"
-        << nameOf(old) << "' at the end: " << why;
+        << quoted(value) << " is copied to the place of " << quoted(old)
+        << " at the end: " << why;
   set(value, addBuffer(value, "temporary"));
 }
 
@@ -293,9 +295,9 @@ void Placer::wantLoop(LoopOp loop, unsigned result, int buffer, Value old) {
   // value is copied there, or made there, before.
   if (!mayReplace(value, old)) {
     if (remarks)
-      mlir::emitRemark(loop.getLoc()) << "'" << nameOf(value)
-                         << "' is copied to the place of '" << nameOf(old)
-                         << "' at the end: it is read again later";
+      mlir::emitRemark(loop.getLoc())
+          << quoted(value) << " is copied to the place of " << quoted(old)
+          << " at the end: it is read again later";
     buffer = addBuffer(value, "temporary");
     old = {};
   } else if (old) {
@@ -345,7 +347,8 @@ void Placer::placeKernelResults() {
         if (value != replaced[k])
           want(value, resultPlaces[k], replaced[k]);
       } else if (int known = place(value); known >= 0) {
-        // A temporary that is copied to an argument's place is there in the end.
+        // A temporary that is copied to an argument's place is there in the
+        // end.
         resultPlaces[k] = known;
         for (auto [other, same] : llvm::enumerate(yield.getValues()))
           if (same == value && replaced[other])
@@ -428,11 +431,10 @@ void Placer::shareTemporaries() {
       if (holder->type != buffer->type || !(holder->shape == buffer->shape))
         continue;
       Operation *maker = buffer->first.getDefiningOp();
-      bool touches = isa_and_nonnull<SweepOp>(maker) &&
-                     holder->first == holder->last &&
-                     holder->end == endOf(maker) &&
-                     buffer->begin == beginOf(maker) &&
-                     mayReplace(buffer->first, holder->last);
+      bool touches =
+          isa_and_nonnull<SweepOp>(maker) && holder->first == holder->last &&
+          holder->end == endOf(maker) && buffer->begin == beginOf(maker) &&
+          mayReplace(buffer->first, holder->last);
       if (holder->end >= buffer->begin && !touches)
         continue;
       if (touches)

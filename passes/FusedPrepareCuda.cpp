@@ -1,5 +1,8 @@
 //===- FusedPrepareCuda.cpp - names and order: the last changes -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // After it, emission is a pure function of the IR.
 //
 //===----------------------------------------------------------------------===//
@@ -28,18 +31,18 @@ using namespace heddle::fused;
 /// as a name.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> words = {
-      "alignas",  "alignof",  "and",      "asm",       "auto",     "bool",
-      "break",    "case",     "catch",    "char",      "class",    "compl",
-      "concept",  "const",    "continue", "decltype",  "default",  "delete",
-      "do",       "double",   "else",     "enum",      "explicit", "export",
-      "extern",   "false",    "float",    "for",       "friend",   "goto",
-      "if",       "inline",   "int",      "long",      "main",     "mutable",
-      "namespace", "new",     "noexcept", "not",       "nullptr",  "operator",
-      "or",       "private",  "protected", "public",   "register", "requires",
-      "return",   "short",    "signed",   "sizeof",    "static",   "struct",
-      "switch",   "template", "this",     "throw",     "true",     "try",
-      "typedef",  "typeid",   "typename", "union",     "unsigned", "using",
-      "virtual",  "void",     "volatile", "while",     "xor"};
+      "alignas",   "alignof",  "and",       "asm",      "auto",     "bool",
+      "break",     "case",     "catch",     "char",     "class",    "compl",
+      "concept",   "const",    "continue",  "decltype", "default",  "delete",
+      "do",        "double",   "else",      "enum",     "explicit", "export",
+      "extern",    "false",    "float",     "for",      "friend",   "goto",
+      "if",        "inline",   "int",       "long",     "main",     "mutable",
+      "namespace", "new",      "noexcept",  "not",      "nullptr",  "operator",
+      "or",        "private",  "protected", "public",   "register", "requires",
+      "return",    "short",    "signed",    "sizeof",   "static",   "struct",
+      "switch",    "template", "this",      "throw",    "true",     "try",
+      "typedef",   "typeid",   "typename",  "union",    "unsigned", "using",
+      "virtual",   "void",     "volatile",  "while",    "xor"};
   return words.contains(name);
 }
 
@@ -109,8 +112,8 @@ static void orderSegment(SweepOp sweep, unsigned segment) {
 namespace {
 struct FusedPrepareCuda : heddle::impl::FusedPrepareCudaBase<FusedPrepareCuda> {
   void runOnOperation() override {
-    cleanBodies(getOperation());
     getOperation().walk([](SweepOp sweep) {
+      cleanBodies(sweep);
       for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
         orderSegment(sweep, s);
     });

@@ -1,5 +1,8 @@
 //===- FusedSchedule.cpp - how every sweep walks its domain ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A partition into tiles fixes the order of reductions, so it follows from the
 // types of the program alone, never from the card or the model.
 //
@@ -8,10 +11,10 @@
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Fusion.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FUSEDSCHEDULE
@@ -29,9 +32,10 @@ using heddle::foreach::storageType;
 static constexpr int64_t kThreads = 256;
 /// Bytes of the widest access, and elements that a thread takes at least.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
-/// A segment that only reads takes longer tiles: its partial results cost more
-/// than its tail does.
-static constexpr int64_t kReadOnly = 4;
+/// A segment that reduces its elements takes longer tiles, whose partial results
+/// and tickets cost less. Its partition is one and the same whatever else it
+/// does: fused and unfused, a sum has the same bits.
+static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
 /// Rows of a panel that leaves one partial value per column.
 static constexpr int64_t kPanel = 16;
 
@@ -47,9 +51,8 @@ static int64_t vectorOf(SweepOp sweep, unsigned segment) {
     smallest = std::min(smallest, bytes);
   };
   bool any = false;
-  for (auto [operand, index] :
-       llvm::zip_equal(sweep.getSegmentInputs(segment),
-                       sweep.getSegmentIndices(segment)))
+  for (auto [operand, index] : llvm::zip_equal(
+           sweep.getSegmentInputs(segment), sweep.getSegmentIndices(segment)))
     if (index == (rank == 2 ? kIJ : kI)) {
       consider(operand.getType());
       any = true;
@@ -62,11 +65,14 @@ static int64_t vectorOf(SweepOp sweep, unsigned segment) {
   return any && rank > 0 ? std::max(kLeastVector, kAccess / smallest) : 1;
 }
 
-static bool writesElements(SweepOp sweep, unsigned segment) {
-  int64_t rank = sweep.getDomainRank(segment);
-  return llvm::any_of(sweep.getSegmentResults(segment), [&](Value result) {
-    return isList(result.getType()) && rankOf(result.getType()) == rank;
-  });
+static bool reducesElements(SweepOp sweep, unsigned segment) {
+  auto reduces = sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>();
+  auto levels = Levels::infer(sweep, segment);
+  return succeeded(levels) &&
+         llvm::any_of(reduces, [&](fused::ReduceOp reduce) {
+           Level from = levels->of(reduce.getValue()).level;
+           return from > Level::member || reduce.getFrom();
+         });
 }
 
 static bool reducesColumns(SweepOp sweep, unsigned segment) {
@@ -81,7 +87,8 @@ static ScheduleAttr scheduleFor(SweepOp sweep) {
   bool columns = false;
   SmallVector<int64_t> vector, tile;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    int64_t v = vectorOf(sweep, s);
+    bool reduces = !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
+    int64_t v = reduces ? kReducedVector : vectorOf(sweep, s);
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);
@@ -89,8 +96,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep) {
     } else if (sweep.getDomainRank(s) == 0) {
       tile.push_back(1);
     } else {
-      tile.push_back(kThreads * v *
-                     (writesElements(sweep, s) ? 1 : kReadOnly));
+      tile.push_back(kThreads * v * (reduces ? kReducedRounds : 1));
     }
   }
   StringRef reason =
@@ -164,8 +170,8 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
   Block &body = sweep.getSegmentBlock(segment);
   llvm::DenseSet<Value> known;
   llvm::DenseSet<Operation *> movable;
-  for (auto [argument, operand] : llvm::zip_equal(
-           body.getArguments(), sweep.getSegmentInputs(segment)))
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
     if (inKernel && !sweep.getWhere() &&
         levels->of(argument).level <= Level::member &&
         isKnownAhead(kernel, sweep, segment, operand))
@@ -186,9 +192,10 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
     }
   }
   if (stays && remarks)
-    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << ": '" << stays->getName()
-                        << "' over scalars stays in the body: its operands "
-                           "are not known before the step begins";
+    mlir::emitRemark(sweep.getLoc())
+        << nameForRemarks(sweep) << ": '" << stays->getName()
+        << "' over scalars stays in the body: its operands "
+           "are not known before the step begins";
   Slice slice =
       dearSlice(body, [&](Operation *op) { return movable.contains(op); });
   if (slice.results.empty())
@@ -226,9 +233,10 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
       op->erase();
   ++numAhead;
   if (remarks)
-    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << ": " << types.size()
-                        << " scalars per member are computed at the end of "
-                           "the step before";
+    mlir::emitRemark(sweep.getLoc())
+        << nameForRemarks(sweep) << ": " << types.size()
+        << " scalars per member are computed at the end of "
+           "the step before";
 }
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
@@ -238,28 +246,25 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
   ScheduleAttr schedule = scheduleFor(sweep);
   sweep.setScheduleAttr(schedule);
   if (remarks)
-    mlir::emitRemark(sweep.getLoc()) << nameForRemarks(sweep) << " is walked by '"
-                        << stringifyScheduleKind(schedule.getKind())
-                        << "': " << schedule.getReason();
+    mlir::emitRemark(sweep.getLoc())
+        << nameForRemarks(sweep) << " is walked by '"
+        << stringifyScheduleKind(schedule.getKind())
+        << "': " << schedule.getReason();
   if (!before)
     return;
   for (auto [operand, index] :
        llvm::zip_equal(sweep.getInputs(), sweep.getIndices())) {
-    bool again = index != kScalar &&
-                 (operand.getDefiningOp() == before.getOperation() ||
-                  llvm::is_contained(before.getInputs(), operand));
+    bool again =
+        index != kScalar && (operand.getDefiningOp() == before.getOperation() ||
+                             llvm::is_contained(before.getInputs(), operand));
     if (!again)
       continue;
     sweep.setReversed(!before.getReversed());
     numReversed += sweep.getReversed();
-    if (remarks && sweep.getReversed()) {
-      StringRef name = nameOf(operand);
+    if (remarks && sweep.getReversed())
       mlir::emitRemark(sweep.getLoc())
           << nameForRemarks(sweep) << " walks backwards: the sweep before it "
-          << "leaves the end of "
-          << (name.empty() ? "an operand" : ("'" + name + "'").str())
-          << " in cache";
-    }
+          << "leaves the end of " << quoted(operand) << " in cache";
     return;
   }
 }

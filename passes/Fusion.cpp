@@ -1,5 +1,8 @@
 //===- Fusion.cpp - what both fusions ask of sweeps -----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Values are pure, so order is dependence: operations move freely along it.
 //
 //===----------------------------------------------------------------------===//
@@ -100,16 +103,21 @@ StringRef mainName(Operation *op) {
   for (Value result : op->getResults()) {
     StringRef name = nameOf(result);
     // What nobody reads is there for `finish` alone.
-    int64_t rank = result.use_empty()                  ? 0
-                   : !foreach::isList(result.getType()) ? 1
-                                                       : 2 + foreach::rankOf(
-                                                                 result.getType());
+    int64_t rank = result.use_empty() ? 0
+                   : !foreach::isList(result.getType())
+                       ? 1
+                       : 2 + foreach::rankOf(result.getType());
     if (name.empty() || rank <= bestRank)
       continue;
     best = name;
     bestRank = rank;
   }
   return best;
+}
+
+std::string quoted(Value value) {
+  StringRef name = nameOf(value);
+  return name.empty() ? "a value" : ("'" + name + "'").str();
 }
 
 std::string nameForRemarks(SweepOp sweep) {

@@ -1,5 +1,8 @@
 //===- Fusion.h - what both fusions ask of sweeps ---------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Dependences between the operations of a block, and how two become one.
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +34,9 @@ void makeAdjacent(mlir::Operation *first, mlir::Operation *second);
 /// The name of the result that says best what `op` is for: the first one of the
 /// largest domain. Empty where none has a name.
 llvm::StringRef mainName(mlir::Operation *op);
+
+/// What remarks call a value.
+std::string quoted(mlir::Value value);
 
 /// What remarks call a sweep.
 std::string nameForRemarks(SweepOp sweep);

@@ -1,5 +1,8 @@
 //===- Passes.h - the passes of heddle --------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Generated from Passes.td; Pipelines.h puts them in order.
 //
 //===----------------------------------------------------------------------===//

@@ -1,16 +1,19 @@
 //===- Pipelines.cpp - the passes in order --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One visible list: a pass that is not in it does not run.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipelines.h"
-#include "passes/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 

@@ -1,5 +1,8 @@
 //===- Pipelines.h - the passes in order ------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The one list of what happens between a program and its emission.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- Scalars.cpp - what passes ask of scalar operations -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Shared by the passes that move scalar math between bodies.
 //
 //===----------------------------------------------------------------------===//
@@ -38,8 +41,7 @@ Value convertThrough(OpBuilder &builder, Location loc, Value value,
     return value;
   // A storage type at least as wide keeps the value as it is.
   if (storage != value.getType() &&
-      storage.getIntOrFloatBitWidth() <
-          value.getType().getIntOrFloatBitWidth())
+      storage.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
     value = convertFloat(builder, loc, value, storage);
   return convertFloat(builder, loc, value, bound);
 }
@@ -64,7 +66,8 @@ Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
   llvm::SmallPtrSet<Operation *, 16> needed(inside.begin(), inside.end());
   while (!work.empty())
     for (Value operand : work.pop_back_val()->getOperands())
-      if (Operation *op = operand.getDefiningOp(); op && inside.insert(op).second)
+      if (Operation *op = operand.getDefiningOp();
+          op && inside.insert(op).second)
         work.push_back(op);
   // What is used outside and follows from dear values is a result; what does
   // not is cheap, and computed outside again.
@@ -108,9 +111,8 @@ Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
     if (!follows.contains(&op))
       continue;
     for (Value value : op.getResults())
-      if (llvm::any_of(value.getUsers(), [&](Operation *user) {
-            return !inside.contains(user);
-          }))
+      if (llvm::any_of(value.getUsers(),
+                       [&](Operation *user) { return !inside.contains(user); }))
         slice.results.insert(value);
   }
   return slice;

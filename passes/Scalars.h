@@ -1,5 +1,8 @@
 //===- Scalars.h - what passes ask of scalar operations ---------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Rounding, cost and the slices of scalar math that move together.
 //
 //===----------------------------------------------------------------------===//
@@ -34,8 +37,8 @@ struct Slice {
 };
 
 /// The dear operations of `body` for which `mayMove` holds, with the operations
-/// that they are computed from (`mayMove` must hold for those too) and the cheap
-/// ones that follow from them alone.
+/// that they are computed from (`mayMove` must hold for those too) and the
+/// cheap ones that follow from them alone.
 Slice dearSlice(mlir::Block &body,
                 llvm::function_ref<bool(mlir::Operation *)> mayMove);
 

@@ -1,5 +1,8 @@
 //===- SweepBuilder.cpp - assembles sweeps from parts ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Bodies grow in detached regions and move into the operation at the end, when
 // its operands and results are known.
 //
@@ -40,9 +43,7 @@ OpBuilder SweepBuilder::at(unsigned segment) {
   return atEnd(context, segments[segment].region->front());
 }
 
-OpBuilder SweepBuilder::atFinish() {
-  return atEnd(context, finish.front());
-}
+OpBuilder SweepBuilder::atFinish() { return atEnd(context, finish.front()); }
 
 static Location locFor(MLIRContext *context, StringRef name) {
   return name.empty() ? Location(UnknownLoc::get(context))
@@ -60,8 +61,8 @@ BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
   argument.setType(natural);
   OpBuilder builder(context);
   builder.setInsertionPointToStart(&block);
-  Value converted = convertThrough(builder, argument.getLoc(), argument,
-                                   natural, before);
+  Value converted =
+      convertThrough(builder, argument.getLoc(), argument, natural, before);
   argument.replaceAllUsesExcept(converted, converted.getDefiningOp());
   auto update = [&](Result &result) {
     if (result.value == argument)
@@ -81,8 +82,7 @@ Value SweepBuilder::bind(unsigned number, Value operand, int32_t index,
     if (input != operand || segment.indices[k] != index)
       continue;
     Type storage = storageType(operand.getType());
-    BlockArgument argument =
-        share(block, block.getArgument(k), storage, bound);
+    BlockArgument argument = share(block, block.getArgument(k), storage, bound);
     OpBuilder builder = at(number);
     return convertThrough(builder, argument.getLoc(), argument,
                           argument.getType(), bound);
@@ -107,8 +107,8 @@ Value SweepBuilder::bindFinish(Value operand, Type bound, StringRef name) {
     finishInputs.insert({operand, argument});
     return argument;
   }
-  BlockArgument argument = share(block, found->second,
-                                 storageType(operand.getType()), bound);
+  BlockArgument argument =
+      share(block, found->second, storageType(operand.getType()), bound);
   OpBuilder builder = atFinish();
   return convertThrough(builder, argument.getLoc(), argument,
                         argument.getType(), bound);
@@ -129,8 +129,7 @@ Value SweepBuilder::listValue(unsigned segment, unsigned result, Type bound,
                         argument.getType(), bound);
 }
 
-unsigned SweepBuilder::addFinishResult(Value value, Type type,
-                                       StringRef name) {
+unsigned SweepBuilder::addFinishResult(Value value, Type type, StringRef name) {
   finishResults.push_back({value, type, name.str()});
   return finishResults.size() - 1;
 }
@@ -150,9 +149,8 @@ SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
                                    nameOf(argument)));
     OpBuilder builder = at(number);
     cloneBody(builder, body, mapping);
-    for (auto [value, result] :
-         llvm::zip_equal(sweep.getSegmentYield(s).getValues(),
-                         sweep.getSegmentResults(s)))
+    for (auto [value, result] : llvm::zip_equal(
+             sweep.getSegmentYield(s).getValues(), sweep.getSegmentResults(s)))
       places.push_back({static_cast<int>(number),
                         addResult(number, mapping.lookup(value),
                                   result.getType(), nameOf(result))});
@@ -161,9 +159,8 @@ SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
   return places;
 }
 
-void SweepBuilder::appendFinish(
-    SweepOp sweep, SmallVectorImpl<Place> &places,
-    llvm::function_ref<Value(Value, Type)> bound) {
+void SweepBuilder::appendFinish(SweepOp sweep, SmallVectorImpl<Place> &places,
+                                llvm::function_ref<Value(Value, Type)> bound) {
   if (!sweep.hasFinish())
     return;
   IRMapping mapping;
@@ -184,9 +181,8 @@ void SweepBuilder::appendFinish(
   }
   OpBuilder builder = atFinish();
   cloneBody(builder, sweep.getFinish().front(), mapping);
-  for (auto [value, result] :
-       llvm::zip_equal(sweep.getFinishYield().getValues(),
-                       sweep.getFinishResults()))
+  for (auto [value, result] : llvm::zip_equal(
+           sweep.getFinishYield().getValues(), sweep.getFinishResults()))
     places.push_back({-1, addFinishResult(mapping.lookup(value),
                                           result.getType(), nameOf(result))});
 }
@@ -198,9 +194,8 @@ Value SweepBuilder::yielded(Place place) const {
 }
 
 Type SweepBuilder::resultType(Place place) const {
-  return place.segment < 0
-             ? finishResults[place.result].type
-             : segments[place.segment].results[place.result].type;
+  return place.segment < 0 ? finishResults[place.result].type
+                           : segments[place.segment].results[place.result].type;
 }
 
 void SweepBuilder::drop(Place place) {
@@ -351,7 +346,8 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     YieldOp::create(inner, loc, values);
   }
   // One name a result, in one location; without any name the location stays.
-  if (llvm::any_of(names, [](const std::string &name) { return !name.empty(); }))
+  if (llvm::any_of(names,
+                   [](const std::string &name) { return !name.empty(); }))
     for (auto [result, name] : llvm::zip_equal(sweep.getResults(), names))
       if (!name.empty())
         setName(result, name);
@@ -360,9 +356,9 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
 }
 
 Value SweepBuilder::result(Place place) const {
-  const Result &result =
-      place.segment < 0 ? finishResults[place.result]
-                        : segments[place.segment].results[place.result];
+  const Result &result = place.segment < 0
+                             ? finishResults[place.result]
+                             : segments[place.segment].results[place.result];
   return result.dropped ? Value() : Value(built->getOpResult(result.position));
 }
 

@@ -1,5 +1,8 @@
 //===- SweepBuilder.h - assembles sweeps from parts -------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Outlining and both fusions make sweeps out of pieces of others. The builder
 // binds every operand once, with a conversion where two pieces bound it as
 // different types, and keeps `finish` in step with the list values.
@@ -54,9 +57,9 @@ public:
   llvm::SmallVector<Place> append(SweepOp sweep);
   /// Copies `finish` of `sweep`, whose segments were copied to `places`. Inputs
   /// for which `bound` returns a value are not bound anew.
-  void appendFinish(SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
-                    llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)>
-                        bound = nullptr);
+  void appendFinish(
+      SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
+      llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
   /// The value that was yielded at `place`, and its result's type.
   mlir::Value yielded(Place place) const;
   mlir::Type resultType(Place place) const;

@@ -1,5 +1,8 @@
 //===- Traffic.cpp - bytes that sweeps and kernels move -------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every operand is counted for the elements of its own domain: a row's scalar
 // in a sweep over a matrix counts once a row.
 //
@@ -67,9 +70,8 @@ void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
 
 TrafficList trafficOf(KernelOp kernel, const Domains &domains) {
   TrafficList list;
-  kernel.walk<WalkOrder::PreOrder>([&](SweepOp sweep) {
-    addTraffic(list, trafficOf(sweep, domains));
-  });
+  kernel.walk<WalkOrder::PreOrder>(
+      [&](SweepOp sweep) { addTraffic(list, trafficOf(sweep, domains)); });
   return list;
 }
 
@@ -100,8 +102,8 @@ std::string describe(const TrafficList &list, KernelOp kernel) {
     os << traffic->bytes() << " B per "
        << (traffic->rank() ? "element" : "member");
     if (traffic->argument >= 0)
-      if (StringRef name = nameOf(
-              kernel.getBody().getArgument(traffic->argument));
+      if (StringRef name =
+              nameOf(kernel.getBody().getArgument(traffic->argument));
           !name.empty())
         os << " of '" << name << "'";
     if (traffic->perTrip)

@@ -1,5 +1,8 @@
 //===- Traffic.h - bytes that sweeps and kernels move -----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Bytes read and written for each element of each domain. Fusion is decided by
 // them and `heddle explain` prints them with the floor that they imply.
 //

@@ -127,7 +127,7 @@ Error CpuGraph::update(Layout &next, void *) {
   if (!newScratch)
     return newScratch.takeError();
   if (!slotMemory) {
-    std::vector<char> initial = initialSlots();
+    std::vector<char> initial = slotValues();
     Expected<AlignedMemory> memory = allocate(initial.size(), "scalars");
     if (!memory)
       return memory.takeError();
@@ -171,9 +171,9 @@ Error CpuGraph::update(Layout &next, void *) {
         node.arguments.push_back(
             argument.kind == ArgumentKind::Table
                 ? static_cast<void *>(&tables[argument.index].table)
-            : argument.kind == ArgumentKind::Buffer
-                ? next.scalarAddress(argument.index)
-                : scratch[argument.index]);
+            : argument.kind == ArgumentKind::Scratch
+                ? scratch[argument.index]
+                : next.scalarAddress(argument.index));
       if (node.plan->kind == NodeKind::Copy)
         node.spans = next.spans(node.plan->from, node.plan->to);
       else if (node.plan->kind == NodeKind::Fill)
@@ -187,9 +187,9 @@ Error CpuGraph::update(Layout &next, void *) {
   return Error::success();
 }
 
-Error CpuGraph::writeSlot(char *slot, const ScalarBytes &bytes, unsigned size,
-                          void *) {
-  std::memcpy(slot, bytes.data(), size);
+Error CpuGraph::scalarChanged(int buffer, const ScalarBytes &bytes, void *) {
+  std::memcpy(slots + buffer * sizeof(double), bytes.data(),
+              dtypeSize(plan().buffers[buffer].dtype));
   return Error::success();
 }
 
@@ -224,12 +224,21 @@ void CpuGraph::run(const std::vector<Node> &list) {
       });
       break;
     case NodeKind::Fill:
-      parallel(node.spans.size(), [&](size_t i) {
-        std::memset(node.spans[i].to, node.plan->value, node.spans[i].bytes);
-      });
+      fill(node);
       break;
     }
   }
+}
+
+void CpuGraph::fill(const Node &node) {
+  uint64_t pattern =
+      fillPattern(plan().buffers[node.plan->to].dtype, node.plan->value);
+  parallel(node.spans.size(), [&](size_t i) {
+    const Span &span = node.spans[i];
+    for (int64_t at = 0; at < span.bytes; at += sizeof(pattern))
+      std::memcpy(span.to + at, &pattern,
+                  std::min<int64_t>(span.bytes - at, sizeof(pattern)));
+  });
 }
 
 void CpuGraph::runKernel(const Node &node) {

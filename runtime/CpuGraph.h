@@ -33,14 +33,15 @@ private:
 
   llvm::Error update(Layout &next, void *stream) override;
   AddressSpace &addressSpace() override;
-  llvm::Error writeSlot(char *slot, const ScalarBytes &bytes, unsigned size,
-                        void *stream) override;
+  llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
+                            void *stream) override;
   llvm::Error read(void *to, const void *from, size_t bytes,
                    void *stream) override;
 
   llvm::Error buildNodes(const PlanGraph &graph, std::vector<Node> &out);
   void run(const std::vector<Node> &nodes);
   void runKernel(const Node &node);
+  void fill(const Node &node);
   void runWhile(const Node &node);
 
   /// Memory aligned like device memory.

@@ -56,7 +56,10 @@ Expected<ContextPtr> Context::retain(int ordinal) {
                      CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &write64,
                      CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->l2Size,
+                     CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
   context->writeValue64 = write64 != 0;
+  context->overlaps = major >= 9 && api.graphAddDependencies;
   context->architecture = formatv("sm_{0}{1}", major, minor).str();
   char name[256] = {};
   HEDDLE_DRIVER_CALL(api, cuDeviceGetName, name, sizeof(name) - 1, device);

@@ -50,6 +50,9 @@ public:
   /// Whether cuStreamWriteValue64 works here (the 32-bit form works on every
   /// supported device).
   bool canWriteValue64() const { return writeValue64; }
+  /// Whether a kernel can begin before the one that it waits for has ended.
+  bool canOverlap() const { return overlaps; }
+  int64_t l2Bytes() const { return l2Size; }
 
   /// Makes the context current on this thread for a scope; free of driver calls
   /// but one when it is current already.
@@ -73,7 +76,8 @@ private:
   CUdevice device = 0;
   CUcontext context = nullptr;
   int multiprocessorCount = 0;
-  bool writeValue64 = false;
+  int l2Size = 0;
+  bool writeValue64 = false, overlaps = false;
   std::string architecture, deviceName;
 };
 

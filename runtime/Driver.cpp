@@ -62,6 +62,8 @@ Error load(Driver &driver) {
 #undef HEDDLE_RESOLVE
   cantFail(resolve(getProcAddress, "cuGraphAddNode", 12030, false,
                    reinterpret_cast<void **>(&driver.graphAddNode)));
+  cantFail(resolve(getProcAddress, "cuGraphAddDependencies", 12030, false,
+                   reinterpret_cast<void **>(&driver.graphAddDependencies)));
 
   if (CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     return makeError(StatusCode::Unavailable, "no GPU can be used: cuInit: {0}",

@@ -73,7 +73,8 @@ namespace heddle::runtime {
   X(cuStreamIsCapturing, 10000)                                                \
   X(cuStreamSynchronize, 2000)                                                 \
   X(cuStreamWriteValue32, 11070)                                               \
-  X(cuStreamWriteValue64, 11070)
+  X(cuStreamWriteValue64, 11070)                                               \
+  X(cuThreadExchangeStreamCaptureMode, 10010)
 
 // Interfaces newer than the oldest driver supported (12.0): null where the
 // driver lacks them.
@@ -86,9 +87,10 @@ struct Driver {
   HEDDLE_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
   HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
 #undef HEDDLE_DECLARE
-  // cuda.h of CUDA 12 and 13 give the plain name to different interfaces; this
-  // is the one with edge data.
+  // cuda.h of CUDA 12 and 13 give the plain names to different interfaces;
+  // these are the ones with edge data.
   decltype(&::cuGraphAddNode_v2) graphAddNode = nullptr;
+  decltype(&::cuGraphAddDependencies_v2) graphAddDependencies = nullptr;
 
   DynamicLibrary library;
   /// As 1000 * major + 10 * minor, e.g. 13000.

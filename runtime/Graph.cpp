@@ -25,12 +25,12 @@ static void flatten(std::vector<Step> &steps, std::vector<Launch *> &out) {
   }
 }
 
-/// Whether both have the same nodes: loops at the same places. (The rest can be
-/// set in an instantiated graph.)
+/// Whether both have the same nodes and edges: loops and kernels that begin
+/// early at the same places. (The rest can be set in an instantiated graph.)
 static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
   return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
            const auto &[x, y] = pair;
-           return x.loop == y.loop &&
+           return x.loop == y.loop && x.overlaps == y.overlaps &&
                   x.launch.cooperative == y.launch.cooperative &&
                   sameShape(x.body, y.body);
          });
@@ -207,15 +207,17 @@ Error Graph::update(Layout &next, void *streamHandle) {
     return error;
   if (Error error = reserve(work, workBytes, stream))
     return error;
+  std::vector<char> values = slotValues();
   if (!slots) {
-    std::vector<char> initial = initialSlots();
-    if (Error error = reserve(slotMemory, initial.size(), stream))
+    if (Error error = reserve(slotMemory, values.size(), stream))
       return error;
-    if (!initial.empty())
+    if (!values.empty())
       HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync,
-                         devicePointer(slotMemory.address()), initial.data(),
-                         initial.size(), stream);
+                         devicePointer(slotMemory.address()), values.data(),
+                         values.size(), stream);
     slots = slotMemory.address();
+    slotRead.assign(plan.buffers.size(), false);
+    slotBehind.assign(plan.buffers.size(), false);
   }
   next.place(arena.address(), slots);
 
@@ -241,6 +243,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +
                                 offset);
   addresses.spanRows = uploaded.address() + spanOffset;
+  addresses.slotValues = values.data();
   Expected<std::vector<Step>> built = builder.build(addresses);
   if (!built)
     return built.takeError();
@@ -281,13 +284,26 @@ Error Graph::update(Layout &next, void *streamHandle) {
       return error;
   }
 
-  if (executableGraph && sameShape(steps, *built)) {
-    if (updateNodes(*built)) {
-      steps = std::move(*built);
-      return Error::success();
-    }
+  bool released = false;
+  for (size_t buffer = 0; buffer < slotRead.size(); ++buffer) {
+    bool reads = builder.readsSlot()[buffer];
+    if (reads && slotBehind[buffer])
+      if (Error error = writeSlot(
+              buffer, values.data() + buffer * sizeof(double), stream))
+        return error;
+    released |= slotRead[buffer] && !reads;
   }
-  return instantiate(std::move(*built));
+  // A slot that nothing reads may be written at any time: no replay that still
+  // reads it may be under way.
+  if (released)
+    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, stream);
+
+  if (executableGraph && sameShape(steps, *built) && updateNodes(*built))
+    adopt(std::move(*built));
+  else if (Error error = instantiate(std::move(*built)))
+    return error;
+  slotRead = builder.readsSlot();
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -332,6 +348,25 @@ Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
   return added.node;
 }
 
+/// The edge across which `to` begins early. A driver that refuses it gets an
+/// ordinary one.
+Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
+  const Driver &driver = device->driver();
+  CUgraphEdgeData data = {};
+  data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  if (driver.graphAddDependencies(graph, &from, &to, &data, 1) ==
+      CUDA_SUCCESS) {
+    count(statistics().programmatic_edges);
+    return Error::success();
+  }
+  data = {};
+  if (CUresult result =
+          driver.graphAddDependencies(graph, &from, &to, &data, 1))
+    return driverError(driver, result, "cuGraphAddDependencies");
+  return Error::success();
+}
+
 /// Adds the steps and returns, for each, the node that others wait for.
 Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
                                                    std::vector<Step> &list,
@@ -341,7 +376,7 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
   for (auto [index, step] : enumerate(list)) {
     SmallVector<CUgraphNode> dependencies;
     for (const PlanEdge &edge : edges)
-      if (edge.to == static_cast<int>(index) &&
+      if (edge.to == static_cast<int>(index) && edge.from != step.overlaps &&
           !is_contained(dependencies, last[edge.from]))
         dependencies.push_back(last[edge.from]);
     CUgraphConditionalHandle condition = 0;
@@ -352,6 +387,9 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
         addKernel(graph, step.launch, dependencies, condition);
     if (!kernel)
       return kernel.takeError();
+    if (step.overlaps >= 0)
+      if (Error error = addEdge(graph, last[step.overlaps], *kernel))
+        return std::move(error);
     if (!step.loop) {
       last.push_back(*kernel);
       continue;
@@ -404,21 +442,33 @@ Error Graph::instantiate(std::vector<Step> next) {
   count(statistics().graph_instantiations);
   executableGraph = GraphExecHandle(device, instantiated, "executable graph");
   graph = std::move(*fresh);
-  steps = std::move(next);
+  adopt(std::move(next));
   return Error::success();
+}
+
+void Graph::adopt(std::vector<Step> next) {
+  steps = std::move(next);
+  launches.clear();
+  flatten(steps, launches);
+  nodesOfNumber.assign(plan().buffers.size(), {});
+  for (auto [index, launch] : enumerate(launches))
+    for (const Launch::Number &number : launch->numbers)
+      nodesOfNumber[number.buffer].push_back(index);
+  changedNodes.clear();
+  nodeChanged.assign(launches.size(), false);
 }
 
 bool Graph::updateNodes(std::vector<Step> &next) {
   const Driver &driver = device->driver();
-  std::vector<Launch *> old, changed;
-  flatten(steps, old);
+  std::vector<Launch *> changed;
   flatten(next, changed);
   bool inPlace = true;
-  for (auto [node, before, after] : zip_equal(nodes, old, changed)) {
+  for (auto [index, node, before, after] :
+       enumerate(nodes, launches, changed)) {
     if (node.condition)
       std::memcpy(after->arguments[0].data(), &node.condition,
                   sizeof(node.condition));
-    if (*before == *after)
+    if (*before == *after && !nodeChanged[index])
       continue;
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = nodeParameters(*after, pointers);
@@ -436,6 +486,14 @@ bool Graph::updateNodes(std::vector<Step> &next) {
   }
   if (inPlace)
     return true;
+  // Numbers were set in the instantiated graph alone.
+  for (auto [node, after] : zip_equal(nodes, changed)) {
+    std::vector<void *> pointers = after->pointers();
+    CUDA_KERNEL_NODE_PARAMS parameters = nodeParameters(*after, pointers);
+    if (!after->numbers.empty() && driver.cuGraphKernelNodeSetParams(
+                                       node.node, &parameters) != CUDA_SUCCESS)
+      return false;
+  }
   // A driver may refuse single nodes (inside a loop's body, say) and still take
   // the graph as a whole.
   CUgraphExecUpdateResultInfo info = {};
@@ -450,10 +508,16 @@ bool Graph::updateNodes(std::vector<Step> &next) {
 // Running
 //===----------------------------------------------------------------------===//
 
-Error Graph::launchPlainly(Launch &launch, CUstream stream) {
+/// `overlaps`: begins before the launch just before it has ended.
+Error Graph::launchPlainly(Launch &launch, CUstream stream, bool overlaps) {
   CUlaunchAttribute attribute = {};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-  attribute.value.cooperative = 1;
+  if (launch.cooperative) {
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  } else {
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
   CUlaunchConfig config = {};
   config.gridDimX = launch.grid;
   config.gridDimY = config.gridDimZ = 1;
@@ -462,7 +526,7 @@ Error Graph::launchPlainly(Launch &launch, CUstream stream) {
   config.sharedMemBytes = launch.sharedBytes;
   config.hStream = stream;
   config.attrs = &attribute;
-  config.numAttrs = launch.cooperative ? 1 : 0;
+  config.numAttrs = launch.cooperative || overlaps ? 1 : 0;
   std::vector<void *> pointers = launch.pointers();
   const Driver &driver = device->driver();
   if (CUresult result = driver.cuLaunchKernelEx(&config, launch.function,
@@ -480,11 +544,21 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
                        "cooperative kernel, which this plan lacks or "
                        "which does not fit on {1}: replay outside the capture",
                        step.launch.name, device->name());
-  for (Step &step : list) {
-    if (Error error =
-            launchPlainly(step.captured ? *step.captured : step.launch, stream))
+  captured = true;
+  if (Error error = bringSlotsUpToDate())
+    return error;
+  auto launchOf = [](Step &step) -> Launch & {
+    return step.captured ? *step.captured : step.launch;
+  };
+  for (auto [index, step] : enumerate(list)) {
+    Launch &launch = launchOf(step);
+    bool overlaps =
+        step.overlaps >= 0 && step.overlaps + 1 == static_cast<int>(index) &&
+        !launch.cooperative && !launchOf(list[index - 1]).cooperative;
+    if (Error error = launchPlainly(launch, stream, overlaps))
       return error;
     count(statistics().launches);
+    count(statistics().programmatic_edges, overlaps);
   }
   count(statistics().captured_replays);
   return Error::success();
@@ -509,6 +583,9 @@ Error Graph::replay(void *streamHandle) {
   }
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return issue(steps, stream);
+  if (!changedNodes.empty())
+    if (Error error = updateNumbers())
+      return error;
   HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, executableGraph.get(), stream);
   count(statistics().replays);
   return Error::success();
@@ -521,30 +598,117 @@ Error Graph::synchronize(void *stream) {
   return Error::success();
 }
 
-Error Graph::writeSlot(char *slot, const ScalarBytes &bytes, unsigned size,
-                       void *streamHandle) {
-  CUstream stream = static_cast<CUstream>(streamHandle);
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Error Graph::acceptScalar(void *stream) {
   Context::Scope scope(*device);
+  return refuseInCapture(static_cast<CUstream>(stream), "set_scalar");
+}
+
+Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
+  Context::Scope scope(*device);
+  for (unsigned node : nodesOfNumber[buffer]) {
+    Launch &launch = *launches[node];
+    bool differs = false;
+    for (const Launch::Number &number : launch.numbers) {
+      char *value = launch.arguments[number.argument].data();
+      if (number.buffer != buffer ||
+          !std::memcmp(value, bytes.data(), bytes.size()))
+        continue;
+      std::memcpy(value, bytes.data(), bytes.size());
+      differs = true;
+    }
+    if (differs && !nodeChanged[node]) {
+      nodeChanged[node] = true;
+      changedNodes.push_back(node);
+    }
+  }
+  if (captured || slotRead[buffer])
+    return writeSlot(buffer, bytes.data(), static_cast<CUstream>(stream));
+  slotBehind[buffer] = true;
+  return Error::success();
+}
+
+/// Sets the numbers of the nodes that they changed for. A launch that was
+/// submitted before keeps its own.
+Error Graph::updateNumbers() {
   const Driver &driver = device->driver();
-  if (Error error = refuseInCapture(stream, "set_scalar"))
-    return error;
+  while (!changedNodes.empty()) {
+    unsigned index = changedNodes.back();
+    std::vector<void *> pointers = launches[index]->pointers();
+    CUDA_KERNEL_NODE_PARAMS parameters =
+        nodeParameters(*launches[index], pointers);
+    if (CUresult result = driver.cuGraphExecKernelNodeSetParams(
+            executableGraph.get(), nodes[index].node, &parameters))
+      return withContext(
+          "node '" + launches[index]->name + "'",
+          driverError(driver, result, "cuGraphExecKernelNodeSetParams"));
+    count(statistics().number_updates);
+    changedNodes.pop_back();
+    nodeChanged[index] = false;
+  }
+  return Error::success();
+}
+
+/// Writes an own scalar to its slot, in the order of `stream`.
+Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
+  const Driver &driver = device->driver();
+  CUdeviceptr slot = devicePointer(slots + buffer * sizeof(double));
+  unsigned size = dtypeSize(plan().buffers[buffer].dtype);
+  slotBehind[buffer] = false;
+  count(statistics().slot_writes);
   // The value travels inside the command: no copy, no staging.
   uint64_t wide;
   uint32_t narrow;
-  std::memcpy(&wide, bytes.data(), sizeof(wide));
-  std::memcpy(&narrow, bytes.data(), sizeof(narrow));
+  std::memcpy(&wide, bytes, sizeof(wide));
+  std::memcpy(&narrow, bytes, sizeof(narrow));
   if (size == 8 && device->canWriteValue64() &&
-      driver.cuStreamWriteValue64(stream, devicePointer(slot), wide,
+      driver.cuStreamWriteValue64(stream, slot, wide,
                                   CU_STREAM_WRITE_VALUE_DEFAULT) ==
           CUDA_SUCCESS)
     return Error::success();
-  if (size == 4 && driver.cuStreamWriteValue32(
-                       stream, devicePointer(slot), narrow,
-                       CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
+  if (size == 4 &&
+      driver.cuStreamWriteValue32(stream, slot, narrow,
+                                  CU_STREAM_WRITE_VALUE_DEFAULT) ==
+          CUDA_SUCCESS)
     return Error::success();
-  HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, devicePointer(slot),
-                     bytes.data(), size, stream);
+  HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, slot, bytes, size, stream);
   return Error::success();
+}
+
+/// Writes the slots that are behind while the caller captures a stream, where
+/// nothing could be written: on a stream of this graph's own, to its end. No
+/// replay reads them.
+Error Graph::bringSlotsUpToDate() {
+  if (none_of(slotBehind, [](bool behind) { return behind; }))
+    return Error::success();
+  const Driver &driver = device->driver();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  HEDDLE_DRIVER_CALL(driver, cuThreadExchangeStreamCaptureMode, &mode);
+  auto write = [&]() -> Error {
+    if (!ownStream) {
+      Expected<StreamHandle> stream = createStream(device);
+      if (!stream)
+        return stream.takeError();
+      ownStream = std::move(*stream);
+    }
+    std::vector<char> values = slotValues();
+    for (size_t buffer = 0; buffer < slotBehind.size(); ++buffer)
+      if (slotBehind[buffer])
+        if (Error error =
+                writeSlot(buffer, values.data() + buffer * sizeof(double),
+                          ownStream.get()))
+          return error;
+    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, ownStream.get());
+    return Error::success();
+  };
+  Error failure = write();
+  CUresult restored = driver.cuThreadExchangeStreamCaptureMode(&mode);
+  if (!failure && restored)
+    failure = driverError(driver, restored, "cuThreadExchangeStreamCaptureMode");
+  return failure;
 }
 
 Error Graph::read(void *to, const void *from, size_t bytes,

@@ -6,6 +6,11 @@
 // whose grid or arguments changed; the graph is instantiated anew only if a
 // node must change its form.
 //
+// Numbers (scalar arguments that nothing in the program writes) are parameters
+// of the nodes where they can be: setting one changes those parameters before
+// the next launch, which the device never notices. Slots in device memory are
+// then written only once something reads them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_GRAPH_H
@@ -45,8 +50,9 @@ private:
 
   llvm::Error update(Layout &next, void *stream) override;
   AddressSpace &addressSpace() override;
-  llvm::Error writeSlot(char *slot, const ScalarBytes &bytes, unsigned size,
-                        void *stream) override;
+  llvm::Error acceptScalar(void *stream) override;
+  llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
+                            void *stream) override;
   llvm::Error read(void *to, const void *from, size_t bytes,
                    void *stream) override;
 
@@ -60,10 +66,17 @@ private:
   addKernel(CUgraph graph, Launch &launch,
             llvm::ArrayRef<CUgraphNode> dependencies,
             CUgraphConditionalHandle condition);
+  llvm::Error addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to);
   /// Brings the instantiated graph to `steps`; false if it must be instantiated
   /// anew.
   bool updateNodes(std::vector<Step> &steps);
-  llvm::Error launchPlainly(Launch &launch, CUstream stream);
+  /// Takes over steps that the instantiated graph now has.
+  void adopt(std::vector<Step> next);
+  llvm::Error updateNumbers();
+  llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
+  llvm::Error bringSlotsUpToDate();
+  llvm::Error launchPlainly(Launch &launch, CUstream stream,
+                            bool overlaps = false);
   llvm::Error issue(std::vector<Step> &list, CUstream stream);
 
   ContextPtr device;
@@ -80,6 +93,19 @@ private:
   std::vector<Step> steps;
   std::vector<Node>
       nodes; ///< kernels of the graph, in the order of flatten(steps)
+  std::vector<Launch *> launches; ///< flatten(steps)
+
+  /// By buffer: the nodes that have it as a number by value.
+  std::vector<std::vector<unsigned>> nodesOfNumber;
+  /// Nodes whose numbers changed since the last launch.
+  std::vector<unsigned> changedNodes;
+  std::vector<bool> nodeChanged;
+  /// By buffer: whether replays read its own slot, and whether the slot is
+  /// behind the value that was set.
+  std::vector<bool> slotRead, slotBehind;
+  /// A captured plan reads slots for as long as the user keeps it.
+  bool captured = false;
+  StreamHandle ownStream; ///< for slots that are read by a capture under way
   GraphHandle graph;
   GraphExecHandle executableGraph;
 };

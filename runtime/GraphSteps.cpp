@@ -4,6 +4,7 @@
 
 #include "runtime/DeviceText.h"
 #include "runtime/Nvrtc.h"
+#include "runtime/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -84,22 +85,22 @@ Expected<CUfunction> StepBuilder::helper(const ContextPtr &context,
 
 Error StepBuilder::choose() {
   tileRows.assign(plan.tables.size(), false);
-  return chooseIn(plan.graph);
+  return chooseIn(plan.graph, /*inLoop=*/false);
 }
 
-Error StepBuilder::chooseIn(const PlanGraph &graph) {
+Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
   for (const PlanNode &node : graph.nodes) {
     size_t index = choices.size();
     choices.emplace_back();
     Choice choice;
     if (node.kind == NodeKind::Copy || node.kind == NodeKind::Fill) {
       addSpans(node, choice);
-    } else if (Error error = chooseVariants(node, choice)) {
+    } else if (Error error = chooseVariants(node, choice, inLoop)) {
       return error;
     }
     choices[index] = choice;
     if (node.kind == NodeKind::While)
-      if (Error error = chooseIn(node.body))
+      if (Error error = chooseIn(node.body, /*inLoop=*/true))
         return error;
   }
   return Error::success();
@@ -163,52 +164,86 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   return grid <= resident ? std::max<int64_t>(grid, 1) : 0;
 }
 
-Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice) {
+bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
+                        bool forCapture) const {
   int64_t tiles = tilesOfNode(node).first;
+  if ((variant.maxTiles && tiles > *variant.maxTiles) ||
+      (variant.minTiles && tiles < *variant.minTiles))
+    return false;
+  if (variant.fitsL2 &&
+      static_cast<double>(layout.tables()[node.table].elementBytes) >
+          *variant.fitsL2 * static_cast<double>(context->l2Bytes()))
+    return false;
+  if (!variant.numbersByValue)
+    return true;
+  // The values of a launch that the user captured could not change any more.
+  return all_of(node.arguments, [&](const PlanArgument &argument) {
+    return argument.kind != ArgumentKind::Number ||
+           (!forCapture && layout.buffers()[argument.index].owned);
+  });
+}
+
+Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
+                                  bool inLoop) {
   const Driver &driver = context->driver();
   bool canLoop = driver.graphAddNode && driver.cuGraphConditionalHandleCreate;
   bool refusedLoop = false;
+  auto readTileRows = [&](const PlanVariant &variant) {
+    for (const PlanArgument &argument : node.arguments)
+      if (argument.kind == ArgumentKind::Table && variant.tileRows &&
+          plan.tables[argument.index].tileRows)
+        tileRows[argument.index] = true;
+  };
   for (const PlanVariant &variant : node.variants) {
-    if ((variant.maxTiles && tiles > *variant.maxTiles) ||
-        (variant.minTiles && tiles < *variant.minTiles))
+    if (!holds(node, variant, /*forCapture=*/false))
       continue;
     if (variant.graphForm) {
       refusedLoop |= !canLoop;
-      if (!choice.replayed && canLoop)
-        choice.replayed = &variant;
-      continue;
-    }
-    // Only the cooperative form of a loop is still of interest once a variant
-    // is chosen: for captures.
-    if (choice.replayed && !(choice.replayed->graphForm && !choice.captured))
+      if (!canLoop)
+        continue;
+      choice.replayed = &variant;
       break;
+    }
     Expected<unsigned> grid = gridOf(node, variant);
     if (!grid)
       return grid.takeError();
     if (*grid == 0)
       continue;
-    if (choice.replayed) {
-      choice.captured = &variant;
-      choice.capturedGrid = *grid;
-    } else {
-      choice.replayed = &variant;
-      choice.grid = *grid;
-    }
-    for (const PlanArgument &argument : node.arguments)
-      if (argument.kind == ArgumentKind::Table && variant.tileRows &&
-          plan.tables[argument.index].tileRows)
-        tileRows[argument.index] = true;
+    choice.replayed = &variant;
+    choice.grid = *grid;
+    readTileRows(variant);
+    break;
   }
   if (!choice.replayed)
     return makeError(
         refusedLoop ? StatusCode::Unavailable : StatusCode::Failed,
         "node '{0}': no variant can run on {1} with {2} tiles{3}", node.name,
-        context->name(), tiles,
+        context->name(), tilesOfNode(node).first,
         refusedLoop
             ? " (conditional graph nodes need a driver for CUDA 12.3 or later)"
             : "");
   if (choice.replayed->graphForm)
     addSpans(node, choice);
+  if (inLoop)
+    return Error::success();
+  for (const PlanVariant &variant : node.variants) {
+    if (variant.graphForm || !holds(node, variant, /*forCapture=*/true))
+      continue;
+    if (&variant == choice.replayed) {
+      choice.captured = &variant;
+      choice.capturedGrid = choice.grid;
+      break;
+    }
+    Expected<unsigned> grid = gridOf(node, variant);
+    if (!grid)
+      return grid.takeError();
+    if (*grid == 0)
+      continue;
+    choice.captured = &variant;
+    choice.capturedGrid = *grid;
+    readTileRows(variant);
+    break;
+  }
   return Error::success();
 }
 
@@ -253,7 +288,18 @@ void StepBuilder::writeSpans(const PlanNode &node, const Choice &choice) {
 
 Expected<std::vector<Step>> StepBuilder::build(const Addresses &addresses) {
   nextChoice = 0;
-  return buildIn(plan.graph, addresses);
+  slotReads.assign(plan.buffers.size(), false);
+  // Scalars that the rows of a table point to.
+  for (const PlanTable &table : plan.tables)
+    for (const PlanSegment &segment : table.segments)
+      for (const PlanOperand &operand : segment.operands)
+        slotReads[operand.buffer] = true;
+  Expected<std::vector<Step>> steps = buildIn(plan.graph, addresses);
+  for (size_t buffer = 0; buffer < slotReads.size(); ++buffer)
+    if (plan.buffers[buffer].kind != BufferKind::Scalar ||
+        !layout.buffers()[buffer].owned)
+      slotReads[buffer] = false;
+  return steps;
 }
 
 Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
@@ -270,10 +316,19 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
     Expected<Launch> launch =
         node.kind == NodeKind::Copy || node.kind == NodeKind::Fill
             ? copyOrFill(node, choice, addresses)
-            : kernel(node, *choice.replayed, choice.grid, addresses);
+            : kernel(node, *choice.replayed, choice.grid, addresses,
+                     /*replayed=*/true);
     if (!launch)
       return launch.takeError();
     step.launch = std::move(*launch);
+    if (choice.captured && choice.captured != choice.replayed) {
+      Expected<Launch> captured =
+          kernel(node, *choice.captured, choice.capturedGrid, addresses,
+                 /*replayed=*/false);
+      if (!captured)
+        return captured.takeError();
+      step.captured = std::move(*captured);
+    }
     // The choices of a body that the cooperative kernel runs itself are passed
     // over.
     if (node.kind == NodeKind::While) {
@@ -286,12 +341,31 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
       skip(skip, node.body);
     }
   }
+  addOverlaps(graph, steps);
   return steps;
+}
+
+/// A kernel that has nothing to do ends without waiting for the one before, so
+/// that one alone is no substitute for an ordinary edge.
+void StepBuilder::addOverlaps(const PlanGraph &graph,
+                              std::vector<Step> &steps) const {
+  if (!context->canOverlap())
+    return;
+  auto waits = [&](int index) {
+    const PlanNode &node = graph.nodes[index];
+    return node.kind == NodeKind::Kernel &&
+           (node.table < 0 || tilesOfNode(node).first > 0) && !idle(node) &&
+           !steps[index].launch.cooperative;
+  };
+  for (const PlanEdge &edge : graph.edges)
+    if (edge.programmatic && waits(edge.from) && waits(edge.to))
+      steps[edge.to].overlaps = edge.from;
 }
 
 Expected<Launch> StepBuilder::kernel(const PlanNode &node,
                                      const PlanVariant &variant, unsigned grid,
-                                     const Addresses &addresses) {
+                                     const Addresses &addresses,
+                                     bool replayed) {
   Launch launch;
   launch.name = node.name;
   launch.cooperative = variant.cooperative;
@@ -318,10 +392,16 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   for (const PlanArgument &argument : node.arguments) {
     if (argument.kind == ArgumentKind::Table)
       launch.add(addresses.tables[argument.index]);
-    else if (argument.kind == ArgumentKind::Buffer)
-      launch.add(layout.scalarAddress(argument.index));
-    else
+    else if (argument.kind == ArgumentKind::Scratch)
       launch.add(addresses.scratch[argument.index]);
+    else if (argument.kind == ArgumentKind::Number && variant.numbersByValue)
+      launch.addNumber(argument.index,
+                       addresses.slotValues + argument.index * sizeof(double));
+    else {
+      launch.add(layout.scalarAddress(argument.index));
+      if (replayed)
+        slotReads[argument.index] = true;
+    }
   }
   return launch;
 }
@@ -343,6 +423,7 @@ Error StepBuilder::loop(const PlanNode &node, const Choice &choice,
   step.next.name = node.name + ": next";
   step.next.function = *next;
   step.next.block = 256;
+  slotReads[node.limit] = true;
   // The first argument is the condition's handle, known when the graph is made.
   for (Launch *launch : {&step.launch, &step.next}) {
     launch->add(uint64_t(0));
@@ -358,7 +439,8 @@ Error StepBuilder::loop(const PlanNode &node, const Choice &choice,
   step.edges = node.body.edges;
   if (choice.captured) {
     Expected<Launch> captured =
-        kernel(node, *choice.captured, choice.capturedGrid, addresses);
+        kernel(node, *choice.captured, choice.capturedGrid, addresses,
+               /*replayed=*/false);
     if (!captured)
       return captured.takeError();
     step.captured = std::move(*captured);
@@ -384,13 +466,15 @@ Expected<Launch> StepBuilder::copyOrFill(const PlanNode &node,
     return launch;
   }
   writeSpans(node, choice);
+  if (copy)
+    slotReads[node.from] = true;
   launch.grid = static_cast<unsigned>(std::min(choice.chunks, maxCopyBlocks));
   launch.block = 256;
   launch.add(addresses.spanRows + choice.rowsOffset);
   launch.add(choice.spanCount);
   launch.add(choice.chunks);
   if (!copy)
-    launch.add(node.value);
+    launch.add(fillPattern(plan.buffers[node.to].dtype, node.value));
   return launch;
 }
 

@@ -27,14 +27,27 @@ struct Launch {
   bool cooperative = false;
   /// The bytes of each argument; 32 hold the largest, a table.
   std::vector<std::array<char, 32>> arguments;
+  /// Arguments that are the value of a number.
+  struct Number {
+    size_t argument;
+    int buffer;
+  };
+  std::vector<Number> numbers;
 
   template <typename T> void add(const T &argument) {
     static_assert(sizeof(T) <= 32,
                   "an argument of a plan is a table, a pointer or a number");
     std::memcpy(arguments.emplace_back().data(), &argument, sizeof(T));
   }
+  /// Adds the value of a number from its slot; the kernel reads as many bytes
+  /// as its parameter has.
+  void addNumber(int buffer, const char *slot) {
+    numbers.push_back({arguments.size(), buffer});
+    std::memcpy(arguments.emplace_back().data(), slot, sizeof(double));
+  }
 
-  /// Same but for the name.
+  /// Same but for the name, and for where numbers come from: they are compared
+  /// by value.
   bool operator==(const Launch &other) const {
     return function == other.function && grid == other.grid &&
            block == other.block && sharedBytes == other.sharedBytes &&
@@ -53,8 +66,10 @@ struct Step {
   Launch next; ///< of a loop: the end of a trip
   std::vector<Step> body;
   std::vector<PlanEdge> edges; ///< of the body
+  /// The step that this one may begin before the end of; -1: none.
+  int overlaps = -1;
   /// What a capture of the user's takes, when that is not `launch`: the loop in
-  /// one cooperative launch.
+  /// one cooperative launch, or numbers by their address.
   std::optional<Launch> captured;
 };
 
@@ -80,9 +95,14 @@ public:
     std::vector<DeviceTable> tables;
     std::vector<char *> scratch;
     char *spanRows = nullptr;
+    /// What the slots of own scalars should hold, for numbers by value.
+    const char *slotValues = nullptr;
   };
   /// After Layout::place().
   llvm::Expected<std::vector<Step>> build(const Addresses &addresses);
+  /// After build(): whether a replay reads the own slot of a scalar. (What a
+  /// capture reads does not count.)
+  const std::vector<bool> &readsSlot() const { return slotReads; }
 
   /// A kernel of the runtime's own (device/copy.cu).
   static llvm::Expected<CUfunction> helper(const ContextPtr &context,
@@ -91,21 +111,25 @@ public:
 private:
   struct Choice {
     const PlanVariant *replayed = nullptr; ///< null: no kernel (copy, fill)
-    const PlanVariant *captured =
-        nullptr; ///< of a while node in graph form; null if it has no
-                 ///< cooperative variant
+    /// What a capture of the user's takes; null for a loop without a
+    /// cooperative variant, and where only replays run a node.
+    const PlanVariant *captured = nullptr;
     unsigned grid = 1, capturedGrid = 1;
     size_t rowsOffset = 0; ///< spans
     int spanCount = 0;
     int64_t chunks = 0;
   };
 
-  llvm::Error chooseIn(const PlanGraph &graph);
-  llvm::Error chooseVariants(const PlanNode &node, Choice &choice);
+  llvm::Error chooseIn(const PlanGraph &graph, bool inLoop);
+  llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
+  /// Whether the predicates of a variant hold, for a replay or for a capture.
+  bool holds(const PlanNode &node, const PlanVariant &variant,
+             bool forCapture) const;
   /// The grid of a variant, or 0 if it cannot run here.
   llvm::Expected<unsigned> gridOf(const PlanNode &node,
                                   const PlanVariant &variant);
   bool idle(const PlanNode &node) const;
+  void addOverlaps(const PlanGraph &graph, std::vector<Step> &steps) const;
   void addSpans(const PlanNode &node, Choice &choice);
   std::vector<Span> spansOf(const PlanNode &node) const;
   void writeSpans(const PlanNode &node, const Choice &choice);
@@ -115,7 +139,7 @@ private:
                                             const Addresses &addresses);
   llvm::Expected<Launch> kernel(const PlanNode &node,
                                 const PlanVariant &variant, unsigned grid,
-                                const Addresses &addresses);
+                                const Addresses &addresses, bool replayed);
   llvm::Error loop(const PlanNode &node, const Choice &choice,
                    const Addresses &addresses, Step &step);
   llvm::Expected<Launch> copyOrFill(const PlanNode &node, const Choice &choice,
@@ -125,7 +149,7 @@ private:
   const Plan &plan;
   ContextPtr context;
   std::shared_ptr<Module> module;
-  std::vector<bool> tileRows;
+  std::vector<bool> tileRows, slotReads;
   std::vector<Choice>
       choices; ///< of every node, bodies after their loop, in plan order
   std::vector<char> rows;

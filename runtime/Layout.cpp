@@ -530,6 +530,7 @@ private:
       }
       view.memberCount = static_cast<int>(rows);
       view.tileCount = static_cast<int>(tiles);
+      view.elementBytes = elementBytes(table);
     }
     for (const PlanScratch &scratch : plan.scratch) {
       int64_t number = 1;
@@ -542,6 +543,25 @@ private:
       layout.scratchSizes.push_back(number * scratch.bytes);
     }
     return Error::success();
+  }
+
+  /// The bytes that the tiles of a table cover, each buffer once.
+  int64_t elementBytes(const PlanTable &table) {
+    BitVector counted(plan.buffers.size());
+    int64_t bytes = 0;
+    for (const PlanSegment &segment : table.segments)
+      for (const PlanOperand &operand : segment.operands) {
+        if (operand.index !=
+                (table.rank == 2 ? OperandIndex::IJ : OperandIndex::I) ||
+            counted.test(operand.buffer))
+          continue;
+        counted.set(operand.buffer);
+        unsigned size = dtypeSize(plan.buffers[operand.buffer].dtype);
+        for (const MemberView &member : members(operand.buffer))
+          if (!member.inactive)
+            bytes += member.elements() * size;
+      }
+    return bytes;
   }
 
   friend class Layout;

@@ -48,6 +48,7 @@ struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
   int64_t columnTotal = 0; ///< columns over all tiles (rank 2)
+  int64_t elementBytes = 0; ///< of what is addressed by element, active members
 };
 
 /// A node that copies or fills, or a loop's flags: active members only.

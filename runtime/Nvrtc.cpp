@@ -3,6 +3,7 @@
 #include "runtime/Nvrtc.h"
 
 #include "runtime/Cache.h"
+#include "runtime/ResourceReport.h"
 #include "runtime/Dump.h"
 #include "runtime/Statistics.h"
 
@@ -385,6 +386,33 @@ static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
   dump(name, name + "." + arch.str() + ".log", compiled.log);
 }
 
+/// Compiles a text that states how many blocks are to fit a multiprocessor
+/// (HEDDLE_BLOCKS of codegen/device/tables.cuh) for as many as leave its kernels
+/// the registers they need.
+static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
+                                                    SourceText source,
+                                                    StringRef arch,
+                                                    ImageKind kind) {
+  constexpr int mostTries = 3;
+  if (kind != ImageKind::Cubin || !StringRef(source.text).contains("HEDDLE_BLOCKS("))
+    return nvrtc.compile(source, arch, kind);
+  std::vector<std::string> options = source.options;
+  options.push_back(kReportOption.str());
+  for (int fewer = 0;; ++fewer) {
+    source.options = options;
+    if (fewer)
+      source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" + std::to_string(fewer));
+    Expected<CompiledImage> compiled = nvrtc.compile(source, arch, kind);
+    if (!compiled)
+      return compiled.takeError();
+    bool spills = reportsSpills(compiled->log);
+    if (spills && fewer + 1 < mostTries)
+      continue;
+    compiled->log = withoutReport(compiled->log);
+    return compiled;
+  }
+}
+
 Expected<CompiledImage> compileSource(const SourceText &source, StringRef arch,
                                       ImageKind kind) {
   Cache cache;
@@ -422,7 +450,8 @@ Expected<CompiledImage> compileSource(const SourceText &source, StringRef arch,
   Expected<const Nvrtc *> nvrtc = Nvrtc::get();
   if (!nvrtc)
     return nvrtc.takeError();
-  Expected<CompiledImage> compiled = (*nvrtc)->compile(source, arch, kind);
+  Expected<CompiledImage> compiled =
+      compileWithoutSpills(**nvrtc, source, arch, kind);
   if (!compiled)
     return compiled.takeError();
   dumpImage(source, arch, kind, *compiled);

@@ -6,6 +6,9 @@
 
 #include "runtime/Plan.h"
 
+#include "runtime/Scalar.h"
+
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -75,6 +78,12 @@ int Plan::tableOfSweep(const PlanNode &node, StringRef sweep) const {
   return node.table;
 }
 
+bool PlanNode::hasNumbers() const {
+  return any_of(arguments, [](const PlanArgument &argument) {
+    return argument.kind == ArgumentKind::Number;
+  });
+}
+
 namespace {
 
 /// Walks a plan once; the first thing that is wrong ends the walk.
@@ -122,13 +131,29 @@ public:
         return bad("expected a table of rank 2 for 'tile_column', found rank " +
                    Twine(plan.tables[scratch.table].rank));
     }
-    return checkGraph(plan.graph, "");
+    written.resize(plan.buffers.size());
+    collectWritten(plan.graph);
+    return checkGraph(plan.graph, "", /*inLoop=*/false);
   }
 
 private:
   Error bad(const Twine &message) {
     return make_error<StatusError>(
         StatusCode::BadInput, ("bad plan: " + where + ": " + message).str());
+  }
+
+  void collectWritten(const PlanGraph &graph) {
+    for (const PlanNode &node : graph.nodes) {
+      auto add = [&](int buffer) {
+        if (buffer >= 0 && buffer < static_cast<int>(plan.buffers.size()))
+          written.set(buffer);
+      };
+      for (int buffer : node.writes)
+        add(buffer);
+      add(node.to);
+      add(node.trips);
+      collectWritten(node.body);
+    }
   }
 
   bool isTable(int index) const {
@@ -254,7 +279,8 @@ private:
     return Error::success();
   }
 
-  Error checkVariants(const PlanNode &node) {
+  Error checkVariants(const PlanNode &node, bool inLoop) {
+    bool numbers = node.hasNumbers();
     if (node.variants.empty())
       return bad("expected at least one variant");
     for (const PlanVariant &variant : node.variants) {
@@ -280,19 +306,33 @@ private:
         return bad("variant '" + variant.entry +
                    "': expected at least 0 bytes of shared memory, found " +
                    Twine(variant.sharedBytes));
+      if (variant.fitsL2 && !(*variant.fitsL2 >= 0))
+        return bad("variant '" + variant.entry +
+                   "': fits_l2: expected a factor of at least 0");
+      if (variant.fitsL2 && node.table < 0)
+        return bad("variant '" + variant.entry +
+                   "': fits_l2: expected a node with a table");
+      // A driver need not take new parameters for a node inside a loop.
+      if (numbers && variant.numbersByValue && inLoop)
+        return bad("variant '" + variant.entry +
+                   "': expected numbers by address in the body of a loop");
       if (node.table < 0 && (variant.grid == GridKind::Tiles ||
                              variant.grid == GridKind::Members))
         return bad("variant '" + variant.entry +
                    "': expected a number of blocks, as the node has no table");
     }
     const PlanVariant &last = node.variants.back();
-    if (last.maxTiles || last.minTiles)
+    if (last.hasPredicate())
       return bad("expected a variant without 'when' at the end, found '" +
+                 last.entry + "'");
+    if (numbers && last.numbersByValue)
+      return bad("expected a variant with numbers by address at the end, "
+                 "found '" +
                  last.entry + "'");
     return Error::success();
   }
 
-  Error checkNode(const PlanNode &node) {
+  Error checkNode(const PlanNode &node, bool inLoop) {
     for (int buffer : node.writes)
       if (Error error = checkBufferIndex("writes", buffer))
         return error;
@@ -302,8 +342,10 @@ private:
       if (Error error = checkBufferIndex("to", node.to))
         return error;
       if (node.kind == NodeKind::Fill) {
-        if (node.value < 0 || node.value > 255)
-          return bad("value: expected a byte, found " + Twine(node.value));
+        ScalarBytes bytes;
+        if (Error error =
+                encodeScalar(plan.buffers[node.to].dtype, node.value, bytes))
+          return bad("value: " + takeError(std::move(error)).second);
         return Error::success();
       }
       if (Error error = checkBufferIndex("from", node.from))
@@ -345,7 +387,8 @@ private:
         return bad("arguments: expected a scratch area in 0.." +
                    Twine(plan.scratch.size()) + ", found " +
                    Twine(argument.index));
-      if (argument.kind == ArgumentKind::Buffer) {
+      if (argument.kind == ArgumentKind::Buffer ||
+          argument.kind == ArgumentKind::Number) {
         if (Error error = checkBufferIndex("arguments", argument.index))
           return error;
         if (plan.buffers[argument.index].kind != BufferKind::Scalar)
@@ -353,22 +396,30 @@ private:
                      plan.buffers[argument.index].name +
                      "' (lists are passed through tables)");
       }
+      if (argument.kind == ArgumentKind::Number &&
+          (plan.buffers[argument.index].role != BufferRole::Argument ||
+           plan.buffers[argument.index].donated ||
+           written.test(argument.index)))
+        return bad("arguments: expected a number that nothing writes, found '" +
+                   plan.buffers[argument.index].name + "'");
     }
-    return checkVariants(node);
+    return checkVariants(node, inLoop);
   }
 
-  Error checkGraph(const PlanGraph &graph, const std::string &prefix) {
+  Error checkGraph(const PlanGraph &graph, const std::string &prefix,
+                   bool inLoop) {
     for (auto [index, node] : enumerate(graph.nodes)) {
       std::string place =
           (Twine(prefix) + "nodes[" + Twine(index) + "] '" + node.name + "'")
               .str();
       where = place;
-      if (Error error = checkNode(node))
+      if (Error error = checkNode(node, inLoop))
         return error;
       if (node.kind == NodeKind::While) {
         if (node.body.nodes.empty())
           return bad("expected a body with at least one node");
-        if (Error error = checkGraph(node.body, place + ": body: "))
+        if (Error error =
+                checkGraph(node.body, place + ": body: ", /*inLoop=*/true))
           return error;
       }
     }
@@ -379,12 +430,27 @@ private:
         return bad("expected [from, to] with 0 <= from < to < " + Twine(size) +
                    ", found [" + Twine(edge.from) + ", " + Twine(edge.to) +
                    "]");
+      if (!edge.programmatic)
+        continue;
+      if (inLoop)
+        return bad("expected no programmatic edge in the body of a loop");
+      for (int end : {edge.from, edge.to})
+        if (graph.nodes[end].kind != NodeKind::Kernel)
+          return bad("expected a programmatic edge between kernels, found '" +
+                     graph.nodes[end].name + "'");
+      // The kernel waits for the one before alone.
+      if (count_if(graph.edges, [&](const PlanEdge &other) {
+            return other.to == edge.to;
+          }) != 1)
+        return bad("expected no edge besides a programmatic one into '" +
+                   graph.nodes[edge.to].name + "'");
     }
     return Error::success();
   }
 
   const Plan &plan;
   std::string where;
+  BitVector written; ///< buffers that some node writes
 };
 
 } // namespace

@@ -99,7 +99,9 @@ struct PlanScratch {
   bool zero = false;
 };
 
-enum class ArgumentKind : uint8_t { Table, Buffer, Scratch };
+/// A number is a scalar argument that nothing in the program writes: it comes
+/// with the launch or by its address, as the variant says.
+enum class ArgumentKind : uint8_t { Table, Buffer, Number, Scratch };
 
 struct PlanArgument {
   ArgumentKind kind = ArgumentKind::Table;
@@ -122,8 +124,15 @@ struct PlanVariant {
   bool cooperative = false;
   /// Whether this variant reads the tile rows of its tables.
   bool tileRows = true;
+  /// The kernel takes the values of the node's numbers, not their addresses.
+  bool numbersByValue = false;
   std::optional<int64_t> maxTiles;
   std::optional<int64_t> minTiles;
+  /// The element operands take at most this many times the L2 cache.
+  std::optional<double> fitsL2;
+
+  /// Whether `when` was given.
+  bool hasPredicate() const { return maxTiles || minTiles || fitsL2; }
 };
 
 enum class NodeKind : uint8_t { Kernel, While, Copy, Fill };
@@ -131,6 +140,8 @@ enum class NodeKind : uint8_t { Kernel, While, Copy, Fill };
 struct PlanEdge {
   int from = 0;
   int to = 0;
+  /// `to` may begin before `from` has ended: its kernel waits by itself.
+  bool programmatic = false;
 };
 
 struct PlanNode;
@@ -159,7 +170,9 @@ struct PlanNode {
   // Copy and fill nodes.
   int from = -1;
   int to = -1;
-  int value = 0;
+  double value = 0; ///< what every element becomes, in the buffer's dtype
+
+  bool hasNumbers() const;
 };
 
 struct Plan {

@@ -9,6 +9,9 @@
 
 #include "llvm/Support/JSON.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace llvm;
 
 namespace heddle::runtime {
@@ -119,8 +122,13 @@ static bool fromJSON(const json::Value &value, ExtentRef &out,
 
 static bool fromJSON(const json::Value &value, PlanEdge &out, json::Path path) {
   const json::Array *pair = value.getAsArray();
-  if (!pair || pair->size() != 2) {
-    path.report("expected [from, to]");
+  if (!pair || pair->size() < 2 || pair->size() > 3) {
+    path.report("expected [from, to] or [from, to, \"programmatic\"]");
+    return false;
+  }
+  out.programmatic = pair->size() == 3;
+  if (out.programmatic && (*pair)[2].getAsString() != "programmatic") {
+    path.index(2).report("expected 'programmatic'");
     return false;
   }
   return fromJSON((*pair)[0], out.from, path.index(0)) &&
@@ -180,6 +188,7 @@ static bool fromJSON(const json::Value &value, PlanArgument &out,
   static constexpr EnumName<ArgumentKind> kinds[] = {
       {ArgumentKind::Table, "table"},
       {ArgumentKind::Buffer, "buffer"},
+      {ArgumentKind::Number, "number"},
       {ArgumentKind::Scratch, "scratch"}};
   if (const json::Object *object = value.getAsObject();
       object && object->size() == 1)
@@ -188,7 +197,8 @@ static bool fromJSON(const json::Value &value, PlanArgument &out,
         out.kind = kind.value;
         return fromJSON(*index, out.index, path.field(kind.name));
       }
-  path.report("expected an object with one of 'table', 'buffer', 'scratch'");
+  path.report("expected an object with one of 'table', 'buffer', 'number', "
+              "'scratch'");
   return false;
 }
 
@@ -207,18 +217,24 @@ static bool readGrid(const json::Value &value, PlanVariant &out,
 static bool fromJSON(const json::Value &value, PlanVariant &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  std::string form;
+  std::string form, numbers = "address";
   if (!map || !map.mapOptional("entry", out.entry) ||
       !map.mapOptional("form", form) || !map.mapOptional("block", out.block) ||
       !map.mapOptional("shared", out.sharedBytes) ||
       !map.mapOptional("cooperative", out.cooperative) ||
-      !map.mapOptional("tile_rows", out.tileRows))
+      !map.mapOptional("tile_rows", out.tileRows) ||
+      !map.mapOptional("numbers", numbers))
     return false;
   if (!form.empty() && form != "graph") {
     path.field("form").report("expected 'graph'");
     return false;
   }
   out.graphForm = form == "graph";
+  if (numbers != "value" && numbers != "address") {
+    path.field("numbers").report("expected 'value' or 'address'");
+    return false;
+  }
+  out.numbersByValue = numbers == "value";
   const json::Object &object = *value.getAsObject();
   if (const json::Value *grid = object.get("grid"))
     if (!readGrid(*grid, out, path.field("grid")))
@@ -228,17 +244,36 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
     // An unknown predicate must not read as "always".
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
-        if (term.first != "max_tiles" && term.first != "min_tiles") {
+        if (term.first != "max_tiles" && term.first != "min_tiles" &&
+            term.first != "fits_l2") {
           path.field("when")
               .field(term.first)
-              .report("expected 'max_tiles' or 'min_tiles'");
+              .report("expected 'max_tiles', 'min_tiles' or 'fits_l2'");
           return false;
         }
     if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
-        !predicate.map("min_tiles", out.minTiles))
+        !predicate.map("min_tiles", out.minTiles) ||
+        !predicate.map("fits_l2", out.fitsL2))
       return false;
   }
   return true;
+}
+
+/// What a fill writes. JSON has no text for infinities.
+static bool readFill(const json::Value &value, double &out, json::Path path) {
+  if (std::optional<double> number = value.getAsNumber()) {
+    out = *number;
+    return true;
+  }
+  if (std::optional<StringRef> text = value.getAsString();
+      text && (*text == "inf" || *text == "-inf")) {
+    out = std::numeric_limits<double>::infinity();
+    if (*text == "-inf")
+      out = -out;
+    return true;
+  }
+  path.report("expected a number, 'inf' or '-inf'");
+  return false;
 }
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
@@ -270,7 +305,12 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
   case NodeKind::Copy:
     return map.map("from", out.from) && map.map("to", out.to);
   case NodeKind::Fill:
-    return map.map("to", out.to) && map.map("value", out.value);
+    if (!map.map("to", out.to))
+      return false;
+    if (const json::Value *fill = value.getAsObject()->get("value"))
+      return readFill(*fill, out.value, path.field("value"));
+    path.field("value").report("missing value");
+    return false;
   }
   return false;
 }
@@ -384,11 +424,15 @@ static json::Value toJSON(const PlanVariant &variant) {
     object["cooperative"] = true;
   if (!variant.tileRows)
     object["tile_rows"] = false;
+  if (variant.numbersByValue)
+    object["numbers"] = "value";
   json::Object when;
   if (variant.maxTiles)
     when["max_tiles"] = *variant.maxTiles;
   if (variant.minTiles)
     when["min_tiles"] = *variant.minTiles;
+  if (variant.fitsL2)
+    when["fits_l2"] = *variant.fitsL2;
   if (!when.empty())
     object["when"] = std::move(when);
   return object;
@@ -400,6 +444,8 @@ static json::Value toJSON(const PlanArgument &argument) {
     return json::Object{{"table", argument.index}};
   case ArgumentKind::Buffer:
     return json::Object{{"buffer", argument.index}};
+  case ArgumentKind::Number:
+    return json::Object{{"number", argument.index}};
   case ArgumentKind::Scratch:
     return json::Object{{"scratch", argument.index}};
   }
@@ -420,7 +466,10 @@ static json::Value toJSON(const PlanNode &node) {
   }
   if (node.kind == NodeKind::Fill) {
     object["to"] = node.to;
-    object["value"] = node.value;
+    if (std::isinf(node.value))
+      object["value"] = node.value > 0 ? "inf" : "-inf";
+    else
+      object["value"] = node.value;
     return object;
   }
   object["sweeps"] = json::Array(node.sweeps);
@@ -448,8 +497,12 @@ static json::Object graphToJSON(const PlanGraph &graph) {
   json::Array nodes, edges;
   for (const PlanNode &node : graph.nodes)
     nodes.push_back(toJSON(node));
-  for (const PlanEdge &edge : graph.edges)
-    edges.push_back(json::Array{edge.from, edge.to});
+  for (const PlanEdge &edge : graph.edges) {
+    json::Array ends{edge.from, edge.to};
+    if (edge.programmatic)
+      ends.push_back("programmatic");
+    edges.push_back(std::move(ends));
+  }
   return json::Object{{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
 }
 

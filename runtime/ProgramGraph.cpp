@@ -67,6 +67,10 @@ Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
 }
 
 Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
+  // Before the value is kept: what is refused has changed nothing.
+  if (slots)
+    if (Error error = acceptScalar(stream))
+      return error;
   Expected<int> buffer = binding.setScalar(name, value);
   if (!buffer)
     return buffer.takeError();
@@ -76,8 +80,7 @@ Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
   ScalarBytes bytes;
   cantFail(encodeScalar(dtype, value, bytes)); // checked by the binding
   count(statistics().scalar_writes);
-  return writeSlot(slots + *buffer * sizeof(double), bytes, dtypeSize(dtype),
-                   stream);
+  return scalarChanged(*buffer, bytes, stream);
 }
 
 Error ProgramGraph::prepare(void *stream) {
@@ -94,7 +97,7 @@ Error ProgramGraph::prepare(void *stream) {
   return Error::success();
 }
 
-std::vector<char> ProgramGraph::initialSlots() const {
+std::vector<char> ProgramGraph::slotValues() const {
   std::vector<char> bytes(Layout::slotBytes(plan()));
   for (auto [index, buffer] : enumerate(plan().buffers)) {
     ScalarBytes value;
@@ -134,6 +137,17 @@ Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
   return members;
 }
 
+bool ProgramGraph::isNumber(int buffer, const PlanGraph &graph) const {
+  return any_of(graph.nodes, [&](const PlanNode &node) {
+    return any_of(node.arguments,
+                  [&](const PlanArgument &argument) {
+                    return argument.kind == ArgumentKind::Number &&
+                           argument.index == buffer;
+                  }) ||
+           isNumber(buffer, node.body);
+  });
+}
+
 Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
   int index = plan().findResult(name);
   if (index < 0)
@@ -146,6 +160,9 @@ Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
                      "'{0}': expected prepare() or replay() before", name);
   ScalarBytes bytes = {};
   DType dtype = plan().buffers[index].dtype;
+  // Its slot may be behind; nothing but set_scalar changes it.
+  if (layout->buffers()[index].owned && isNumber(index, plan().graph))
+    return decodeScalar(dtype, slotValues().data() + index * sizeof(double));
   if (Error error = read(bytes.data(), layout->scalarAddress(index),
                          dtypeSize(dtype), stream))
     return std::move(error);

@@ -42,8 +42,8 @@ public:
                          llvm::ArrayRef<ListMember> members);
   llvm::Error setInactive(llvm::StringRef name, llvm::ArrayRef<bool> mask);
 
-  /// Sets a scalar argument for all later replays: ordered on `stream` (a
-  /// CUstream; ignored by the cpu target) with what was submitted before. Never
+  /// Sets a scalar argument for all later replays, and for none submitted
+  /// before: ordered on `stream` (a CUstream; ignored by the cpu target). Never
   /// compiles, prepares or instantiates.
   llvm::Error setScalar(llvm::StringRef name, double value, void *stream);
 
@@ -64,7 +64,8 @@ public:
   /// lives as long as the graph.
   llvm::Expected<std::vector<ResultMember>> result(llvm::StringRef name) const;
 
-  /// The value of a scalar argument or result, after waiting for `stream`.
+  /// The value of a scalar argument or result, after waiting for `stream` (which
+  /// a number's own value does not need).
   llvm::Expected<double> readScalar(llvm::StringRef name, void *stream);
 
 protected:
@@ -74,16 +75,18 @@ protected:
   /// before is kept if it fails.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
   virtual AddressSpace &addressSpace() = 0;
-  /// Writes the first `size` bytes of a value to an own slot. Not called before
-  /// slots exist.
-  virtual llvm::Error writeSlot(char *slot, const ScalarBytes &bytes,
-                                unsigned size, void *stream) = 0;
+  /// Whether scalars can be set now, in the order of `stream`.
+  virtual llvm::Error acceptScalar(void *) { return llvm::Error::success(); }
+  /// Brings the own value of a scalar argument to where later replays read it.
+  /// Not called before slots exist.
+  virtual llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
+                                    void *stream) = 0;
   virtual llvm::Error read(void *to, const void *from, size_t bytes,
                            void *stream) = 0;
 
   bool needsPrepare() const { return changed; }
-  /// The initial contents of all slots.
-  std::vector<char> initialSlots() const;
+  /// What the slots of all scalar arguments should hold.
+  std::vector<char> slotValues() const;
 
   std::shared_ptr<Executable> program;
   Binding binding;
@@ -91,6 +94,9 @@ protected:
   char *slots = nullptr; ///< set by update() when first allocated
 
 private:
+  /// Arguments of a node that nothing in the program writes.
+  bool isNumber(int buffer, const PlanGraph &graph) const;
+
   bool changed = true;
 };
 

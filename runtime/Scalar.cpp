@@ -82,6 +82,16 @@ Error encodeScalar(DType dtype, double value, ScalarBytes &bytes) {
   return Error::success();
 }
 
+uint64_t fillPattern(DType dtype, double value) {
+  ScalarBytes element;
+  cantFail(encodeScalar(dtype, value, element)); // checked with the plan
+  uint64_t pattern;
+  for (unsigned at = dtypeSize(dtype); at < element.size(); ++at)
+    element[at] = element[at - dtypeSize(dtype)];
+  std::memcpy(&pattern, element.data(), sizeof(pattern));
+  return pattern;
+}
+
 template <typename T> static double load(const void *bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof(T));

@@ -32,7 +32,10 @@ namespace heddle::runtime {
   X(table_copies, "copies of tables to the device")                            \
   X(table_expansions, "launches that wrote tile rows on the device")           \
   X(allocations, "allocations of device memory")                               \
-  X(scalar_writes, "scalars written by set_scalar")                            \
+  X(scalar_writes, "scalars set by set_scalar")                                \
+  X(slot_writes, "scalars written to device memory")                           \
+  X(number_updates, "nodes given new values of their numbers in place")        \
+  X(programmatic_edges, "edges across which a kernel begins early")            \
   X(launches,                                                                  \
     "kernels launched one by one, into a capture that the user owns")          \
   X(replays, "graph launches, and runs of the cpu target")                     \

@@ -13,7 +13,13 @@ archive="$here/heddle.tar.xz"
 
 stamp="$(stat -c '%s %Y' "$archive")" || exit 1
 if [ "$(cat "$bundle/.archive" 2>/dev/null)" != "$stamp" ]; then
-  rm -rf "$bundle" && mkdir -p "$bundle" && tar -C "$bundle" -xJf "$archive" || exit 1
+  rm -rf "$bundle" && mkdir -p "$bundle" || exit 1
+  # Python unpacks it where there is no xz.
+  if command -v xz >/dev/null; then
+    tar -C "$bundle" -xJf "$archive" || exit 1
+  else
+    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$archive" "$bundle" || exit 1
+  fi
   printf '%s\n' "$stamp" >"$bundle/.archive"
 fi
 cd "$bundle" || exit 1

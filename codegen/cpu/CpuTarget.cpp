@@ -105,8 +105,8 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::KernelOp kernel) {
     return emitted.takeError();
   host->optimize(*emitted->module);
   auto program = std::make_unique<JitProgram>();
-  auto jit = Jit::compile(*host, {std::move(emitted->module),
-                                  std::move(emitted->context)});
+  auto jit = Jit::compile(
+      *host, {std::move(emitted->module), std::move(emitted->context)});
   if (!jit)
     return jit.takeError();
   program->jit = std::move(*jit);
@@ -114,14 +114,14 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::KernelOp kernel) {
     CpuProgram::Sweep sweep;
     std::string name = entry.getKey().str();
     const SweepFunctions &made = entry.getValue();
-    if (Error error = resolve(*program->jit, name + "_tile", made.tile,
-                              sweep.tile))
+    if (Error error =
+            resolve(*program->jit, name + "_tile", made.tile, sweep.tile))
       return std::move(error);
-    if (Error error = resolve(*program->jit, name + "_member", made.member,
-                              sweep.member))
+    if (Error error =
+            resolve(*program->jit, name + "_member", made.member, sweep.member))
       return std::move(error);
-    if (Error error = resolve(*program->jit, name + "_finish", made.finish,
-                              sweep.finish))
+    if (Error error =
+            resolve(*program->jit, name + "_finish", made.finish, sweep.finish))
       return std::move(error);
     program->sweeps[name] = sweep;
   }

@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/// Compiles every sweep of `kernel`, those in loops included. What is wrong with
-/// the IR is reported at its operations; the error then says so.
+/// Compiles every sweep of `kernel`, those in loops included. What is wrong
+/// with the IR is reported at its operations; the error then says so.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
 compileForCpu(fused::KernelOp kernel);
 

@@ -87,11 +87,11 @@ llvm::Function *Ir::function(const Twine &name, llvm::Type *result,
                              llvm::ArrayRef<llvm::Type *> parameters,
                              bool visible) {
   auto *type = llvm::FunctionType::get(result, parameters, /*isVarArg=*/false);
-  auto *made = llvm::Function::Create(type,
-                                      visible
-                                          ? llvm::GlobalValue::ExternalLinkage
-                                          : llvm::GlobalValue::InternalLinkage,
-                                      name, module);
+  auto *made =
+      llvm::Function::Create(type,
+                             visible ? llvm::GlobalValue::ExternalLinkage
+                                     : llvm::GlobalValue::InternalLinkage,
+                             name, module);
   made->setDoesNotThrow();
   made->addFnAttr(llvm::Attribute::MustProgress);
   b.SetInsertPoint(BasicBlock::Create(b.getContext(), "entry", made));

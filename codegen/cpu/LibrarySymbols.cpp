@@ -33,9 +33,8 @@ template <class Function> static void *address(Function function) {
 
 llvm::ArrayRef<std::pair<llvm::StringLiteral, void *>> librarySymbols() {
 #define HEDDLE_UNARY(NAME)                                                     \
-  {#NAME, address<OfDouble>(std::NAME)}, {                                     \
-    #NAME "f", address<OfFloat>(std::NAME)                                     \
-  }
+  {#NAME, address<OfDouble>(std::NAME)},                                       \
+      {#NAME "f", address<OfFloat>(std::NAME)}
 #define HEDDLE_BINARY(NAME)                                                    \
   {#NAME, address<OfDoubles>(std::NAME)}, {                                    \
     #NAME "f", address<OfFloats>(std::NAME)                                    \

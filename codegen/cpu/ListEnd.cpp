@@ -54,11 +54,10 @@ void SegmentEnd::meetMembers(const SegmentReduction &reduction) {
     };
     if (layout.segments.size() == 1)
       return combine();
-    Value *row =
-        ir.element(b.getInt8Ty(), memberRows,
-                   b.CreateMul(m, ir.i64(context.rowBytes())));
-    Value *number = ir.field(b.getInt32Ty(), row, context.countOffset() + 16,
-                             "segment");
+    Value *row = ir.element(b.getInt8Ty(), memberRows,
+                            b.CreateMul(m, ir.i64(context.rowBytes())));
+    Value *number =
+        ir.field(b.getInt32Ty(), row, context.countOffset() + 16, "segment");
     ir.when(b.CreateICmpEQ(number, b.getInt32(segment.number)), combine);
   });
   setResults(reduction, states, states.overBlock(lanes, used));
@@ -72,16 +71,17 @@ void SegmentEnd::emit() {
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.to == Level::list)
       meetMembers(reduction);
-  compute(segment.needed(roots, [](Level level) { return level == Level::list; }),
-          {});
+  compute(
+      segment.needed(roots, [](Level level) { return level == Level::list; }),
+      {});
 }
 
 llvm::SmallVector<std::pair<mlir::Type, Value *>> SegmentEnd::yielded() {
   llvm::SmallVector<std::pair<mlir::Type, Value *>> result;
   for (const SegmentResult &r : segment.results)
     if (r.at == Level::list)
-      result.emplace_back(r.storage, convert(ir, get(r.value),
-                                             r.value.getType(), r.storage));
+      result.emplace_back(
+          r.storage, convert(ir, get(r.value), r.value.getType(), r.storage));
   return result;
 }
 

@@ -60,8 +60,7 @@ void MemberEnd::meetTiles(const SegmentReduction &reduction) {
 /// Tiles meet in the first tile's states.
 void MemberEnd::meetColumns(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
-  auto tag = scratchTag(
-      layout.scratchOf(reduction.op, ScratchPer::tileColumn));
+  auto tag = scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn));
   Value *total =
       states.address(scratch(reduction, ScratchPer::tileColumn), columnBase);
   ir.loop(b.CreateSub(tiles, ir.i64(1)), "tile", [&](Value *k) {

@@ -41,8 +41,9 @@ Value *Reduction::limit(bool largest) {
 State Reduction::neutral() {
   bool isFloat = llvm::isa<mlir::FloatType>(type);
   auto number = [&](int value) -> Value * {
-    return isFloat ? llvm::ConstantFP::get(parts[0], value)
-                   : static_cast<Value *>(llvm::ConstantInt::get(parts[0], value));
+    return isFloat
+               ? llvm::ConstantFP::get(parts[0], value)
+               : static_cast<Value *>(llvm::ConstantInt::get(parts[0], value));
   };
   switch (kind) {
   case ReduceKind::add:
@@ -78,8 +79,8 @@ State Reduction::lift(Value *value, Value *position) {
 State Reduction::combine(const State &a, const State &c) {
   bool isFloat = llvm::isa<mlir::FloatType>(type);
   auto binary = [&](Intrinsic::ID ofFloats, Intrinsic::ID ofIntegers) -> State {
-    return {b.CreateBinaryIntrinsic(isFloat ? ofFloats : ofIntegers, a[0],
-                                    c[0])};
+    return {
+        b.CreateBinaryIntrinsic(isFloat ? ofFloats : ofIntegers, a[0], c[0])};
   };
   switch (kind) {
   case ReduceKind::add:
@@ -215,8 +216,7 @@ void Reduction::storeLane(const State &state, const Lanes &lanes,
 void Reduction::clearLanes(const Lanes &lanes, Value *used) {
   // Whole groups of 32 are combined.
   Value *end = b.CreateAnd(b.CreateAdd(used, ir.i64(31)), ir.i64(-32));
-  ir.loop(end, "clear",
-          [&](Value *t) { storeLane(neutral(), lanes, t); });
+  ir.loop(end, "clear", [&](Value *t) { storeLane(neutral(), lanes, t); });
 }
 
 /// Halves of a vector meet: lane t and lane t ^ offset, of which the lower half
@@ -328,9 +328,8 @@ llvm::Function *Reduction::statesFunction() {
       ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
   Value *states = function->getArg(0), *count = function->getArg(1);
   // Most members are one tile.
-  ir.when(b.CreateICmpEQ(count, ir.i64(1)), [&] {
-    b.CreateRet(pack(combine(neutral(), load(states))));
-  });
+  ir.when(b.CreateICmpEQ(count, ir.i64(1)),
+          [&] { b.CreateRet(pack(combine(neutral(), load(states)))); });
   Lanes lanes = makeLanes("state");
   Value *used = ir.smaller(count, ir.i64(threads));
   clearLanes(lanes, used);

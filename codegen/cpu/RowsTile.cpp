@@ -28,7 +28,9 @@ private:
     Reduction states;
     Lanes lanes;  // where threads take columns; one lane for values of rows
     Value *total; // the column states of the tile
-    mlir::Value value() const { return fused::ReduceOp(reduction.op).getValue(); }
+    mlir::Value value() const {
+      return fused::ReduceOp(reduction.op).getValue();
+    }
   };
   /// What one walk along a row does.
   struct Walk {
@@ -170,9 +172,8 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
     Value *base = b.CreateMul(round, ir.i64(layout.threads));
     Value *left =
         ir.smaller(b.CreateSub(columns, base), ir.i64(layout.threads));
-    ir.loop(left, "lane", [&](Value *t) {
-      emitElement(walk, r, b.CreateAdd(base, t), t);
-    });
+    ir.loop(left, "lane",
+            [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
   });
   for (Running *running : walk.reductions)
     if (toRow(running))
@@ -202,8 +203,7 @@ void RowsTile::emitRow(Value *r) {
 /// A value of the row meets those of the rows above it.
 void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
-  State state =
-      states.lift(get(running.value()), b.CreateAdd(first, r));
+  State state = states.lift(get(running.value()), b.CreateAdd(first, r));
   State met = states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
   states.storeLane(met, running.lanes, ir.i64(0));
 }
@@ -215,9 +215,8 @@ void RowsTile::reduceRow(Running &running, Value *r) {
 /// Values of columns count once: in the first tile.
 void RowsTile::reduceColumns(Running &running) {
   Reduction &states = running.states;
-  auto values = segment.needed(running.value(), [](Level level) {
-    return level == Level::column;
-  });
+  auto values = segment.needed(
+      running.value(), [](Level level) { return level == Level::column; });
   ir.loop(ir.ceilDiv(columns, layout.threads), "round", [&](Value *round) {
     Value *base = b.CreateMul(round, ir.i64(layout.threads));
     Value *left =
@@ -244,8 +243,8 @@ void RowsTile::keepForMember() {
                       ? r.states.loadLane(r.lanes, ir.i64(0))
                       : r.states.overBlock(r.lanes, used);
     r.states.store(
-        state, r.states.address(scratch(r.reduction, ScratchPer::tile),
-                                tileIndex));
+        state,
+        r.states.address(scratch(r.reduction, ScratchPer::tile), tileIndex));
   }
 }
 

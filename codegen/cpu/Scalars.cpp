@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Scalars.h"
+#include "codegen/cpu/Storage.h"
 #include "dialect/Foreach.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +23,8 @@ namespace heddle::cpu {
 namespace {
 class Emitter {
 public:
-  Emitter(Ir &ir, Operation *op, llvm::function_ref<LValue(mlir::Value)> operand)
+  Emitter(Ir &ir, Operation *op,
+          llvm::function_ref<LValue(mlir::Value)> operand)
       : ir(ir), b(ir.b), op(op), operand(operand) {}
 
   LValue emit();
@@ -95,9 +97,10 @@ LValue Emitter::sum() const {
 /// is set, base *= base; then 1 / r if n is negative.
 static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
                                      llvm::IntegerType *exponent) {
-  std::string name = ("heddle.powi." + llvm::Twine(type->isDoubleTy() ? 64 : 32) +
-                      "." + llvm::Twine(exponent->getBitWidth()))
-                         .str();
+  std::string name =
+      ("heddle.powi." + llvm::Twine(type->isDoubleTy() ? 64 : 32) + "." +
+       llvm::Twine(exponent->getBitWidth()))
+          .str();
   if (llvm::Function *made = ir.module.getFunction(name))
     return made;
   auto &b = ir.b;
@@ -124,8 +127,8 @@ static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
   b.CreateCondBr(b.CreateICmpNE(left, zero), inside, done);
   b.SetInsertPoint(inside);
   LValue odd = b.CreateTrunc(left, b.getInt1Ty());
-  result->addIncoming(
-      b.CreateSelect(odd, b.CreateFMul(result, base), result), inside);
+  result->addIncoming(b.CreateSelect(odd, b.CreateFMul(result, base), result),
+                      inside);
   base->addIncoming(b.CreateFMul(base, base), inside);
   left->addIncoming(b.CreateLShr(left, 1), inside);
   b.CreateBr(head);
@@ -139,9 +142,9 @@ LValue Emitter::power() const {
   APInt known;
   if (!matchPattern(op->getOperand(1), m_ConstantInt(&known))) {
     LValue n = at(1);
-    return b.CreateCall(powerFunction(ir, type,
-                                      cast<llvm::IntegerType>(n->getType())),
-                        {at(0), n});
+    return b.CreateCall(
+        powerFunction(ir, type, cast<llvm::IntegerType>(n->getType())),
+        {at(0), n});
   }
   // A known exponent leaves its products alone, in the same order.
   LValue one = llvm::ConstantFP::get(type, 1.0), result = one, base = at(0);
@@ -255,9 +258,8 @@ LValue Emitter::emit() {
       .Case([&](arith::CmpIOp c) {
         return b.CreateICmp(predicateOf(c.getPredicate()), at(0), at(1));
       })
-      .Case([&](arith::SelectOp) {
-        return b.CreateSelect(at(0), at(1), at(2));
-      })
+      .Case(
+          [&](arith::SelectOp) { return b.CreateSelect(at(0), at(1), at(2)); })
       .Case([&](arith::AddIOp) { return b.CreateAdd(at(0), at(1)); })
       .Case([&](arith::SubIOp) { return b.CreateSub(at(0), at(1)); })
       .Case([&](arith::MulIOp) { return b.CreateMul(at(0), at(1)); })
@@ -266,19 +268,17 @@ LValue Emitter::emit() {
       .Case([&](arith::XOrIOp) { return b.CreateXor(at(0), at(1)); })
       .Case([&](arith::MaxSIOp) { return intrinsic(Intrinsic::smax); })
       .Case([&](arith::MinSIOp) { return intrinsic(Intrinsic::smin); })
-      .Case([&](arith::ExtFOp) { return b.CreateFPExt(at(0), resultType()); })
-      .Case([&](arith::TruncFOp) {
-        return b.CreateFPTrunc(at(0), resultType());
+      // Values of 16 bits are kept as they are stored.
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto cast) {
+        return convert(ir, at(0), cast.getIn().getType(), cast.getType());
       })
       .Case([&](arith::ExtSIOp) { return b.CreateSExt(at(0), resultType()); })
       .Case([&](arith::ExtUIOp) { return b.CreateZExt(at(0), resultType()); })
       .Case([&](arith::TruncIOp) { return b.CreateTrunc(at(0), resultType()); })
-      .Case([&](arith::SIToFPOp) {
-        return b.CreateSIToFP(at(0), resultType());
-      })
-      .Case([&](arith::UIToFPOp) {
-        return b.CreateUIToFP(at(0), resultType());
-      })
+      .Case(
+          [&](arith::SIToFPOp) { return b.CreateSIToFP(at(0), resultType()); })
+      .Case(
+          [&](arith::UIToFPOp) { return b.CreateUIToFP(at(0), resultType()); })
       // Out of range the nearest integer, as on the device; never undefined.
       .Case([&](arith::FPToSIOp) {
         LValue x = at(0);

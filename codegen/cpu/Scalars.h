@@ -14,9 +14,8 @@ namespace heddle::cpu {
 
 /// The value of one scalar operation over those of its operands; null where the
 /// operation is none that is known.
-llvm::Value *
-emitScalar(Ir &ir, mlir::Operation *op,
-           llvm::function_ref<llvm::Value *(mlir::Value)> operand);
+llvm::Value *emitScalar(Ir &ir, mlir::Operation *op,
+                        llvm::function_ref<llvm::Value *(mlir::Value)> operand);
 
 } // namespace heddle::cpu
 

@@ -73,8 +73,7 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
   bool streams = schedule.getKind() == fused::ScheduleKind::stream;
   if (!streams && sweep.getDomainRank(number) != 2)
     return sweep.emitOpError("is scheduled in rows but segment #")
-           << number << " has a domain of rank "
-           << sweep.getDomainRank(number);
+           << number << " has a domain of rank " << sweep.getDomainRank(number);
   auto inRows = [](Level level) {
     return level == Level::row || level == Level::column;
   };
@@ -97,9 +96,6 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
     if (type.isF16() || type.isBF16())
       return op.emitOpError("combines values of ")
              << type << ", which is a storage type: bind operands 'as f32'";
-    if (op.getKind() == fused::ReduceKind::logsumexp && !isa<FloatType>(type))
-      return op.emitOpError("takes the logarithm of sums of ")
-             << type << "; expected f32 or f64";
     if (op.getKind() == fused::ReduceKind::argmax &&
         reduction.to == Level::list && reduction.from != Level::member)
       return op.emitOpError("names a position in the whole list: argmax over "
@@ -116,10 +112,10 @@ FailureOr<Segment> Segment::analyse(fused::SweepOp sweep, unsigned number,
   Segment segment(std::move(*levels));
   segment.number = number;
   segment.block = &sweep.getSegmentBlock(number);
-  for (auto [result, value, slot] : llvm::zip(
-           sweep.getSegmentResults(number),
-           sweep.getSegmentYield(number).getValues(),
-           layout.segments[number].results)) {
+  for (auto [result, value, slot] :
+       llvm::zip(sweep.getSegmentResults(number),
+                 sweep.getSegmentYield(number).getValues(),
+                 layout.segments[number].results)) {
     Type type = result.getType();
     Level at = levelOfResult(type, segment.levelOf(value),
                              sweep.getDomainRank(number));

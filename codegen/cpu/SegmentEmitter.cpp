@@ -42,9 +42,7 @@ Value *SegmentEmitter::argument(int64_t position, const Twine &name) {
   return ir.field(b.getPtrTy(), arguments, 8 * position, name);
 }
 
-Value *SegmentEmitter::scalar(int slot) {
-  return argument(1 + slot, "scalar");
-}
+Value *SegmentEmitter::scalar(int slot) { return argument(1 + slot, "scalar"); }
 
 Value *SegmentEmitter::scratch(int slot) {
   return argument(1 + layout.scalars.size() + slot, "scratch");
@@ -182,7 +180,8 @@ void SegmentEmitter::compute(const Segment::Values &needed, const Position &at,
     if (wanted(argument))
       set(argument, loadArgument(argument, at));
   for (mlir::Operation &op : segment.body().without_terminator())
-    if (!llvm::isa<fused::ReduceOp>(op) && llvm::any_of(op.getResults(), wanted))
+    if (!llvm::isa<fused::ReduceOp>(op) &&
+        llvm::any_of(op.getResults(), wanted))
       emitOp(op);
 }
 
@@ -192,8 +191,8 @@ void SegmentEmitter::store(const SegmentResult &result, const Position &at) {
   if (operand.index != kScalar)
     address = ir.element(ir.memoryTypeOf(operand.storage), address,
                          at.index[operand.index]);
-  Value *value = convert(ir, get(result.value), result.value.getType(),
-                         operand.storage);
+  Value *value =
+      convert(ir, get(result.value), result.value.getType(), operand.storage);
   tag(storeStored(ir, operand.storage, value, address),
       scopeOfBuffer[operand.buffer]);
 }

@@ -18,9 +18,7 @@ class Bits {
 public:
   explicit Bits(Ir &ir) : ir(ir), b(ir.b) {}
 
-  Value *fromBf16(Value *bits) {
-    return asFloat(b.CreateShl(wide(bits), 16));
-  }
+  Value *fromBf16(Value *bits) { return asFloat(b.CreateShl(wide(bits), 16)); }
 
   Value *toBf16(Value *value) {
     Value *bits = asInt(value);
@@ -29,7 +27,8 @@ public:
         b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff))), 16);
     // The carry must not make an infinity of a NaN.
     Value *quiet = b.CreateOr(b.CreateLShr(bits, 16), 0x40);
-    return narrow(b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded));
+    return narrow(
+        b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded));
   }
 
   Value *fromF16(Value *bits) {
@@ -43,8 +42,7 @@ public:
     Value *scale = asFloat(b.getInt32((127 + 112) << 23));
     Value *finite = asInt(b.CreateFMul(asFloat(magnitude), scale));
     Value *special = b.CreateOr(magnitude, 0x7f800000);
-    Value *isSpecial =
-        b.CreateICmpUGE(magnitude, b.getInt32(0x7c00 << 13));
+    Value *isSpecial = b.CreateICmpUGE(magnitude, b.getInt32(0x7c00 << 13));
     return asFloat(
         b.CreateOr(sign, b.CreateSelect(isSpecial, special, finite)));
   }
@@ -62,16 +60,14 @@ public:
     // Added to 1/2, whose last bit is the smallest subnormal, the value is
     // rounded to a multiple of it.
     Value *half = llvm::ConstantFP::get(b.getFloatTy(), 0.5);
-    Value *subnormal = b.CreateSub(asInt(b.CreateFAdd(asFloat(magnitude), half)),
-                                   b.getInt32(0x3f000000));
+    Value *subnormal = b.CreateSub(
+        asInt(b.CreateFAdd(asFloat(magnitude), half)), b.getInt32(0x3f000000));
     Value *result = b.CreateSelect(
         b.CreateICmpULT(magnitude, b.getInt32(0x38800000)), subnormal, normal);
-    result =
-        b.CreateSelect(b.CreateICmpUGE(magnitude, b.getInt32(0x47800000)),
-                       b.getInt32(0x7c00), result);
-    result =
-        b.CreateSelect(b.CreateICmpUGT(magnitude, b.getInt32(0x7f800000)),
-                       b.getInt32(0x7e00), result);
+    result = b.CreateSelect(b.CreateICmpUGE(magnitude, b.getInt32(0x47800000)),
+                            b.getInt32(0x7c00), result);
+    result = b.CreateSelect(b.CreateICmpUGT(magnitude, b.getInt32(0x7f800000)),
+                            b.getInt32(0x7e00), result);
     return narrow(b.CreateOr(sign, result));
   }
 
@@ -90,8 +86,8 @@ Value *convert(Ir &ir, Value *value, mlir::Type from, mlir::Type to) {
   if (from == to)
     return value;
   if (from.isF16() || from.isBF16()) {
-    Value *wide = from.isF16() ? Bits(ir).fromF16(value)
-                               : Bits(ir).fromBf16(value);
+    Value *wide =
+        from.isF16() ? Bits(ir).fromF16(value) : Bits(ir).fromBf16(value);
     return convert(ir, wide, mlir::Float32Type::get(from.getContext()), to);
   }
   if (from.isF32() && to.isF64())

@@ -90,8 +90,8 @@ void StreamTile::emitElement(Value *element) {
 
 void StreamTile::emitBlocks() {
   int64_t perBlock = layout.threads * slots.vector;
-  Value *used = ir.smaller(ir.ceilDiv(count, slots.vector),
-                           ir.i64(layout.threads));
+  Value *used =
+      ir.smaller(ir.ceilDiv(count, slots.vector), ir.i64(layout.threads));
   for (Running &r : running)
     r.states.clearLanes(r.lanes, used);
   ir.loop(ir.ceilDiv(count, perBlock), "block", [&](Value *block) {
@@ -111,9 +111,9 @@ void StreamTile::emitBlocks() {
   });
   for (Running &r : running) {
     State state = r.states.overBlock(r.lanes, used);
-    r.states.store(state,
-                   r.states.address(scratch(r.reduction, ScratchPer::tile),
-                                    tileIndex));
+    r.states.store(
+        state,
+        r.states.address(scratch(r.reduction, ScratchPer::tile), tileIndex));
   }
 }
 
@@ -122,8 +122,7 @@ void StreamTile::combineBlock(Running &r, Value *base, Value *count) {
   Value *start = b.CreateAdd(first, base);
   auto take = [&](const State &state, Value *k) {
     Value *value = b.CreateLoad(type, ir.element(type, r.staged, k));
-    return r.states.combine(state,
-                            r.states.lift(value, b.CreateAdd(start, k)));
+    return r.states.combine(state, r.states.lift(value, b.CreateAdd(start, k)));
   };
   // Threads all of whose elements exist, then what is left for the next.
   Value *full = b.CreateUDiv(count, ir.i64(slots.vector));

@@ -15,8 +15,9 @@ namespace heddle::cpu {
 static bool worksInTiles(const Segment &segment) {
   return llvm::any_of(segment.results,
                       [](const SegmentResult &result) {
-                        return result.isStored() && (result.at == Level::element ||
-                                                     result.at == Level::row);
+                        return result.isStored() &&
+                               (result.at == Level::element ||
+                                result.at == Level::row);
                       }) ||
          llvm::any_of(segment.reductions, [](const SegmentReduction &r) {
            return r.from != Level::member;
@@ -26,8 +27,9 @@ static bool worksInTiles(const Segment &segment) {
 static bool worksInMembers(const Segment &segment) {
   return llvm::any_of(segment.results,
                       [](const SegmentResult &result) {
-                        return result.isStored() && (result.at == Level::member ||
-                                                     result.at == Level::column);
+                        return result.isStored() &&
+                               (result.at == Level::member ||
+                                result.at == Level::column);
                       }) ||
          llvm::any_of(segment.reductions, [](const SegmentReduction &r) {
            return r.to == Level::list;
@@ -48,8 +50,8 @@ private:
   using Part = llvm::function_ref<void(const Segment &, llvm::Function *)>;
   /// A function that hands its arguments to the part of its row's segment.
   void emitOver(const llvm::Twine &name,
-                llvm::ArrayRef<llvm::Type *> parameters,
-                int64_t segmentOffset, Part part);
+                llvm::ArrayRef<llvm::Type *> parameters, int64_t segmentOffset,
+                Part part);
 
   SweepContext &context;
   Ir &ir;
@@ -97,17 +99,17 @@ void Functions::emitOver(const llvm::Twine &name,
 }
 
 void Functions::emitTile() {
-  bool streams = context.sweep.getScheduleAttr().getKind() ==
-                 fused::ScheduleKind::stream;
+  bool streams =
+      context.sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
   emitOver(context.layout.name + "_tile",
            {ir.b.getPtrTy(), ir.b.getInt32Ty(), ir.b.getPtrTy()},
            context.countOffset() + 16,
            [&](const Segment &segment, llvm::Function *function) {
              Value *index = ir.b.CreateSExt(function->getArg(1),
                                             ir.b.getInt64Ty(), "tile_index");
-             (streams ? emitStreamTile : emitRowsTile)(
-                 context, segment, function->getArg(0), index,
-                 function->getArg(2));
+             (streams ? emitStreamTile
+                      : emitRowsTile)(context, segment, function->getArg(0),
+                                      index, function->getArg(2));
            });
 }
 
@@ -132,6 +134,28 @@ void Functions::emitFinish() {
   b.CreateRetVoid();
 }
 
+/// Checks that everything the sweep reads lies in a buffer.
+static mlir::LogicalResult verifyReads(fused::SweepOp sweep,
+                                       const SweepLayout &layout) {
+  auto scalarFits = [&](int slot) {
+    return slot >= 0 && slot < static_cast<int>(layout.scalars.size());
+  };
+  bool fits = llvm::all_of(layout.finishInputs, scalarFits) &&
+              (!layout.whereScalar || scalarFits(*layout.whereScalar));
+  for (const SegmentLayout &segment : layout.segments) {
+    fits &= llvm::all_of(segment.inputs, [&](int slot) {
+      return slot < 0 ? scalarFits(-1 - slot)
+                      : slot < static_cast<int>(segment.operands.size());
+    });
+    fits &= llvm::all_of(segment.operands, [](const OperandSlot &slot) {
+      return slot.buffer >= 0;
+    });
+  }
+  if (fits)
+    return mlir::success();
+  return sweep.emitOpError("reads a value that has no buffer");
+}
+
 mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
                                           const SweepLayout &layout) {
   if (layout.threads <= 0 || layout.threads % 32) {
@@ -139,6 +163,8 @@ mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
         << layout.threads << " threads; expected a multiple of 32";
     return mlir::failure();
   }
+  if (mlir::failed(verifyReads(sweep, layout)))
+    return mlir::failure();
   llvm::SmallVector<Segment> segments;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (layout.segments[s].vector <= 0 || layout.segments[s].tile <= 0) {
@@ -157,12 +183,12 @@ mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
   SweepFunctions made;
   made.tile = llvm::any_of(segments, worksInTiles);
   made.member = llvm::any_of(segments, worksInMembers);
-  made.finish = sweep.hasFinish() ||
-                llvm::any_of(segments, [](const Segment &segment) {
-                  return llvm::any_of(segment.results, [](auto &result) {
-                    return result.at == Level::list;
-                  });
-                });
+  made.finish =
+      sweep.hasFinish() || llvm::any_of(segments, [](const Segment &segment) {
+        return llvm::any_of(segment.results, [](auto &result) {
+          return result.at == Level::list;
+        });
+      });
   if (made.tile)
     functions.emitTile();
   if (made.member)

@@ -19,8 +19,7 @@ void emitStreamTile(SweepContext &context, const Segment &segment,
 
 /// A tile of a sweep in rows.
 void emitRowsTile(SweepContext &context, const Segment &segment,
-                  llvm::Value *row, llvm::Value *index,
-                  llvm::Value *arguments);
+                  llvm::Value *row, llvm::Value *index, llvm::Value *arguments);
 
 /// What follows when all tiles of a member are done.
 void emitMemberEnd(SweepContext &context, const Segment &segment,

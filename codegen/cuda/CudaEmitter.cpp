@@ -20,29 +20,44 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::stream)
     return 1;
   // A sweep that streams needs loads in flight: as many blocks as leave every
-  // thread the registers for its elements and about twenty more. Doubles take
-  // two registers, and their divisions and square roots a few besides.
-  int64_t words = 0;
-  bool doubles = false;
+  // thread registers for its elements, for addresses and what is computed from
+  // them (about two thirds as many again, and a dozen), and for scalars that are
+  // read rather than passed. Doubles take two registers, and their divisions and
+  // square roots a few besides.
+  int64_t registers = 0;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    int64_t own = 0;
     const SegmentLayout &segment = layout.segments[s];
-    int64_t rounds = std::max<int64_t>(1, segment.tile / (layout.threads * segment.vector));
+    int64_t words = 0, loaded = 0;
+    // Of a sweep that only reads, the elements of all rounds are held at once.
+    bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+      return slot.written && slot.index == kI;
+    });
+    int64_t rounds = writes ? 1
+                            : std::max<int64_t>(1, segment.tile / (layout.threads *
+                                                                   segment.vector));
+    bool doubles = false;
     for (auto [argument, slot] : llvm::zip(
-             sweep.getSegmentBlock(s).getArguments(), segment.inputs))
-      if (slot >= 0 && segment.operands[slot].index == kI) {
-        bool wide = argument.getType().getIntOrFloatBitWidth() == 64 &&
-                    storageBytes(segment.operands[slot].storage) == 8;
-        doubles |= wide;
-        own += segment.vector * rounds * (wide ? 2 : 1);
-      }
-    words = std::max(words, own);
+             sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
+      if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
+        loaded += 3;
+      if (slot < 0 || segment.operands[slot].index != kI)
+        continue;
+      bool wide = storageBytes(segment.operands[slot].storage) == 8;
+      doubles |= wide;
+      words += segment.vector * rounds * (wide ? 2 : 1);
+    }
+    int64_t own = 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
+                  (words > 16 ? 8 : 0) +
+                  (segment.endsAfterStores ? 8 : 0);
+    registers = std::max(registers, own);
   }
-  int64_t registers = llvm::alignTo(20 + words + (doubles ? 24 : 0), 8);
+  registers = llvm::alignTo(registers, 8);
   return std::clamp<int64_t>(65536 / (layout.threads * registers), 1, 8);
 }
 
-SmallVector<Entry> entriesOf(const SweepLayout &layout) {
+SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
+  if (inLoop)
+    return {{"_tiles", false, false, false}};
   bool numbers = llvm::any_of(layout.scalars, [](const ScalarSlot &slot) {
     return slot.isNumber;
   });
@@ -79,6 +94,7 @@ private:
                            const SweepNames &names);
   void emitDispatch(const SweepLayout &layout, const SweepNames &names);
   void emitSearch(const SweepLayout &layout, const SweepNames &names);
+  LogicalResult emitLoop(fused::LoopOp loop);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, const Entry &entry);
 
@@ -335,14 +351,14 @@ void KernelEmitter::emitSearch(const SweepLayout &layout,
 void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                               const SweepNames &names, const Entry &entry) {
   // Reading scalars, or searching, costs registers.
-  int blocks = std::max(
-      1, minimumBlocks(sweep, layout) - (!entry.byValue || entry.search));
+  int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue -
+                               2 * entry.search);
   StringRef byValue = entry.byValue ? "true" : "false";
   std::string parameters = names.parameters;
   for (size_t at; (at = parameters.find("ByValue")) != std::string::npos;)
     parameters.replace(at, strlen("ByValue"), byValue);
   os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
-     << ", " << blocks << ")\n"
+     << ", HEDDLE_BLOCKS(" << blocks << "))\n"
      << names.sweep << entry.suffix << "(" << parameters << ") {\n";
   os.indent();
   std::string values = ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
@@ -398,10 +414,112 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names);
-  if (stream && layout->rank != 2)
+  bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
+  if (stream && layout->rank != 2 && !inLoop)
     emitSearch(*layout, names);
-  for (const Entry &entry : entriesOf(*layout))
+  for (const Entry &entry : entriesOf(*layout, inLoop))
     emitEntry(sweep, *layout, names, entry);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
+  for (Operation &op : loop.getBody().front().without_terminator())
+    if (!isa<fused::SweepOp>(op))
+      return false;
+  // A flag for every member is looked at by a node of its own, too.
+  if (loop.getActive())
+    return false;
+  // Values that are carried elsewhere than they are yielded are copied between
+  // trips, by nodes of their own.
+  return llvm::all_of(llvm::zip(loop.getYield().getValues(), loop.getResults()),
+                      [&](auto pair) {
+                        int to = buffers.of(std::get<1>(pair));
+                        return to < 0 || to == buffers.of(std::get<0>(pair));
+                      });
+}
+
+/// One launch for the whole loop: all its blocks are resident and meet between
+/// sweeps.
+LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
+  if (!runsInOneLaunch(loop, buffers))
+    return success();
+  std::string name =
+      identifierFrom(loop->getAttrOfType<StringAttr>(kNameAttr).getValue());
+  Scope scope;
+  std::string parameters;
+  struct Call {
+    std::string table, function, finish, row, arguments;
+    bool endsList, reversed;
+  };
+  SmallVector<Call> calls;
+  for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout))
+      return failure();
+    SweepNames names = nameSweep(sweep, *layout);
+    Call call;
+    call.table = scope.fresh("table_of_" + names.sweep);
+    call.function = names.sweep + "_tile<false, false>";
+    call.finish = names.sweep + "_finish<false, false>";
+    call.row = names.sweep + "_tile_row";
+    call.arguments = call.table;
+    call.endsList = layout->endsList;
+    call.reversed = sweep.getReversed();
+    parameters += (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
+    for (auto [slot, own] : llvm::zip(layout->scalars, names.scalars)) {
+      std::string parameter = scope.fresh(own);
+      std::string type = storedType(slot.storage).str();
+      parameters += slot.isNumber ? ", heddle::number<" + type + ", false> "
+                    : slot.written ? ", " + type + " *"
+                                   : ", const " + type + " *";
+      parameters += parameter;
+      call.arguments += ", " + parameter;
+    }
+    for (auto [own, type] : llvm::zip(names.scratch, names.scratchTypes)) {
+      std::string parameter = scope.fresh(own);
+      parameters += ", " + type + " *" + parameter;
+      call.arguments += ", " + parameter;
+    }
+    calls.push_back(std::move(call));
+  }
+  std::string tripsAt = scope.fresh("trips_at"), limitAt = scope.fresh("limit_at"),
+              moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
+  os << "extern \"C\" __global__ void __launch_bounds__("
+     << kLoopThreads << ")\n"
+     << name << "_in_one_launch(" << parameters
+     << ", int *" << tripsAt << ", const int *" << limitAt << ", const bool *"
+     << moreAt << ", unsigned *" << barrier << ") {\n";
+  os.indent();
+  os << "const int limit = *" << limitAt << ";\n"
+     << "int trips = 0;\n"
+     << "for (bool more = limit > 0; more;) {\n";
+  os.indent();
+  for (const Call &call : calls) {
+    if (call.endsList)
+      os << "if (" << call.table << ".tile_count == 0 && blockIdx.x == 0)\n  "
+         << call.finish << "(" << call.arguments << ");\n";
+    os << "for (int k = blockIdx.x; k < " << call.table
+       << ".tile_count; k += gridDim.x) {\n";
+    os.indent();
+    os << "const int tile_index = "
+       << (call.reversed ? call.table + ".tile_count - 1 - k" : "k") << ";\n"
+       << call.function << "(heddle::row_at<" << call.row << ">(" << call.table
+       << ".tiles, tile_index), tile_index, " << call.arguments << ");\n";
+    os.unindent() << "}\n"
+                  << "heddle::grid_barrier(" << barrier << ");\n";
+  }
+  os << "++trips;\n"
+     << "more = trips < limit && "
+     << "*static_cast<const volatile bool *>(" << moreAt << ");\n"
+     << "heddle::grid_barrier(" << barrier << "); // nobody writes the flag anew before all "
+        "have read it\n";
+  os.unindent() << "}\n"
+                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << tripsAt << " = trips;\n";
+  os.unindent() << "}\n\n";
   return success();
 }
 
@@ -412,7 +530,12 @@ LogicalResult KernelEmitter::emit() {
   for (fused::SweepOp sweep : sweeps)
     if (failed(emitSweep(sweep)))
       return failure();
-  return success();
+  LogicalResult loops = success();
+  kernel.walk([&](fused::LoopOp loop) {
+    if (failed(emitLoop(loop)))
+      loops = failure();
+  });
+  return loops;
 }
 
 FailureOr<std::string> emitKernel(fused::KernelOp kernel,

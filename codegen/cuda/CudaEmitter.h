@@ -28,7 +28,16 @@ struct Entry {
   bool search;  // a block searches its tile among the members
   bool passing; // what is replaced leaves the cache first
 };
-llvm::SmallVector<Entry> entriesOf(const SweepLayout &layout);
+/// The entries of a sweep, in the order in which a plan tries them. In a loop
+/// there is one, which reads its scalars: a launch there has no parameters of
+/// its own from step to step.
+llvm::SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop);
+
+/// Whether a loop has a form that runs in one cooperative launch.
+bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers);
+
+/// Threads of a block of that launch.
+inline constexpr int kLoopThreads = 256;
 
 /// Blocks that must fit an SM, so that enough loads are in flight: the register
 /// bound that `__launch_bounds__` states for a sweep.

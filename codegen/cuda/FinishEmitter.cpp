@@ -122,8 +122,20 @@ LogicalResult FinishEmitter::emit() {
     storeScalar(slot, value);
   if (sweep.hasFinish()) {
     Block &block = sweep.getFinish().front();
-    for (auto [argument, value] : llvm::zip(block.getArguments(), listValues))
-      scope.bind(argument, expression(value).text);
+    // `finish` goes on with what was stored, rounded as it was.
+    for (auto [argument, value, position] :
+         llvm::zip(block.getArguments(), listValues, sweep.getListResults())) {
+      std::string text = expression(value).text;
+      Type storage =
+          foreach::storageType(sweep.getResult(position).getType());
+      if (value.getType() != storage)
+        text = ("heddle::convert<" + storedType(storage) + ">(" + text + ")").str();
+      if (argument.getType() != storage)
+        text = ("heddle::convert<" + computedType(argument.getType()) + ">(" +
+                text + ")")
+                   .str();
+      scope.bind(argument, text);
+    }
     for (auto [argument, slot] : llvm::zip(
              block.getArguments().drop_front(listValues.size()),
              layout.finishInputs))

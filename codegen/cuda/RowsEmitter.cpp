@@ -160,7 +160,7 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   }
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) == fused::LevelOf{Level::row, false} &&
-               phases.lookup(op->getResult(0)) == phase;
+               isUsedInWalk(op->getResult(0)) && phases.lookup(op->getResult(0)) == phase;
       })))
     return failure();
   return emitElements(phase);
@@ -193,10 +193,11 @@ void RowsEmitter::storeRow() {
 
 LogicalResult RowsEmitter::emitWalk() {
   assignPhases();
-  declareScalarInputs();
+  declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declareAhead()) || failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
-        return !level.after && level.level <= Level::member;
+        return !level.after && level.level <= Level::member &&
+               isUsedInWalk(op->getResult(0));
       })))
     return failure();
   auto overTile = [&](fused::ReduceOp op) {

@@ -19,6 +19,12 @@ namespace heddle::cuda {
 StringRef computedType(Type type) {
   if (type.isF64())
     return "double";
+  // Values that fusion took from a list of 16-bit floats are rounded as they
+  // would have been in it.
+  if (type.isF16())
+    return "heddle::f16";
+  if (type.isBF16())
+    return "heddle::bf16";
   if (isa<FloatType>(type))
     return "float";
   switch (type.getIntOrFloatBitWidth()) {
@@ -35,13 +41,7 @@ StringRef computedType(Type type) {
   }
 }
 
-StringRef storedType(Type type) {
-  if (type.isF16())
-    return "heddle::f16";
-  if (type.isBF16())
-    return "heddle::bf16";
-  return computedType(type);
-}
+StringRef storedType(Type type) { return computedType(type); }
 
 namespace {
 using Binding = Expression::Binding;
@@ -78,6 +78,9 @@ private:
   }
   Expression cast() const {
     StringRef type = computedType(op->getResult(0).getType());
+    for (Type side : {op->getOperand(0).getType(), op->getResult(0).getType()})
+      if (side.isF16() || side.isBF16())
+        return call("heddle::convert<" + type + ">");
     if (type.contains(' '))
       return {"static_cast<" + type.str() + ">(" + at(0, Binding::loosest) + ")",
               Binding::primary};

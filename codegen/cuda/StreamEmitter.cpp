@@ -14,31 +14,47 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-void StreamEmitter::loadElements() {
+void StreamEmitter::declareElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::element)
+    if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
     std::string array = scope.declare(argument, "x");
     os << computedType(argument.getType()) << ' ' << array;
-    if (repeats() > 1)
+    if (loadsAhead())
       os << "[" << repeats() << "]";
     os << "[" << slots.vector << "];\n";
   }
-  if (repeats() > 1) {
-    os << "#pragma unroll\n"
-       << "for (int round = 0; round < " << repeats() << "; ++round) {\n";
-    os.indent();
-  }
+}
+
+void StreamEmitter::loadElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::element)
+    if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
     // What the sweep itself replaces is not read again.
     os << "heddle::load<" << access(slots.operands[slot].written) << ">(whole, "
        << pointers[slot] << ", tile.count, " << scope[argument]
-       << (repeats() > 1 ? "[round], round" : "") << ");\n";
+       << (loadsAhead() ? "[round]" : "") << (repeats() > 1 ? ", round" : "")
+       << ");\n";
   }
+}
+
+void StreamEmitter::beginRounds(bool unrolled) {
+  if (repeats() == 1)
+    return;
+  os << (unrolled ? "#pragma unroll\n" : "#pragma unroll 1\n")
+     << "for (int round = 0; round < " << repeats() << "; ++round) {\n";
+  os.indent();
+}
+
+void StreamEmitter::endRounds() {
   if (repeats() > 1)
     os.unindent() << "}\n";
+}
+
+bool StreamEmitter::writesElements() const {
+  return llvm::any_of(slots.results, [&](int slot) {
+    return slot >= 0 && slots.operands[slot].index != kScalar;
+  });
 }
 
 std::string StreamEmitter::access(bool passing) const {
@@ -67,10 +83,10 @@ LogicalResult StreamEmitter::emitElements() {
   outputs.resize(slots.results.size());
   if (written.empty() && !reducesElements())
     return success();
-  if (repeats() > 1) {
-    os << "#pragma unroll\n"
-       << "for (int round = 0; round < " << repeats() << "; ++round) {\n";
-    os.indent();
+  beginRounds(loadsAhead());
+  if (repeats() > 1 && !loadsAhead()) {
+    declareElements();
+    loadElements();
   }
   for (unsigned k : written) {
     outputs[k] =
@@ -84,14 +100,14 @@ LogicalResult StreamEmitter::emitElements() {
   for (BlockArgument argument : body.getArguments())
     if (levels.of(argument).level == Level::element)
       scope.bind(argument,
-                 scope[argument] + (repeats() > 1 ? "[round][k]" : "[k]"));
+                 scope[argument] + (loadsAhead() ? "[round][k]" : "[k]"));
   if (failed(declareOps([&](Operation *op) { return isElement(op); })))
     return failure();
   if (reducesElements())
     os << "const int at = heddle::place<true, " << layout.threads << ", "
        << slots.vector << ">(whole, k" << (repeats() > 1 ? ", round" : "")
        << ");\n"
-       << "if (whole || at < tile.count) {\n";
+       << "if (at < tile.count) {\n";
   for (fused::ReduceOp op : reductions) {
     if (!isReduced(op))
       continue;
@@ -107,8 +123,7 @@ LogicalResult StreamEmitter::emitElements() {
     os << outputs[k] << "[k] = " << text(yield.getValues()[k]) << ";\n";
   os.unindent() << "}\n";
   storeElements();
-  if (repeats() > 1)
-    os.unindent() << "}\n";
+  endRounds();
   return success();
 }
 
@@ -121,25 +136,33 @@ void StreamEmitter::storeElements() {
 }
 
 std::string StreamEmitter::wholeTile() {
-  std::string condition = "tile.count == " + std::to_string(slots.tile);
+  // In order, each thread looks for itself whether its elements are there.
+  std::string condition =
+      reducesElements() ? ""
+                        : "tile.count == " + std::to_string(slots.tile) + " && ";
   std::string list;
   for (auto [name, slot] : llvm::zip(pointers, slots.operands))
     if (slot.index != kScalar)
       list += (list.empty() ? "" : ", ") + name;
   if (list.empty())
     return {};
-  return condition + " && heddle::are_aligned(" + list + ")";
+  return condition + "heddle::are_aligned(" + list + ")";
 }
 
 LogicalResult StreamEmitter::emitWalk() {
-  loadElements();
+  if (repeats() == 1 || loadsAhead()) {
+    declareElements();
+    beginRounds(/*unrolled=*/true);
+    loadElements();
+    endRounds();
+  }
   waitForPrevious();
-  declareScalarInputs();
+  declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declareAhead()) ||
       failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
-               usedByElements(op);
+               isUsedInWalk(op->getResult(0));
       })))
     return failure();
   if (arrivesEarly())

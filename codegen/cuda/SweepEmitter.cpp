@@ -31,6 +31,12 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
       reductions.push_back(reduce);
 }
 
+/// What is complete only after the sweep is written at the member's end, all
+/// else in the walk.
+static bool isWrittenAtEnd(int32_t index) {
+  return index == kScalar || index == kJ;
+}
+
 std::string SegmentEmitter::functionName(StringRef part) const {
   std::string name = names.sweep + "_" + part.str();
   return layout.segments.size() == 1 ? name
@@ -213,23 +219,26 @@ void SegmentEmitter::waitForPrevious() {
     os << "heddle::wait_for_previous();\n";
 }
 
-bool SegmentEmitter::usedByElements(Operation *op) const {
-  for (Operation *user : op->getUsers()) {
+bool SegmentEmitter::isUsedInWalk(Value value) const {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
     if (isa<fused::AheadOp>(user))
-      continue;
+      return true;
     if (isa<fused::YieldOp>(user)) {
-      for (OpOperand &use : op->getResult(0).getUses())
-        if (use.getOwner() == user &&
-            foreach::rankOf(resultType(use.getOperandNumber())) > 0)
-          return true;
+      int slot = slots.results[use.getOperandNumber()];
+      if (slot >= 0 && !isWrittenAtEnd(slots.operands[slot].index))
+        return true;
       continue;
     }
-    if (isa<fused::ReduceOp>(user))
-      return true;
-    fused::LevelOf level = levels.of(user->getResult(0));
-    if (level.after)
+    if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
+      if (levels.of(value).level > Level::member || reduce.getFrom())
+        return true;
       continue;
-    if (level.level > Level::member || usedByElements(user))
+    }
+    fused::LevelOf level = levels.of(user->getResult(0));
+    // Elements and rows that nothing is made of are computed all the same.
+    if (!level.after &&
+        (level.level > Level::member || isUsedInWalk(user->getResult(0))))
       return true;
   }
   return false;
@@ -413,6 +422,39 @@ bool SegmentEmitter::isUsedAtEnd(Value value) const {
   return false;
 }
 
+bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
+  int32_t index = slots.operands[slot].index;
+  if (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
+      isWrittenAtEnd(index))
+    return true;
+  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (input != static_cast<int>(slot))
+      continue;
+    if (index == kScalar && isUsedAtEnd(argument))
+      return true;
+    if (index == kJ && llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return isa<fused::YieldOp>(user) ||
+                 levels.isAfter(user->getResult(0));
+        }))
+      return true;
+  }
+  return false;
+}
+
+bool SegmentEmitter::isUsedInWalk(unsigned slot) const {
+  int32_t index = slots.operands[slot].index;
+  if (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
+      !isWrittenAtEnd(index))
+    return true;
+  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (input != static_cast<int>(slot))
+      continue;
+    if (isUsedInWalk(argument))
+      return true;
+  }
+  return false;
+}
+
 LogicalResult SegmentEmitter::emitEnd() {
   if (!slots.endsAfterStores) {
     if (failed(emitMemberValues()))
@@ -532,7 +574,7 @@ std::string SegmentEmitter::callOf(StringRef part) {
 
 LogicalResult SegmentEmitter::emitWalkFunction() {
   beginFunction("walk", arrivesEarly() ? "unsigned" : "void");
-  declarePointers();
+  declarePointers([&](unsigned slot) { return isUsedInWalk(slot); });
   if (failed(emitWalk()))
     return failure();
   if (arrivesEarly())
@@ -544,9 +586,7 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
 LogicalResult SegmentEmitter::emitEndFunction() {
   os << "// once for the member, by the block that finishes it last\n";
   beginFunction("end", "void");
-  declarePointers([&](unsigned slot) {
-    return slots.operands[slot].index == kScalar || slots.operands[slot].index == kJ;
-  });
+  declarePointers([&](unsigned slot) { return isUsedAtEnd(slot); });
   // What came before the elements is computed anew: holding it while they are
   // computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });

@@ -88,8 +88,8 @@ protected:
   /// stores is needed at the member's end.
   bool arrivesEarly() const { return slots.endsMembers && !slots.endsAfterStores; }
   void arriveEarly();
-  /// Whether a scalar from before the sweep is wanted by elements.
-  bool usedByElements(mlir::Operation *op) const;
+  /// Whether a scalar from before the sweep is wanted in the walk.
+  bool isUsedInWalk(mlir::Value value) const;
 
   /// The type of result `number` of the segment.
   mlir::Type resultType(unsigned number) const { return resultTypes[number]; }
@@ -119,6 +119,9 @@ private:
   void storeMemberResults();
   void storeListStates();
   bool isUsedAtEnd(mlir::Value value) const;
+  /// The same of an operand's address.
+  bool isUsedAtEnd(unsigned slot) const;
+  bool isUsedInWalk(unsigned slot) const;
   bool hasWholeForm = false;
   mlir::LogicalResult emitWalkFunction();
   mlir::LogicalResult emitEndFunction();
@@ -142,6 +145,13 @@ private:
   /// Template arguments that say how this segment's elements are laid out.
   std::string access(bool passing) const;
   bool reducesElements() const;
+  bool writesElements() const;
+  /// Whether the elements of all rounds are on their way before the first is
+  /// looked at: a sweep that writes, too, takes one round after the other.
+  bool loadsAhead() const { return repeats() > 1 && !writesElements(); }
+  void beginRounds(bool unrolled);
+  void endRounds();
+  void declareElements();
   void loadElements();
   void storeElements();
   mlir::LogicalResult emitElements();

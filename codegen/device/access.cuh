@@ -38,6 +38,12 @@ template <bool InOrder, int Threads, int N> __device__ __forceinline__ int place
   return round * Threads * N + (InOrder || whole ? threadIdx.x * N + k : threadIdx.x + k * Threads);
 }
 
+// Whether this thread moves vectors: in a tile that is whole, or, in order, where
+// all operands are aligned and its elements are there.
+template <bool InOrder, int Threads, int N> __device__ __forceinline__ bool is_whole(bool whole, int count, int round) {
+  return InOrder ? whole && place<true, Threads, N>(true, N - 1, round) < count : whole;
+}
+
 // Reads this thread's elements of the tile at `from`; those beyond `count` are
 // zero. `Passing` marks what this launch will not read again, so that the rest
 // stays in the cache.
@@ -45,7 +51,7 @@ template <bool InOrder, bool Passing, int Threads, class Stored, class T, int N>
 __device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
-  if (whole) {
+  if (is_whole<InOrder, Threads, N>(whole, count, round)) {
     const vector *at = reinterpret_cast<const vector *>(from + place<true, Threads, N>(true, 0, round));
 #pragma unroll
     for (int v = 0; v < N / width; ++v) {
@@ -68,7 +74,7 @@ template <bool InOrder, bool Passing, int Threads, class Stored, class T, int N>
 __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
-  if (whole) {
+  if (is_whole<InOrder, Threads, N>(whole, count, round)) {
     vector *at = reinterpret_cast<vector *>(to + place<true, Threads, N>(true, 0, round));
 #pragma unroll
     for (int v = 0; v < N / width; ++v) {

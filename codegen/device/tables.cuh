@@ -3,6 +3,13 @@
 // Layouts and the writer of tile rows; docs/plan.md describes them.
 #pragma once
 
+// Blocks that are to fit a multiprocessor. Where they leave the compiler too few
+// registers, so that it spills, the text is compiled again for fewer.
+#ifndef HEDDLE_FEWER_BLOCKS
+#define HEDDLE_FEWER_BLOCKS 0
+#endif
+#define HEDDLE_BLOCKS(blocks) ((blocks) > HEDDLE_FEWER_BLOCKS ? (blocks) - HEDDLE_FEWER_BLOCKS : 1)
+
 // A kernel's view of the member rows and tile rows of a sweep.
 struct heddle_table {
   const void *tiles, *members;

@@ -222,13 +222,31 @@ struct Operations {
       result[k] = flag[k] ? yes[k] : no[k];
   }
 
+  /// By squaring in `T`, as every target does it.
+  template <typename T> static double power(double base, int64_t exponent) {
+    T result = 1, square = static_cast<T>(base);
+    for (uint64_t left = exponent < 0 ? -static_cast<uint64_t>(exponent)
+                                      : static_cast<uint64_t>(exponent);
+         left; left >>= 1) {
+      if (left & 1)
+        result *= square;
+      square *= square;
+    }
+    return exponent < 0 ? 1 / result : result;
+  }
+
   static void integerPower(const Instruction &x, Body &body, int64_t count) {
     const double *base = body.floats(x.a);
     const int64_t *exponent = body.integers(x.b);
     double *result = body.floats(x.result);
-    for (int64_t k = 0; k < count; ++k)
-      result[k] = std::pow(
-          base[k], static_cast<double>(signedView(exponent[k], x.from)));
+    bool exact = body.arithmetic == Arithmetic::exact;
+    bool isDouble = x.type.isF64();
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t n = signedView(exponent[k], x.from);
+      result[k] = exact      ? std::pow(base[k], static_cast<double>(n))
+                  : isDouble ? power<double>(base[k], n)
+                             : power<float>(base[k], n);
+    }
   }
 
   static void fromSigned(const Instruction &x, Body &body, int64_t count) {

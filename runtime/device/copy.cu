@@ -46,8 +46,8 @@ extern "C" __global__ void __launch_bounds__(256) heddle_copy(const heddle_span 
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    heddle_fill(const heddle_span *spans, int count, long long chunks, int value) {
-  unsigned word = (unsigned)(value & 255) * 0x01010101u;
+    heddle_fill(const heddle_span *spans, int count, long long chunks, unsigned long long pattern) {
+  // Spans begin at an element and chunks at a multiple of 8 bytes of theirs, so that the pattern lies the same everywhere.
   for (long long chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     heddle_span span = span_of(spans, count, chunk);
     long long offset = (chunk - span.first_chunk) * chunk_bytes;
@@ -56,11 +56,11 @@ extern "C" __global__ void __launch_bounds__(256)
     long long done = 0;
     if ((unsigned long long)to % 16 == 0) {
       for (long long i = threadIdx.x; i < bytes / 16; i += blockDim.x)
-        ((uint4 *)to)[i] = make_uint4(word, word, word, word);
+        ((ulonglong2 *)to)[i] = make_ulonglong2(pattern, pattern);
       done = bytes / 16 * 16;
     }
     for (long long i = done + threadIdx.x; i < bytes; i += blockDim.x)
-      to[i] = (char)value;
+      to[i] = (char)(pattern >> i % 8 * 8);
   }
 }
 

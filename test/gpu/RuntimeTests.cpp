@@ -79,6 +79,38 @@ extern "C" __global__ void add_search(heddle_table table, const double *step) {
   add_to(heddle::tile_of(members[row], row, blockIdx.x, 4), step);
 }
 
+// x = x * scale + step where `on` is set; the three by value or by address.
+__device__ static void scale(const tile_row &tile, double step, float scale, bool on) {
+  float *x = (float *)tile.operand[0];
+  for (int i = threadIdx.x; on && i < tile.count; i += blockDim.x)
+    x[i] = x[i] * scale + (float)step;
+}
+extern "C" __global__ void scale_by_value(heddle_table table, double step, float by, bool on) {
+  scale(((const tile_row *)table.tiles)[blockIdx.x], step, by, on);
+}
+extern "C" __global__ void scale_by_address(heddle_table table, const double *step, const float *by, const bool *on) {
+  scale(((const tile_row *)table.tiles)[blockIdx.x], *step, *by, *on);
+}
+
+// y = x + 1, late; then x = y, begun early. The tiles of the second are taken in another order than those of the first.
+extern "C" __global__ void chain_first(heddle_table table) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+  const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
+  __nanosleep(20000);
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[1])[i] = ((float *)tile.operand[0])[i] + 1;
+}
+extern "C" __global__ void chain_second(heddle_table table) {
+  const tile_row &tile = ((const tile_row *)table.tiles)[table.tile_count - 1 - blockIdx.x];
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[0])[i] = ((volatile float *)tile.operand[1])[i];
+}
+
 // y /= 2, and a flag for members that are still above 1.
 extern "C" __global__ void halve_tiles(heddle_table table) {
   const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
@@ -130,6 +162,52 @@ const char *addPlan = R"json({
                   {"entry": "add_search", "block": 64, "grid": "tiles", "tile_rows": false}],
      "arguments": [{"table": 0}, {"buffer": 2}], "writes": [0, 1]}],
   "options": ["--std=c++17"]})json";
+
+const char *scalePlan = R"json({
+  "name": "scale",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "step", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1},
+    {"name": "by", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "argument", "default": 2},
+    {"name": "on", "kind": "scalar", "dtype": "i1", "rank": 0, "role": "argument", "default": 1}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 0, "index": ""}], "count": [0, 0]}]}],
+  "nodes": [{"kind": "kernel", "name": "scale", "sweeps": ["scale"], "table": 0,
+     "variants": [{"entry": "scale_by_value", "block": 32, "numbers": "value"},
+                  {"entry": "scale_by_address", "block": 32, "numbers": "address"}],
+     "arguments": [{"table": 0}, {"number": 1}, {"number": 2}, {"number": 3}], "writes": [0]}],
+  "options": ["--std=c++17"]})json";
+
+// x += 1 through y, in two kernels of which the second begins early.
+const char *chainPlan = R"json({
+  "name": "chain",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "temporary", "extents": [[0, 0]], "members": 0}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "chain", "rank": 1, "pointers": 2, "segments": [{"tile": 64,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}], "count": [0, 0]}]}],
+  "nodes": [
+    {"kind": "kernel", "name": "first", "table": 0, "variants": [{"entry": "chain_first", "block": 32}],
+     "arguments": [{"table": 0}], "writes": [1]},
+    {"kind": "kernel", "name": "second", "table": 0, "variants": [{"entry": "chain_second", "block": 32}],
+     "arguments": [{"table": 0}], "writes": [0]}],
+  "edges": [[0, 1, "programmatic"]],
+  "options": ["--std=c++17"]})json";
+
+// Fills of every width, of lists and of scalars.
+const char *fillPlan = R"json({
+  "name": "fill",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "a", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "b", "kind": "list", "dtype": "i16", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "c", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "result"},
+    {"name": "d", "kind": "scalar", "dtype": "bf16", "rank": 0, "role": "result"}],
+  "results": [{"name": "a", "buffer": 1}, {"name": "b", "buffer": 2}, {"name": "c", "buffer": 3}, {"name": "d", "buffer": 4}],
+  "nodes": [{"kind": "fill", "name": "a", "to": 1, "value": "inf"}, {"kind": "fill", "name": "b", "to": 2, "value": -3},
+    {"kind": "fill", "name": "c", "to": 3, "value": 0.1}, {"kind": "fill", "name": "d", "to": 4, "value": "-inf"}]})json";
 
 // y starts as x and is halved until no member is above 1, or `limit` times.
 // VARIANTS stands for those of the loop.
@@ -463,6 +541,237 @@ TEST_F(RuntimeTest, ExpandsTilesAsTheHostDoes) {
   EXPECT_EQ(host, device);
 }
 
+TEST_F(RuntimeTest, ChoosesByTheSizeOfTheCache) {
+  // 10 + 3 elements of 4 bytes: the list that is addressed by element alone.
+  double part = 52.0 / static_cast<double>(context->l2Bytes());
+  for (double factor : {part * 1.001, part * 0.999}) {
+    Plan plan = withKernels(addPlan);
+    plan.graph.nodes[0].variants[0].maxTiles.reset();
+    plan.graph.nodes[0].variants[0].fitsL2 = factor;
+    std::unique_ptr<Graph> graph = graphOf(plan);
+    DeviceList x(context, {10, 3}, 0), count(context, {1, 1}, 0);
+    bindAdd(*graph, x, count);
+    uint64_t expansions = statistics().table_expansions;
+    replay(*graph);
+    expectAll(x, 2, 1);
+    // The variant for what does not fit reads no tile rows.
+    EXPECT_EQ(statistics().table_expansions, expansions + (factor > part));
+    // What is inactive takes no room.
+    ASSERT_TRUE(succeeded(graph->setInactive("x", {true, false})));
+    expansions = statistics().table_expansions;
+    replay(*graph);
+    EXPECT_EQ(statistics().table_expansions, expansions + 1);
+  }
+}
+
+TEST_F(RuntimeTest, FillsWithNumbers) {
+  std::unique_ptr<Graph> graph = graphOf(withKernels(fillPlan));
+  DeviceList x(context, {1, 7, 20000}, 0), a(context, {1, 7, 20000}, 0);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
+  ASSERT_TRUE(succeeded(graph->bindResult("a", DType::F32, a.members())));
+  replay(*graph);
+  expectAll(a, 3, INFINITY);
+  EXPECT_EQ(cantFail(graph->readScalar("c", stream.get())), 0.1);
+  EXPECT_EQ(cantFail(graph->readScalar("d", stream.get())), -INFINITY);
+  std::vector<ResultMember> b = cantFail(graph->result("b"));
+  for (const ResultMember &member : b) {
+    std::vector<int16_t> values(member.extents[0]);
+    Context::Scope scope(*context);
+    ASSERT_EQ(context->driver().cuMemcpyDtoH(
+                  values.data(), reinterpret_cast<CUdeviceptr>(member.address),
+                  values.size() * 2),
+              CUDA_SUCCESS);
+    EXPECT_EQ(values, std::vector<int16_t>(values.size(), -3));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+struct NumberTest : RuntimeTest {
+  std::unique_ptr<Graph> graph;
+  std::unique_ptr<DeviceList> x;
+
+  void make(float start = 0) {
+    graph = graphOf(withKernels(scalePlan));
+    x = std::make_unique<DeviceList>(context, std::vector<size_t>{10, 0, 129},
+                                     start);
+    ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x->members())));
+  }
+  void set(StringRef name, double value) {
+    ASSERT_TRUE(succeeded(graph->setScalar(name, value, stream.get())));
+  }
+};
+
+TEST_F(NumberTest, ComeWithTheLaunch) {
+  make(3);
+  replay(*graph);
+  expectAll(*x, 3, 7);
+  uint64_t compilations = statistics().compilations,
+           instantiations = statistics().graph_instantiations,
+           updates = statistics().number_updates,
+           writes = statistics().slot_writes,
+           copies = statistics().table_copies;
+  // All that is set between two replays is one update of the node.
+  set("step", 100);
+  set("by", 0.5);
+  set("step", 0.5);
+  replay(*graph);
+  expectAll(*x, 3, 4);
+  EXPECT_EQ(statistics().number_updates, updates + 1);
+  set("on", 0);
+  set("on", 0);
+  replay(*graph, 3);
+  expectAll(*x, 3, 4);
+  EXPECT_EQ(statistics().number_updates, updates + 2);
+  // The same value again is none.
+  set("on", 0);
+  set("by", 0.5);
+  replay(*graph);
+  EXPECT_EQ(statistics().number_updates, updates + 2);
+  EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 0.5);
+  set("by", 0.1);
+  EXPECT_EQ(cantFail(graph->readScalar("by", stream.get())),
+            static_cast<double>(0.1f));
+  EXPECT_EQ(cantFail(graph->readScalar("on", stream.get())), 0);
+  EXPECT_EQ(statistics().slot_writes, writes);
+  EXPECT_EQ(statistics().compilations, compilations);
+  EXPECT_EQ(statistics().graph_instantiations, instantiations);
+  EXPECT_EQ(statistics().table_copies, copies);
+}
+
+TEST_F(NumberTest, LeaveSubmittedReplaysAlone) {
+  make();
+  ASSERT_TRUE(succeeded(graph->prepare(stream.get())));
+  float expected = 0;
+  for (int i = 0; i < 200; ++i) {
+    set("step", i % 7);
+    set("by", i % 2 ? 0.5 : 1.5);
+    ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+    expected = expected * (i % 2 ? 0.5f : 1.5f) + static_cast<float>(i % 7);
+  }
+  ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
+  expectAll(*x, 3, expected);
+}
+
+TEST_F(NumberTest, SurviveRebinding) {
+  make();
+  replay(*graph);
+  expectAll(*x, 3, 1);
+  uint64_t instantiations = statistics().graph_instantiations;
+  // Set, and bound anew before the next replay.
+  set("step", 5);
+  DeviceList other(context, {3, 500}, 1);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, other.members())));
+  replay(*graph);
+  expectAll(other, 2, 7);
+  // Set, and a prepare that finds something else to do.
+  set("step", 6);
+  DeviceList third(context, {3, 500}, 1);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, third.members())));
+  ASSERT_TRUE(succeeded(graph->prepare(stream.get())));
+  set("by", 3);
+  replay(*graph);
+  expectAll(third, 2, 9);
+  EXPECT_EQ(statistics().graph_instantiations, instantiations);
+}
+
+TEST_F(NumberTest, OfTheCallerComeByAddress) {
+  make();
+  replay(*graph);
+  expectAll(*x, 3, 1);
+  DeviceMemory memory = cantFail(DeviceMemory::allocate(context, 8));
+  auto write = [&](double value) {
+    Context::Scope scope(*context);
+    ASSERT_EQ(context->driver().cuMemcpyHtoD(
+                  reinterpret_cast<CUdeviceptr>(memory.address()), &value, 8),
+              CUDA_SUCCESS);
+  };
+  uint64_t writes = statistics().slot_writes,
+           instantiations = statistics().graph_instantiations;
+  // The slot of the other number is written once it is read.
+  set("by", 10);
+  EXPECT_EQ(statistics().slot_writes, writes);
+  write(7);
+  ASSERT_TRUE(
+      succeeded(graph->bindScalar("step", DType::F64, memory.address())));
+  replay(*graph);
+  expectAll(*x, 3, 17);
+  EXPECT_EQ(statistics().slot_writes, writes + 1);
+  write(8);
+  set("by", 2);
+  EXPECT_EQ(statistics().slot_writes, writes + 2);
+  replay(*graph);
+  expectAll(*x, 3, 42);
+  EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 8);
+  EXPECT_EQ(cantFail(graph->readScalar("by", stream.get())), 2);
+  // And back.
+  ASSERT_TRUE(succeeded(graph->bindScalar("step", DType::F64, nullptr)));
+  set("step", 3);
+  replay(*graph);
+  expectAll(*x, 3, 87);
+  set("by", 1);
+  replay(*graph);
+  expectAll(*x, 3, 90);
+  EXPECT_EQ(statistics().slot_writes, writes + 2);
+  EXPECT_EQ(statistics().graph_instantiations, instantiations);
+}
+
+TEST_F(NumberTest, HostTimeOfASet) {
+  make();
+  replay(*graph, 10);
+  constexpr int batches = 20, times = 50;
+  double set = 1e9, alone = 1e9;
+  for (int batch = 0; batch < 2 * batches; ++batch) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < times; ++i) {
+      if (batch % 2)
+        ASSERT_TRUE(succeeded(graph->setScalar("step", i, stream.get())));
+      ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+    }
+    double elapsed = std::chrono::duration<double, std::micro>(
+                         std::chrono::steady_clock::now() - begin)
+                         .count() /
+                     times;
+    double &best = batch % 2 ? set : alone;
+    best = std::min(best, elapsed);
+    ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
+  }
+  printf("host time of a replay: %.2f us, with a number set: %.2f us\n", alone,
+         set);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels that begin early
+//===----------------------------------------------------------------------===//
+
+TEST_F(RuntimeTest, KernelsBeginEarly) {
+  uint64_t edges = statistics().programmatic_edges;
+  std::unique_ptr<Graph> graph = graphOf(withKernels(chainPlan));
+  DeviceList x(context, {10, 0, 5000}, 0), none(context, {}, 0);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
+  replay(*graph, 50);
+  expectAll(x, 3, 50);
+  bool early = context->canOverlap();
+  EXPECT_EQ(statistics().programmatic_edges, edges + early);
+  // Where there is nothing to do there is nothing to wait for either.
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, none.members())));
+  replay(*graph);
+  EXPECT_EQ(statistics().programmatic_edges, edges + early);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
+  replay(*graph);
+  expectAll(x, 3, 51);
+  EXPECT_EQ(statistics().programmatic_edges, edges + 2 * early);
+  // Other grids keep their edges.
+  uint64_t instantiations = statistics().graph_instantiations;
+  DeviceList larger(context, {100000, 3}, 0);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, larger.members())));
+  replay(*graph, 5);
+  expectAll(larger, 2, 5);
+  EXPECT_EQ(statistics().graph_instantiations, instantiations);
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -539,7 +848,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, LoopTest,
 // Captures of the caller's
 //===----------------------------------------------------------------------===//
 
-struct CaptureTest : RuntimeTest {
+struct CaptureTest : NumberTest {
   void begin() {
     ASSERT_EQ(context->driver().cuStreamBeginCapture(
                   stream.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
@@ -576,6 +885,61 @@ TEST_F(CaptureTest, IssuesThePlanIntoTheCapture) {
                   "before the capture");
   finishAndRun(3);
   expectAll(x, 2, 6);
+}
+
+TEST_F(CaptureTest, ReadsNumbersFromTheirSlots) {
+  make();
+  replay(*graph);
+  expectAll(*x, 3, 1);
+  // Slots are behind when the capture begins, and are written while it runs.
+  set("step", 3);
+  set("by", 10);
+  set("on", 1);
+  replay(*graph);
+  expectAll(*x, 3, 13);
+  begin();
+  ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+  EXPECT_CONTAINS(failure(graph->setScalar("step", 2, stream.get())),
+                  "before the capture");
+  const Driver &driver = context->driver();
+  CUgraph captured = nullptr;
+  CUgraphExec executable = nullptr;
+  Context::Scope scope(*context);
+  ASSERT_EQ(driver.cuStreamEndCapture(stream.get(), &captured), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&executable, captured, 0),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphLaunch(executable, stream.get()), CUDA_SUCCESS);
+  ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
+  expectAll(*x, 3, 133);
+  // What was refused has changed nothing.
+  EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 3);
+  // From now on both forms follow what is set, in the order of the stream.
+  set("by", 0);
+  ASSERT_EQ(driver.cuGraphLaunch(executable, stream.get()), CUDA_SUCCESS);
+  set("by", 2);
+  set("step", 1);
+  ASSERT_TRUE(succeeded(graph->replay(stream.get())));
+  set("step", 5);
+  ASSERT_EQ(driver.cuGraphLaunch(executable, stream.get()), CUDA_SUCCESS);
+  ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
+  expectAll(*x, 3, (3 * 2 + 1) * 2 + 5);
+  EXPECT_EQ(driver.cuGraphExecDestroy(executable), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphDestroy(captured), CUDA_SUCCESS);
+}
+
+TEST_F(CaptureTest, KernelsBeginEarly) {
+  std::unique_ptr<Graph> chain = graphOf(withKernels(chainPlan));
+  DeviceList values(context, {10, 0, 5000}, 0);
+  ASSERT_TRUE(succeeded(chain->bindList("x", DType::F32, values.members())));
+  ASSERT_TRUE(succeeded(chain->prepare(stream.get())));
+  ASSERT_TRUE(succeeded(chain->synchronize(stream.get())));
+  uint64_t edges = statistics().programmatic_edges;
+  begin();
+  ASSERT_TRUE(succeeded(chain->replay(stream.get())));
+  ASSERT_TRUE(succeeded(chain->replay(stream.get())));
+  EXPECT_EQ(statistics().programmatic_edges, edges + 2 * context->canOverlap());
+  finishAndRun(20);
+  expectAll(values, 3, 40);
 }
 
 TEST_F(CaptureTest, RefusesToPrepareInside) {

@@ -9,18 +9,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Register.h"
-#if __has_include("passes/Passes.h")
 #include "passes/Passes.h"
-#define HEDDLE_HAS_PASSES 1
-#endif
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   heddle::registerAll(registry);
-#ifdef HEDDLE_HAS_PASSES
   heddle::registerPasses();
-#endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "heddle optimizer driver\n", registry));
 }

@@ -113,7 +113,8 @@ StringRef Arguments::get(StringRef option, StringRef otherwise) const {
 
 ArrayRef<std::string> Arguments::all(StringRef option) const {
   auto found = values.find(option);
-  return found == values.end() ? ArrayRef<std::string>() : found->second;
+  return found == values.end() ? ArrayRef<std::string>()
+                               : ArrayRef<std::string>(found->second);
 }
 
 Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
@@ -123,16 +124,16 @@ Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
   int64_t number = 0;
   StringRef text = get(option);
   if (text.getAsInteger(10, number) || number < least)
-    return usageError("option '" + option + "' expects an integer of at least " +
-                      Twine(least) + ", found '" + text + "'");
+    return usageError("option '" + option +
+                      "' expects an integer of at least " + Twine(least) +
+                      ", found '" + text + "'");
   return number;
 }
 
 void printHelp(const CommandSpec &command) {
   raw_ostream &os = outs();
-  os << "usage: heddle " << command.name
-     << (command.operand.empty() ? "" : " ") << command.operand
-     << " [OPTIONS]\n\n"
+  os << "usage: heddle " << command.name << (command.operand.empty() ? "" : " ")
+     << command.operand << " [OPTIONS]\n\n"
      << command.summary << "\n\noptions:\n";
   auto spelled = [](const OptionSpec &option) {
     std::string text = option.name.str();
@@ -153,7 +154,8 @@ void printHelp(const CommandSpec &command) {
     option.help.split(lines, '\n');
     interleave(
         lines, [&](StringRef line) { os << line; },
-        [&] { os << '\n' << std::string(width + 4, ' '); });
+        [&] { os << '\n'
+                 << std::string(width + 4, ' '); });
     os << '\n';
   }
   if (command.details)

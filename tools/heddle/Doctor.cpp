@@ -103,8 +103,8 @@ static std::string describeMachine(const json::Object &machine) {
   std::string result = report.take();
   if (const json::Object *variables = machine.getObject("environment"))
     for (const auto &[name, value] : *variables)
-      result += formatv("        {0}={1}\n", name,
-                        value.getAsString().value_or(""));
+      result +=
+          formatv("        {0}={1}\n", name, value.getAsString().value_or(""));
   return result;
 }
 
@@ -120,12 +120,11 @@ Expected<int> runDoctor(const Arguments &arguments) {
   if (!machine)
     return machine.takeError();
   const json::Object &found = *machine->getAsObject();
-  if (Error error = output->write(arguments.has("--json")
-                                      ? printJSON(*machine)
-                                      : describeMachine(found)))
+  if (Error error =
+          output->write(arguments.has("--json") ? printJSON(*machine)
+                                                : describeMachine(found)))
     return std::move(error);
-  bool canRun =
-      found.getObject("compiler")->getBoolean("ok").value_or(false);
+  bool canRun = found.getObject("compiler")->getBoolean("ok").value_or(false);
   return canRun ? 0 : 1;
 }
 

@@ -52,8 +52,9 @@ Expected<int> runEmit(const Arguments &arguments) {
                                      "plan",    "ptx",   "cubin"};
   StringRef stage = arguments.get("--stage", "cuda");
   if (!is_contained(stages, stage))
-    return usageError("option '--stage' expects " + join(stages, ", ") +
-                      ", found '" + stage + "'" + suggestion(stage, stages));
+    return usageError("option '--stage' expects " +
+                      join(ArrayRef(stages), ", ") + ", found '" + stage + "'" +
+                      suggestion(stage, stages));
   auto arch = readArch(arguments);
   if (!arch)
     return arch.takeError();

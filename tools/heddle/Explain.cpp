@@ -67,9 +67,9 @@ Expected<int> runExplain(const Arguments &arguments) {
   heddle::Options wanted{"cuda", *arch};
   heddle_options known = heddle::detail::raw(wanted);
   char *text = nullptr;
-  if (Error error = toError(heddle_explain(program->c_str(), shapes.c_str(),
-                                           arguments.has("--json"), &known,
-                                           &text)))
+  if (Error error =
+          toError(heddle_explain(program->c_str(), shapes.c_str(),
+                                 arguments.has("--json"), &known, &text)))
     return std::move(error);
   heddle::detail::Owned<char> owned(text);
   if (Error error = output->write(text))

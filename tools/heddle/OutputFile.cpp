@@ -52,8 +52,8 @@ Expected<OutputFile> OutputFile::open(StringRef path) {
   // The umask of the user, or what the replaced file allowed.
   mode_t mask = umask(0);
   umask(mask);
-  mode_t mode = exists ? static_cast<mode_t>(status.permissions())
-                       : mode_t(0666 & ~mask);
+  mode_t mode =
+      exists ? static_cast<mode_t>(status.permissions()) : mode_t(0666 & ~mask);
   fchmod(file->FD, mode);
   result.file = std::move(*file);
   return result;

@@ -34,7 +34,7 @@ public:
 private:
   OutputFile() = default;
 
-  std::string path; // empty: standard output
+  std::string path;                            // empty: standard output
   std::optional<llvm::sys::fs::TempFile> file; // none: written directly
 };
 

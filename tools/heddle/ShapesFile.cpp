@@ -93,8 +93,17 @@ Expected<Model> readModel(StringRef argument) {
 }
 
 Model builtInModel() {
-  return {"built-in", {{64, 3, 7, 7}, {64},   {1},    {10007}, {33, 65},
-                       {1000, 1},     {5, 3}, {4096}, {255},   {128, 129}}};
+  return {"built-in",
+          {{64, 3, 7, 7},
+           {64},
+           {1},
+           {10007},
+           {33, 65},
+           {1000, 1},
+           {5, 3},
+           {4096},
+           {255},
+           {128, 129}}};
 }
 
 std::string shapesToJSON(ArrayRef<Extents> shapes) {

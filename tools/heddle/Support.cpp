@@ -47,12 +47,20 @@ Expected<std::string> withDType(StringRef program, StringRef dtype) {
       program.ends_with(".mlirbc"))
     return usageError("option '--dtype' is for standard programs, as 'adamw'; "
                       "a module has the types it was written with");
-  // An option of the first program is that of all that it is composed with.
-  size_t end = program.find('+');
-  StringRef first = program.take_front(end), rest = program.drop_front(
-                                                 std::min(end, program.size()));
-  return (first + (first.contains(':') ? "," : ":") + "dtype=" + dtype + rest)
-      .str();
+  // The last program of a composition; what one is given holds for all.
+  size_t end = program.size(), plus;
+  while ((plus = program.rfind('+', end)) != StringRef::npos) {
+    // Not the sign of an exponent, 1e+3.
+    bool exponent = plus >= 2 && plus + 1 < program.size() &&
+                    toLower(program[plus - 1]) == 'e' &&
+                    (isDigit(program[plus - 2]) || program[plus - 2] == '.') &&
+                    isDigit(program[plus + 1]);
+    if (!exponent || plus == 0)
+      break;
+    end = plus;
+  }
+  StringRef last = program.drop_front(plus == StringRef::npos ? 0 : plus + 1);
+  return (program + (last.contains(':') ? "," : ":") + "dtype=" + dtype).str();
 }
 
 Expected<std::string> readArch(const Arguments &arguments) {
@@ -75,9 +83,8 @@ Expected<json::Object> explain(StringRef program, StringRef shapes,
                                const heddle::Options &options) {
   heddle_options known = heddle::detail::raw(options);
   char *text = nullptr;
-  if (Error error = toError(heddle_explain(program.str().c_str(),
-                                           shapes.str().c_str(), 1, &known,
-                                           &text)))
+  if (Error error = toError(heddle_explain(
+          program.str().c_str(), shapes.str().c_str(), 1, &known, &text)))
     return std::move(error);
   heddle::detail::Owned<char> owned(text);
   auto value = json::parse(text);
@@ -86,9 +93,7 @@ Expected<json::Object> explain(StringRef program, StringRef shapes,
   return std::move(*value->getAsObject());
 }
 
-std::string printJSON(json::Value value) {
-  return formatv("{0:2}\n", value);
-}
+std::string printJSON(json::Value value) { return formatv("{0:2}\n", value); }
 
 //===----------------------------------------------------------------------===//
 // Help

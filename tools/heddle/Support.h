@@ -12,6 +12,7 @@
 #define HEDDLE_TOOLS_HEDDLE_SUPPORT_H
 
 #include "CommandLine.h"
+#include "runtime/Status.h"
 #include "runtime/heddle.hpp"
 #include "llvm/Support/JSON.h"
 
@@ -20,11 +21,10 @@ namespace heddle::cli {
 /// Failure of a call of heddle.hpp, or success.
 llvm::Error toError(const heddle::Status &status);
 template <typename T> llvm::Expected<T> toExpected(heddle::Result<T> result) {
-  if (!result)
-    return toError(static_cast<heddle_status>(result.code()) == HEDDLE_OK
-                       ? heddle::Status()
-                       : heddle::Status(result.code()));
-  return std::move(*result);
+  if (result)
+    return std::move(*result);
+  return llvm::make_error<runtime::StatusError>(
+      static_cast<runtime::StatusCode>(result.code()), result.error());
 }
 
 /// What a PROGRAM word stands for: itself, or standard input for "-".

@@ -49,7 +49,8 @@ examples:
 exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 bad usage or bad input
 
 )" << describeEnvironment()
-     << '\n' << describePrograms();
+     << '\n'
+     << describePrograms();
 }
 
 static int report(Error error) {
@@ -97,6 +98,5 @@ int main(int argc, char **argv) {
     return code ? *code : report(code.takeError());
   }
   return report(usageError("there is no command '" + name + "'" +
-                           suggestion(name, names) +
-                           "\nTry 'heddle --help'."));
+                           suggestion(name, names) + "\nTry 'heddle --help'."));
 }

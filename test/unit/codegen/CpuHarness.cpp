@@ -157,7 +157,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
                     : slot.per == ScratchPer::tileColumn ? columnBase
                                                          : 1;
     b->scratch.emplace_back(count * slot.bytes + 64,
-                            slot.zero ? char(0) : char(0xa5));
+                            slot.zero ? char(0) : char(0x7b));
     b->arguments.push_back(b->scratch.back().data());
   }
   bound.push_back(std::move(b));
@@ -206,8 +206,7 @@ std::string stream(const std::string &name, const std::string &places,
   return schedule("stream", name, places, vector, tile);
 }
 
-std::string rows(const std::string &name, const std::string &places,
-                 int tile) {
+std::string rows(const std::string &name, const std::string &places, int tile) {
   return schedule("rows", name, places, 4, tile);
 }
 

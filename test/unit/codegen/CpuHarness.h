@@ -32,7 +32,8 @@ struct Member {
 template <class T> class Tensor {
 public:
   explicit Tensor(int64_t count, int64_t offset = 0)
-      : count(count), offset(offset), memory(offset + count + guard, poison()) {}
+      : count(count), offset(offset), memory(offset + count + guard, poison()) {
+  }
   Tensor(std::vector<T> values) : Tensor(static_cast<int64_t>(values.size())) {
     std::copy(values.begin(), values.end(), begin());
   }

@@ -42,17 +42,16 @@ void scaledAdd(const std::string &element, const std::string &computed,
                To widen, From round) {
   using C = decltype(widen(T()));
   std::string list = listType(element);
-  CpuHarness harness("fused.kernel @k(%p: " + list + ", %g: " + list +
-                     ", %s: tensor<f64>) -> " + list +
-                     " attributes {fused.buffers = [{name = \"r\", type = " +
-                     list + ", role = \"result\"}]} {\n%r = fused.sweep" +
-                     stream("add", "3") + "(%pp = %p as " + computed +
-                     ", %gg = %g as " + computed + " : " + list +
-                     ", %ss = %s as " + computed + " : tensor<f64>) -> " +
-                     list + " {\n%m = arith.mulf %ss, %gg : " + computed +
-                     "\n%a = arith.addf %pp, %m : " + computed +
-                     "\nfused.yield %a : " + computed +
-                     "\n}\nfused.yield %r : " + list + "\n}");
+  CpuHarness harness(
+      "fused.kernel @k(%p: " + list + ", %g: " + list +
+      ", %s: tensor<f64>) -> " + list +
+      " attributes {fused.buffers = [{name = \"r\", type = " + list +
+      ", role = \"result\"}]} {\n%r = fused.sweep" + stream("add", "3") +
+      "(%pp = %p as " + computed + ", %gg = %g as " + computed + " : " + list +
+      ", %ss = %s as " + computed + " : tensor<f64>) -> " + list +
+      " {\n%m = arith.mulf %ss, %gg : " + computed +
+      "\n%a = arith.addf %pp, %m : " + computed + "\nfused.yield %a : " +
+      computed + "\n}\nfused.yield %r : " + list + "\n}");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
   double scale = -0.37;
   std::vector<Tensor<T>> p, g, r;
@@ -128,8 +127,8 @@ TEST(CpuMap, AllHalves) {
   widen.run();
   for (int k = 0; k < 65536; ++k) {
     float expected = fromF16(k);
-    ASSERT_TRUE(floats[k] == expected || (expected != expected &&
-                                          floats[k] != floats[k]))
+    ASSERT_TRUE(floats[k] == expected ||
+                (expected != expected && floats[k] != floats[k]))
         << k;
   }
 }
@@ -217,7 +216,8 @@ fused.kernel @adamw(%param: !list {foreach.donate = 0 : i64},
       %o2 = arith.subf %one, %x2 : f64
       %o1s = arith.truncf %o1 : f64 to f32
       %o2s = arith.truncf %o2 : f64 to f32
-      fused.yield %f1, %f2, %b1s, %b2s, %o1s, %o2s : f32, f32, f32, f32, f32, f32
+      fused.yield %f1, %f2, %b1s, %b2s, %o1s, %o2s
+        : f32, f32, f32, f32, f32, f32
     }
     %keep = arith.mulf %lr32, %wd : f32
     %factor = arith.subf %one32, %keep : f32

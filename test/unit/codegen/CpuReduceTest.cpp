@@ -10,7 +10,7 @@ using namespace heddle::test;
 
 namespace {
 
-const std::vector<int64_t> sizes = {1,    0,    3,    5,     31,    64,   1023,
+const std::vector<int64_t> sizes = {1,    0,    3,    5,    31,     64,   1023,
                                     1024, 1025, 4096, 4097, 300000, 12289};
 
 /// Members of random numbers, and what a test needs to bind them.
@@ -58,8 +58,9 @@ TEST(CpuReduce, NormBitForBit) {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 fused.kernel @k(%grad: !list, %max: !num) -> (!num, !num)
-    attributes {fused.buffers = [{name = "norm", type = !num, role = "result"},
-                                 {name = "clip", type = !num, role = "result"}]} {
+    attributes {fused.buffers = [
+      {name = "norm", type = !num, role = "result"},
+      {name = "clip", type = !num, role = "result"}]} {
   %sum, %norm, %clip = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [4096], reason = "">
@@ -190,7 +191,8 @@ template <class T> void floatsInOrder(const std::string &element, int vector) {
 TEST(CpuReduce, KindsOfF32) { floatsInOrder<float>("f32", 4); }
 TEST(CpuReduce, KindsOfF64) { floatsInOrder<double>("f64", 4); }
 
-template <class T> void integersInOrder(const std::string &element, int vector) {
+template <class T>
+void integersInOrder(const std::string &element, int vector) {
   using L = std::numeric_limits<T>;
   Data<T> data(sizes, [] { return static_cast<T>(randomIn(-120, 120)); });
   ordered<T>(element, "add", vector, 0, sum<T>, data);
@@ -310,8 +312,9 @@ TEST(CpuReduce, MapAndMemberValues) {
 fused.kernel @k(%x: !list {foreach.donate = 0 : i64},
                 %state: !one {foreach.donate = 1 : i64}, %scale: !num)
     -> (!list, !one, !num, !num)
-    attributes {fused.buffers = [{name = "total", type = !num, role = "result"},
-                                 {name = "most", type = !num, role = "result"}]} {
+    attributes {fused.buffers = [
+      {name = "total", type = !num, role = "result"},
+      {name = "most", type = !num, role = "result"}]} {
   %y, %s, %total, %most = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [8],
                                tile = [2048], reason = "">
@@ -425,7 +428,8 @@ fused.kernel @k(%a: !f, %b: !d) -> !num
 TEST(CpuReduce, MemberScalars) {
   CpuHarness harness(R"(
 !one = !foreach.list<tensor<f32>>
-fused.kernel @k(%a: !one {foreach.donate = 0 : i64}) -> (!one, tensor<f32>, tensor<i64>)
+fused.kernel @k(%a: !one {foreach.donate = 0 : i64})
+    -> (!one, tensor<f32>, tensor<i64>)
     attributes {fused.buffers = [
       {name = "m", type = tensor<f32>, role = "result"},
       {name = "i", type = tensor<i64>, role = "result"}]} {

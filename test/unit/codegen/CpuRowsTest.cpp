@@ -10,8 +10,8 @@ using namespace heddle::test;
 namespace {
 
 const std::vector<std::pair<int64_t, int64_t>> shapes = {
-    {1, 1},  {3, 5},    {4, 31},  {9, 256}, {17, 257},
-    {2, 33}, {5, 1000}, {0, 10},  {7, 0},   {0, 0}};
+    {1, 1},  {3, 5},    {4, 31}, {9, 256}, {17, 257},
+    {2, 33}, {5, 1000}, {0, 10}, {7, 0},   {0, 0}};
 
 struct Matrices {
   std::vector<Tensor<float>> tensors;
@@ -102,7 +102,9 @@ TEST(CpuRows, SoftmaxAndColumnSums) {
   harness.run();
   for (size_t k = 0; k < shapes.size(); ++k) {
     auto [rows, columns] = shapes[k];
-    auto at = [&](int64_t i, int64_t j) { return x.tensors[k][i * columns + j]; };
+    auto at = [&](int64_t i, int64_t j) {
+      return x.tensors[k][i * columns + j];
+    };
     for (int64_t i = 0; i < rows; ++i) {
       std::vector<float> row;
       for (int64_t j = 0; j < columns; ++j)
@@ -119,10 +121,12 @@ TEST(CpuRows, SoftmaxAndColumnSums) {
         ASSERT_EQ(rowValues.tensors[k][i], m + std::log2(s));
     }
     for (int64_t j = 0; j < columns; ++j)
-      ASSERT_EQ(columnValues.tensors[k][j], columnOrder(rows, 4, [&](int64_t i) {
+      ASSERT_EQ(columnValues.tensors[k][j],
+                columnOrder(rows, 4, [&](int64_t i) {
                   return y.tensors[k][i * columns + j];
                 }));
-    EXPECT_TRUE(y.tensors[k].guardHolds() && rowValues.tensors[k].guardHolds() &&
+    EXPECT_TRUE(y.tensors[k].guardHolds() &&
+                rowValues.tensors[k].guardHolds() &&
                 columnValues.tensors[k].guardHolds());
   }
 }
@@ -145,11 +149,10 @@ TEST(CpuRows, SoftmaxOfAnything) {
       for (int64_t j = 0; j < columns; ++j)
         s += std::exp(static_cast<double>(x.tensors[k][i * columns + j]));
       for (int64_t j = 0; j < columns; ++j)
-        ASSERT_NEAR(y.tensors[k][i * columns + j],
-                    std::exp(static_cast<double>(
-                        x.tensors[k][i * columns + j])) /
-                        s,
-                    1e-6);
+        ASSERT_NEAR(
+            y.tensors[k][i * columns + j],
+            std::exp(static_cast<double>(x.tensors[k][i * columns + j])) / s,
+            1e-6);
       if (columns)
         ASSERT_NEAR(rowValues.tensors[k][i], std::log(s), 1e-5);
     }
@@ -262,8 +265,7 @@ fused.kernel @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
       float column = columnOrder(rows, 4, [&](int64_t i) { return ab(i, j); });
       volatile float norm = column / member;
       float expected = norm + v0.tensors[k][j], found = v.tensors[k][j];
-      ASSERT_TRUE(found == expected ||
-                  (found != found && expected != expected))
+      ASSERT_TRUE(found == expected || (found != found && expected != expected))
           << k << ' ' << j;
     }
     for (int64_t i = 0; i < rows; ++i)
@@ -356,49 +358,53 @@ fused.kernel @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
       EXPECT_EQ(flag, isAny ? some : every);
     };
     for (int64_t i = 0; i < rows; ++i)
-      check(columns,
-            [&, columns = columns](int64_t j) {
-              return x.tensors[k][i * columns + j];
-            },
-            rm.tensors[k][i], ra[k][i], rl.tensors[k][i], false, true,
-            any[k][i], true);
+      check(
+          columns,
+          [&, columns = columns](int64_t j) {
+            return x.tensors[k][i * columns + j];
+          },
+          rm.tensors[k][i], ra[k][i], rl.tensors[k][i], false, true, any[k][i],
+          true);
     for (int64_t j = 0; j < columns; ++j)
-      check(rows,
-            [&, columns = columns](int64_t i) {
-              return x.tensors[k][i * columns + j];
-            },
-            cm.tensors[k][j], ca[k][j], cl.tensors[k][j], false, true,
-            all[k][j], false);
+      check(
+          rows,
+          [&, columns = columns](int64_t i) {
+            return x.tensors[k][i * columns + j];
+          },
+          cm.tensors[k][j], ca[k][j], cl.tensors[k][j], false, true, all[k][j],
+          false);
   }
 }
 
-// A normalised row takes the place of what it was computed from.
+// Twice the row takes its place, though a later walk along it reads it again.
 TEST(CpuRows, InPlace) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>
-fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> !mat
-    attributes {fused.buffers = []} {
-  %y = fused.sweep
+fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> (!mat, !mat)
+    attributes {fused.buffers = [{name = "q", type = !mat, role = "result"}]} {
+  %y, %z = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "double", fused.places = array<i64: 0>}
-      (%a = %x[i, j] : !mat) -> !mat {
+      attributes {fused.name = "double", fused.places = array<i64: 0, 1>}
+      (%a = %x[i, j] : !mat) -> (!mat, !mat) {
     %two = arith.addf %a, %a : f32
     %s = fused.reduce add row %two : f32
     %n = fused.reduce max row %two : f32
     %m = arith.addf %s, %n : f32
-    %q = arith.divf %two, %m : f32
-    fused.yield %q : f32
+    %q = arith.divf %a, %m : f32
+    fused.yield %two, %q : f32, f32
   }
-  fused.yield %y : !mat
+  fused.yield %y, %z : !mat, !mat
 })");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
   Matrices x([] { return randomIn(-1, 1); }), before(x);
+  Matrices q([] { return 7; });
   x.members.clear();
   for (size_t k = 0; k < shapes.size(); ++k)
     x.members.push_back(
         x.tensors[k].matrix(shapes[k].first, shapes[k].second));
   harness.bindList(0, x.members);
+  harness.bindList(1, q.members);
   harness.run();
   for (size_t k = 0; k < shapes.size(); ++k) {
     auto [rows, columns] = shapes[k];
@@ -407,8 +413,10 @@ fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> !mat
       for (int64_t j = 0; j < columns; ++j)
         row.push_back(2 * before.tensors[k][i * columns + j]);
       float m = spreadOrder(row, 0.0f, add) + spreadOrder(row, -INFINITY, most);
-      for (int64_t j = 0; j < columns; ++j)
-        ASSERT_EQ(x.tensors[k][i * columns + j], row[j] / m);
+      for (int64_t j = 0; j < columns; ++j) {
+        ASSERT_EQ(x.tensors[k][i * columns + j], row[j]);
+        ASSERT_EQ(q.tensors[k][i * columns + j], row[j] / 2 / m);
+      }
     }
   }
 }

@@ -17,12 +17,12 @@ std::vector<R> evaluate(const std::string &body, const std::string &ta,
                         const std::string &tb, const std::string &tr,
                         std::vector<A> a, std::vector<B> b) {
   std::string la = listType(ta), lb = listType(tb), lr = listType(tr);
-  CpuHarness harness("fused.kernel @k(%x: " + la + ", %y: " + lb + ") -> " +
-                     lr + " attributes {fused.buffers = [{name = \"r\", type = " +
-                     lr + ", role = \"result\"}]} {\n%z = fused.sweep" +
-                     stream("op", "2") + "(%a = %x : " + la + ", %b = %y : " +
-                     lb + ") -> " + lr + " {\n" + body + "\nfused.yield %r : " +
-                     tr + "\n}\nfused.yield %z : " + lr + "\n}");
+  CpuHarness harness(
+      "fused.kernel @k(%x: " + la + ", %y: " + lb + ") -> " + lr +
+      " attributes {fused.buffers = [{name = \"r\", type = " + lr +
+      ", role = \"result\"}]} {\n%z = fused.sweep" + stream("op", "2") +
+      "(%a = %x : " + la + ", %b = %y : " + lb + ") -> " + lr + " {\n" + body +
+      "\nfused.yield %r : " + tr + "\n}\nfused.yield %z : " + lr + "\n}");
   bool compiled = harness.compile();
   EXPECT_TRUE(compiled) << body << harness.diagnostics << harness.error;
   Tensor<A> x(a);
@@ -73,14 +73,13 @@ template <class T>
 void exact(const std::string &name, const std::string &type,
            std::function<T(T, T)> expected, bool unary) {
   auto a = interesting<T>(), b = partners<T>();
-  auto found = evaluate<T, T, T>(
-      "%r = " + name + (unary ? " %a : " : " %a, %b : ") + type, type, type,
-      type, a, b);
+  auto found = evaluate<T, T, T>("%r = " + name +
+                                     (unary ? " %a : " : " %a, %b : ") + type,
+                                 type, type, type, a, b);
   for (size_t k = 0; k < a.size(); ++k) {
     volatile T e = expected(a[k], b[k]);
-    ASSERT_TRUE(same<T>(found[k], e))
-        << name << ' ' << a[k] << ' ' << b[k] << ": " << found[k] << " not "
-        << e;
+    ASSERT_TRUE(same<T>(found[k], e)) << name << ' ' << a[k] << ' ' << b[k]
+                                      << ": " << found[k] << " not " << e;
   }
 }
 
@@ -105,8 +104,9 @@ template <class T> void exactOps(const std::string &type) {
   exact<T>("math.absf", type, [](T a, T) { return std::fabs(a); }, true);
   exact<T>("math.floor", type, [](T a, T) { return std::floor(a); }, true);
   exact<T>("math.ceil", type, [](T a, T) { return std::ceil(a); }, true);
-  exact<T>("math.copysign", type,
-           [](T a, T b) { return std::copysign(a, b); }, false);
+  exact<T>(
+      "math.copysign", type, [](T a, T b) { return std::copysign(a, b); },
+      false);
   exact<T>("foreach.sign", type, [](T a, T) { return signOf(a); }, true);
 }
 TEST(CpuScalar, ExactF32) { exactOps<float>("f32"); }
@@ -173,7 +173,8 @@ TEST(CpuScalar, TernaryAndPower) {
 
 // Contraction happens where both operations allow it, and nowhere else.
 TEST(CpuScalar, Contraction) {
-  std::vector<float> a = {1.000244140625f, 3.1f, 1e10f}, b = {-1.0f, 0.1f, 7.3f};
+  std::vector<float> a = {1.000244140625f, 3.1f, 1e10f},
+                     b = {-1.0f, 0.1f, 7.3f};
   auto run = [&](const std::string &flags) {
     return evaluate<float, float, float>(
         "%m = arith.mulf %a, %a fastmath<" + flags +
@@ -211,9 +212,8 @@ template <class T> void integerPowers(const std::string &type) {
     a.push_back(T(0.999999));
     n.push_back(k);
   }
-  auto found =
-      evaluate<T, int32_t, T>("%r = math.fpowi %a, %b : " + type + ", i32",
-                              type, "i32", type, a, n);
+  auto found = evaluate<T, int32_t, T>(
+      "%r = math.fpowi %a, %b : " + type + ", i32", type, "i32", type, a, n);
   for (size_t k = 0; k < a.size(); ++k)
     ASSERT_TRUE(same(found[k], powi(a[k], n[k]))) << a[k] << ' ' << n[k];
   for (int exponent : {-7, -1, 0, 1, 2, 3, 13}) {
@@ -256,7 +256,8 @@ TEST(CpuScalar, Integers) {
 }
 
 TEST(CpuScalar, Conversions) {
-  std::vector<float> a = {0.0f, -1.9f, 2.5f, 3e9f, -3e9f, NAN, INFINITY, 127.5f};
+  std::vector<float> a = {0.0f,  -1.9f, 2.5f,     3e9f,
+                          -3e9f, NAN,   INFINITY, 127.5f};
   auto toInt = evaluate<float, float, int32_t>(
       "%r = arith.fptosi %a : f32 to i32", "f32", "f32", "i32", a, a);
   std::vector<int32_t> expected = {0,         -1, 2,         INT32_MAX,
@@ -270,10 +271,8 @@ TEST(CpuScalar, Conversions) {
   auto of = [](std::initializer_list<double> values) {
     return std::vector<double>(values);
   };
-  EXPECT_EQ(run("%r = arith.sitofp %a : i8 to f64"),
-            of({0, 1, -1, 127, -128}));
-  EXPECT_EQ(run("%r = arith.uitofp %a : i8 to f64"),
-            of({0, 1, 255, 127, 128}));
+  EXPECT_EQ(run("%r = arith.sitofp %a : i8 to f64"), of({0, 1, -1, 127, -128}));
+  EXPECT_EQ(run("%r = arith.uitofp %a : i8 to f64"), of({0, 1, 255, 127, 128}));
   EXPECT_EQ(run("%w = arith.extsi %a : i8 to i64\n"
                 "%r = arith.sitofp %w : i64 to f64"),
             of({0, 1, -1, 127, -128}));

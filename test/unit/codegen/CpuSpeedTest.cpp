@@ -98,9 +98,9 @@ fused.kernel @k(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
   double plain = secondsOf([&] {
     for (size_t t = 0; t < p.memory.size(); ++t) {
       float *__restrict__ a = p.memory[t].data(),
-            *__restrict__ b = g.memory[t].data(),
-            *__restrict__ c = m.memory[t].data(),
-            *__restrict__ d = v.memory[t].data();
+                          *__restrict__ b = g.memory[t].data(),
+                          *__restrict__ c = m.memory[t].data(),
+                          *__restrict__ d = v.memory[t].data();
       for (size_t k = 0; k < p.memory[t].size(); ++k) {
         a[k] += b[k];
         c[k] += b[k];
@@ -116,17 +116,16 @@ fused.kernel @k(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
 TEST(CpuSpeed, DISABLED_Norm) {
   for (std::string computed : {"f32", "f64"}) {
     std::string num = "tensor<" + computed + ">";
-    CpuHarness harness("!list = !foreach.list<tensor<?xf32>>\n"
-                       "fused.kernel @k(%x: !list) -> " +
-                       num +
-                       " attributes {fused.buffers = [{name = \"s\", type = " +
-                       num + ", role = \"result\"}]} {\n%s = fused.sweep" +
-                       stream("norm", "1", 4, 4096) + "(%g = %x as " +
-                       computed + " : !list) -> " + num +
-                       " {\n%q = arith.mulf %g, %g : " + computed +
-                       "\n%s = fused.reduce add list %q : " + computed +
-                       "\nfused.yield %s : " + computed +
-                       "\n}\nfused.yield %s : " + num + "\n}");
+    CpuHarness harness(
+        "!list = !foreach.list<tensor<?xf32>>\n"
+        "fused.kernel @k(%x: !list) -> " +
+        num + " attributes {fused.buffers = [{name = \"s\", type = " + num +
+        ", role = \"result\"}]} {\n%s = fused.sweep" +
+        stream("norm", "1", 4, 4096) + "(%g = %x as " + computed +
+        " : !list) -> " + num + " {\n%q = arith.mulf %g, %g : " + computed +
+        "\n%s = fused.reduce add list %q : " + computed +
+        "\nfused.yield %s : " + computed + "\n}\nfused.yield %s : " + num +
+        "\n}");
     ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
     Floats x(total, each, -1, 1);
     double sum = 0;

@@ -79,7 +79,37 @@ module {
   Context context;
   auto module = parseProgram(text, "text.mlir", context.get());
   ASSERT_TRUE(module) << context.message;
-  EXPECT_EQ(print(*module), text + "\n");
+  EXPECT_EQ(print(*module), text);
+}
+
+/// Also in loops, whose regions see what is around them.
+TEST(Text, NamesInKernels) {
+  const std::string text = R"mlir(!list = !foreach.list<tensor<?xf32>>
+!each_i1 = !foreach.list<tensor<i1>>
+!each_i32 = !foreach.list<tensor<i32>>
+module {
+  fused.kernel @f(%x0: !list, %limit: tensor<i32>, %tol: tensor<f64>) -> (!list, !each_i32) {
+    %x, %trips = fused.loop (%x = %x0 : !list) upto %limit active %active: !each_i1 -> (!list, !each_i32) {
+      %y, %sum, %more, %norm = fused.sweep reversed where %active : !each_i1 (%x = %x : !list, %tol = %tol as f32 : tensor<f64>) -> (!list, tensor<f32>, !each_i1) {
+        %y = arith.mulf %x, %x : f32
+        %sum = fused.reduce add list %y : f32
+        %size = fused.reduce max member %y : f32
+        %more = arith.cmpf ogt, %size, %tol : f32
+        fused.yield %y, %sum, %more : f32, f32, i1
+      } finish [%sum: f32] (%tol = %tol : tensor<f64>) -> tensor<f64> {
+        %norm = math.sqrt %tol : f64
+        fused.yield %norm : f64
+      }
+      fused.yield %y while %more : !list while !each_i1
+    }
+    fused.yield %x, %trips : !list, !each_i32
+  }
+}
+)mlir";
+  Context context;
+  auto module = parseProgram(text, "text.mlir", context.get());
+  ASSERT_TRUE(module) << context.message;
+  EXPECT_EQ(print(*module), text);
 }
 
 TEST(Text, ClashingMissingAndStrangeNames) {

@@ -268,7 +268,7 @@ TEST(PlanValidation, LoopsCopiesEdges) {
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].from = 3; }),
                   "one kind and dtype");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
-                  "expected a byte");
+                  "value: expected 0 or 1 for i1");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),
                   "0 <= from < to < 3");
 }

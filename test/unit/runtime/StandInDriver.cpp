@@ -80,6 +80,13 @@ bool halveTile(const Tile &tile) {
   return more;
 }
 
+void scaleTile(const Tile &tile, double step, float scale, bool on) {
+  for (int i = 0; on && i < tile.count; ++i) {
+    float &value = static_cast<float *>(tile.operand[0])[i];
+    value = value * scale + static_cast<float>(step);
+  }
+}
+
 using Kernel = std::function<void(const Arguments &, unsigned grid)>;
 
 const std::map<std::string, Kernel> kernels = {
@@ -102,6 +109,42 @@ const std::map<std::string, Kernel> kernels = {
                   0,
                   1},
                  *argument<double *>(a, 1));
+       }
+     }},
+    {"scale_by_value",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block)
+         scaleTile(static_cast<const Tile *>(table.tiles)[block],
+                   argument<double>(a, 1), argument<float>(a, 2),
+                   argument<bool>(a, 3));
+     }},
+    {"scale_by_address",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block)
+         scaleTile(static_cast<const Tile *>(table.tiles)[block],
+                   *argument<double *>(a, 1), *argument<float *>(a, 2),
+                   *argument<bool *>(a, 3));
+     }},
+    {"chain_first",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         for (int i = 0; i < tile.count; ++i)
+           static_cast<float *>(tile.operand[1])[i] =
+               static_cast<float *>(tile.operand[0])[i] + 1;
+       }
+     }},
+    {"chain_second",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         for (int i = 0; i < tile.count; ++i)
+           static_cast<float *>(tile.operand[0])[i] =
+               static_cast<float *>(tile.operand[1])[i];
        }
      }},
     {"halve_tiles",
@@ -161,7 +204,9 @@ const std::map<std::string, Kernel> kernels = {
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
          const SpanRow &row = argument<const SpanRow *>(a, 0)[i];
-         std::memset(row.to, argument<int>(a, 3), row.bytes);
+         unsigned long long pattern = argument<unsigned long long>(a, 3);
+         for (long long at = 0; at < row.bytes; ++at)
+           row.to[at] = static_cast<char>(pattern >> at % 8 * 8);
        }
      }},
     {"heddle_nothing", [](const Arguments &, unsigned) {}},
@@ -185,6 +230,8 @@ const std::map<std::string, Kernel> kernels = {
 size_t argumentCount(const std::string &name) {
   static const std::map<std::string, size_t> counts = {
       {"add_tiles", 2},           {"add_search", 2},
+      {"scale_by_value", 4},      {"scale_by_address", 4},
+      {"chain_first", 1},         {"chain_second", 1},
       {"halve_tiles", 1},         {"halve_loop", 3},
       {"heddle_expand_tiles", 7}, {"heddle_copy", 3},
       {"heddle_fill", 4},         {"heddle_nothing", 0},
@@ -231,6 +278,8 @@ struct Stream {
 std::map<uintptr_t, size_t> allocations;
 std::mutex mutex;
 CUcontext current = nullptr;
+int captures = 0; // under way
+thread_local CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int contextObject;
 CUgraphConditionalHandle nextCondition = 1;
 
@@ -238,6 +287,11 @@ Graph *graphOf(CUgraph graph) { return reinterpret_cast<Graph *>(graph); }
 Stream *streamOf(CUstream stream) {
   static Stream defaultStream;
   return stream ? reinterpret_cast<Stream *>(stream) : &defaultStream;
+}
+
+/// Calls that may wait for a capture are refused while there is one.
+bool refused() {
+  return captures && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
 void setParameters(Node &node, const CUDA_KERNEL_NODE_PARAMS &parameters) {
@@ -305,6 +359,7 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
            : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
            : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     ? 4
+           : attribute == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE            ? 4096
                                                                        : 1;
   return CUDA_SUCCESS;
 }
@@ -334,6 +389,8 @@ EXPORT CUresult cuGetErrorString(CUresult, const char **text) {
 EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   if (!current)
     return CUDA_ERROR_INVALID_CONTEXT;
+  if (refused())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(memory, 0xcd, bytes); // like device memory: not zero
   *address = reinterpret_cast<CUdeviceptr>(memory);
@@ -359,7 +416,9 @@ EXPORT CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes) {
          CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from,
-                                  size_t bytes, CUstream) {
+                                  size_t bytes, CUstream stream) {
+  if (streamOf(stream)->captured)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return cuMemcpyHtoD(to, from, bytes);
 }
 EXPORT CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
@@ -435,8 +494,9 @@ EXPORT CUresult cuStreamDestroy(CUstream stream) {
   return delete streamOf(stream), CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-  return streamOf(stream)->captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-                                    : CUDA_SUCCESS;
+  return streamOf(stream)->captured || refused()
+             ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+             : CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamIsCapturing(CUstream stream,
                                     CUstreamCaptureStatus *status) {
@@ -445,19 +505,28 @@ EXPORT CUresult cuStreamIsCapturing(CUstream stream,
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  ++captures;
   return streamOf(stream)->captured = new Graph, CUDA_SUCCESS;
 }
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+  return std::swap(*mode, captureMode), CUDA_SUCCESS;
+}
 EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  --captures;
   *graph = reinterpret_cast<CUgraph>(
       std::exchange(streamOf(stream)->captured, nullptr));
   return CUDA_SUCCESS;
 }
-EXPORT CUresult cuStreamWriteValue32(CUstream, CUdeviceptr address,
+EXPORT CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address,
                                      cuuint32_t value, unsigned) {
+  if (streamOf(stream)->captured)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return cuMemcpyHtoD(address, &value, sizeof(value));
 }
-EXPORT CUresult cuStreamWriteValue64(CUstream, CUdeviceptr address,
+EXPORT CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address,
                                      cuuint64_t value, unsigned) {
+  if (streamOf(stream)->captured)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return cuMemcpyHtoD(address, &value, sizeof(value));
 }
 EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
@@ -493,6 +562,24 @@ EXPORT CUresult cuGraphAddKernelNode(
   Node *added = addNode(graph, dependencies, count);
   setParameters(*added, *parameters);
   return *node = reinterpret_cast<CUgraphNode>(added), CUDA_SUCCESS;
+}
+EXPORT CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *from,
+                                       const CUgraphNode *to,
+                                       const CUgraphEdgeData *data,
+                                       size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    Node *before = reinterpret_cast<Node *>(from[i]),
+         *after = reinterpret_cast<Node *>(to[i]);
+    bool programmatic = data && data[i].type;
+    // Both or neither, and between kernels alone.
+    if (programmatic &&
+        (data[i].type != CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
+         data[i].from_port != CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+         !before->function || !after->function))
+      return CUDA_ERROR_INVALID_VALUE;
+    after->dependencies.push_back(before);
+  }
+  return CUDA_SUCCESS;
 }
 EXPORT CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle,
                                                CUgraph, CUcontext, unsigned,
@@ -572,7 +659,8 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
 
 // Every function above that the runtime asks for by name.
 #define HEDDLE_STAND_IN_FUNCTIONS(X)                                                  \
-  X(cuMemcpyDtoDAsync)                                                                \
+  X(cuMemcpyDtoDAsync) X(cuGraphAddDependencies)                                      \
+  X(cuThreadExchangeStreamCaptureMode)                                                \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuInit) X(                          \
       cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)       \
       X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(      \

@@ -1,0 +1,37 @@
+// RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
+// RUN: %heddle_opt --mlir-print-op-generic %s > %t
+// RUN: %heddle_opt --mlir-print-op-generic %t | diff %t -
+// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// CHECK-LABEL: fused.kernel @kinds
+fused.kernel @kinds(%c: !mats, %s: !each) -> !each {
+  %r = fused.sweep (%x = %c : !mats, %m = %s : !each) -> !each {
+    // CHECK: fused.reduce mul row %{{.*}} : f32
+    %0 = fused.reduce mul row %x : f32
+    // CHECK: fused.reduce min column %{{.*}} : f32
+    %1 = fused.reduce min column %x : f32
+    // CHECK: fused.reduce max member %{{.*}} : f32
+    %2 = fused.reduce max member %x : f32
+    // CHECK: fused.reduce logsumexp row %{{.*}} : f32
+    %3 = fused.reduce logsumexp row %x : f32
+    // CHECK: fused.reduce argmax row %{{.*}} : f32
+    %4, %at = fused.reduce argmax row %x : f32
+    %zero = arith.constant 0.0 : f32
+    %flag = arith.cmpf ogt, %x, %zero : f32
+    // CHECK: fused.reduce any member %{{.*}} : i1
+    %5 = fused.reduce any member %flag : i1
+    // CHECK: fused.reduce all list %{{.*}} : i1
+    %6 = fused.reduce all list %flag : i1
+    // A member value counts once for every element of its member.
+    // CHECK: fused.reduce add member %{{.*}} from element : f32
+    %7 = fused.reduce add member %m from element : f32
+    // CHECK: fused.reduce add list %{{.*}} {note = "kept"} : i64
+    %8 = fused.reduce add list %at {note = "kept"} : i64
+    fused.yield %7 : f32
+  }
+  fused.yield %r : !each
+}

@@ -1,0 +1,81 @@
+// RUN: %heddle_opt --verify-diagnostics --split-input-file %s
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #0 is donated to 2 : i64; expected the number of one of its 1 results}}
+func.func @too_large(%x: !list {foreach.donate = 2 : i64}) -> !list { return %x : !list }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #0 is donated to -1 : i64; expected the number of one of its 1 results}}
+func.func @negative(%x: !list {foreach.donate = -1 : i64}) -> !list { return %x : !list }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #0 is donated to "x"; expected the number of one of its 1 results}}
+func.func @no_number(%x: !list {foreach.donate = "x"}) -> !list { return %x : !list }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #0 is donated to 0 : ui64; expected the number of one of its 1 results}}
+func.func @unsigned(%x: !list {foreach.donate = 0 : ui64}) -> !list { return %x : !list }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #1 of type 'tensor<f32>' is donated to result #0 of type '!foreach.list<tensor<?xf32>>'}}
+func.func @other_type(%x: !list, %s: tensor<f32> {foreach.donate = 0 : i64}) -> !list { return %x : !list }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{arguments #0 and #1 are both donated to result #0}}
+func.func @twice(%x: !list {foreach.donate = 0 : i64}, %y: !list {foreach.donate = 0 : i64}) -> !list {
+  return %x : !list
+}
+
+// -----
+
+// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default 1.000000e+00 : f32; a device scalar's default is a number of its element type}}
+func.func @default_type(%x: tensor<f64> {foreach.default = 1.0 : f32}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<f64>>' has default 1.000000e+00 : f64; a device scalar's default is a number of its element type}}
+func.func @default_of_list(%x: !foreach.list<tensor<f64>> {foreach.default = 1.0 : f64}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type 'f32' has default 1.000000e+00 : f32; a device scalar's default is a number of its element type}}
+func.func @default_of_float(%x: f32 {foreach.default = 1.0 : f32}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default "fast"; a device scalar's default is a number of its element type}}
+func.func @default_text(%x: tensor<f64> {foreach.default = "fast"}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type 'tensor<f32>' starts as 0.000000e+00 : f32; the initial value of a list is a number of its element type}}
+func.func @initial_of_scalar(%x: tensor<f32> {foreach.initial = 0.0 : f32}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<?xf32>>' starts as 0 : i32; the initial value of a list is a number of its element type}}
+func.func @initial_type(%x: !foreach.list<tensor<?xf32>> {foreach.initial = 0 : i32}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #0 has unknown attribute 'foreach.donated'; expected 'foreach.donate', 'foreach.default' or 'foreach.initial'}}
+func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
+
+// -----
+
+// The same holds for kernels.
+!list = !foreach.list<tensor<?xf32>>
+// expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of one of its 1 results}}
+fused.kernel @kernel(%x: !list {foreach.donate = 1 : i64}) -> !list {
+  fused.yield %x : !list
+}

@@ -1,0 +1,209 @@
+// RUN: %heddle_opt --verify-diagnostics --split-input-file %s
+
+// What every operation that binds operands asks for.
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @index_name(%x: !list) -> !list {
+  // expected-error@+1 {{expected index 'i' or 'j', found 'k'}}
+  %r = foreach.map (%a = %x[k] : !list) -> !list { foreach.yield %a : f32 }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @index_order(%x: !foreach.list<tensor<?x?xf32>>) -> !list {
+  // expected-error@+1 {{indices are written once each and in the order of the domain, '[i, j]'}}
+  %r = foreach.map (%a = %x[j, i] : !foreach.list<tensor<?x?xf32>>) -> !list { foreach.yield %a : f32 }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @index_twice(%x: !list) -> !list {
+  // expected-error@+1 {{indices are written once each and in the order of the domain, '[i, j]'}}
+  %r = foreach.map (%a = %x[i, i] : !list) -> !list { foreach.yield %a : f32 }
+  return %r : !list
+}
+
+// -----
+
+func.func @no_list(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected a list or a device scalar (a tensor of rank 0), found 'tensor<4xf32>'}}
+  %r = foreach.map (%a = %x : tensor<4xf32>) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @no_tensor(%x: f32) {
+  // expected-error@+1 {{expected a list or a device scalar (a tensor of rank 0), found 'f32'}}
+  %r = foreach.map (%a = %x : f32) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @no_type(%x: tensor<f32>) {
+  // expected-error@+1 {{expected ':' and the type of the operands before ')'}}
+  %r = foreach.map (%a = %x) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @number_of_indices(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op has 1 operands and 2 indices}}
+  %r = "foreach.map"(%x) <{indices = array<i32: 0, 0>}> ({
+  ^bb0(%a: f32):
+    foreach.yield %a : f32
+  }) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @number_of_arguments(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op binds 1 operands to 2 region arguments}}
+  %r = "foreach.map"(%x) <{indices = array<i32: 0>}> ({
+  ^bb0(%a: f32, %b: f32):
+    foreach.yield %a : f32
+  }) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @rank_of_vector(%x: !list) -> !list {
+  // expected-error@+1 {{'foreach.map' op operand #0 has rank 1 and 2 indices}}
+  %r = foreach.map (%a = %x[i, j] : !list) -> !list { foreach.yield %a : f32 }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @rank_of_scalar(%x: !list, %s: tensor<f32>) -> !list {
+  // expected-error@+1 {{'foreach.map' op operand #1 has rank 0 and 1 indices}}
+  %r = foreach.map (%a = %x : !list, %b = %s[i] : tensor<f32>) -> !list { foreach.yield %a : f32 }
+  return %r : !list
+}
+
+// -----
+
+func.func @index_out_of_range(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op operand #0 has rank 0 and 1 indices}}
+  %r = "foreach.map"(%x) <{indices = array<i32: 4>}> ({
+  ^bb0(%a: f32):
+    foreach.yield %a : f32
+  }) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @as_integer(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op binds operand #0 of element type 'f32' as 'i32'; 'as' converts between floating-point types, to f32 or f64}}
+  %r = foreach.map (%a = %x as i32 : tensor<f32>) -> tensor<i32> { foreach.yield %a : i32 }
+  return
+}
+
+// -----
+
+func.func @as_half(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op binds operand #0 of element type 'f32' as 'f16'}}
+  %r = foreach.map (%a = %x as f16 : tensor<f32>) -> tensor<f16> { foreach.yield %a : f16 }
+  return
+}
+
+// -----
+
+func.func @from_integer(%x: tensor<i32>) {
+  // expected-error@+1 {{'foreach.map' op binds operand #0 of element type 'i32' as 'f32'}}
+  %r = foreach.map (%a = %x as f32 : tensor<i32>) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @element_type(%x: tensor<complex<f32>>) {
+  // expected-error@+1 {{'foreach.map' op operand #0 must be variadic of a list or a device scalar, but got 'tensor<complex<f32>>'}}
+  %r = foreach.map (%a = %x : tensor<complex<f32>>) -> tensor<f32> {
+    %c = arith.constant 1.0 : f32
+    foreach.yield %c : f32
+  }
+  return
+}
+
+// -----
+
+// Bodies hold scalar operations alone.
+
+func.func @no_scalar_op(%x: tensor<i32>) {
+  %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {
+    // expected-error@+1 {{'arith.remsi' op is not a scalar operation that 'foreach.map' can compute with}}
+    %b = arith.remsi %a, %a : i32
+    foreach.yield %b : i32
+  }
+  return
+}
+
+// -----
+
+func.func @nested(%x: tensor<f32>) {
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+    // expected-error@+1 {{'foreach.map' op is not a scalar operation that 'foreach.map' can compute with}}
+    %b = foreach.map () -> tensor<f32> {
+      %c = arith.constant 1.0 : f32
+      foreach.yield %c : f32
+    }
+    foreach.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @storage_type(%x: tensor<bf16>) {
+  %r = foreach.map (%a = %x : tensor<bf16>) -> tensor<bf16> {
+    // expected-error@+1 {{'arith.addf' op computes in 'bf16', which is a storage type: bind operands 'as f32'}}
+    %b = arith.addf %a, %a : bf16
+    foreach.yield %b : bf16
+  }
+  return
+}
+
+// -----
+
+func.func @odd_integer(%x: tensor<i32>) {
+  %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {
+    // expected-error@+1 {{'arith.trunci' op has type 'i7'; expected f32, f64 or an integer of 1, 8, 16, 32 or 64 bits}}
+    %b = arith.trunci %a : i32 to i7
+    foreach.yield %a : i32
+  }
+  return
+}
+
+// -----
+
+func.func @vectors(%x: tensor<f32>) {
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+    // expected-error@+1 {{'arith.constant' op has type 'tensor<2xf32>'; expected f32, f64 or an integer of 1, 8, 16, 32 or 64 bits}}
+    %b = arith.constant dense<1.0> : tensor<2xf32>
+    foreach.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @from_above(%x: tensor<f32>, %f: f32) {
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+    // expected-error@+1 {{use of undeclared SSA value name}}
+    %b = arith.addf %a, %f : f32
+    foreach.yield %b : f32
+  }
+  return
+}

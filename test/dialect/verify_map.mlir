@@ -1,0 +1,89 @@
+// RUN: %heddle_opt --verify-diagnostics --split-input-file %s
+
+func.func @no_yield(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op expected its region to end with 'foreach.yield'}}
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+    %b = arith.addf %a, %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @empty(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op expects a non-empty block}}
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+  }
+  return
+}
+
+// -----
+
+func.func @other_yield(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.map' op expected its region to end with 'foreach.yield'}}
+  %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
+    func.return
+  }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @no_result(%x: !list) {
+  // expected-error@+1 {{'foreach.map' op has no result, so it computes nothing}}
+  foreach.map (%a = %x : !list) { foreach.yield }
+  return
+}
+
+// -----
+
+func.func @flag(%x: tensor<i1>) {
+  // expected-error@+1 {{'foreach.map' op yields a 'while' flag, which only a loop has}}
+  %r = foreach.map (%a = %x : tensor<i1>) -> tensor<i1> { foreach.yield %a while %a : i1 while i1 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @number_of_values(%x: !list) -> !list {
+  // expected-error@+1 {{'foreach.map' op yields 2 values for 1 results}}
+  %r = foreach.map (%a = %x : !list) -> !list { foreach.yield %a, %a : f32, f32 }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @element_type(%x: !list) -> !foreach.list<tensor<?xi32>> {
+  // expected-error@+1 {{'foreach.map' op result #0 has elements of 'i32' but the region yields 'f32'}}
+  %r = foreach.map (%a = %x : !list) -> !foreach.list<tensor<?xi32>> { foreach.yield %a : f32 }
+  return %r : !foreach.list<tensor<?xi32>>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @rank(%x: !list) -> !foreach.list<tensor<?x?xf32>> {
+  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?x?xf32>>'; expected a list of rank 1, as the domain has}}
+  %r = foreach.map (%a = %x : !list) -> !foreach.list<tensor<?x?xf32>> { foreach.yield %a : f32 }
+  return %r : !foreach.list<tensor<?x?xf32>>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @scalar_of_list(%x: !list) -> tensor<f32> {
+  // expected-error@+1 {{'foreach.map' op result #0 has type 'tensor<f32>'; expected a list of rank 1, as the domain has}}
+  %r = foreach.map (%a = %x : !list) -> tensor<f32> { foreach.yield %a : f32 }
+  return %r : tensor<f32>
+}
+
+// -----
+
+func.func @list_of_scalar(%x: tensor<f32>) -> !foreach.list<tensor<f32>> {
+  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<f32>>'; expected a device scalar, of rank 0, as the domain has}}
+  %r = foreach.map (%a = %x : tensor<f32>) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return %r : !foreach.list<tensor<f32>>
+}

@@ -1,0 +1,160 @@
+// RUN: %heddle_opt --verify-diagnostics --split-input-file %s
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @kind(%x: !list) {
+  // expected-error@+1 {{expected add, mul, min, max, any, all, logsumexp or argmax, found 'sum'}}
+  %r = foreach.reduce sum along i (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @axis(%x: !list) {
+  // expected-error@+1 {{expected i, j, member or list, found 'k'}}
+  %r = foreach.reduce add along k (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @along(%x: !list) {
+  // expected-error@+1 {{expected 'along'}}
+  %r = foreach.reduce add over i (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @no_yield(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op expected its region to end with 'foreach.yield'}}
+  %r = foreach.reduce add along i (%a = %x : !list) -> !foreach.list<tensor<f32>> {
+    %b = arith.addf %a, %a : f32
+  }
+  return
+}
+
+// -----
+
+func.func @no_list(%x: tensor<f32>) {
+  // expected-error@+1 {{'foreach.reduce' op reduces no list: all its operands are device scalars}}
+  %r = foreach.reduce add along list (%a = %x : tensor<f32>) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @two_values(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op yields 2 values; expected the one that is reduced}}
+  %r = foreach.reduce add along list (%a = %x : !list) -> tensor<f32> { foreach.yield %a, %a : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @flags_of_floats(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op cannot combine values of 'f32' by any}}
+  %r = foreach.reduce any along list (%a = %x : !list) -> tensor<i1> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @sum_of_flags(%x: !foreach.list<tensor<?xi1>>) {
+  // expected-error@+1 {{'foreach.reduce' op cannot combine values of 'i1' by add}}
+  %r = foreach.reduce add along list (%a = %x : !foreach.list<tensor<?xi1>>) -> tensor<i1> { foreach.yield %a : i1 }
+  return
+}
+
+// -----
+
+func.func @logsumexp_of_integers(%x: !foreach.list<tensor<?xi32>>) {
+  // expected-error@+1 {{'foreach.reduce' op cannot combine values of 'i32' by logsumexp}}
+  %r = foreach.reduce logsumexp along list (%a = %x : !foreach.list<tensor<?xi32>>) -> tensor<i32> { foreach.yield %a : i32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @along_j(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op reduces along j but its domain has rank 1}}
+  %r = foreach.reduce add along j (%a = %x : !list) -> !list { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!each = !foreach.list<tensor<f32>>
+func.func @along_i(%x: !each) {
+  // expected-error@+1 {{'foreach.reduce' op reduces along i but its domain has rank 0}}
+  %r = foreach.reduce add along i (%a = %x : !each) -> !each { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @results_of_argmax(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op expected 2 results, the maximum and its position, found 1}}
+  %r = foreach.reduce argmax along list (%a = %x : !list) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @results_of_add(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op expected 1 result, found 2}}
+  %r:2 = foreach.reduce add along list (%a = %x : !list) -> (tensor<f32>, tensor<i64>) { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @result_along_i(%x: !mats) {
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along i leaves a list of rank 1}}
+  %r = foreach.reduce add along i (%a = %x : !mats) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @result_along_member(%x: !mats) {
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type 'tensor<f32>'; a reduction along member leaves a list of rank 0}}
+  %r = foreach.reduce add along member (%a = %x : !mats) -> tensor<f32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @result_along_list(%x: !mats) {
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along list leaves a device scalar, of rank 0}}
+  %r = foreach.reduce add along list (%a = %x : !mats) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @position(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op the position has elements of 'i32'; expected i64}}
+  %r:2 = foreach.reduce argmax along list (%a = %x : !list) -> (tensor<f32>, tensor<i32>) { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @element(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op result has elements of 'i32' but the region yields 'f32'}}
+  %r = foreach.reduce add along list (%a = %x : !list) -> tensor<i32> { foreach.yield %a : f32 }
+  return
+}

@@ -1,0 +1,297 @@
+// Which sweeps over one domain become one.
+// RUN: %heddle_opt --fused-fuse-vertical --split-input-file %s | FileCheck %s
+
+!list = !foreach.list<tensor<?xf32>>
+!half = !foreach.list<tensor<?xbf16>>
+
+// A map into a map: the list between them is gone, rounded as it was.
+// CHECK-LABEL: fused.kernel @rounding
+// CHECK-NEXT:    %[[R:.*]] = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
+// CHECK-NEXT:      %[[A:.*]] = arith.mulf %[[X]], %[[X]] : f32
+// CHECK-NEXT:      %[[B:.*]] = arith.truncf %[[A]] : f32 to bf16
+// CHECK-NEXT:      %[[C:.*]] = arith.extf %[[B]] : bf16 to f32
+// CHECK-NEXT:      %[[D:.*]] = arith.addf %[[C]], %[[X]] : f32
+// CHECK-NEXT:      fused.yield %[[D]] : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @rounding(%x: !list) -> !list {
+  %a = fused.sweep (%x = %x : !list) -> !half {
+    %a = arith.mulf %x, %x : f32
+    fused.yield %a : f32
+  }
+  %b = fused.sweep (%a = %a as f32 : !half, %x = %x : !list) -> !list {
+    %b = arith.addf %a, %x : f32
+    fused.yield %b : f32
+  }
+  fused.yield %b : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!wide = !foreach.list<tensor<?xf64>>
+
+// A wider list keeps the value as it is: no conversion is left.
+// CHECK-LABEL: fused.kernel @wider
+// CHECK:           %[[A:.*]] = arith.mulf
+// CHECK-NEXT:      arith.addf %[[A]], %[[A]] : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @wider(%x: !list) -> !list {
+  %a = fused.sweep (%x = %x : !list) -> !wide {
+    %a = arith.mulf %x, %x : f32
+    fused.yield %a : f32
+  }
+  %b = fused.sweep (%a = %a as f32 : !wide) -> !list {
+    %b = arith.addf %a, %a : f32
+    fused.yield %b : f32
+  }
+  fused.yield %b : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!num = tensor<f64>
+
+// A map into a reduction, siblings that read one list (in two types), and a
+// result that is still returned.
+// CHECK-LABEL: fused.kernel @siblings
+// CHECK:         %[[R:.*]]:3 = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
+// CHECK-DAG:       arith.extf %[[X]] : f32 to f64
+// CHECK-DAG:       fused.reduce add list %{{.*}} : f64
+// CHECK-DAG:       fused.reduce max member %{{.*}} : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @siblings(%x: !list) -> (!num, !each, !list) {
+  %s = fused.sweep (%x = %x as f64 : !list) -> !num {
+    %xx = arith.mulf %x, %x : f64
+    %s = fused.reduce add list %xx : f64
+    fused.yield %s : f64
+  }
+  %a = fused.sweep (%x = %x : !list) -> !list {
+    %a = math.absf %x : f32
+    fused.yield %a : f32
+  }
+  %m = fused.sweep (%a = %a : !list) -> !each {
+    %m = fused.reduce max member %a : f32
+    fused.yield %m : f32
+  }
+  fused.yield %s, %m, %a : !num, !each, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Values of members join the elements of the same members.
+// CHECK-LABEL: fused.kernel @members
+// CHECK:         %[[R:.*]]:2 = fused.sweep (%[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<?xf32>>) {
+// CHECK:           %[[T1:.*]] = arith.addf %[[T]]
+// CHECK:           arith.divf %[[X]], %[[T1]]
+// CHECK-NOT:     fused.sweep
+fused.kernel @members(%t: !each, %x: !list) -> (!each, !list) {
+  %t1 = fused.sweep (%t = %t : !each) -> !each {
+    %one = arith.constant 1.0 : f32
+    %t1 = arith.addf %t, %one : f32
+    fused.yield %t1 : f32
+  }
+  %y = fused.sweep (%x = %x : !list, %t = %t1 : !each) -> !list {
+    %y = arith.divf %x, %t : f32
+    fused.yield %y : f32
+  }
+  fused.yield %t1, %y : !each, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A member's value is complete after the sweep: what elements follow from it
+// needs another, what members follow from it does not.
+// CHECK-LABEL: fused.kernel @after
+// CHECK:         %[[N:.*]] = fused.sweep
+// CHECK:           %[[S:.*]] = fused.reduce add member
+// CHECK:           math.sqrt %[[S]] : f32
+// CHECK:         %{{.*}} = fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<?xf32>>, %{{.*}} = %[[N]] :
+// CHECK-NOT:     fused.sweep
+fused.kernel @after(%x: !list) -> !list {
+  %s = fused.sweep (%x = %x : !list) -> !each {
+    %xx = arith.mulf %x, %x : f32
+    %s = fused.reduce add member %xx : f32
+    fused.yield %s : f32
+  }
+  %n = fused.sweep (%s = %s : !each) -> !each {
+    %n = math.sqrt %s : f32
+    fused.yield %n : f32
+  }
+  %y = fused.sweep (%x = %x : !list, %n = %n : !each) -> !list {
+    %y = arith.divf %x, %n : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f32>
+
+// So is one of the list; a third sweep that stands between two keeps them
+// apart although they read the same.
+// CHECK-LABEL: fused.kernel @between
+// CHECK:         fused.sweep
+// CHECK:         fused.sweep
+// CHECK-NOT:     fused.sweep
+fused.kernel @between(%x: !list) -> !list {
+  %n = fused.sweep (%x = %x : !list) -> !num {
+    %s = fused.reduce add list %x : f32
+    fused.yield %s : f32
+  }
+  %y = fused.sweep (%x = %x : !list, %n = %n : !num) -> !list {
+    %y = arith.divf %x, %n : f32
+    fused.yield %y : f32
+  }
+  %z = fused.sweep (%x = %x, %y = %y : !list) -> !list {
+    %z = arith.mulf %x, %y : f32
+    fused.yield %z : f32
+  }
+  fused.yield %z : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// Lists that never meet may have other members and extents.
+// CHECK-LABEL: fused.kernel @strangers
+// CHECK-COUNT-2: fused.sweep
+fused.kernel @strangers(%x: !list, %y: !list) -> (!list, !list) {
+  %a = fused.sweep (%x = %x : !list) -> !list {
+    fused.yield %x : f32
+  }
+  %b = fused.sweep (%y = %y : !list) -> !list {
+    fused.yield %y : f32
+  }
+  fused.yield %a, %b : !list, !list
+}
+
+// -----
+
+!vec = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Sweeps over rows and columns join the matrix: a row's value may meet its
+// elements again; what follows from a column stays behind the sweep. A count of
+// elements of the vector becomes one of rows.
+// CHECK-LABEL: fused.kernel @matrix
+// CHECK:         %[[R:.*]]:3 = fused.sweep (%{{.*}} = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %{{.*}} = %{{.*}}[i], %{{.*}} = %{{.*}}[j] :
+// CHECK:           fused.reduce add row
+// CHECK:           fused.reduce add column
+// CHECK:           fused.reduce add member %{{.*}} from row : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @matrix(%l: !mats, %a: !vec, %b: !vec) -> (!vec, !vec, !each) {
+  %r = fused.sweep (%l = %l[i, j] : !mats) -> !vec {
+    %r = fused.reduce add row %l : f32
+    fused.yield %r : f32
+  }
+  %u = fused.sweep (%r = %r, %a = %a : !vec) -> !vec {
+    %u = arith.divf %a, %r : f32
+    fused.yield %u : f32
+  }
+  %c = fused.sweep (%l = %l[i, j] : !mats, %u = %u[i] : !vec) -> !vec {
+    %x = arith.mulf %l, %u : f32
+    %c = fused.reduce add column %x : f32
+    fused.yield %c : f32
+  }
+  %v = fused.sweep (%c = %c, %b = %b : !vec) -> !vec {
+    %v = arith.divf %b, %c : f32
+    fused.yield %v : f32
+  }
+  %n = fused.sweep (%a = %a : !vec) -> !each {
+    %one = arith.constant 1.0 : f32
+    %n = fused.reduce add member %one from element : f32
+    fused.yield %n : f32
+  }
+  fused.yield %u, %v, %n : !vec, !vec, !each
+}
+
+// -----
+
+!vec = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// A column's value is complete after the sweep.
+// CHECK-LABEL: fused.kernel @column_first
+// CHECK-COUNT-2: fused.sweep
+fused.kernel @column_first(%l: !mats) -> !mats {
+  %c = fused.sweep (%l = %l[i, j] : !mats) -> !vec {
+    %c = fused.reduce add column %l : f32
+    fused.yield %c : f32
+  }
+  %p = fused.sweep (%l = %l[i, j] : !mats, %c = %c[j] : !vec) -> !mats {
+    %p = arith.divf %l, %c : f32
+    fused.yield %p : f32
+  }
+  fused.yield %p : !mats
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// `finish` of both become one; what the second's takes from the first's is
+// rounded as it was.
+// CHECK-LABEL: fused.kernel @finish
+// CHECK:         finish [%[[S:.*]]: f64] () -> (tensor<f32>, tensor<f64>) {
+// CHECK-NEXT:      %[[N:.*]] = math.sqrt %[[S]] : f64
+// CHECK-NEXT:      %[[T:.*]] = arith.truncf %[[N]] : f64 to f32
+// CHECK-NEXT:      %[[E:.*]] = arith.extf %[[T]] : f32 to f64
+// CHECK-NEXT:      %[[M:.*]] = arith.addf %[[E]], %[[S]] : f64
+// CHECK-NEXT:      fused.yield %[[N]], %[[M]]
+// CHECK-NOT:     fused.sweep
+fused.kernel @finish(%x: !list) -> (tensor<f32>, !num, !list) {
+  %s, %n = fused.sweep (%x = %x as f64 : !list) -> !num {
+    %s = fused.reduce add list %x : f64
+    fused.yield %s : f64
+  } finish [%s : f64] () -> tensor<f32> {
+    %n = math.sqrt %s : f64
+    fused.yield %n : f64
+  }
+  %y, %m = fused.sweep (%x = %x : !list) -> !list {
+    fused.yield %x : f32
+  } finish [] (%n = %n as f64 : tensor<f32>, %s = %s : !num) -> !num {
+    %m = arith.addf %n, %s : f64
+    fused.yield %m : f64
+  }
+  fused.yield %n, %m, %y : tensor<f32>, !num, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!flag = !foreach.list<tensor<i1>>
+
+// Sweeps of a loop merge under the same flags.
+// CHECK-LABEL: fused.kernel @loop
+// CHECK:         fused.loop
+// CHECK:           fused.sweep where %{{.*}} : !foreach.list<tensor<i1>>
+// CHECK:             fused.reduce max member
+// CHECK-NOT:       fused.sweep
+fused.kernel @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
+  %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !foreach.list<tensor<i32>>) {
+    %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
+      %y = math.sqrt %x : f32
+      fused.yield %y : f32
+    }
+    %more = fused.sweep where %on : !flag (%y = %y : !list, %t = %tol : tensor<f32>) -> !flag {
+      %m = fused.reduce max member %y : f32
+      %c = arith.cmpf ogt, %m, %t : f32
+      fused.yield %c : i1
+    }
+    fused.yield %y while %more : !list while !flag
+  }
+  fused.yield %x : !list
+}

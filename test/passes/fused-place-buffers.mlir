@@ -1,0 +1,229 @@
+// Where values live: in place, in results, in temporaries that share.
+// RUN: %heddle_opt --fused-place-buffers --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt --fused-place-buffers=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// Donated arguments are updated in place: elements, members, device scalars.
+// CHECK-LABEL: fused.kernel @in_place
+// CHECK-SAME:    fused.buffers = [], fused.places = array<i64: 0, 2, 3>
+// CHECK:         fused.sweep attributes {fused.places = array<i64: 0, 2, 3>}
+fused.kernel @in_place(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {foreach.donate = 1 : i64},
+                       %n: tensor<f32> {foreach.donate = 2 : i64}) -> (!list, !each, tensor<f32>) {
+  %p1, %t1, %n1 = fused.sweep (%p = %p, %g = %g : !list, %t = %t : !each, %n = %n : tensor<f32>) -> (!list, !each) {
+    %a = arith.addf %p, %g : f32
+    %b = arith.addf %t, %n : f32
+    fused.yield %a, %b : f32, f32
+  } finish [] (%n = %n : tensor<f32>) -> tensor<f32> {
+    %m = arith.addf %n, %n : f32
+    fused.yield %m : f32
+  }
+  fused.yield %p1, %t1, %n1 : !list, !each, tensor<f32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// Results and temporaries, with their extents; nothing for a value that `finish`
+// alone reads.
+// CHECK-LABEL: fused.kernel @roles
+// CHECK-SAME:    fused.buffers = [{extents = {{\[\[}}0, 0]], members = 0 : i64, name = "y", role = "result", type = !foreach.list<tensor<?xf32>>}, {extents = [], name = "n", role = "temporary", type = tensor<f64>}]
+// CHECK-SAME:    fused.places = array<i64: 1>
+// CHECK:         fused.places = array<i64: -1, 2>
+// CHECK:         fused.places = array<i64: 1>
+fused.kernel @roles(%x: !list loc("x")) -> !list {
+  %s, %n = fused.sweep (%x = %x as f64 : !list) -> !num {
+    %s = fused.reduce add list %x : f64
+    fused.yield %s : f64
+  } finish [%s : f64] () -> !num {
+    %n = math.sqrt %s : f64
+    fused.yield %n : f64
+  } loc(fused[callsite("s" at "k"), "n"])
+  %y = fused.sweep (%x = %x : !list, %n = %n as f32 : !num) -> !list {
+    %y = arith.divf %x, %n : f32
+    fused.yield %y : f32
+  } loc("y")
+  fused.yield %y : !list
+}
+
+// -----
+
+!vec = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// Rows and columns have the extents of the matrix; a matrix walked by rows is
+// read more than once, so that it is not overwritten, but its vectors are.
+// CHECK-LABEL: fused.kernel @matrix
+// CHECK-SAME:    fused.buffers = [{extents = {{\[\[}}0, 0], [0, 1]], members = 0 : i64, name = "temporary", role = "temporary", type = !foreach.list<tensor<?x?xf32>>}]
+// CHECK-SAME:    fused.places = array<i64: 0, 1, 2>
+// CHECK:         fused.places = array<i64: 3, 1, 2>
+// REMARK: remark: a value is copied to the place of a value at the end: its rows are read more than once
+fused.kernel @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.donate = 1 : i64}, %v: !vec {foreach.donate = 2 : i64}) -> (!mats, !vec, !vec) {
+  %p, %r, %c = fused.sweep (%l = %l[i, j] : !mats, %u = %u[i], %v = %v[j] : !vec) -> (!mats, !vec, !vec) {
+    %x = arith.addf %l, %u : f32
+    %y = arith.addf %x, %v : f32
+    %r = fused.reduce add row %y : f32
+    %q = arith.divf %y, %r : f32
+    %c = fused.reduce add column %q : f32
+    fused.yield %q, %r, %c : f32, f32, f32
+  }
+  fused.yield %p, %r, %c : !mats, !vec, !vec
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f32>
+
+// An old value that is read later is kept: the new one is made elsewhere and
+// copied at the end.
+// REMARK: remark: a value is copied to the place of a value at the end: it is read again later
+// CHECK-LABEL: fused.kernel @read_again
+// CHECK-SAME:    role = "temporary"
+// CHECK-SAME:    fused.places = array<i64: 0, 1>
+// CHECK:         fused.places = array<i64: 2>
+// CHECK:         fused.places = array<i64: 1>
+fused.kernel @read_again(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
+  %a = fused.sweep (%p = %p : !list) -> !list {
+    %a = arith.addf %p, %p : f32
+    fused.yield %a : f32
+  }
+  %b = fused.sweep (%p = %p, %a = %a : !list) -> !list {
+    %b = arith.mulf %p, %a : f32
+    fused.yield %b : f32
+  }
+  fused.yield %a, %b : !list, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// A reader that needs nothing of the new value goes first.
+// CHECK-LABEL: fused.kernel @read_first
+// CHECK-NOT:     "temporary"
+// CHECK:         fused.places = array<i64: 1>
+// CHECK:           arith.mulf
+// CHECK:         fused.places = array<i64: 0>
+// CHECK:           arith.addf
+fused.kernel @read_first(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
+  %a = fused.sweep (%p = %p : !list) -> !list {
+    %a = arith.addf %p, %p : f32
+    fused.yield %a : f32
+  }
+  %b = fused.sweep (%p = %p : !list) -> !list {
+    %b = arith.mulf %p, %p : f32
+    fused.yield %b : f32
+  }
+  fused.yield %a, %b : !list, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!half = !foreach.list<tensor<?xbf16>>
+
+// Temporaries of one type and extent share a buffer once the first is not
+// needed (a and c, then e in place of c); those of another type do not.
+// CHECK-LABEL: fused.kernel @share
+// CHECK-SAME:    fused.buffers = [{{{.*}}role = "result"{{.*}}}, {{{.*}}role = "temporary"{{.*}}}, {{{.*}}role = "temporary"{{.*}}xbf16{{.*}}}]
+// CHECK:         fused.places = array<i64: 2>
+// CHECK:         fused.places = array<i64: 3>
+// CHECK:         fused.places = array<i64: 2>
+// CHECK:         fused.places = array<i64: 2>
+// CHECK:         fused.places = array<i64: 1>
+fused.kernel @share(%x: !list) -> !list {
+  %a = fused.sweep (%x = %x : !list) -> !list {
+    fused.yield %x : f32
+  }
+  %b = fused.sweep (%x = %a : !list) -> !half {
+    fused.yield %x : f32
+  }
+  %c = fused.sweep (%x = %b as f32 : !half) -> !list {
+    fused.yield %x : f32
+  }
+  %e = fused.sweep (%x = %c : !list) -> !list {
+    fused.yield %x : f32
+  }
+  %f = fused.sweep (%x = %e, %y = %e : !list) -> !list {
+    %z = arith.addf %x, %y : f32
+    fused.yield %z : f32
+  }
+  fused.yield %f : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// What a loop carries lives in one buffer: the donated argument's for x; y is
+// not donated, so its initial value is copied to its result's place.
+// CHECK-LABEL: fused.kernel @loop
+// CHECK-SAME:    fused.buffers = [{{{.*}}role = "result", type = !foreach.list<tensor<?xf32>>}, {{{.*}}role = "result", type = tensor<i32>}, {{{.*}}role = "temporary", type = tensor<i1>}]
+// CHECK-SAME:    fused.places = array<i64: 0, 3, 4>
+// CHECK:         fused.loop {{.*}} attributes {fused.more = 5 : i64, fused.places = array<i64: 0, 3, 4>}
+// CHECK:           fused.sweep attributes {fused.places = array<i64: 0, 3, 5>}
+fused.kernel @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tensor<i32>) -> (!list, !list, tensor<i32>) {
+  %x, %y, %t = fused.loop (%x = %x0, %y = %y0 : !list) upto %n -> (!list, !list, tensor<i32>) {
+    %a, %b, %m = fused.sweep (%x = %x, %y = %y : !list) -> (!list, !list) {
+      %a = arith.addf %x, %y : f32
+      fused.yield %a, %x : f32, f32
+    } finish [] () -> tensor<i1> {
+      %true = arith.constant true
+      fused.yield %true : i1
+    }
+    fused.yield %a, %b while %m : !list, !list while tensor<i1>
+  }
+  fused.yield %x, %y, %t : !list, !list, tensor<i32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// Flags of members are overwritten in place; the trips of all are counted in a
+// device scalar. What is copied at the end of the body (here, for x is read
+// again) has a buffer of its own: members that have stopped keep theirs.
+// CHECK-LABEL: fused.kernel @members
+// CHECK-SAME:    name = "temporary_2", role = "temporary", type = !foreach.list<tensor<?xf32>>
+// CHECK:         fused.loop {{.*}} attributes {fused.more = [[FLAGS:[0-9]+]] : i64, fused.places = array<i64: 2, [[TRIPS:[0-9]+]]>}
+// CHECK:           fused.places = array<i64: [[Y:[0-9]+]]>
+// CHECK:           fused.places = array<i64: [[FLAGS]]>
+// REMARK: remark: a value is copied to the place of 'x' at the end: it is read again later
+fused.kernel @members(%x0: !list, %n: tensor<i32>) -> !list {
+  %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !trip) {
+    %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
+      %y = math.sqrt %x : f32
+      fused.yield %y : f32
+    }
+    %more = fused.sweep where %on : !flag (%x = %x, %y = %y : !list) -> !flag {
+      %d = arith.subf %x, %y : f32
+      %m = fused.reduce max member %d : f32
+      %zero = arith.constant 0.0 : f32
+      %c = arith.cmpf ogt, %m, %zero : f32
+      fused.yield %c : i1
+    }
+    fused.yield %y while %more : !list while !flag
+  }
+  fused.yield %x : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// Results that are the same value share a buffer; one that is an argument is
+// that argument's.
+// CHECK-LABEL: fused.kernel @same
+// CHECK-SAME:    fused.places = array<i64: 1, 1, 0>
+fused.kernel @same(%x: !list) -> (!list, !list, !list) {
+  %a = fused.sweep (%x = %x : !list) -> !list {
+    fused.yield %x : f32
+  }
+  fused.yield %a, %a, %x : !list, !list, !list
+}

@@ -1,0 +1,163 @@
+// Schedules, scalar math ahead of the step, and sweeps that walk backwards.
+// RUN: %heddle_opt --fused-schedule --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt --fused-schedule=ahead=false --split-input-file %s | FileCheck %s --check-prefix=PLAIN
+// RUN: %heddle_opt --fused-schedule=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// PLAIN-NOT: fused.ahead
+
+!f32 = !foreach.list<tensor<?xf32>>
+!bf16 = !foreach.list<tensor<?xbf16>>
+!f64 = !foreach.list<tensor<?xf64>>
+!i8 = !foreach.list<tensor<?xi8>>
+!each = !foreach.list<tensor<f32>>
+
+// Elements per thread by the smallest type, four times the tile where nothing
+// is written, one tile for a member of rank 0.
+// REMARK: remark: a sweep is walked by 'stream': no value of a row or column
+// CHECK-LABEL: fused.kernel @tiles
+// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 4096, 1],
+fused.kernel @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32, !bf16, !f64, !i8, tensor<f32>, !each) {
+  %r:6 = fused.sweep (%a = %a : !f32) -> !f32 {
+    fused.yield %a : f32
+  } and (%b = %b as f32 : !bf16) -> !bf16 {
+    fused.yield %b : f32
+  } and (%c = %c : !f64) -> !f64 {
+    fused.yield %c : f64
+  } and (%d = %d : !i8) -> !i8 {
+    fused.yield %d : i8
+  } and (%a = %a : !f32) -> tensor<f32> {
+    %s = fused.reduce add list %a : f32
+    fused.yield %s : f32
+  } and (%t = %t : !each) -> !each {
+    fused.yield %t : f32
+  }
+  fused.yield %r#0, %r#1, %r#2, %r#3, %r#4, %r#5 : !f32, !bf16, !f64, !i8, tensor<f32>, !each
+}
+
+// -----
+
+!vec = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// A matrix is walked by rows where they have values of their own; a reduction
+// to columns takes panels of them.
+// REMARK: remark: a sweep is walked by 'stream': a matrix whose rows and columns have no values of their own is walked as one vector
+// REMARK: remark: a sweep is walked by 'rows': rows are complete while they are on chip
+// CHECK-LABEL: fused.kernel @matrices
+// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024],
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason = "rows are complete while they are on chip">
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [16],
+fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
+  %a = fused.sweep (%l = %l[i, j] : !mats) -> !mats {
+    fused.yield %l : f32
+  }
+  %b = fused.sweep (%l = %m[i, j] : !mats) -> !vec {
+    %r = fused.reduce add row %l : f32
+    fused.yield %r : f32
+  }
+  %c = fused.sweep (%l = %n[i, j] : !mats) -> !vec {
+    %r = fused.reduce add column %l : f32
+    fused.yield %r : f32
+  }
+  fused.yield %a, %b, %c : !mats, !vec, !vec
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!num = tensor<f64>
+
+// Powers move ahead, with what they need (the step's successor among it) and
+// what follows from them alone; the step's successor is computed in the body
+// too, for it is cheap. The learning rate changes often: it stays, in f32.
+// REMARK: remark: a sweep: 1 scalars per member are computed at the end of the step before
+// CHECK-LABEL: fused.kernel @ahead
+// CHECK:         fused.sweep {{.*}} (%[[X:.*]] = {{.*}} : !foreach.list<tensor<?xf32>>, %[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[B:.*]] = %{{.*}}, %[[LR:.*]] = %{{.*}} as f32 : tensor<f64>)
+// CHECK-NEXT:      %[[BC:.*]] = fused.ahead (%[[T2:.*]] = %[[T]], %[[B2:.*]] = %[[B]] : f32, f64) -> f32 {
+// CHECK:             %[[T3:.*]] = arith.addf %[[T2]]
+// CHECK:             %[[N:.*]] = arith.fptosi %[[T3]]
+// CHECK:             %[[P:.*]] = math.fpowi %[[B2]], %[[N]]
+// CHECK:             %[[D:.*]] = arith.subf %{{.*}}, %[[P]] : f64
+// CHECK:             %[[F:.*]] = arith.truncf %[[D]] : f64 to f32
+// CHECK:             fused.yield %[[F]] : f32
+// CHECK:           %[[T1:.*]] = arith.addf %[[T]]
+// CHECK-NOT:       math.fpowi
+// CHECK:           arith.divf %[[LR]], %[[BC]] : f32
+// CHECK:           fused.yield %[[T1]]
+fused.kernel @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num, %lr: !num) -> (!each, !list) {
+  %t1, %y = fused.sweep (%x = %x : !list, %t = %t : !each, %b = %beta : !num, %lr = %lr as f32 : !num) -> (!each, !list) {
+    %onef = arith.constant 1.0 : f32
+    %one = arith.constant 1.0 : f64
+    %t1 = arith.addf %t, %onef : f32
+    %n = arith.fptosi %t1 : f32 to i32
+    %p = math.fpowi %b, %n : f64, i32
+    %d = arith.subf %one, %p : f64
+    %f = arith.truncf %d : f64 to f32
+    %s = arith.divf %lr, %f : f32
+    %y = arith.mulf %x, %s : f32
+    fused.yield %t1, %y : f32, f32
+  }
+  fused.yield %t1, %y : !each, !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f64>
+
+// What the kernel itself computes is not known before the step begins.
+// REMARK: remark: a sweep: 'math.exp' over scalars stays in the body: its operands are not known before the step begins
+// CHECK-LABEL: fused.kernel @unknown
+// CHECK-NOT:     fused.ahead
+// REMARK: remark: a sweep walks backwards: the sweep before it leaves the end of a value in cache
+// CHECK:         fused.sweep reversed
+fused.kernel @unknown(%x: !list) -> !list {
+  %s = fused.sweep (%x = %x as f64 : !list) -> !num {
+    %s = fused.reduce add list %x : f64
+    fused.yield %s : f64
+  }
+  %y = fused.sweep (%x = %x : !list, %s = %s : !num) -> !list {
+    %e = math.exp %s : f64
+    %f = arith.truncf %e : f64 to f32
+    %y = arith.mulf %x, %f : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A step counter that something else replaces is not known either.
+// CHECK-LABEL: fused.kernel @replaced
+// CHECK-NOT:     fused.ahead
+fused.kernel @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!each, !list) {
+  %y = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
+    %e = math.exp %t : f32
+    %y = arith.mulf %x, %e : f32
+    fused.yield %y : f32
+  }
+  %t1 = fused.sweep (%y = %y : !list) -> !each {
+    %m = fused.reduce max member %y : f32
+    fused.yield %m : f32
+  }
+  fused.yield %t1, %y : !each, !list
+}
+
+// -----
+
+!each = !foreach.list<tensor<f32>>
+
+// A member that has nothing but scalars computes them once anyway.
+// CHECK-LABEL: fused.kernel @members
+// CHECK-NOT:     fused.ahead
+fused.kernel @members(%t: !each) -> !each {
+  %y = fused.sweep (%t = %t : !each) -> !each {
+    %e = math.exp %t : f32
+    fused.yield %e : f32
+  }
+  fused.yield %y : !each
+}

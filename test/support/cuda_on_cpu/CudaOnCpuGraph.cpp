@@ -1,0 +1,299 @@
+//===- CudaOnCpuGraph.cpp - a plan's CUDA text, run on the host -----------===//
+//
+// What runtime/Graph.cpp does with a device: allocate, write the tables, launch
+// the nodes in order. Consecutive kernels are handed to the machine together,
+// so that what a launch may overlap with it does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/support/cuda_on_cpu/CudaOnCpuGraph.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstring>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::test {
+
+namespace {
+class HostSpace : public AddressSpace {
+public:
+  Error check(const void *, size_t) override { return Error::success(); }
+};
+
+/// Stands where an executable of the cpu target has its code.
+class NoProgram : public CpuProgram {
+public:
+  Expected<Sweep> lookup(StringRef) override { return Sweep(); }
+};
+
+constexpr size_t kMargin = 256;
+constexpr char kPoison = char(0xa5);
+} // namespace
+
+void CudaOnCpuGraph::Area::resize(size_t size, char fill) {
+  bytes = size;
+  memory.assign(size + 3 * kMargin, kPoison);
+  auto address = reinterpret_cast<uintptr_t>(memory.data()) + kMargin;
+  at = reinterpret_cast<char *>(address + (-address & (kMargin - 1)));
+  std::memset(at, fill, size);
+}
+
+bool CudaOnCpuGraph::Area::isIntact() const {
+  for (const char *p = memory.data(); p < memory.data() + memory.size(); ++p)
+    if ((p < at || p >= at + bytes) && *p != kPoison)
+      return false;
+  return true;
+}
+
+Expected<std::unique_ptr<CudaOnCpuGraph>>
+CudaOnCpuGraph::create(Plan plan, std::shared_ptr<HostText> text) {
+  CompiledProgram program;
+  program.plan = std::move(plan);
+  program.cpu = std::make_shared<NoProgram>();
+  auto executable = Executable::create(std::move(program), Target::Cpu, "");
+  if (!executable)
+    return executable.takeError();
+  return std::unique_ptr<CudaOnCpuGraph>(
+      new CudaOnCpuGraph(std::move(*executable), std::move(text)));
+}
+
+AddressSpace &CudaOnCpuGraph::addressSpace() {
+  static HostSpace space;
+  return space;
+}
+
+Error CudaOnCpuGraph::scalarChanged(int buffer, const ScalarBytes &bytes,
+                                    void *) {
+  std::memcpy(slots + buffer * sizeof(double), bytes.data(),
+              dtypeSize(plan().buffers[buffer].dtype));
+  return Error::success();
+}
+
+Error CudaOnCpuGraph::read(void *to, const void *from, size_t bytes, void *) {
+  std::memcpy(to, from, bytes);
+  return Error::success();
+}
+
+Error CudaOnCpuGraph::update(Layout &next, void *) {
+  if (!slots) {
+    std::vector<char> initial = slotValues();
+    slotMemory.resize(initial.size(), 0);
+    std::memcpy(slotMemory.begin(), initial.data(), initial.size());
+    slots = slotMemory.begin();
+  }
+  arena.resize(next.arenaBytes(), kPoison);
+  next.place(arena.begin(), slots);
+  scratch.assign(plan().scratch.size(), {});
+  for (auto [area, bytes, planned] :
+       zip(scratch, next.scratchBytes(), plan().scratch))
+    area.resize(bytes, planned.zero ? 0 : kPoison);
+
+  tables.assign(plan().tables.size(), {});
+  std::vector<std::vector<int64_t>> steps;
+  for (auto [index, table] : enumerate(tables)) {
+    const PlanTable &planned = plan().tables[index];
+    const TableView &view = next.tables()[index];
+    RowLayout rows(planned);
+    table.members = next.memberRows(index);
+    table.tiles.assign(rows.bytes() * view.tileCount, 0);
+    table.tickets.assign(view.memberCount + 1, 0);
+    table.table = {table.tiles.data(), table.members.data(),
+                   table.tickets.data(), view.tileCount, view.memberCount};
+    if (view.tileCount == 0)
+      continue;
+    // The text writes its own tile rows, and they must be those of the host.
+    steps.push_back(segmentSteps(plan(), planned));
+    int numbers[] = {planned.pointers, planned.rank, view.memberCount,
+                     view.tileCount};
+    GridLaunch expand{*text->find("heddle_expand_tiles"),
+                      {table.members.data(), table.tiles.data(),
+                       steps.back().data(), &numbers[0], &numbers[1],
+                       &numbers[2], &numbers[3]},
+                      static_cast<unsigned>((view.tileCount + 255) / 256)};
+    GridRecord record = runOnCpu({expand}, text->hook(), seed);
+    if (!record.error.empty())
+      return makeError(StatusCode::Failed, "{0}", record.error);
+    std::vector<char> expected(table.tiles.size());
+    expandTiles(rows, table.members.data(), view.memberCount, steps.back(),
+                expected.data(), view.tileCount);
+    if (expected != table.tiles)
+      return makeError(StatusCode::Failed,
+                       "tile rows of '{0}' differ from those of the host",
+                       planned.name);
+  }
+  return Error::success();
+}
+
+Error CudaOnCpuGraph::replay(void *stream) {
+  if (needsPrepare())
+    if (Error error = prepare(stream))
+      return error;
+  ran.clear();
+  if (Error error = run(plan().graph))
+    return error;
+  return checkAtRest();
+}
+
+const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
+  const PlanVariant *found = nullptr;
+  for (const PlanVariant &variant : node.variants) {
+    if (!variant.entry.empty() && StringRef(variant.entry).ends_with(chosen))
+      return &variant;
+    if (variant.graphForm || (!found && !variant.hasPredicate()))
+      found = &variant;
+  }
+  return found;
+}
+
+Expected<GridLaunch> CudaOnCpuGraph::launchOf(const PlanNode &node,
+                                              const PlanVariant &variant) {
+  const heddle_entry *entry = text->find(variant.entry);
+  if (!entry)
+    return makeError(StatusCode::Failed, "there is no entry '{0}'",
+                     variant.entry);
+  if (entry->parameters != static_cast<int>(node.arguments.size()))
+    return makeError(StatusCode::Failed,
+                     "'{0}' has {1} parameters and its node {2} arguments",
+                     entry->name, entry->parameters, node.arguments.size());
+  if (node.hasNumbers() && entry->by_value != variant.numbersByValue)
+    return makeError(StatusCode::Failed,
+                     "'{0}' and its variant do not agree on numbers",
+                     entry->name);
+  GridLaunch launch;
+  launch.entry = *entry;
+  launch.block = variant.block;
+  launch.cooperative = variant.cooperative;
+  int64_t tiles = 0, members = 0;
+  for (const PlanArgument &argument : node.arguments)
+    switch (argument.kind) {
+    case ArgumentKind::Table: {
+      DeviceTable &table = tables[argument.index].table;
+      launch.slots.push_back(&table);
+      tiles = std::max<int64_t>(tiles, table.tileCount);
+      members = std::max<int64_t>(members, table.memberCount);
+      break;
+    }
+    case ArgumentKind::Buffer:
+    case ArgumentKind::Number:
+      launch.slots.push_back(layout->scalarAddress(argument.index));
+      break;
+    case ArgumentKind::Scratch:
+      launch.slots.push_back(scratch[argument.index].begin());
+      break;
+    }
+  launch.grid = variant.grid == GridKind::Members ? members
+                : variant.grid == GridKind::Fixed ? variant.gridBlocks
+                : variant.grid == GridKind::Resident
+                    ? std::min<int64_t>(tiles, 1 + seed % 5)
+                    : tiles;
+  if (launch.grid == 0 && node.always)
+    launch.grid = 1;
+  ran.push_back(entry->name);
+  return launch;
+}
+
+Error CudaOnCpuGraph::runLaunches(std::vector<GridLaunch> &launches) {
+  if (launches.empty())
+    return Error::success();
+  GridRecord record = runOnCpu(launches, text->hook(), seed);
+  if (seed)
+    seed = seed * 6364136223846793005 + 4;
+  launches.clear();
+  switches += record.switches;
+  handOvers += record.handOvers;
+  if (!record.error.empty())
+    return makeError(StatusCode::Failed, "{0}", record.error);
+  return Error::success();
+}
+
+Error CudaOnCpuGraph::run(const PlanGraph &graph) {
+  // Consecutive kernels are launches of one run of the machine, with the edges
+  // between them; all other nodes stand alone.
+  std::vector<GridLaunch> launches;
+  std::vector<int> positions(graph.nodes.size(), -1);
+  auto flush = [&] {
+    positions.assign(positions.size(), -1);
+    return runLaunches(launches);
+  };
+  for (auto [index, node] : enumerate(graph.nodes)) {
+    if (node.kind == NodeKind::Kernel) {
+      Expected<GridLaunch> launch = launchOf(node, *choose(node));
+      if (!launch)
+        return launch.takeError();
+      if (launch->grid == 0) // stands for what it depends on
+        if (Error error = flush())
+          return error;
+      if (launch->grid == 0)
+        continue;
+      for (const PlanEdge &edge : graph.edges)
+        if (edge.to == static_cast<int>(index) && positions[edge.from] >= 0)
+          launch->dependencies.push_back(
+              {static_cast<unsigned>(positions[edge.from]), edge.programmatic});
+      positions[index] = launches.size();
+      launches.push_back(std::move(*launch));
+      continue;
+    }
+    if (Error error = flush())
+      return error;
+    if (node.kind == NodeKind::While) {
+      if (Error error = runLoop(node))
+        return error;
+    } else if (node.kind == NodeKind::Copy) {
+      for (const Span &span : layout->spans(node.from, node.to))
+        std::memcpy(span.to, span.from, span.bytes);
+    } else {
+      uint64_t pattern =
+          fillPattern(plan().buffers[node.to].dtype, node.value);
+      for (const Span &span : layout->spans(-1, node.to))
+        for (int64_t at = 0; at < span.bytes; ++at)
+          span.to[at] = reinterpret_cast<const char *>(&pattern)[at % 8];
+    }
+  }
+  return flush();
+}
+
+Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
+  const PlanVariant &variant = *choose(node);
+  if (!variant.graphForm) {
+    Expected<GridLaunch> launch = launchOf(node, variant);
+    if (!launch)
+      return launch.takeError();
+    launch->grid = std::max(1u, launch->grid);
+    std::vector<GridLaunch> alone = {std::move(*launch)};
+    return runLaunches(alone);
+  }
+  auto *trips = reinterpret_cast<int32_t *>(layout->scalarAddress(node.trips));
+  auto *limit = reinterpret_cast<int32_t *>(layout->scalarAddress(node.limit));
+  *trips = 0;
+  for (bool more = *limit > 0; more;) {
+    if (Error error = run(node.body))
+      return error;
+    more = ++*trips < *limit &&
+           any_of(layout->spans(-1, node.more),
+                  [](const Span &flag) { return *flag.to != 0; });
+  }
+  return Error::success();
+}
+
+/// Tickets are back at zero, and nothing was written beside what is ours.
+Error CudaOnCpuGraph::checkAtRest() {
+  for (auto [index, table] : enumerate(tables))
+    for (unsigned ticket : table.tickets)
+      if (ticket != 0)
+        return makeError(StatusCode::Failed,
+                         "a ticket of table '{0}' is {1} after the step",
+                         plan().tables[index].name, ticket);
+  for (auto [index, area] : enumerate(scratch))
+    if (!area.isIntact())
+      return makeError(StatusCode::Failed,
+                       "memory beside scratch area {0} was written", index);
+  if (!arena.isIntact() || !slotMemory.isIntact())
+    return makeError(StatusCode::Failed,
+                     "memory beside results or scalars was written");
+  return Error::success();
+}
+
+} // namespace heddle::test

@@ -1,0 +1,483 @@
+//===- Machine.cpp - threads and blocks of a grid on a host ---------------===//
+//
+// Only one thread of the grid runs at any time. Each block under way has a
+// thread of the host, so that what it shares can be thread-local; these hand
+// one token to each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/support/cuda_on_cpu/Machine.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <ucontext.h>
+
+namespace heddle::test {
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Fibers
+//===----------------------------------------------------------------------===//
+
+constexpr size_t kStackBytes = 64 << 10;
+
+#if defined(__x86_64__)
+// Keeps what a callee must preserve on the stack, and continues on another.
+extern "C" void heddle_switch_stacks(void **from, void *to);
+asm(R"(
+.text
+.globl heddle_switch_stacks
+.hidden heddle_switch_stacks
+heddle_switch_stacks:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+
+struct Context {
+  void *stack = nullptr;
+  void start(char *memory, void (*run)()) {
+    // The top is aligned as it is where a function has just been called.
+    auto **top = reinterpret_cast<void **>(memory + kStackBytes) - 2;
+    *top-- = reinterpret_cast<void *>(run);
+    stack = top - 5;
+  }
+  static void change(Context &from, Context &to) {
+    heddle_switch_stacks(&from.stack, to.stack);
+  }
+};
+#else
+struct Context {
+  ucontext_t state;
+  void start(char *memory, void (*run)()) {
+    getcontext(&state);
+    state.uc_stack.ss_sp = memory;
+    state.uc_stack.ss_size = kStackBytes;
+    state.uc_link = nullptr;
+    makecontext(&state, run, 0);
+  }
+  static void change(Context &from, Context &to) {
+    swapcontext(&from.state, &to.state);
+  }
+};
+#endif
+
+/// Stacks for the threads of a block; kept for later blocks.
+class Stacks {
+public:
+  explicit Stacks(unsigned count) : bytes(count * kStackBytes) {
+    memory = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  ~Stacks() { munmap(memory, bytes); }
+  char *operator[](unsigned k) { return memory + k * kStackBytes; }
+  size_t bytes;
+
+private:
+  char *memory;
+};
+
+class StackPool {
+public:
+  std::unique_ptr<Stacks> take(unsigned count) {
+    std::lock_guard lock(mutex);
+    for (auto &stacks : free)
+      if (stacks && stacks->bytes == count * kStackBytes)
+        return std::move(stacks);
+    return std::make_unique<Stacks>(count);
+  }
+  void give(std::unique_ptr<Stacks> stacks) {
+    std::lock_guard lock(mutex);
+    for (auto &place : free)
+      if (!place) {
+        place = std::move(stacks);
+        return;
+      }
+    free.push_back(std::move(stacks));
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Stacks>> free;
+};
+
+StackPool stackPool;
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15 + 1) {}
+  uint64_t operator()() {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545f4914f6cdd1d >> 16;
+  }
+  size_t below(size_t bound) { return (*this)() % bound; }
+
+private:
+  uint64_t state;
+};
+
+//===----------------------------------------------------------------------===//
+// Blocks and grids
+//===----------------------------------------------------------------------===//
+
+enum class State { ready, atBarrier, atShuffle, done };
+
+struct Fiber {
+  Context context;
+  State state = State::ready;
+  unsigned given = 0;
+  int mask = 0;
+};
+
+struct Progress {
+  unsigned let = 0, ended = 0;
+};
+
+class Grid;
+
+/// A block under way, or the next one of the same thread of the host.
+class Slot {
+public:
+  Slot(Grid &grid, unsigned number) : grid(grid), number(number) {}
+
+  void run();
+
+  // Called by the threads of the block.
+  int barrier(int flag);
+  unsigned shuffle(unsigned value, int mask);
+  void pause(unsigned odds, unsigned handOverOdds);
+  void letNextBegin();
+  void waitForPrevious();
+  void threadMain();
+
+  std::condition_variable turn;
+  std::thread thread;
+  bool active = true;
+
+private:
+  void runBlock();
+  void show();
+  void leave();
+  void wake(unsigned fiber);
+  void fail(const std::string &what);
+
+  Grid &grid;
+  unsigned number;
+  unsigned launch = 0, block = 0;
+  std::vector<Fiber> fibers;
+  std::vector<unsigned> ready, shuffling;
+  unsigned current = 0, alive = 0, waiting = 0;
+  int flags = 0, barrierResult = 0;
+  bool hasLet = false, handOver = false;
+  Context scheduler;
+};
+
+class Grid {
+public:
+  Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
+       uint64_t seed);
+  GridRecord run();
+
+  /// The next block to begin; false when there is none that may.
+  bool next(unsigned &launch, unsigned &block);
+  /// Lets some other slot run, and returns when it is this one's turn again.
+  void handOver(unsigned from);
+  void retire(unsigned slot);
+  void awaitTurn(unsigned slot);
+  bool hasEnded(unsigned launch) const {
+    return progress[launch].ended == launches[launch].grid;
+  }
+  bool mayBegin(unsigned launch) const;
+  bool isDone() const { return failed || left == 0; }
+
+  const std::vector<GridLaunch> &launches;
+  heddle_machine &machine;
+  Random random;
+  GridRecord record;
+  std::vector<Progress> progress;
+  /// Which of the ready threads goes on: the first, the last, or any.
+  unsigned policy;
+  bool failed = false;
+
+private:
+  friend class Slot;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Slot>> slots;
+  unsigned turn = 0;
+  std::vector<std::vector<unsigned>> blocks; // of each launch, from the back
+  size_t left = 0;
+};
+
+Grid *running = nullptr;
+thread_local Slot *ownSlot = nullptr;
+
+Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
+           uint64_t seed)
+    : launches(launches), machine(machine), random(seed),
+      progress(launches.size()), policy(seed % 4) {
+  unsigned resident = 1 + random.below(5);
+  for (const GridLaunch &launch : launches) {
+    auto &order = blocks.emplace_back();
+    for (unsigned block = launch.grid; block-- > 0;)
+      order.push_back(block);
+    if (seed) // blocks begin in any order
+      for (size_t i = order.size(); i-- > 1;)
+        std::swap(order[i], order[random.below(i + 1)]);
+    left += launch.grid;
+    if (launch.cooperative)
+      resident = std::max(resident, launch.grid);
+  }
+  resident = std::min<size_t>(resident, std::max<size_t>(left, 1));
+  for (unsigned k = 0; k < resident; ++k)
+    slots.push_back(std::make_unique<Slot>(*this, k));
+}
+
+GridRecord Grid::run() {
+  for (auto &slot : slots)
+    slot->thread = std::thread([&slot] { slot->run(); });
+  for (auto &slot : slots)
+    slot->thread.join();
+  return record;
+}
+
+bool Grid::mayBegin(unsigned launch) const {
+  for (const GridLaunch::Dependency &on : launches[launch].dependencies)
+    if (on.programmatic ? progress[on.launch].let < launches[on.launch].grid
+                        : !hasEnded(on.launch))
+      return false;
+  return true;
+}
+
+bool Grid::next(unsigned &launch, unsigned &block) {
+  if (failed)
+    return false;
+  std::vector<unsigned> candidates;
+  for (unsigned k = 0; k < launches.size(); ++k)
+    if (!blocks[k].empty() && mayBegin(k))
+      candidates.push_back(k);
+  if (candidates.empty())
+    return false;
+  launch = candidates[random.below(candidates.size())];
+  block = blocks[launch].back();
+  blocks[launch].pop_back();
+  --left;
+  return true;
+}
+
+void Grid::awaitTurn(unsigned slot) {
+  std::unique_lock lock(mutex);
+  slots[slot]->turn.wait(lock, [&] { return turn == slot; });
+}
+
+void Grid::handOver(unsigned from) {
+  unsigned to = random.below(slots.size());
+  while (!slots[to]->active)
+    to = (to + 1) % slots.size();
+  if (to == from)
+    return;
+  ++record.handOvers;
+  {
+    std::lock_guard lock(mutex);
+    turn = to;
+  }
+  slots[to]->turn.notify_one();
+  awaitTurn(from);
+}
+
+void Grid::retire(unsigned slot) {
+  slots[slot]->active = false;
+  for (unsigned to = 0; to < slots.size(); ++to)
+    if (slots[to]->active) {
+      {
+        std::lock_guard lock(mutex);
+        turn = to;
+      }
+      slots[to]->turn.notify_one();
+      return;
+    }
+}
+
+void Slot::run() {
+  ownSlot = this;
+  grid.awaitTurn(number);
+  while (!grid.isDone()) {
+    if (grid.next(launch, block))
+      runBlock();
+    grid.handOver(number);
+  }
+  grid.retire(number);
+}
+
+void enterThread() { ownSlot->threadMain(); }
+
+void Slot::runBlock() {
+  const GridLaunch &what = grid.launches[launch];
+  auto stacks = stackPool.take(what.block);
+  fibers.assign(what.block, {});
+  ready.clear();
+  shuffling.assign((what.block + 31) / 32, 0);
+  alive = what.block;
+  waiting = flags = 0;
+  hasLet = false;
+  for (unsigned k = 0; k < what.block; ++k) {
+    fibers[k].context.start((*stacks)[k], enterThread);
+    ready.push_back(k);
+  }
+  while (alive && !grid.failed) {
+    if (ready.empty()) {
+      unsigned ended = what.block - alive, shuffle = 0;
+      for (unsigned count : shuffling)
+        shuffle += count;
+      fail(std::to_string(waiting) + " threads wait at a barrier and " +
+           std::to_string(shuffle) + " in a shuffle, " +
+           std::to_string(ended) + " have ended");
+      break;
+    }
+    size_t at = grid.policy == 0   ? 0
+                : grid.policy == 1 ? ready.size() - 1
+                                   : grid.random.below(ready.size());
+    current = ready[at];
+    if (at == 0)
+      ready.erase(ready.begin());
+    else {
+      ready[at] = ready.back();
+      ready.pop_back();
+    }
+    show();
+    ++grid.record.switches;
+    Context::change(scheduler, fibers[current].context);
+    if (std::exchange(handOver, false))
+      grid.handOver(number);
+  }
+  stackPool.give(std::move(stacks));
+  if (!hasLet)
+    ++grid.progress[launch].let;
+  ++grid.progress[launch].ended;
+}
+
+/// Tells the text which thread runs.
+void Slot::show() {
+  const GridLaunch &what = grid.launches[launch];
+  grid.machine.thread_index = {current, 0, 0};
+  grid.machine.block_index = {block, 0, 0};
+  grid.machine.block_extent = {what.block, 1, 1};
+  grid.machine.grid_extent = {what.grid, 1, 1};
+}
+
+void Slot::fail(const std::string &what) {
+  grid.record.error = std::string(grid.launches[launch].entry.name) +
+                      ", block " + std::to_string(block) + ": " + what;
+  grid.failed = true;
+}
+
+void Slot::threadMain() {
+  const GridLaunch &what = grid.launches[launch];
+  what.entry.run(what.slots.data());
+  fibers[current].state = State::done;
+  --alive;
+  leave();
+}
+
+void Slot::leave() { Context::change(fibers[current].context, scheduler); }
+
+void Slot::wake(unsigned fiber) {
+  fibers[fiber].state = State::ready;
+  ready.push_back(fiber);
+}
+
+int Slot::barrier(int flag) {
+  fibers[current].state = State::atBarrier;
+  flags |= flag != 0;
+  // All threads of the block, those that have ended too: whoever ends early
+  // leaves the others waiting, and the text is at fault.
+  if (++waiting == fibers.size()) {
+    barrierResult = flags;
+    waiting = flags = 0;
+    for (unsigned k = 0; k < fibers.size(); ++k)
+      wake(k);
+    handOver |= grid.random.below(4) == 0;
+  }
+  leave();
+  return barrierResult;
+}
+
+unsigned Slot::shuffle(unsigned value, int mask) {
+  unsigned warp = current / 32, first = warp * 32;
+  Fiber &own = fibers[current];
+  own.given = value;
+  own.mask = mask;
+  own.state = State::atShuffle;
+  if (++shuffling[warp] < 32) {
+    leave();
+    return own.given;
+  }
+  shuffling[warp] = 0;
+  unsigned values[32];
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (fibers[first + lane].mask != mask)
+      fail("threads of a warp meet in different shuffles");
+    values[lane] = fibers[first + (lane ^ mask)].given;
+  }
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    fibers[first + lane].given = values[lane];
+    wake(first + lane);
+  }
+  leave();
+  return own.given;
+}
+
+void Slot::pause(unsigned odds, unsigned handOverOdds) {
+  handOver |= grid.random.below(handOverOdds) == 0;
+  if (!handOver && grid.random.below(odds))
+    return;
+  wake(current);
+  leave();
+}
+
+void Slot::letNextBegin() {
+  if (!std::exchange(hasLet, true))
+    ++grid.progress[launch].let;
+}
+
+void Slot::waitForPrevious() {
+  for (const GridLaunch::Dependency &on : grid.launches[launch].dependencies)
+    while (!grid.failed && !grid.hasEnded(on.launch))
+      pause(1, 1);
+}
+
+} // namespace
+
+GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
+                    heddle_machine **hook, uint64_t seed) {
+  heddle_machine machine = {};
+  machine.barrier = [](int flag) { return ownSlot->barrier(flag); };
+  machine.shuffle_xor = [](unsigned value, int mask) {
+    return ownSlot->shuffle(value, mask);
+  };
+  machine.pause = [] { ownSlot->pause(4, 512); };
+  machine.give_way = [] { ownSlot->pause(2, 2); };
+  machine.let_next_begin = [] { ownSlot->letNextBegin(); };
+  machine.wait_for_previous = [] { ownSlot->waitForPrevious(); };
+  *hook = &machine;
+  return Grid(launches, machine, seed).run();
+}
+
+} // namespace heddle::test

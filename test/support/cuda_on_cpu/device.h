@@ -1,0 +1,73 @@
+//===- device.h - the words of CUDA on a host -----------------------------===//
+//
+// Included in front of emitted text, so that a host compiler takes it as it is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
+#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
+
+#include "machine.h"
+#include <math.h>
+
+extern "C" {
+__attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
+}
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+// The threads of a block run on one thread of the host, blocks on different
+// ones: what a block shares is what its thread of the host has of its own.
+#define __shared__ static thread_local
+
+#define threadIdx (heddle_on_cpu->thread_index)
+#define blockIdx (heddle_on_cpu->block_index)
+#define blockDim (heddle_on_cpu->block_extent)
+#define gridDim (heddle_on_cpu->grid_extent)
+
+inline void __syncthreads() { heddle_on_cpu->barrier(0); }
+inline int __syncthreads_or(int flag) { return heddle_on_cpu->barrier(flag); }
+
+template <class T> T __ldg(const T *from) {
+  heddle_on_cpu->pause();
+  return *from;
+}
+
+inline unsigned atomicAdd(unsigned *at, unsigned by) {
+  heddle_on_cpu->give_way();
+  unsigned before = *at;
+  *at = before + by;
+  return before;
+}
+
+struct alignas(16) ulonglong2 {
+  unsigned long long x, y;
+};
+
+inline float __int_as_float(int bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+inline double __longlong_as_double(long long bits) {
+  double x;
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+inline unsigned __float_as_uint(float x) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &x, sizeof(x));
+  return bits;
+}
+inline float __uint_as_float(unsigned bits) {
+  return __int_as_float(static_cast<int>(bits));
+}
+inline long long __double_as_longlong(double x) {
+  long long bits;
+  __builtin_memcpy(&bits, &x, sizeof(x));
+  return bits;
+}
+
+#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H

@@ -1,0 +1,57 @@
+//===- launch.h - entries of emitted text, called alike -------------------===//
+//
+// Included behind emitted text: turns each entry, whatever its parameters, into
+// one that takes its arguments from slots.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
+#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
+
+#include "tables.cuh"
+#include <utility>
+
+namespace heddle_launch {
+
+template <class T> struct argument {
+  static constexpr bool by_value = true;
+  static T from(void *slot) { return *static_cast<T *>(slot); }
+};
+template <class T> struct argument<T *> {
+  static constexpr bool by_value = true;
+  static T *from(void *slot) { return static_cast<T *>(slot); }
+};
+template <class T> struct argument<heddle::number<T, true>> {
+  static constexpr bool by_value = true;
+  static heddle::number<T, true> from(void *slot) {
+    return {*static_cast<T *>(slot)};
+  }
+};
+template <class T> struct argument<heddle::number<T, false>> {
+  static constexpr bool by_value = false;
+  static heddle::number<T, false> from(void *slot) {
+    return {static_cast<const T *>(slot)};
+  }
+};
+
+template <class Function> struct signature;
+template <class... P> struct signature<void (*)(P...)> {
+  static constexpr int parameters = sizeof...(P);
+  static constexpr bool by_value = (argument<P>::by_value && ...);
+  template <void (*function)(P...), size_t... K>
+  static void call(void *const *slots, std::index_sequence<K...>) {
+    function(argument<P>::from(slots[K])...);
+  }
+  template <void (*function)(P...)> static void run(void *const *slots) {
+    call<function>(slots, std::index_sequence_for<P...>());
+  }
+};
+
+template <auto function> constexpr heddle_entry entry(const char *name) {
+  using type = signature<decltype(function)>;
+  return {name, type::template run<function>, type::parameters, type::by_value};
+}
+
+} // namespace heddle_launch
+
+#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H

@@ -1,0 +1,482 @@
+//===- CudaHarness.cpp - one program, run in every way --------------------===//
+
+#include "CudaHarness.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "runtime/CpuGraph.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace heddle::runtime;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle::test {
+
+static std::string textOf(llvm::Error error) {
+  return takeError(std::move(error)).second;
+}
+
+/// `value` as an element of `dtype` holds it.
+static double decodeNumber(DType dtype, double value) {
+  ScalarBytes bytes;
+  cantFail(encodeScalar(dtype, value, bytes));
+  return decodeScalar(dtype, bytes.data());
+}
+
+static DType dtypeOf(mlir::Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << type;
+  return *parseDType(name);
+}
+
+//===----------------------------------------------------------------------===//
+// The interpreter
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ReferenceRun : public Runnable {
+public:
+  ReferenceRun(mlir::func::FuncOp function, const Inputs &inputs,
+               reference::Arithmetic arithmetic)
+      : function(function) {
+    name = "interpreter";
+    options.arithmetic = arithmetic;
+    options.inactive.resize(function.getNumArguments());
+    arguments.resize(function.getNumArguments());
+    for (unsigned k = 0; k < arguments.size(); ++k) {
+      std::string argument = nameOf(function.getArgument(k)).str();
+      if (auto list = inputs.lists.find(argument); list != inputs.lists.end())
+        setList(argument, list->second);
+      else if (auto scalar = inputs.scalars.find(argument);
+               scalar != inputs.scalars.end())
+        setScalar(argument, scalar->second);
+      else if (auto number = function.getArgAttrOfType<mlir::FloatAttr>(
+                   k, foreach::kDefaultAttr))
+        setScalar(argument, number.getValueAsDouble());
+      else
+        ADD_FAILURE() << "no input for " << argument;
+    }
+  }
+
+  void setScalar(llvm::StringRef argument, double value) override {
+    arguments[find(argument)] = reference::Value::scalar(value);
+  }
+  void setList(llvm::StringRef argument, const ListInput &list) override {
+    unsigned k = find(argument);
+    arguments[k].members.clear();
+    for (const ListInput::Member &member : list.members)
+      arguments[k].members.push_back({member.extents, member.data});
+    options.inactive[k] = list.inactive;
+  }
+
+  llvm::Error step() override {
+    auto values = reference::interpret(function, arguments, options);
+    if (mlir::failed(values))
+      return makeError(StatusCode::Failed, "the interpreter failed");
+    last = *values;
+    for (unsigned k = 0; k < arguments.size(); ++k)
+      if (auto donated = function.getArgAttrOfType<mlir::IntegerAttr>(
+              k, foreach::kDonateAttr))
+        arguments[k] = last[donated.getInt()];
+    return llvm::Error::success();
+  }
+
+  Numbers results() override {
+    Numbers numbers;
+    for (const reference::Value &value : last) {
+      auto &members = numbers.emplace_back();
+      for (const reference::Tensor &tensor : value.members)
+        members.push_back(tensor.data);
+    }
+    return numbers;
+  }
+
+private:
+  unsigned find(llvm::StringRef argument) {
+    for (mlir::BlockArgument candidate : function.getArguments())
+      if (nameOf(candidate) == argument)
+        return candidate.getArgNumber();
+    ADD_FAILURE() << "no argument " << argument.str();
+    return 0;
+  }
+
+  mlir::func::FuncOp function;
+  reference::InterpretOptions options;
+  std::vector<reference::Value> arguments, last;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t kMargin = 128;
+static constexpr char kPoison = char(0xff); // NaN in every float
+
+GraphRun::GraphRun(std::string name, std::unique_ptr<ProgramGraph> graph,
+                   const Inputs &inputs)
+    : owned(std::move(graph)) {
+  this->name = std::move(name);
+  for (const PlanBuffer &buffer : owned->plan().buffers) {
+    if (buffer.role != runtime::BufferRole::Argument)
+      continue;
+    if (buffer.kind == BufferKind::Scalar) {
+      if (auto value = inputs.scalars.find(buffer.name);
+          value != inputs.scalars.end())
+        setScalar(buffer.name, value->second);
+      continue;
+    }
+    setList(buffer.name, inputs.lists.at(buffer.name));
+  }
+}
+
+void GraphRun::setScalar(llvm::StringRef argument, double value) {
+  if (auto bound = scalars.find(argument.str()); bound != scalars.end()) {
+    *bound->second = value;
+    return;
+  }
+  note(owned->setScalar(argument, value, nullptr));
+}
+
+void GraphRun::bindScalar(llvm::StringRef argument, double value) {
+  const Plan &plan = owned->plan();
+  DType dtype = plan.buffers[plan.findArgument(argument)].dtype;
+  auto &place = scalars[argument.str()] = std::make_unique<double>(value);
+  note(owned->bindScalar(argument, dtype, place.get()));
+}
+
+void GraphRun::setList(llvm::StringRef argument, const ListInput &list) {
+  const Plan &plan = owned->plan();
+  DType dtype = plan.buffers[plan.findArgument(argument)].dtype;
+  size_t size = dtypeSize(dtype);
+  auto &memories = lists[argument.str()];
+  bool first = memories.empty();
+  memories.resize(list.members.size());
+  std::vector<ListMember> members;
+  for (auto [memory, member] : llvm::zip(memories, list.members)) {
+    if (first) {
+      memory.size = member.data.size() * size;
+      memory.bytes.assign(memory.size + 4 * kMargin + 64, kPoison);
+      auto address =
+          reinterpret_cast<uintptr_t>(memory.bytes.data()) + kMargin;
+      memory.data = reinterpret_cast<char *>(address + (-address & 255) % 128) +
+                    member.offset * size;
+    }
+    ScalarBytes bytes;
+    for (auto [k, value] : llvm::enumerate(member.data)) {
+      if (llvm::Error error = encodeScalar(dtype, value, bytes)) {
+        note(std::move(error));
+        break;
+      }
+      std::memcpy(memory.data + k * size, bytes.data(), size);
+    }
+    members.push_back({memory.data, llvm::SmallVector<int64_t, 4>(
+                                        member.extents.begin(),
+                                        member.extents.end())});
+  }
+  if (!first) // the same addresses with other values: no binding changes
+    return;
+  note(owned->bindList(argument, dtype, members));
+  if (!list.inactive.empty()) {
+    llvm::SmallVector<bool> mask(list.inactive.begin(), list.inactive.end());
+    note(owned->setInactive(argument, mask));
+  }
+}
+
+void GraphRun::note(llvm::Error error) {
+  if (error)
+    problem += textOf(std::move(error)) + "\n";
+}
+
+llvm::Error GraphRun::step() {
+  if (!problem.empty())
+    return makeError(StatusCode::Failed, "{0}", problem);
+  if (llvm::Error error = owned->replay(nullptr))
+    return error;
+  return checkMargins();
+}
+
+llvm::Error GraphRun::checkMargins() {
+  for (auto &[argument, memories] : lists)
+    for (auto [m, memory] : llvm::enumerate(memories))
+      for (char &byte : memory.bytes)
+        if ((&byte < memory.data || &byte >= memory.data + memory.size) &&
+            byte != kPoison)
+          return makeError(StatusCode::Failed,
+                           "memory beside member {0} of '{1}' was written", m,
+                           argument);
+  return llvm::Error::success();
+}
+
+Numbers GraphRun::results() {
+  Numbers numbers;
+  for (const PlanResult &result : owned->plan().results) {
+    auto &members = numbers.emplace_back();
+    DType dtype = owned->plan().buffers[result.buffer].dtype;
+    for (const ResultMember &member : cantFail(owned->result(result.name))) {
+      auto &elements = members.emplace_back();
+      if (!member.address)
+        continue;
+      elements.resize(member.extents[0] * member.extents[1]);
+      for (size_t k = 0; k < elements.size(); ++k)
+        elements[k] =
+            decodeScalar(dtype, static_cast<const char *>(member.address) +
+                                    k * dtypeSize(dtype));
+    }
+  }
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+Program::Program(llvm::StringRef text) : text(text) {
+  if (llvm::Error error = read.read(text)) {
+    complain(std::move(error));
+    return;
+  }
+  func = *read.getModule().getOps<mlir::func::FuncOp>().begin();
+}
+
+void Program::complain(llvm::Error error) {
+  good = false;
+  ADD_FAILURE() << text << "\n" << textOf(std::move(error));
+}
+
+const Plan &Program::plan() {
+  if (cudaPlan)
+    return *cudaPlan;
+  cudaPlan.emplace();
+  Compilation compilation;
+  llvm::Error error = compilation.read(text);
+  if (!error)
+    error = compilation.lower();
+  if (error) {
+    complain(std::move(error));
+    return *cudaPlan;
+  }
+  auto plan = compilation.planForCuda();
+  if (!plan) {
+    complain(plan.takeError());
+    return *cudaPlan;
+  }
+  cudaPlan = std::move(*plan);
+  if (llvm::Error error = validatePlan(*cudaPlan))
+    complain(std::move(error));
+  return *cudaPlan;
+}
+
+std::shared_ptr<HostText> Program::hostText() {
+  if (host)
+    return host;
+  auto compiled = HostText::compile({&plan()});
+  if (compiled)
+    host = std::move(*compiled);
+  else
+    complain(compiled.takeError());
+  return host;
+}
+
+std::unique_ptr<Runnable>
+Program::reference(const Inputs &inputs, reference::Arithmetic arithmetic) {
+  return std::make_unique<ReferenceRun>(func, inputs, arithmetic);
+}
+
+std::unique_ptr<GraphRun> Program::cpu(const Inputs &inputs, bool fuse) {
+  auto &executable = executables[fuse];
+  if (!executable) {
+    PipelineOptions options;
+    options.fuse = fuse;
+    Compilation compilation(options);
+    llvm::Error error = compilation.read(text);
+    if (!error)
+      error = compilation.lower();
+    if (error) {
+      complain(std::move(error));
+      return nullptr;
+    }
+    auto compiled = compilation.compile(Target::Cpu);
+    if (!compiled) {
+      complain(compiled.takeError());
+      return nullptr;
+    }
+    executable =
+        cantFail(Executable::create(std::move(*compiled), Target::Cpu, ""));
+  }
+  auto graph = CpuGraph::create(executable);
+  if (!graph) {
+    complain(graph.takeError());
+    return nullptr;
+  }
+  return std::make_unique<GraphRun>(fuse ? "cpu" : "cpu, not fused",
+                                    std::move(*graph), inputs);
+}
+
+std::unique_ptr<GraphRun> Program::cuda(const Inputs &inputs,
+                                        llvm::StringRef suffix, uint64_t seed) {
+  if (!hostText())
+    return nullptr;
+  auto graph = cantFail(CudaOnCpuGraph::create(plan(), host));
+  graph->chooseEntries(suffix);
+  graph->setSeed(seed);
+  return std::make_unique<GraphRun>(
+      ("cuda " + suffix + ", seed " + std::to_string(seed)).str(),
+      std::move(graph), inputs);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+static bool sameBits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, 8) == 0;
+}
+
+static std::string place(size_t result, size_t member, size_t element) {
+  return "result " + std::to_string(result) + ", member " +
+         std::to_string(member) + ", element " + std::to_string(element);
+}
+
+std::string differenceInBits(const Numbers &expected, const Numbers &found) {
+  if (expected.size() != found.size())
+    return "the number of results differs";
+  for (size_t r = 0; r < expected.size(); ++r) {
+    if (expected[r].size() != found[r].size())
+      return "the number of members of result " + std::to_string(r) +
+             " differs";
+    for (size_t m = 0; m < expected[r].size(); ++m) {
+      const auto &a = expected[r][m], &b = found[r][m];
+      if (a.size() != b.size())
+        return place(r, m, 0) + ": the extents differ";
+      for (size_t k = 0; k < a.size(); ++k)
+        if (!sameBits(a[k], b[k]))
+          return llvm::formatv("{0}: expected {1:e17}, found {2:e17}",
+                               place(r, m, k), a[k], b[k])
+              .str();
+    }
+  }
+  return {};
+}
+
+std::string differenceFrom(const Numbers &exact, const Numbers &plain,
+                           const Numbers &found, double unit, double factor) {
+  if (exact.size() != found.size())
+    return "the number of results differs";
+  for (size_t r = 0; r < exact.size(); ++r) {
+    if (exact[r].size() != found[r].size())
+      return "the number of members of result " + std::to_string(r) +
+             " differs";
+    double plainSquares = 0, foundSquares = 0, largest = 0, worst = -1;
+    size_t count = 0;
+    std::string where;
+    for (size_t m = 0; m < exact[r].size(); ++m) {
+      const auto &e = exact[r][m], &p = plain[r][m], &f = found[r][m];
+      if (f.empty()) // nothing, or inactive
+        continue;
+      if (e.size() != f.size())
+        return place(r, m, 0) + ": the extents differ";
+      for (size_t k = 0; k < e.size(); ++k) {
+        // Where a plain evaluation overflows or has no number, so may this.
+        if (!std::isfinite(p[k]) || !std::isfinite(e[k])) {
+          if (!std::isfinite(f[k]) ? sameBits(f[k], p[k]) || sameBits(f[k], e[k])
+                                   : f[k] == e[k])
+            continue;
+          return llvm::formatv("{0}: expected {1} or {2}, found {3}",
+                               place(r, m, k), e[k], p[k], f[k])
+              .str();
+        }
+        if (!std::isfinite(f[k]))
+          return llvm::formatv("{0}: expected {1}, found {2}", place(r, m, k),
+                               e[k], f[k])
+              .str();
+        double own = f[k] - e[k], theirs = p[k] - e[k];
+        plainSquares += theirs * theirs;
+        foundSquares += own * own;
+        largest = std::max(largest, std::fabs(e[k]));
+        ++count;
+        if (std::fabs(own) > worst) {
+          worst = std::fabs(own);
+          where = llvm::formatv("{0}: expected {1:e17} (plain {2:e17}), found "
+                                "{3:e17}",
+                                place(r, m, k), e[k], p[k], f[k])
+                      .str();
+        }
+      }
+    }
+    if (!count)
+      continue;
+    double bound = factor * std::sqrt(plainSquares / count) + unit * largest;
+    if (std::sqrt(foundSquares / count) > bound)
+      return llvm::formatv("RMS error {0:e3}, allowed {1:e3}; largest at {2}",
+                           std::sqrt(foundSquares / count), bound, where)
+          .str();
+  }
+  return {};
+}
+
+llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
+  static const llvm::StringRef suffixes[] = {"_tiles", "_cached", "_search",
+                                             "_tiles_by_address", "_in_one_launch"};
+  return suffixes;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
+                    bool misaligned) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  Inputs inputs;
+  auto function = program.function();
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    llvm::StringRef name = nameOf(argument);
+    mlir::Type type = argument.getType();
+    mlir::Type storage = storageType(type);
+    bool isDefault = static_cast<bool>(
+        function.getArgAttr(argument.getArgNumber(), foreach::kDefaultAttr));
+    auto number = [&]() -> double {
+      if (storage.isInteger(1))
+        return random() % 2;
+      if (mlir::isa<mlir::IntegerType>(storage))
+        return static_cast<double>(random() % 41) - 20;
+      if (name.contains("step"))
+        return random() % 5;
+      if (isDefault) // a hyperparameter for each member of a group
+        return name.contains("beta")      ? 0.9 + 0.01 * (random() % 9)
+               : name.contains("eps")     ? 1e-8
+               : name.contains("max_norm") ? 3.0
+                                           : 0.001 * (1 + random() % 100);
+      double value = normal(random);
+      return name.contains("_sq") ? value * value : value;
+    };
+    if (!isList(type)) {
+      if (!isDefault)
+        inputs.scalars[name.str()] = number();
+      continue;
+    }
+    ListInput list;
+    for (const std::vector<int64_t> &shape : extents(name, rankOf(type))) {
+      ListInput::Member member{rankOf(type) ? shape : std::vector<int64_t>(),
+                               {},
+                               misaligned ? static_cast<int>(random() % 5) : 0};
+      int64_t count = 1;
+      for (int64_t extent : member.extents)
+        count *= extent;
+      for (int64_t k = 0; k < count; ++k)
+        member.data.push_back(
+            decodeNumber(dtypeOf(storage), number()));
+      list.members.push_back(std::move(member));
+    }
+    inputs.lists[name.str()] = std::move(list);
+  }
+  return inputs;
+}
+
+} // namespace heddle::test

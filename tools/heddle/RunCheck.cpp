@@ -1,0 +1,204 @@
+//===- RunCheck.cpp - results against the reference interpreter -----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The two evaluations share nothing and run at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunCheck.h"
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::cli {
+
+double ResultCheck::inUnits(double error) const {
+  if (error == 0)
+    return 0;
+  return unit > 0 ? error / unit : HUGE_VAL;
+}
+
+/// The error of `found`; what is not a number agrees with its like.
+static double errorOf(double found, double expected) {
+  if (found == expected || (std::isnan(found) && std::isnan(expected)))
+    return 0;
+  double error = std::fabs(found - expected);
+  return std::isnan(error) ? HUGE_VAL : error;
+}
+
+namespace {
+/// Sums over the elements of one result.
+class Comparison {
+public:
+  explicit Comparison(ResultCheck &check) : check(check) {}
+
+  void add(double found, double exact, double plain) {
+    double error = errorOf(found, exact), plainError = errorOf(plain, exact);
+    check.largestError = std::max(check.largestError, error);
+    check.different += errorOf(found, plain) != 0;
+    squares += error * error;
+    plainSquares += plainError * plainError;
+    if (std::isfinite(exact))
+      values += exact * exact;
+    ++check.elements;
+  }
+
+  /// A plain evaluation of few elements may happen to be without any error, and
+  /// one of many may differ in few: up to 16 elements that are a unit in the
+  /// last place away count as nothing. Of numbers in double the reference knows
+  /// no more than the plain evaluation.
+  void finish(DType dtype) {
+    double count = std::max<double>(1, check.elements);
+    check.rmsError = std::sqrt(squares / count);
+    check.plainRmsError = std::sqrt(plainSquares / count);
+    double place = unitInLastPlace(dtype) * std::sqrt(values / count);
+    double floor = 4 * place / (dtype == DType::F64 ? 1 : std::sqrt(count));
+    check.unit = std::max(check.plainRmsError, floor);
+    // An infinite error of the plain evaluation excuses nothing.
+    if (!std::isfinite(check.unit))
+      check.unit = floor;
+  }
+
+private:
+  ResultCheck &check;
+  double squares = 0, plainSquares = 0, values = 0;
+};
+
+/// One evaluation in a thread of its own: errors of the library are kept by
+/// thread.
+struct Evaluation {
+  heddle_arithmetic arithmetic;
+  ReferencePtr reference;
+  std::atomic<int64_t> done{0};
+  std::atomic<bool> finished{false};
+  std::optional<std::pair<StatusCode, std::string>> failure;
+
+  void run(const RunSession &session, const std::string &program,
+           int64_t steps) {
+    Error error = evaluate(session, program, steps);
+    if (error)
+      failure = takeError(std::move(error));
+    finished = true;
+  }
+
+private:
+  Error evaluate(const RunSession &session, const std::string &program,
+                 int64_t steps) {
+    auto made = makeReference(program);
+    if (!made)
+      return made.takeError();
+    reference = std::move(*made);
+    if (Error error = session.fill(reference.get()))
+      return error;
+    for (; done < steps; ++done)
+      if (Error error =
+              toError(heddle_reference_step(reference.get(), arithmetic)))
+        return error;
+    return Error::success();
+  }
+};
+} // namespace
+
+static Expected<ArrayRef<double>> resultOf(const Evaluation &evaluation,
+                                           size_t index, size_t member) {
+  const double *elements = nullptr;
+  size_t count = 0;
+  if (Error error = toError(heddle_reference_result(
+          evaluation.reference.get(), index, member, &elements, &count)))
+    return std::move(error);
+  return ArrayRef<double>(elements, count);
+}
+
+static Error compareMember(RunSession &session, size_t index, size_t member,
+                           const Evaluation &exact, const Evaluation &plain,
+                           Comparison &comparison) {
+  auto exactElements = resultOf(exact, index, member);
+  if (!exactElements)
+    return exactElements.takeError();
+  auto plainElements = resultOf(plain, index, member);
+  if (!plainElements)
+    return plainElements.takeError();
+  const Plan &plan = session.getPlan();
+  int buffer = plan.results[index].buffer;
+  DType dtype = plan.buffers[buffer].dtype;
+  int64_t expected = 1;
+  if (plan.buffers[buffer].kind == BufferKind::List)
+    expected = elementCount(session.getShapes().of(buffer)[member]);
+  if (static_cast<int64_t>(exactElements->size()) != expected ||
+      exactElements->size() != plainElements->size())
+    return makeError(StatusCode::Failed,
+                     "result '{0}', member {1}: expected {2} elements, the "
+                     "reference interpreter has {3}",
+                     plan.results[index].name, member, expected,
+                     exactElements->size());
+  if (plan.buffers[buffer].kind == BufferKind::Scalar) {
+    auto value = session.readScalar(index);
+    if (!value)
+      return value.takeError();
+    comparison.add(*value, exactElements->front(), plainElements->front());
+    return Error::success();
+  }
+  size_t position = 0;
+  std::vector<double> found;
+  return session.readResult(index, member, [&](ArrayRef<char> piece) {
+    found.resize(piece.size() / dtypeSize(dtype));
+    loadElements(dtype, piece.data(), found.size(), found.data());
+    for (double element : found) {
+      comparison.add(element, (*exactElements)[position],
+                     (*plainElements)[position]);
+      ++position;
+    }
+  });
+}
+
+Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
+                                                const std::string &program,
+                                                int64_t steps,
+                                                Progress &progress) {
+  Evaluation exact{HEDDLE_EXACT, {}}, plain{HEDDLE_AS_WRITTEN, {}};
+  {
+    std::thread first([&] { exact.run(session, program, steps); });
+    std::thread second([&] { plain.run(session, program, steps); });
+    while (!exact.finished || !plain.finished) {
+      progress.show("reference interpreter: step " +
+                    Twine(std::min(exact.done.load(), plain.done.load()) + 1) +
+                    " of " + Twine(steps) + " ...");
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(exact.done + plain.done == 0 ? 2 : 50));
+    }
+    first.join();
+    second.join();
+  }
+  for (Evaluation *evaluation : {&exact, &plain})
+    if (evaluation->failure)
+      return make_error<StatusError>(evaluation->failure->first,
+                                     evaluation->failure->second);
+
+  const Plan &plan = session.getPlan();
+  std::vector<ResultCheck> checks;
+  for (size_t index = 0; index < plan.results.size(); ++index) {
+    const PlanBuffer &buffer = plan.buffers[plan.results[index].buffer];
+    ResultCheck &check = checks.emplace_back();
+    check.name = plan.results[index].name;
+    progress.show("comparing '" + check.name + "' ...");
+    Comparison comparison(check);
+    size_t members =
+        buffer.kind == BufferKind::Scalar
+            ? 1
+            : session.getShapes().of(plan.results[index].buffer).size();
+    for (size_t member = 0; member < members; ++member)
+      if (Error error =
+              compareMember(session, index, member, exact, plain, comparison))
+        return std::move(error);
+    comparison.finish(buffer.dtype);
+  }
+  return checks;
+}
+
+} // namespace heddle::cli

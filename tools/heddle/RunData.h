@@ -1,0 +1,43 @@
+//===- RunData.h - elements: made, stored and read --------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What element k of list l holds follows from the seed, l and k alone, so that
+// any part can be made again at any time; and doubles as each dtype stores
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_RUNDATA_H
+#define HEDDLE_TOOLS_HEDDLE_RUNDATA_H
+
+#include "runtime/Plan.h"
+
+#include <cstdint>
+
+namespace heddle::cli {
+
+/// What a list starts with.
+struct Contents {
+  enum Kind { constant, normal } kind = constant;
+  /// The constant, or the standard deviation around 0.
+  double value = 0;
+};
+
+/// Elements `first` to `first + count` of list `list`.
+void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
+                  int64_t first, int64_t count, double *to);
+
+void storeElements(runtime::DType dtype, const double *from, int64_t count,
+                   char *to);
+void loadElements(runtime::DType dtype, const char *from, int64_t count,
+                  double *to);
+
+/// The distance from 1 to the next number of a floating-point dtype; 0 for
+/// integers.
+double unitInLastPlace(runtime::DType dtype);
+
+} // namespace heddle::cli
+
+#endif // HEDDLE_TOOLS_HEDDLE_RUNDATA_H

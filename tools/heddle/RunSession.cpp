@@ -1,0 +1,268 @@
+//===- RunSession.cpp - a program with data -------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data is made in pieces: the lists of a large model need not fit into the
+// host's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunSession.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <chrono>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::cli {
+
+static constexpr int64_t kPiece = 1 << 20; // elements made at a time
+
+Expected<ReferencePtr> makeReference(const std::string &program) {
+  heddle_reference *reference = nullptr;
+  if (Error error =
+          toError(heddle_reference_create(program.c_str(), &reference)))
+    return std::move(error);
+  return ReferencePtr(reference);
+}
+
+//===----------------------------------------------------------------------===//
+// What lists start with
+//===----------------------------------------------------------------------===//
+
+static bool isFloat(DType dtype) { return dtype <= DType::BF16; }
+
+Error RunSession::decideContents() {
+  auto reference = makeReference(settings.program);
+  if (!reference)
+    return reference.takeError();
+  std::vector<std::optional<double>> initial(plan.buffers.size());
+  bool someGiven = false;
+  for (auto [number, buffer] : enumerate(plan.buffers)) {
+    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+      continue;
+    int given = 0;
+    double value = 0;
+    if (Error error = toError(heddle_reference_initial(
+            reference->get(), buffer.name.c_str(), &given, &value)))
+      return error;
+    if (given)
+      initial[number] = value;
+    someGiven |= given != 0;
+  }
+  // A program that says what its state starts with leaves it open for
+  // parameters only. In another one the first list that is updated is taken for
+  // the parameters, and the others start at zero.
+  bool parametersSeen = false;
+  for (auto [number, buffer] : enumerate(plan.buffers)) {
+    Contents &contents = lists[number].contents;
+    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+      continue;
+    if (initial[number])
+      contents = {Contents::constant, *initial[number]};
+    else if (!isFloat(buffer.dtype))
+      contents = {Contents::constant,
+                  buffer.dtype == DType::I1 && !buffer.donated ? 1.0 : 0.0};
+    else if (buffer.rank == 0)
+      contents = {Contents::constant, buffer.donated ? 0.0 : 1.0};
+    else if (!buffer.donated)
+      contents = {Contents::normal, 1.0};
+    else if (someGiven || !parametersSeen)
+      contents = {Contents::normal, 0.02};
+    parametersSeen |= buffer.donated && buffer.rank > 0;
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Making
+//===----------------------------------------------------------------------===//
+
+Error RunSession::compile(Progress &progress) {
+  progress.show("compiling " + settings.program.substr(0, 40) + " ...");
+  auto begin = std::chrono::steady_clock::now();
+  auto compiled = toExpected(
+      heddle::Executable::compile(settings.program, settings.options));
+  if (!compiled)
+    return compiled.takeError();
+  compileSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  executable = std::move(*compiled);
+  auto text = toExpected(executable->plan());
+  if (!text)
+    return text.takeError();
+  auto parsed = parsePlan(*text);
+  if (!parsed)
+    return parsed.takeError();
+  plan = std::move(*parsed);
+  auto created = toExpected(heddle::Graph::create(*executable));
+  if (!created)
+    return created.takeError();
+  graph = std::move(*created);
+  return Error::success();
+}
+
+Error RunSession::allocate(int number) {
+  const PlanBuffer &buffer = plan.buffers[number];
+  List &list = lists[number];
+  size_t bytes = 0;
+  for (const Extents &extents : shapes->of(number)) {
+    list.offsets.push_back(bytes);
+    bytes +=
+        (elementCount(extents) * dtypeSize(buffer.dtype) + 15) & ~size_t(15);
+  }
+  auto memory = toExpected(
+      heddle::Memory::create(*executable, std::max<size_t>(bytes, 16)));
+  if (!memory)
+    return memory.takeError();
+  list.memory = std::move(*memory);
+  std::vector<heddle::Tensor> members;
+  char *base = static_cast<char *>(list.memory->address());
+  for (auto [extents, offset] : zip(shapes->of(number), list.offsets))
+    members.push_back({base + offset, {extents.begin(), extents.end()}});
+  auto dtype = static_cast<heddle_dtype>(buffer.dtype);
+  return toError(buffer.role == BufferRole::Argument
+                     ? graph->bindList(buffer.name, dtype, members)
+                     : graph->bindResult(buffer.name, dtype, members));
+}
+
+Error RunSession::fill(int number) {
+  const PlanBuffer &buffer = plan.buffers[number];
+  List &list = lists[number];
+  std::vector<double> elements(kPiece);
+  unsigned size = dtypeSize(buffer.dtype);
+  std::vector<char> stored(kPiece * size);
+  int64_t position = 0;
+  for (auto [extents, offset] : zip(shapes->of(number), list.offsets)) {
+    int64_t count = elementCount(extents);
+    for (int64_t done = 0; done < count; done += kPiece) {
+      int64_t now = std::min(kPiece, count - done);
+      makeElements(list.contents, settings.seed, number, position + done, now,
+                   elements.data());
+      storeElements(buffer.dtype, elements.data(), now, stored.data());
+      if (Error error = toError(list.memory->write(offset + done * size,
+                                                   stored.data(), now * size)))
+        return error;
+    }
+    position += count;
+  }
+  return Error::success();
+}
+
+Error RunSession::bindScalars() {
+  SmallVector<StringRef> names;
+  for (const PlanBuffer &buffer : plan.buffers) {
+    if (buffer.role != BufferRole::Argument ||
+        buffer.kind != BufferKind::Scalar)
+      continue;
+    names.push_back(buffer.name);
+    // Something that a computation can be done with: a flag that is set, few
+    // trips of a loop, a factor of one.
+    double value = isFloat(buffer.dtype) || buffer.dtype == DType::I1 ? 1 : 8;
+    if (buffer.defaultValue)
+      value = *buffer.defaultValue;
+    bool given = settings.scalars.count(buffer.name);
+    if (given)
+      value = settings.scalars[buffer.name];
+    scalars[buffer.name] = value;
+    if (given || !buffer.defaultValue)
+      if (Error error = toError(graph->setScalar(buffer.name, value)))
+        return error;
+  }
+  for (const auto &[name, value] : settings.scalars)
+    if (!scalars.count(name))
+      return usageError("option '--set': the program has no scalar '" +
+                        Twine(name) + "'" + suggestion(name, names) +
+                        (names.empty()
+                             ? ""
+                             : "\nIts scalars are " + join(names, ", ") + "."));
+  return Error::success();
+}
+
+Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
+                                                         Progress &progress) {
+  auto session = std::make_unique<RunSession>();
+  session->settings = std::move(settings);
+  if (Error error = session->compile(progress))
+    return std::move(error);
+  session->shapes.emplace(
+      PlanShapes::bind(session->plan, session->settings.shapes));
+  session->lists.resize(session->plan.buffers.size());
+  if (Error error = session->bindScalars())
+    return std::move(error);
+  if (Error error = session->decideContents())
+    return std::move(error);
+  for (auto [number, buffer] : enumerate(session->plan.buffers)) {
+    if (buffer.kind != BufferKind::List || buffer.role == BufferRole::Temporary)
+      continue;
+    progress.show("filling '" + buffer.name + "' ...");
+    if (Error error = session->allocate(number))
+      return std::move(error);
+    if (buffer.role == BufferRole::Argument)
+      if (Error error = session->fill(number))
+        return std::move(error);
+  }
+  return session;
+}
+
+Error RunSession::fill(heddle_reference *reference) const {
+  for (const auto &[name, value] : scalars)
+    if (Error error = toError(
+            heddle_reference_set_scalar(reference, name.c_str(), value)))
+      return error;
+  for (auto [number, buffer] : enumerate(plan.buffers)) {
+    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+      continue;
+    std::vector<int> ranks;
+    std::vector<int64_t> extents;
+    for (const Extents &member : shapes->of(number)) {
+      ranks.push_back(member.size());
+      extents.insert(extents.end(), member.begin(), member.end());
+    }
+    if (Error error = toError(heddle_reference_set_list(
+            reference, buffer.name.c_str(), ranks.size(), ranks.data(),
+            extents.data())))
+      return error;
+    int64_t position = 0;
+    for (auto [member, shape] : enumerate(shapes->of(number))) {
+      int64_t count = elementCount(shape);
+      makeElements(
+          lists[number].contents, settings.seed, number, position, count,
+          heddle_reference_member(reference, buffer.name.c_str(), member));
+      position += count;
+    }
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+Error RunSession::readResult(size_t index, size_t member,
+                             function_ref<void(ArrayRef<char>)> visit) const {
+  int number = plan.results[index].buffer;
+  const List &list = lists[number];
+  unsigned size = dtypeSize(plan.buffers[number].dtype);
+  int64_t count = elementCount(shapes->of(number)[member]);
+  std::vector<char> piece(std::min(kPiece, count) * size);
+  for (int64_t done = 0; done < count; done += kPiece) {
+    size_t bytes = std::min(kPiece, count - done) * size;
+    if (Error error = toError(list.memory->read(
+            list.offsets[member] + done * size, piece.data(), bytes)))
+      return error;
+    visit(ArrayRef<char>(piece.data(), bytes));
+  }
+  return Error::success();
+}
+
+Expected<double> RunSession::readScalar(size_t index) {
+  return toExpected(graph->readScalar(plan.results[index].name));
+}
+
+} // namespace heddle::cli

@@ -1,0 +1,95 @@
+//===- RunSession.h - a program with data -----------------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A compiled program whose every argument and result is bound to memory of its
+// own, filled from a seed. No program is known by name: what a list starts with
+// follows from its place in the program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_RUNSESSION_H
+#define HEDDLE_TOOLS_HEDDLE_RUNSESSION_H
+
+#include "Console.h"
+#include "RunData.h"
+#include "ShapesFile.h"
+#include "Support.h"
+
+#include "codegen/heddle_reference.h"
+
+#include <map>
+
+namespace heddle::cli {
+
+/// The reference interpreter with a program.
+struct FreeReference {
+  void operator()(heddle_reference *reference) const {
+    heddle_reference_free(reference);
+  }
+};
+using ReferencePtr = std::unique_ptr<heddle_reference, FreeReference>;
+llvm::Expected<ReferencePtr> makeReference(const std::string &program);
+
+class RunSession {
+public:
+  struct Settings {
+    std::string program;
+    heddle::Options options;
+    std::vector<Extents> shapes;
+    uint64_t seed = 0;
+    std::map<std::string, double> scalars; ///< set by the user
+  };
+
+  /// Compiles, allocates, fills and binds.
+  static llvm::Expected<std::unique_ptr<RunSession>> create(Settings settings,
+                                                            Progress &progress);
+
+  const runtime::Plan &getPlan() const { return plan; }
+  const PlanShapes &getShapes() const { return *shapes; }
+  heddle::Graph &getGraph() { return *graph; }
+  bool onCpu() const { return executable->arch() == "cpu"; }
+  std::string arch() const { return executable->arch(); }
+  double getCompileSeconds() const { return compileSeconds; }
+
+  /// The same arguments in the reference interpreter.
+  llvm::Error fill(heddle_reference *reference) const;
+
+  /// Calls `visit` with the elements of a member of result `index` as they are
+  /// stored, some at a time.
+  llvm::Error
+  readResult(size_t index, size_t member,
+             llvm::function_ref<void(llvm::ArrayRef<char>)> visit) const;
+
+  /// A scalar result.
+  llvm::Expected<double> readScalar(size_t index);
+
+private:
+  /// The members of one list, one after the other.
+  struct List {
+    std::optional<heddle::Memory> memory;
+    std::vector<size_t> offsets;
+    Contents contents;
+  };
+
+  llvm::Error compile(Progress &progress);
+  llvm::Error decideContents();
+  llvm::Error allocate(int buffer);
+  llvm::Error fill(int buffer);
+  llvm::Error bindScalars();
+
+  Settings settings;
+  runtime::Plan plan;
+  std::optional<PlanShapes> shapes;
+  std::optional<heddle::Executable> executable;
+  std::vector<List> lists; ///< by buffer
+  std::map<std::string, double> scalars;
+  // Destroyed before the memory that is bound to it.
+  std::optional<heddle::Graph> graph;
+  double compileSeconds = 0;
+};
+
+} // namespace heddle::cli
+
+#endif // HEDDLE_TOOLS_HEDDLE_RUNSESSION_H

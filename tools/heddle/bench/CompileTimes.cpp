@@ -1,0 +1,92 @@
+//===- CompileTimes.cpp - cold and warm compilations ----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every cold compilation has an empty cache folder of its own; the warm one
+// that follows finds what it left there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileTimes.h"
+#include "../Support.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+using namespace llvm;
+using heddle::cli::toError;
+
+namespace heddle::bench {
+
+namespace {
+/// Points the cache to a folder of its own, and back.
+class TemporaryCache {
+public:
+  TemporaryCache() {
+    if (const char *value = std::getenv("HEDDLE_CACHE_DIR"))
+      before = value;
+    if (!sys::fs::createUniqueDirectory("heddle-bench", folder))
+      setenv("HEDDLE_CACHE_DIR", folder.c_str(), 1);
+  }
+  ~TemporaryCache() {
+    if (before)
+      setenv("HEDDLE_CACHE_DIR", before->c_str(), 1);
+    else
+      unsetenv("HEDDLE_CACHE_DIR");
+    sys::fs::remove_directories(folder);
+  }
+
+private:
+  std::optional<std::string> before;
+  SmallString<128> folder;
+};
+} // namespace
+
+/// Until the module is loaded, which creating a graph does.
+static Expected<double> compileOnce(StringRef program) {
+  auto begin = std::chrono::steady_clock::now();
+  auto executable =
+      cli::toExpected(heddle::Executable::compile(program.str(), {"cuda", ""}));
+  if (!executable)
+    return executable.takeError();
+  auto graph = cli::toExpected(heddle::Graph::create(*executable));
+  if (!graph)
+    return graph.takeError();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+static double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+Expected<std::vector<CompileTime>>
+measureCompileTimes(ArrayRef<StringRef> programs) {
+  {
+    TemporaryCache cache;
+    if (auto first = compileOnce("global_norm"); !first)
+      return first.takeError();
+  }
+  std::vector<CompileTime> result;
+  for (StringRef program : programs) {
+    std::vector<double> cold, warm;
+    for (int sample = 0; sample < 5; ++sample) {
+      TemporaryCache cache;
+      for (std::vector<double> *times : {&cold, &warm}) {
+        auto time = compileOnce(program);
+        if (!time)
+          return time.takeError();
+        times->push_back(*time);
+      }
+    }
+    result.push_back({program.str(), median(cold), median(warm)});
+  }
+  return result;
+}
+
+} // namespace heddle::bench

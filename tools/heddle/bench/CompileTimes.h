@@ -1,0 +1,31 @@
+//===- CompileTimes.h - cold and warm compilations --------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From program text to a loaded cubin, with an empty cache and out of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_COMPILETIMES_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_COMPILETIMES_H
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace heddle::bench {
+
+struct CompileTime {
+  std::string program;
+  double cold = 0, warm = 0; ///< seconds, medians of 5
+};
+
+/// Leaves out what happens once per process: loading NVRTC's library, its first
+/// compilation, the CUDA context.
+llvm::Expected<std::vector<CompileTime>>
+measureCompileTimes(llvm::ArrayRef<llvm::StringRef> programs);
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_COMPILETIMES_H

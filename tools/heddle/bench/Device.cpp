@@ -1,0 +1,120 @@
+//===- Device.cpp - the GPU that is measured ------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The context stays current for as long as the device is open.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::bench {
+
+static constexpr int kReplays = 20, kSamples = 9;
+
+static CUdeviceptr address(const char *at) {
+  return reinterpret_cast<CUdeviceptr>(at);
+}
+
+Expected<std::unique_ptr<Device>> Device::open() {
+  auto context = Context::current();
+  if (!context)
+    return withContext("heddle bench measures on a GPU", context.takeError());
+  auto stream = createStream(*context);
+  if (!stream)
+    return stream.takeError();
+  return std::unique_ptr<Device>(
+      new Device(std::move(*context), std::move(*stream)));
+}
+
+Expected<DeviceMemory> Device::allocate(size_t bytes) {
+  return DeviceMemory::allocate(context, std::max<size_t>(bytes, 16));
+}
+
+Error Device::upload(char *to, const void *from, size_t bytes) {
+  if (bytes)
+    HEDDLE_DRIVER_CALL(getDriver(), cuMemcpyHtoD, address(to), from, bytes);
+  return Error::success();
+}
+
+Error Device::download(void *to, const char *from, size_t bytes) {
+  if (Error error = synchronize())
+    return error;
+  if (bytes)
+    HEDDLE_DRIVER_CALL(getDriver(), cuMemcpyDtoH, to, address(from), bytes);
+  return Error::success();
+}
+
+Error Device::clear(char *at, size_t bytes) {
+  if (bytes)
+    HEDDLE_DRIVER_CALL(getDriver(), cuMemsetD8Async, address(at), 0, bytes,
+                       stream.get());
+  return Error::success();
+}
+
+Error Device::copy(char *to, const char *from, size_t bytes) {
+  if (bytes)
+    HEDDLE_DRIVER_CALL(getDriver(), cuMemcpyDtoDAsync, address(to),
+                       address(from), bytes, stream.get());
+  return Error::success();
+}
+
+Error Device::synchronize() {
+  HEDDLE_DRIVER_CALL(getDriver(), cuStreamSynchronize, stream.get());
+  return Error::success();
+}
+
+Expected<size_t> Device::freeBytes() {
+  size_t free = 0, total = 0;
+  HEDDLE_DRIVER_CALL(getDriver(), cuMemGetInfo, &free, &total);
+  return free;
+}
+
+Expected<double> Device::time(function_ref<Error()> replay) {
+  auto begin = createEvent(context), end = createEvent(context);
+  if (!begin || !end)
+    return joinErrors(begin.takeError(), end.takeError());
+  std::vector<double> times;
+  for (int sample = 0; sample <= kSamples; ++sample) {
+    HEDDLE_DRIVER_CALL(getDriver(), cuEventRecord, begin->get(), stream.get());
+    for (int k = 0; k < kReplays; ++k)
+      if (Error error = replay())
+        return std::move(error);
+    HEDDLE_DRIVER_CALL(getDriver(), cuEventRecord, end->get(), stream.get());
+    HEDDLE_DRIVER_CALL(getDriver(), cuEventSynchronize, end->get());
+    float milliseconds = 0;
+    HEDDLE_DRIVER_CALL(getDriver(), cuEventElapsedTime, &milliseconds,
+                       begin->get(), end->get());
+    if (sample > 0)
+      times.push_back(milliseconds * 1e-3 / kReplays);
+  }
+  std::nth_element(times.begin(), times.begin() + kSamples / 2, times.end());
+  return times[kSamples / 2];
+}
+
+Expected<GraphExecHandle> Device::capture(function_ref<Error(CUstream)> issue) {
+  HEDDLE_DRIVER_CALL(getDriver(), cuStreamBeginCapture, stream.get(),
+                     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  Error error = issue(stream.get());
+  // The capture ends whatever happened in it.
+  CUgraph captured = nullptr;
+  CUresult ended = getDriver().cuStreamEndCapture(stream.get(), &captured);
+  GraphHandle graph(context, captured, "a captured graph");
+  if (error)
+    return std::move(error);
+  if (ended != CUDA_SUCCESS)
+    return driverError(getDriver(), ended, "cuStreamEndCapture");
+  CUgraphExec executable = nullptr;
+  HEDDLE_DRIVER_CALL(getDriver(), cuGraphInstantiateWithFlags, &executable,
+                     graph.get(), 0);
+  return GraphExecHandle(context, executable, "an executable graph");
+}
+
+} // namespace heddle::bench

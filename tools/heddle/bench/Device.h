@@ -1,0 +1,58 @@
+//===- Device.h - the GPU that is measured ----------------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory, a stream, and the stopwatch that every candidate is timed with.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_DEVICE_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_DEVICE_H
+
+#include "runtime/CudaHandles.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace heddle::bench {
+
+/// How device times are taken, for reports.
+inline constexpr llvm::StringLiteral kProtocol =
+    "20 back-to-back replays between two events, median of 9 after one that "
+    "is not counted; candidates take turns, the better of two rounds counts";
+
+class Device {
+public:
+  static llvm::Expected<std::unique_ptr<Device>> open();
+
+  const runtime::ContextPtr &getContext() const { return context; }
+  const runtime::Driver &getDriver() const { return context->driver(); }
+  CUstream getStream() const { return stream.get(); }
+
+  llvm::Expected<runtime::DeviceMemory> allocate(size_t bytes);
+  llvm::Error upload(char *to, const void *from, size_t bytes);
+  llvm::Error download(void *to, const char *from, size_t bytes);
+  llvm::Error clear(char *at, size_t bytes);
+  llvm::Error copy(char *to, const char *from, size_t bytes);
+  llvm::Error synchronize();
+  llvm::Expected<size_t> freeBytes();
+
+  /// Device time of `replay`, which submits one step to the stream.
+  llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay);
+
+  /// What `issue` launches, as an instantiated graph.
+  llvm::Expected<runtime::GraphExecHandle>
+  capture(llvm::function_ref<llvm::Error(CUstream)> issue);
+
+private:
+  Device(runtime::ContextPtr context, runtime::StreamHandle stream)
+      : context(std::move(context)), stream(std::move(stream)),
+        scope(std::make_unique<runtime::Context::Scope>(*this->context)) {}
+
+  runtime::ContextPtr context;
+  runtime::StreamHandle stream;
+  std::unique_ptr<runtime::Context::Scope> scope;
+};
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_DEVICE_H

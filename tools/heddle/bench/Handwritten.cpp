@@ -1,0 +1,421 @@
+//===- Handwritten.cpp - the kernels to compare with ----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tables are those of test/bench/handwritten/README.md. Members are 16-byte
+// aligned here, so that no tile needs to be shifted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Handwritten.h"
+#include "BenchFiles.h"
+
+#include "runtime/Nvrtc.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::bench {
+
+//===----------------------------------------------------------------------===//
+// Structures that the kernels read
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AdamTile {
+  char *p, *g, *m, *v, *step;
+  int count, member, tiles, unused[3];
+};
+static_assert(sizeof(AdamTile) == 64);
+
+struct SgdTile {
+  char *p, *g, *buffer;
+  int count, unused;
+};
+static_assert(sizeof(SgdTile) == 32);
+
+struct GradTile {
+  char *g;
+  int count, unused;
+};
+static_assert(sizeof(GradTile) == 16);
+
+struct UpdateTile {
+  char *p, *g, *m, *v;
+  int count, member, unused[2];
+};
+static_assert(sizeof(UpdateTile) == 48);
+
+struct Hyper {
+  const char *lr, *beta1, *beta2, *eps, *weightDecay;
+};
+
+struct ClipHyper {
+  Hyper adam;
+  const char *maxNorm;
+};
+
+struct ChunkTable {
+  static constexpr int kTensors = 40, kBlocks = 320, kChunk = 65536;
+  char *p[kTensors], *g[kTensors], *m[kTensors], *v[kTensors];
+  char *step[kTensors];
+  int64_t size[kTensors];
+  int chunk[kBlocks];
+  unsigned char tensor[kBlocks];
+};
+static_assert(sizeof(ChunkTable) == 3520);
+
+/// The hyperparameters in their order in device memory.
+enum Scalar { lr, beta1, beta2, eps, weightDecay, maxNorm, momentum, scalars };
+const double kValues[scalars] = {1e-3, 0.9, 0.999, 1e-8, 1e-2, 1.0, 0.9};
+
+constexpr int kTile = 1024, kGradTile = 4096;
+} // namespace
+
+static Hyper hyper(const DeviceMemory &memory) {
+  auto at = [&](Scalar scalar) { return memory.address() + 8 * scalar; };
+  return {at(lr), at(beta1), at(beta2), at(eps), at(weightDecay)};
+}
+
+/// Calls `visit` for every tile of `tile` elements: member, first element,
+/// count, tiles of the member.
+static void forEachTile(const Lists &lists, int64_t tile,
+                        function_ref<void(size_t, int64_t, int, int)> visit) {
+  for (size_t member = 0; member < lists.size(); ++member) {
+    int64_t count = lists.count(member);
+    int tiles = static_cast<int>((count + tile - 1) / tile);
+    for (int64_t begin = 0; begin < count; begin += tile)
+      visit(member, begin, static_cast<int>(std::min(tile, count - begin)),
+            tiles);
+  }
+}
+
+/// Launches on a stream that is being captured.
+static Error launch(const Driver &driver, CUstream stream, CUfunction function,
+                    size_t grid, int block, ArrayRef<void *> arguments,
+                    bool startsEarly = false) {
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = static_cast<unsigned>(grid);
+  config.blockDimX = block;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = startsEarly ? 1 : 0;
+  HEDDLE_DRIVER_CALL(driver, cuLaunchKernelEx, &config, function,
+                     const_cast<void **>(arguments.data()), nullptr);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+Error HandwrittenStep::replay(Device &device) const {
+  HEDDLE_DRIVER_CALL(device.getDriver(), cuGraphLaunch, graph.get(),
+                     device.getStream());
+  return Error::success();
+}
+
+Error Handwritten::compile(StringRef file) {
+  SourceText source;
+  source.name = file.str();
+  source.text = benchFile(file).str();
+  source.options = {"--std=c++17", "--fmad=false"};
+  auto image =
+      compileSource(source, device.getContext()->arch(), ImageKind::Cubin);
+  if (!image)
+    return image.takeError();
+  auto module =
+      Module::load(device.getContext(),
+                   ArrayRef<char>(image->image.data(), image->image.size()));
+  if (!module)
+    return module.takeError();
+  modules.push_back(std::move(*module));
+  return Error::success();
+}
+
+Expected<std::unique_ptr<Handwritten>> Handwritten::create(Device &device) {
+  std::unique_ptr<Handwritten> result(new Handwritten(device));
+  for (StringRef file : {"adamw.cu", "sgd_momentum.cu", "clip_adamw.cu",
+                         "multi_tensor_apply_adamw.cu"})
+    if (Error error = result->compile(file))
+      return std::move(error);
+  auto memory = device.allocate(sizeof(kValues));
+  if (!memory)
+    return memory.takeError();
+  result->hyperparameters = std::move(*memory);
+  if (Error error = device.upload(result->hyperparameters.address(), kValues,
+                                  sizeof(kValues)))
+    return std::move(error);
+  return result;
+}
+
+Expected<CUfunction> Handwritten::function(StringRef entry) {
+  for (const auto &module : modules) {
+    auto found = module->function(entry);
+    if (found)
+      return *found;
+    consumeError(found.takeError());
+  }
+  return makeError(StatusCode::Failed, "no hand-written kernel '{0}'", entry);
+}
+
+Expected<char *> Handwritten::table(HandwrittenStep &step, const void *rows,
+                                    size_t bytes) {
+  auto memory = device.allocate(bytes);
+  if (!memory)
+    return memory.takeError();
+  if (Error error = device.upload(memory->address(), rows, bytes))
+    return std::move(error);
+  step.memory.push_back(std::move(*memory));
+  return step.memory.back().address();
+}
+
+Expected<char *> Handwritten::scratch(HandwrittenStep &step, size_t bytes) {
+  auto memory = device.allocate(bytes);
+  if (!memory)
+    return memory.takeError();
+  if (Error error = device.clear(memory->address(), bytes))
+    return std::move(error);
+  step.memory.push_back(std::move(*memory));
+  return step.memory.back().address();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Expected<HandwrittenStep> Handwritten::adamw(const Lists &lists,
+                                             StringRef entry) {
+  HandwrittenStep step;
+  step.name = entry.str();
+  step.launches = 1;
+  std::vector<AdamTile> rows;
+  forEachTile(lists, kTile,
+              [&](size_t member, int64_t begin, int count, int tiles) {
+                auto at = [&](Lists::Kind kind) {
+                  return lists.at(kind, member) + 4 * begin;
+                };
+                rows.push_back({at(Lists::param),
+                                at(Lists::grad),
+                                at(Lists::first),
+                                at(Lists::second),
+                                lists.step(member),
+                                count,
+                                static_cast<int>(member),
+                                tiles,
+                                {}});
+              });
+  auto kernel = function(entry);
+  if (!kernel)
+    return kernel.takeError();
+  auto tiles = table(step, rows.data(), rows.size() * sizeof(AdamTile));
+  if (!tiles)
+    return tiles.takeError();
+  auto memo = scratch(step, 32 * lists.size());
+  if (!memo)
+    return memo.takeError();
+  auto tickets = scratch(step, 4 * lists.size());
+  if (!tickets)
+    return tickets.takeError();
+  Hyper scalars = hyper(hyperparameters);
+  auto graph = device.capture([&](CUstream stream) -> Error {
+    return launch(device.getDriver(), stream, *kernel, rows.size(), 256,
+                  {&*tiles, &scalars, &*memo, &*tickets});
+  });
+  if (!graph)
+    return graph.takeError();
+  step.graph = std::move(*graph);
+  return step;
+}
+
+Expected<HandwrittenStep> Handwritten::sgd(const Lists &lists) {
+  HandwrittenStep step;
+  step.name = "sgd_momentum";
+  step.launches = 1;
+  std::vector<SgdTile> rows;
+  forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
+    auto at = [&](Lists::Kind kind) {
+      return lists.at(kind, member) + 4 * begin;
+    };
+    rows.push_back(
+        {at(Lists::param), at(Lists::grad), at(Lists::first), count, 0});
+  });
+  auto kernel = function("sgd_momentum");
+  if (!kernel)
+    return kernel.takeError();
+  auto tiles = table(step, rows.data(), rows.size() * sizeof(SgdTile));
+  if (!tiles)
+    return tiles.takeError();
+  char *rate = hyperparameters.address() + 8 * lr;
+  char *factor = hyperparameters.address() + 8 * momentum;
+  auto graph = device.capture([&](CUstream stream) -> Error {
+    return launch(device.getDriver(), stream, *kernel, rows.size(), 256,
+                  {&*tiles, &rate, &factor});
+  });
+  if (!graph)
+    return graph.takeError();
+  step.graph = std::move(*graph);
+  return step;
+}
+
+Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
+                                            StringRef entry) {
+  HandwrittenStep step;
+  step.name = entry.str();
+  step.launches = 3;
+  std::vector<GradTile> gradRows;
+  forEachTile(lists, kGradTile,
+              [&](size_t member, int64_t begin, int count, int) {
+                gradRows.push_back(
+                    {lists.at(Lists::grad, member) + 4 * begin, count, 0});
+              });
+  std::vector<UpdateTile> rows;
+  forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
+    auto at = [&](Lists::Kind kind) {
+      return lists.at(kind, member) + 4 * begin;
+    };
+    rows.push_back({at(Lists::param),
+                    at(Lists::grad),
+                    at(Lists::first),
+                    at(Lists::second),
+                    count,
+                    static_cast<int>(member),
+                    {}});
+  });
+  auto partials = function("clip_adamw_partials"),
+       combine = function("clip_adamw_combine"), update = function(entry);
+  if (!partials || !combine || !update)
+    return joinErrors(partials.takeError(),
+                      joinErrors(combine.takeError(), update.takeError()));
+  auto gradTiles =
+      table(step, gradRows.data(), gradRows.size() * sizeof(GradTile));
+  if (!gradTiles)
+    return gradTiles.takeError();
+  auto tiles = table(step, rows.data(), rows.size() * sizeof(UpdateTile));
+  if (!tiles)
+    return tiles.takeError();
+  auto partial = scratch(step, 8 * gradRows.size());
+  if (!partial)
+    return partial.takeError();
+  auto memberScalars = scratch(step, 32 * lists.size());
+  if (!memberScalars)
+    return memberScalars.takeError();
+  auto factor = scratch(step, 16);
+  if (!factor)
+    return factor.takeError();
+  ClipHyper scalars{hyper(hyperparameters),
+                    hyperparameters.address() + 8 * maxNorm};
+  char *counters = lists.step(0);
+  int members = static_cast<int>(lists.size());
+  int partialCount = static_cast<int>(gradRows.size());
+  const Driver &driver = device.getDriver();
+  auto graph = device.capture([&](CUstream stream) -> Error {
+    if (Error error = launch(driver, stream, *partials, gradRows.size(), 256,
+                             {&*gradTiles, &*partial}))
+      return error;
+    if (Error error = launch(driver, stream, *combine, 1, 1024,
+                             {&scalars, &counters, &members, &*partial,
+                              &partialCount, &*memberScalars, &*factor},
+                             /*startsEarly=*/true))
+      return error;
+    return launch(driver, stream, *update, rows.size(), 256,
+                  {&*tiles, &*memberScalars, &*factor}, /*startsEarly=*/true);
+  });
+  if (!graph)
+    return graph.takeError();
+  step.graph = std::move(*graph);
+  return step;
+}
+
+Expected<HandwrittenStep> Handwritten::multiTensorApply(const Lists &lists) {
+  HandwrittenStep step;
+  step.name = "mta_adamw";
+  step.multiTensorApply = true;
+  auto advance = function("mta_advance_steps"), update = function("mta_adamw");
+  if (!advance || !update)
+    return joinErrors(advance.takeError(), update.takeError());
+  // Tables are filled until they hold as many tensors or blocks as they can.
+  std::vector<std::pair<ChunkTable, int>> tables;
+  int tensors = 0, blocks = 0, last = -1;
+  forEachTile(
+      lists, ChunkTable::kChunk, [&](size_t member, int64_t begin, int, int) {
+        bool sameTensor = last == static_cast<int>(member);
+        if (tables.empty() || blocks == ChunkTable::kBlocks ||
+            (!sameTensor && tensors == ChunkTable::kTensors)) {
+          tables.emplace_back();
+          tensors = blocks = 0;
+          sameTensor = false;
+        }
+        ChunkTable &table = tables.back().first;
+        if (!sameTensor) {
+          table.p[tensors] = lists.at(Lists::param, member);
+          table.g[tensors] = lists.at(Lists::grad, member);
+          table.m[tensors] = lists.at(Lists::first, member);
+          table.v[tensors] = lists.at(Lists::second, member);
+          table.step[tensors] = lists.step(member);
+          table.size[tensors] = lists.count(member);
+          ++tensors;
+          last = static_cast<int>(member);
+        }
+        table.chunk[blocks] = static_cast<int>(begin / ChunkTable::kChunk);
+        table.tensor[blocks] = static_cast<unsigned char>(tensors - 1);
+        tables.back().second = ++blocks;
+      });
+  step.launches = 1 + static_cast<int>(tables.size());
+  Hyper scalars = hyper(hyperparameters);
+  char *counters = lists.step(0);
+  int members = static_cast<int>(lists.size());
+  const Driver &driver = device.getDriver();
+  auto graph = device.capture([&](CUstream stream) -> Error {
+    if (Error error = launch(driver, stream, *advance, (members + 511) / 512,
+                             512, {&counters, &members}))
+      return error;
+    for (auto &[table, count] : tables)
+      if (Error error =
+              launch(driver, stream, *update, count, 512, {&table, &scalars}))
+        return error;
+    return Error::success();
+  });
+  if (!graph)
+    return graph.takeError();
+  step.graph = std::move(*graph);
+  return step;
+}
+
+Expected<std::vector<HandwrittenStep>> Handwritten::steps(StringRef optimizer,
+                                                          const Lists &lists) {
+  std::vector<HandwrittenStep> result;
+  auto add = [&](Expected<HandwrittenStep> step) -> Error {
+    if (!step)
+      return step.takeError();
+    result.push_back(std::move(*step));
+    return Error::success();
+  };
+  Error error = Error::success();
+  if (optimizer == "adamw") {
+    error = add(adamw(lists, "adamw"));
+    if (!error)
+      error = add(adamw(lists, "adamw_l2"));
+    if (!error)
+      error = add(multiTensorApply(lists));
+  } else if (optimizer == "sgd") {
+    error = add(sgd(lists));
+  } else {
+    error = add(clip(lists, "clip_adamw_update"));
+    if (!error)
+      error = add(clip(lists, "clip_adamw_update_l2"));
+  }
+  if (error)
+    return std::move(error);
+  return result;
+}
+
+} // namespace heddle::bench

@@ -1,0 +1,61 @@
+//===- Handwritten.h - the kernels to compare with --------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// test/bench/handwritten, compiled by NVRTC with the options of generated text,
+// with tables built here, as instantiated graphs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_HANDWRITTEN_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_HANDWRITTEN_H
+
+#include "Lists.h"
+
+namespace heddle::bench {
+
+/// One hand-written step over the lists of a model.
+struct HandwrittenStep {
+  std::string name;
+  int launches = 0;
+  /// Laid out as today's libraries do it, not as well as can be.
+  bool multiTensorApply = false;
+  std::vector<runtime::DeviceMemory> memory; ///< tables and scratch
+  runtime::GraphExecHandle graph;
+
+  llvm::Error replay(Device &device) const;
+};
+
+/// The compiled files.
+class Handwritten {
+public:
+  static llvm::Expected<std::unique_ptr<Handwritten>> create(Device &device);
+
+  /// Every hand-written form of `optimizer` ("adamw", "sgd", "clip_adamw").
+  llvm::Expected<std::vector<HandwrittenStep>> steps(llvm::StringRef optimizer,
+                                                     const Lists &lists);
+
+private:
+  explicit Handwritten(Device &device) : device(device) {}
+
+  llvm::Error compile(llvm::StringRef file);
+  llvm::Expected<CUfunction> function(llvm::StringRef entry);
+  llvm::Expected<HandwrittenStep> adamw(const Lists &lists,
+                                        llvm::StringRef entry);
+  llvm::Expected<HandwrittenStep> sgd(const Lists &lists);
+  llvm::Expected<HandwrittenStep> clip(const Lists &lists,
+                                       llvm::StringRef entry);
+  llvm::Expected<HandwrittenStep> multiTensorApply(const Lists &lists);
+  llvm::Expected<char *> table(HandwrittenStep &step, const void *rows,
+                               size_t bytes);
+  llvm::Expected<char *> scratch(HandwrittenStep &step, size_t bytes);
+
+  Device &device;
+  std::vector<std::shared_ptr<runtime::Module>> modules;
+  runtime::DeviceMemory hyperparameters;
+};
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_HANDWRITTEN_H

@@ -1,0 +1,54 @@
+//===- Lists.h - parameters, gradients and state on the device --*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One allocation for each kind of list, members 16-byte aligned inside it. All
+// candidates work on the same memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_LISTS_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_LISTS_H
+
+#include "../ShapesFile.h"
+#include "Device.h"
+
+namespace heddle::bench {
+
+/// float32 lists of one model.
+class Lists {
+public:
+  enum Kind { param, grad, first, second };
+
+  static llvm::Expected<std::unique_ptr<Lists>> create(Device &device,
+                                                       const cli::Model &model);
+
+  const cli::Model &getModel() const { return model; }
+  size_t size() const { return counts.size(); }
+  int64_t count(size_t member) const { return counts[member]; }
+  char *at(Kind kind, size_t member) const {
+    return memory[kind].address() + offsets[member];
+  }
+  /// The float32 step counter of a member; all lie in one array.
+  char *step(size_t member) const { return steps.address() + 4 * member; }
+  /// Bytes of one kind of list.
+  size_t bytes() const { return total; }
+  const char *base(Kind kind) const { return memory[kind].address(); }
+
+  /// Parameters and gradients as they were at first, state zero.
+  llvm::Error reset(Device &device);
+
+private:
+  explicit Lists(const cli::Model &model) : model(model) {}
+
+  cli::Model model;
+  std::vector<int64_t> counts;
+  std::vector<size_t> offsets;
+  size_t total = 0;
+  runtime::DeviceMemory memory[4], steps, pattern;
+};
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_LISTS_H

@@ -1,0 +1,67 @@
+//===- Optimizers.h - the benchmark of optimizer steps ----------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// heddle's step, the hand-written ones and the floor, over real models.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_OPTIMIZERS_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_OPTIMIZERS_H
+
+#include "../Console.h"
+#include "../ShapesFile.h"
+#include "CompileTimes.h"
+#include "Device.h"
+
+#include <map>
+
+namespace heddle::bench {
+
+/// An optimizer that is measured, and the bytes that it must move.
+struct Optimizer {
+  llvm::StringRef name;
+  llvm::StringRef program;
+  int bytesPerParameter;
+};
+llvm::ArrayRef<Optimizer> optimizers();
+
+/// Times are in seconds.
+struct OptimizerRow {
+  std::string optimizer, program, model;
+  int64_t tensors = 0, parameters = 0, launches = 0;
+  int bytesPerParameter = 0;
+  double floor = 0;
+  double generated = 0;    ///< heddle's replay
+  double generatedSet = 0; ///< with the learning rate set before every replay
+  double host = 0;         ///< host time of one replay
+  double rebind = 0;       ///< host and device time of a change of all pointers
+  double handwritten = 0;
+  std::string handwrittenName;
+  int handwrittenLaunches = 0;
+  double multiTensorApply = 0; ///< 0: there is none
+  int multiTensorApplyLaunches = 0;
+  /// Whether three steps give the same bits as the hand-written ones; unset
+  /// where the model is too large to compare.
+  std::optional<bool> sameBits;
+};
+
+/// How much counters rose by while something changed.
+using CounterChanges = std::map<std::string, std::map<std::string, uint64_t>>;
+
+struct OptimizerReport {
+  double copyBandwidth = 0;
+  std::vector<OptimizerRow> rows;
+  std::vector<CompileTime> compileTimes;
+  CounterChanges counters;
+  std::vector<std::string> skipped; ///< models, with the reason
+};
+
+llvm::Expected<OptimizerReport>
+measureOptimizers(Device &device, llvm::ArrayRef<cli::Model> models,
+                  llvm::ArrayRef<Optimizer> chosen, cli::Progress &progress);
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_OPTIMIZERS_H

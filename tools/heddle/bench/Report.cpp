@@ -1,0 +1,202 @@
+//===- Report.cpp - what was measured, printed ----------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times are in microseconds here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "runtime/Nvrtc.h"
+#include "runtime/heddle.hpp"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::bench {
+
+/// The version of the kernel driver, where Linux tells it.
+static std::string kernelDriver() {
+  auto file = MemoryBuffer::getFileAsStream("/proc/driver/nvidia/version");
+  SmallVector<StringRef> found;
+  if (file && Regex("[^0-9.]([0-9]+\\.[0-9]+(\\.[0-9]+)?) ")
+                  .match((*file)->getBuffer(), &found))
+    return found[1].str();
+  return "";
+}
+
+static json::Object conditions(const OptimizerReport &report,
+                               const Device &device) {
+  const Driver &driver = device.getDriver();
+  std::string nvrtc = "unknown";
+  if (auto library = Nvrtc::get())
+    nvrtc = formatv("{0}.{1}", (*library)->major(), (*library)->minor());
+  else
+    consumeError(library.takeError());
+  return json::Object{
+      {"gpu", device.getContext()->name()},
+      {"arch", device.getContext()->arch()},
+      {"multiprocessors", device.getContext()->multiprocessors()},
+      {"driver", kernelDriver()},
+      {"cuda",
+       formatv("{0}.{1}", driver.version / 1000, driver.version % 1000 / 10)
+           .str()},
+      {"nvrtc", nvrtc},
+      {"copy_bytes_per_second", report.copyBandwidth},
+      {"copy_protocol",
+       "2 GiB from device to device, read and written bytes, best of 8"},
+      {"protocol", kProtocol},
+      {"compile_protocol",
+       "program text to loaded cubin, median of 5; NVRTC's library, its first "
+       "compilation and the CUDA context are there already; cold: an empty "
+       "cache, warm: a hit in it"},
+      {"memory", "float32; one allocation for each kind of list, members "
+                 "16-byte aligned inside it, shared by all candidates"}};
+}
+
+static json::Object rowToJSON(const OptimizerRow &row) {
+  auto us = [](double seconds) { return seconds * 1e6; };
+  json::Object object{
+      {"optimizer", row.optimizer},
+      {"program", row.program},
+      {"model", row.model},
+      {"tensors", row.tensors},
+      {"parameters", row.parameters},
+      {"bytes_per_parameter", row.bytesPerParameter},
+      {"floor_us", us(row.floor)},
+      {"heddle_us", us(row.generated)},
+      {"heddle_ratio", row.generated / row.floor},
+      {"heddle_set_lr_us", us(row.generatedSet)},
+      {"heddle_set_lr_ratio", row.generatedSet / row.floor},
+      {"heddle_launches", row.launches},
+      {"heddle_host_us", us(row.host)},
+      {"heddle_rebind_us", us(row.rebind)},
+      {"handwritten_us", us(row.handwritten)},
+      {"handwritten_ratio", row.handwritten / row.floor},
+      {"handwritten_entry", row.handwrittenName},
+      {"handwritten_launches", row.handwrittenLaunches},
+      {"heddle_over_handwritten", row.generated / row.handwritten}};
+  if (row.multiTensorApply > 0) {
+    object["multi_tensor_apply_us"] = us(row.multiTensorApply);
+    object["multi_tensor_apply_ratio"] = row.multiTensorApply / row.floor;
+    object["multi_tensor_apply_launches"] = row.multiTensorApplyLaunches;
+  }
+  if (row.sameBits)
+    object["same_bits_as_handwritten"] = *row.sameBits;
+  return object;
+}
+
+json::Object toJSON(const OptimizerReport &report, const Device &device) {
+  json::Array rows, compileTimes;
+  for (const OptimizerRow &row : report.rows)
+    rows.push_back(rowToJSON(row));
+  for (const CompileTime &time : report.compileTimes)
+    compileTimes.push_back(json::Object{{"program", time.program},
+                                        {"cold_ms", time.cold * 1e3},
+                                        {"warm_ms", time.warm * 1e3}});
+  json::Object counters;
+  for (const auto &[what, changes] : report.counters) {
+    json::Object object;
+    for (const auto &[name, value] : changes)
+      object[name] = static_cast<int64_t>(value);
+    counters[what] = std::move(object);
+  }
+  return json::Object{{"benchmark", "optimizers"},
+                      {"heddle", heddle::version()},
+                      {"conditions", conditions(report, device)},
+                      {"rows", std::move(rows)},
+                      {"compile", std::move(compileTimes)},
+                      {"rises_when_changing", std::move(counters)},
+                      {"skipped", json::Array(report.skipped)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+static std::string us(double seconds) {
+  return formatv("{0:f1}", seconds * 1e6);
+}
+
+static std::string ratio(double time, double floor) {
+  return formatv("{0:f3}", time / floor);
+}
+
+static void printOptimizer(const OptimizerReport &report,
+                           const Optimizer &optimizer) {
+  std::vector<const OptimizerRow *> rows;
+  for (const OptimizerRow &row : report.rows)
+    if (row.optimizer == optimizer.name)
+      rows.push_back(&row);
+  if (rows.empty())
+    return;
+  outs() << '\n'
+         << cli::paint(cli::Colour::bold, optimizer.program) << ", "
+         << optimizer.bytesPerParameter
+         << " B per parameter; times in us, x: over the floor\n";
+  bool other = rows.front()->multiTensorApply > 0;
+  std::vector<std::string> header = {
+      "model", "tensors",   "params",  "floor", "heddle",
+      "x",     "lr set: x", "by hand", "x",     "heddle/hand"};
+  if (other)
+    header.insert(header.end(), {"multi-tensor-apply", "x"});
+  header.insert(header.end(), {"launches", "host", "rebind", "same bits"});
+  cli::Table table(header);
+  for (const OptimizerRow *row : rows) {
+    std::vector<std::string> cells = {
+        row->model,
+        std::to_string(row->tensors),
+        formatv("{0:f1} M", static_cast<double>(row->parameters) * 1e-6),
+        us(row->floor),
+        us(row->generated),
+        ratio(row->generated, row->floor),
+        ratio(row->generatedSet, row->floor),
+        us(row->handwritten),
+        ratio(row->handwritten, row->floor),
+        ratio(row->generated, row->handwritten)};
+    if (other) {
+      cells.push_back(us(row->multiTensorApply));
+      cells.push_back(ratio(row->multiTensorApply, row->floor));
+    }
+    cells.push_back(std::to_string(row->launches));
+    cells.push_back(us(row->host));
+    cells.push_back(us(row->rebind));
+    cells.push_back(!row->sameBits ? "" : *row->sameBits ? "yes" : "no");
+    table.add(std::move(cells));
+  }
+  table.print();
+}
+
+void print(const OptimizerReport &report, const Device &device) {
+  json::Object where = conditions(report, device);
+  auto text = [&](StringRef key) {
+    return where.getString(key).value_or("").str();
+  };
+  outs() << text("gpu") << ", driver " << text("driver") << ", CUDA "
+         << text("cuda") << ", NVRTC " << text("nvrtc") << ", copy "
+         << formatv("{0:f3}", report.copyBandwidth * 1e-12) << " TB/s\n"
+         << kProtocol << '\n';
+  for (const Optimizer &optimizer : optimizers())
+    printOptimizer(report, optimizer);
+  outs() << '\n';
+  cli::Table times({"compilation", "cold", "warm"});
+  for (const CompileTime &time : report.compileTimes)
+    times.add({time.program, formatv("{0:f0} ms", time.cold * 1e3),
+               formatv("{0:f1} ms", time.warm * 1e3)});
+  times.print();
+  outs() << '\n';
+  cli::Table counters({"after changing", "compilations", "instantiations"});
+  for (const auto &[what, changes] : report.counters)
+    counters.add({what, std::to_string(changes.at("compilations")),
+                  std::to_string(changes.at("graph_instantiations"))});
+  counters.print();
+  for (const std::string &reason : report.skipped)
+    outs() << "skipped " << reason << '\n';
+}
+
+} // namespace heddle::bench
