@@ -489,7 +489,7 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   std::string tripsAt = scope.fresh("trips_at"), limitAt = scope.fresh("limit_at"),
               moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
   os << "extern \"C\" __global__ void __launch_bounds__("
-     << kLoopThreads << ")\n"
+     << kLoopThreads << ", 2)\n"
      << name << "_in_one_launch(" << parameters
      << ", int *" << tripsAt << ", const int *" << limitAt << ", const bool *"
      << moreAt << ", unsigned *" << barrier << ") {\n";

@@ -14,12 +14,18 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
+/// Elements are held as they are computed from their storage, and widened where
+/// they are used: a sum in double of floats holds floats.
+static Type heldType(const OperandSlot &slot) {
+  return foreach::computeType(slot.storage);
+}
+
 void StreamEmitter::declareElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
     std::string array = scope.declare(argument, "x");
-    os << computedType(argument.getType()) << ' ' << array;
+    os << computedType(heldType(slots.operands[slot])) << ' ' << array;
     if (loadsAhead())
       os << "[" << repeats() << "]";
     os << "[" << slots.vector << "];\n";
@@ -30,11 +36,15 @@ void StreamEmitter::loadElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
+    if (loadsAhead()) {
+      os << "heddle::load_rounds<false, " << layout.threads << ">(whole, "
+         << pointers[slot] << ", tile.count, " << scope[argument] << ");\n";
+      continue;
+    }
     // What the sweep itself replaces is not read again.
     os << "heddle::load<" << access(slots.operands[slot].written) << ">(whole, "
        << pointers[slot] << ", tile.count, " << scope[argument]
-       << (loadsAhead() ? "[round]" : "") << (repeats() > 1 ? ", round" : "")
-       << ");\n";
+       << (repeats() > 1 ? ", round" : "") << ");\n";
   }
 }
 
@@ -97,17 +107,25 @@ LogicalResult StreamEmitter::emitElements() {
      << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
   // Inside the loop an operand is one element of its array.
-  for (BlockArgument argument : body.getArguments())
-    if (levels.of(argument).level == Level::element)
-      scope.bind(argument,
-                 scope[argument] + (loadsAhead() ? "[round][k]" : "[k]"));
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (levels.of(argument).level != Level::element || argument.use_empty())
+      continue;
+    std::string element = scope[argument] + (loadsAhead() ? "[round][k]" : "[k]");
+    if (argument.getType() != heldType(slots.operands[slot])) {
+      std::string wide = scope.fresh(scope[argument] + "_wide");
+      os << "const " << computedType(argument.getType()) << ' ' << wide << " = "
+         << element << ";\n";
+      element = wide;
+    }
+    scope.bind(argument, element);
+  }
   if (failed(declareOps([&](Operation *op) { return isElement(op); })))
     return failure();
   if (reducesElements())
     os << "const int at = heddle::place<true, " << layout.threads << ", "
        << slots.vector << ">(whole, k" << (repeats() > 1 ? ", round" : "")
        << ");\n"
-       << "if (at < tile.count) {\n";
+       << "if (whole || at < tile.count) {\n";
   for (fused::ReduceOp op : reductions) {
     if (!isReduced(op))
       continue;
@@ -136,10 +154,7 @@ void StreamEmitter::storeElements() {
 }
 
 std::string StreamEmitter::wholeTile() {
-  // In order, each thread looks for itself whether its elements are there.
-  std::string condition =
-      reducesElements() ? ""
-                        : "tile.count == " + std::to_string(slots.tile) + " && ";
+  std::string condition = "tile.count == " + std::to_string(slots.tile) + " && ";
   std::string list;
   for (auto [name, slot] : llvm::zip(pointers, slots.operands))
     if (slot.index != kScalar)
@@ -152,9 +167,7 @@ std::string StreamEmitter::wholeTile() {
 LogicalResult StreamEmitter::emitWalk() {
   if (repeats() == 1 || loadsAhead()) {
     declareElements();
-    beginRounds(/*unrolled=*/true);
     loadElements();
-    endRounds();
   }
   waitForPrevious();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });

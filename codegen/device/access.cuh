@@ -38,12 +38,6 @@ template <bool InOrder, int Threads, int N> __device__ __forceinline__ int place
   return round * Threads * N + (InOrder || whole ? threadIdx.x * N + k : threadIdx.x + k * Threads);
 }
 
-// Whether this thread moves vectors: in a tile that is whole, or, in order, where
-// all operands are aligned and its elements are there.
-template <bool InOrder, int Threads, int N> __device__ __forceinline__ bool is_whole(bool whole, int count, int round) {
-  return InOrder ? whole && place<true, Threads, N>(true, N - 1, round) < count : whole;
-}
-
 // Reads this thread's elements of the tile at `from`; those beyond `count` are
 // zero. `Passing` marks what this launch will not read again, so that the rest
 // stays in the cache.
@@ -51,7 +45,7 @@ template <bool InOrder, bool Passing, int Threads, class Stored, class T, int N>
 __device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
-  if (is_whole<InOrder, Threads, N>(whole, count, round)) {
+  if (whole) {
     const vector *at = reinterpret_cast<const vector *>(from + place<true, Threads, N>(true, 0, round));
 #pragma unroll
     for (int v = 0; v < N / width; ++v) {
@@ -69,12 +63,31 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
   }
 }
 
+// Reads all rounds of a tile before any of them is looked at. Of a tile that is
+// not whole, whose rounds are short at its end, threads that find their elements
+// aligned and there still take them as vectors.
+template <bool Passing, int Threads, class Stored, class T, int Rounds, int N>
+__device__ __forceinline__ void load_rounds(bool whole, const Stored *from, int count, T (&to)[Rounds][N]) {
+  if (whole) {
+#pragma unroll
+    for (int round = 0; round < Rounds; ++round)
+      load<true, Passing, Threads>(true, from, count, to[round], round);
+  } else {
+    const bool aligned = are_aligned(from);
+#pragma unroll
+    for (int round = 0; round < Rounds; ++round) {
+      const bool there = place<true, Threads, N>(true, N - 1, round) < count;
+      load<true, Passing, Threads>(aligned && there, from, count, to[round], round);
+    }
+  }
+}
+
 // Writes this thread's elements of the tile at `to`.
 template <bool InOrder, bool Passing, int Threads, class Stored, class T, int N>
 __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
-  if (is_whole<InOrder, Threads, N>(whole, count, round)) {
+  if (whole) {
     vector *at = reinterpret_cast<vector *>(to + place<true, Threads, N>(true, 0, round));
 #pragma unroll
     for (int v = 0; v < N / width; ++v) {

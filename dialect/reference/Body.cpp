@@ -315,6 +315,11 @@ Body::Run Operations::of(Operation *op) {
   .Case<OP>([](auto) {                                                         \
     return float2<[](double a, double b) { return EXPRESSION; }>;              \
   })
+#define FLOAT3(OP, EXPRESSION)                                                 \
+  .Case<OP>([](auto) {                                                         \
+    return float3<[](double a, double b, double c) { return EXPRESSION; }>;    \
+  })
+#define OTHER(OP, RUN) .Case<OP>([](OP op) { return RUN; })
 #define TEST(OP, EXPRESSION)                                                   \
   .Case<OP>([](auto) { return test<[](double a) { return EXPRESSION; }>; })
 #define INTEGER1(OP, EXPRESSION)                                               \
@@ -330,8 +335,8 @@ Body::Run Operations::of(Operation *op) {
     }>;                                                                        \
   })
   using S = int64_t;
+  // clang-format off
   return TypeSwitch<Operation *, Body::Run>(op)
-      // clang-format off
       FLOAT2(arith::AddFOp, a + b)
       FLOAT2(arith::SubFOp, a - b)
       FLOAT2(arith::MulFOp, a * b)
@@ -360,6 +365,7 @@ Body::Run Operations::of(Operation *op) {
       FLOAT1(math::FloorOp, std::floor(a))
       FLOAT1(math::CeilOp, std::ceil(a))
       FLOAT2(math::CopySignOp, std::copysign(a, b))
+      FLOAT3(math::FmaOp, std::fma(a, b, c))
       FLOAT1(foreach::SignOp, sign(a))
       TEST(math::IsNaNOp, std::isnan(a))
       TEST(math::IsInfOp, std::isinf(a))
@@ -376,54 +382,18 @@ Body::Run Operations::of(Operation *op) {
       INTEGER1(arith::ExtSIOp, signedView(a, width))
       INTEGER1(arith::ExtUIOp, S(unsignedView(a, width)))
       INTEGER1(arith::TruncIOp, a)
-                                                      // clang-format on
-                                                      .Case<
-                                                          math::
-                                                              FmaOp>([](auto) {
-                                                        return float3<
-                                                            [](double a,
-                                                               double b,
-                                                               double c) {
-                                                              return std::fma(
-                                                                  a, b, c);
-                                                            }>;
-                                                      })
-                                                      .Case<arith::
-                                                                CmpFOp>([](auto) {
-                                                        return compareFloats;
-                                                      })
-                                                      .Case<arith::
-                                                                CmpIOp>([](auto) {
-                                                        return compareIntegers;
-                                                      })
-                                                      .Case<arith::SelectOp>(
-                                                          [](arith::SelectOp
-                                                                 select) {
-                                                            return isa<FloatType>(
-                                                                       select
-                                                                           .getType())
-                                                                       ? selectFloats
-                                                                       : selectIntegers;
-                                                          })
-                                                      .Case<math::FPowIOp>(
-                                                          [](auto) {
-                                                            return integerPower;
-                                                          })
-                                                      .Case<arith::SIToFPOp>(
-                                                          [](auto) {
-                                                            return fromSigned;
-                                                          })
-                                                      .Case<arith::UIToFPOp>(
-                                                          [](auto) {
-                                                            return fromUnsigned;
-                                                          })
-                                                      .Case<arith::FPToSIOp>(
-                                                          [](auto) {
-                                                            return toSigned;
-                                                          })
-                                                      .Default([](Operation *) {
-                                                        return nullptr;
-                                                      });
+      OTHER(arith::CmpFOp, compareFloats)
+      OTHER(arith::CmpIOp, compareIntegers)
+      OTHER(arith::SelectOp, isa<FloatType>(op.getType()) ? selectFloats
+                                                          : selectIntegers)
+      OTHER(math::FPowIOp, integerPower)
+      OTHER(arith::SIToFPOp, fromSigned)
+      OTHER(arith::UIToFPOp, fromUnsigned)
+      OTHER(arith::FPToSIOp, toSigned)
+      .Default(nullptr);
+  // clang-format on
+#undef OTHER
+#undef FLOAT3
 #undef FLOAT1
 #undef FLOAT2
 #undef TEST

@@ -76,7 +76,9 @@ extern "C" __global__ void add_tiles(heddle_table table, const double *step) {
 extern "C" __global__ void add_search(heddle_table table, const double *step) {
   const member_row *members = (const member_row *)table.members;
   int row = heddle::member_of(members, table.member_count, blockIdx.x);
-  add_to(heddle::tile_of(members[row], row, blockIdx.x, 4), step);
+  tile_row tile = heddle::tile_of(members[row], row, blockIdx.x, 4);
+  tile.operand[0] = (float *)tile.operand[0] + tile.first;
+  add_to(tile, step);
 }
 
 // x = x * scale + step where `on` is set; the three by value or by address.

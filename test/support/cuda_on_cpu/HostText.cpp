@@ -45,8 +45,8 @@ std::vector<std::string> entryNames(StringRef text) {
   std::vector<std::string> names;
   StringRef mark = "extern \"C\" __global__";
   for (size_t at = 0; (at = text.find(mark, at)) != StringRef::npos;) {
-    // __launch_bounds__(...) NAME(
-    at = text.find(')', at) + 1;
+    // The name begins the line after the launch bounds.
+    at = text.find('\n', at) + 1;
     size_t end = text.find('(', at);
     names.push_back(text.slice(at, end).trim().str());
     at = end;

@@ -311,7 +311,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   FloorSpace space;
   Binding binding(std::make_shared<Plan>(parsed(text)));
   alignas(256) static char memory[4096];
-  std::vector<ListMember> x = {{memory, {2, 3, 5}}, {memory + 1024, {4, 7}}};
+  std::vector<ListMember> x = {{memory, {2, 1, 3, 5}}, {memory + 1024, {4, 7}}};
   std::vector<ListMember> u = {{memory + 2048, {6}}, {memory + 3072, {4}}};
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, u)));
@@ -319,6 +319,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   ASSERT_TRUE(succeeded(layout.takeError()));
   EXPECT_EQ(layout->tables()[0].tileCount, 3);
   EXPECT_EQ(layout->tables()[0].columnTotal, 2 * 5 + 7);
+  EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (30 + 28) * 4);
   EXPECT_EQ(layout->scratchBytes()[0], 17u * 4);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
@@ -339,6 +340,30 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       failure(Layout::resolve(binding, space), StatusCode::BadInput),
       "argument 'x', member 1: expected at least 2 dimensions, found extents "
       "[28]");
+}
+
+TEST_F(BindingTest, VectorsTakeAnyShape) {
+  param[0].extents = {1, 5, 2, 1};
+  grad[2].extents = {}; // a tensor of no dimension is one element
+  Expected<Layout> layout = resolve();
+  ASSERT_TRUE(succeeded(layout.takeError()));
+  EXPECT_EQ(layout->buffers()[0].members[0].elements(), 10);
+  // What is addressed by element, each list once: param, grad and old of f32,
+  // param16 of bf16.
+  EXPECT_EQ(layout->tables()[0].elementBytes, 3 * 11 * 4 + 12 * 2);
+  ASSERT_TRUE(succeeded(binding.setInactive("grad", {true, false, false})));
+  layout = resolve();
+  ASSERT_TRUE(succeeded(layout.takeError()));
+  EXPECT_EQ(layout->tables()[0].elementBytes, 3 * 1 * 4 + 12 * 2);
+}
+
+TEST(Scalar, FillsRepeatTheirElement) {
+  EXPECT_EQ(fillPattern(DType::F32, INFINITY), 0x7f8000007f800000u);
+  EXPECT_EQ(fillPattern(DType::F64, INFINITY), 0x7ff0000000000000u);
+  EXPECT_EQ(fillPattern(DType::BF16, -INFINITY), 0xff80ff80ff80ff80u);
+  EXPECT_EQ(fillPattern(DType::I1, 1), 0x0101010101010101u);
+  EXPECT_EQ(fillPattern(DType::I16, -2), 0xfffefffefffefffeu);
+  EXPECT_EQ(fillPattern(DType::F16, 0), 0u);
 }
 
 TEST(Scalar, EncodesEveryDType) {

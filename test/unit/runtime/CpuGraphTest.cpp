@@ -147,6 +147,50 @@ TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
   EXPECT_EQ(total, 0);
 }
 
+TEST(CpuGraph, PassesNumbersByAddress) {
+  std::string text = addPlan;
+  std::string buffer = R"({"buffer": 1})";
+  text.replace(text.find(buffer), buffer.size(), R"({"number": 1})");
+  auto program = std::make_shared<FakeProgram>();
+  program->sweeps["add"] = addSweep();
+  std::unique_ptr<ProgramGraph> graph = makeGraph(text.c_str(), program);
+  std::vector<float> a(9, 0);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a)})));
+  ASSERT_TRUE(succeeded(graph->setScalar("step", 3, nullptr)));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[8], 3);
+  ASSERT_TRUE(succeeded(graph->setScalar("step", 0.5, nullptr)));
+  EXPECT_EQ(cantFail(graph->readScalar("step", nullptr)), 0.5);
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[8], 3.5);
+  double step = 7;
+  ASSERT_TRUE(succeeded(graph->bindScalar("step", DType::F64, &step)));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  EXPECT_EQ(a[8], 10.5);
+  EXPECT_EQ(cantFail(graph->readScalar("step", nullptr)), 7);
+}
+
+TEST(CpuGraph, FillsWithNumbers) {
+  const char *text = R"json({
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "s", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"}],
+  "results": [{"name": "y", "buffer": 1}, {"name": "s", "buffer": 2}],
+  "nodes": [{"kind": "fill", "name": "a", "to": 1, "value": "inf"}, {"kind": "fill", "name": "b", "to": 2, "value": -7}]})json";
+  std::unique_ptr<ProgramGraph> graph =
+      makeGraph(text, std::make_shared<FakeProgram>());
+  std::vector<float> x(9, 0), y(10, 1);
+  ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(x)})));
+  ASSERT_TRUE(
+      succeeded(graph->bindResult("y", DType::F32, {{y.data(), {9}}})));
+  ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+  for (int i = 0; i < 9; ++i)
+    EXPECT_EQ(y[i], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[9], 1);
+  EXPECT_EQ(cantFail(graph->readScalar("s", nullptr)), -7);
+}
+
 TEST(CpuGraph, KeepsItsStateWhenAPrepareFails) {
   auto program = std::make_shared<FakeProgram>();
   program->sweeps["add"] = addSweep();

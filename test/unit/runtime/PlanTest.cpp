@@ -5,11 +5,29 @@
 #include "llvm/Support/JSON.h"
 
 #include <functional>
+#include <limits>
 
 using namespace heddle::runtime;
 using namespace llvm;
 
 namespace {
+
+const char *numbersPlan = R"json({
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "lr", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1},
+    {"name": "most", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "result"},
+    {"name": "part", "kind": "list", "dtype": "bf16", "rank": 1, "role": "temporary", "extents": [[0, 0]], "members": 0}],
+  "tables": [{"name": "t", "rank": 1, "pointers": 1, "segments": [{"tile": 2,
+     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0]}]}],
+  "nodes": [
+    {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"number": 1}], "writes": [0], "variants": [
+      {"entry": "cached", "numbers": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "numbers": "address"}]},
+    {"kind": "kernel", "name": "b", "table": 0, "arguments": [{"table": 0}, {"buffer": 1}], "writes": [0],
+     "variants": [{"entry": "b"}]},
+    {"kind": "fill", "name": "c", "to": 2, "value": "inf"},
+    {"kind": "fill", "name": "d", "to": 3, "value": 0.5}],
+  "edges": [[0, 1, "programmatic"], [1, 2]]})json";
 
 TEST(Plan, ReadsEveryField) {
   Plan plan = parsed(updatePlan());
@@ -40,6 +58,23 @@ TEST(Plan, ReadsEveryField) {
   EXPECT_EQ(plan.tableOfSweep(node, "update"), 0);
 }
 
+TEST(Plan, ReadsNumbersAndEarlyKernels) {
+  Plan plan = parsed(numbersPlan);
+  const PlanNode &node = plan.graph.nodes[0];
+  EXPECT_TRUE(node.hasNumbers());
+  EXPECT_EQ(node.arguments[1].kind, ArgumentKind::Number);
+  EXPECT_EQ(node.arguments[1].index, 1);
+  EXPECT_TRUE(node.variants[0].numbersByValue);
+  EXPECT_EQ(node.variants[0].fitsL2, 0.97);
+  EXPECT_TRUE(node.variants[0].hasPredicate());
+  EXPECT_FALSE(node.variants[1].numbersByValue);
+  EXPECT_FALSE(plan.graph.nodes[1].variants[0].numbersByValue);
+  EXPECT_TRUE(plan.graph.edges[0].programmatic);
+  EXPECT_FALSE(plan.graph.edges[1].programmatic);
+  EXPECT_EQ(plan.graph.nodes[2].value, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(plan.graph.nodes[3].value, 0.5);
+}
+
 const char *loopPlan = R"json({
   "buffers": [
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 2, "role": "argument"},
@@ -62,7 +97,7 @@ const char *loopPlan = R"json({
   "edges": [[0, 2], [1, 2]]})json";
 
 TEST(Plan, RoundTrips) {
-  for (const char *text : {updatePlan(), loopPlan}) {
+  for (const char *text : {updatePlan(), loopPlan, numbersPlan}) {
     Plan plan = parsed(text);
     json::Value once = planToJSON(plan);
     std::string printed = formatv("{0:2}", once).str();
@@ -112,6 +147,26 @@ TEST(Plan, RejectsTextThatIsNoPlan) {
   EXPECT_CONTAINS(
       readFailure(R"({"buffers": [], "nodes": [], "edges": [[1]]})"),
       "expected [from, to]");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [], "edges": [[0, 1, "early"]]})"),
+      "expected 'programmatic'");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"entry": "e", "numbers": "both"}]}]})"),
+      "expected 'value' or 'address'");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "arguments": [{"value": 1}]}]})"),
+      "'number'");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "fill", "name": "a", "to": 0, "value": "infinity"}]})"),
+      "expected a number, 'inf' or '-inf'");
+  EXPECT_CONTAINS(
+      readFailure(
+          R"({"buffers": [], "nodes": [{"kind": "fill", "name": "a", "to": 0}]})"),
+      "missing value");
 }
 
 /// What validatePlan says after `change`.
@@ -245,6 +300,58 @@ TEST(PlanValidation, ScratchAndNodes) {
                     p.graph.nodes[0].variants[0].gridBlocks = 0;
                   }),
                   "grid of 1..");
+}
+
+TEST(PlanValidation, NumbersAndEarlyKernels) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(numbersPlan, change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.pop_back(); }),
+                  "without 'when' at the end, found 'cached'");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[1].numbersByValue = true; }),
+      "numbers by address at the end, found 'address'");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].variants[0].fitsL2 = -1; }),
+      "a factor of at least 0");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
+      "found list 'x'");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 2; }),
+      "a number that nothing writes, found 'most'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].writes.push_back(1); }),
+                  "nodes[0] 'a': arguments: expected a number that nothing "
+                  "writes, found 'lr'");
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].donated = true; }),
+                  "a number that nothing writes");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[1].programmatic = true; }),
+                  "a programmatic edge between kernels, found 'c'");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    std::swap(p.graph.nodes[1], p.graph.nodes[2]);
+                    p.graph.edges = {{0, 2, true}, {1, 2, false}};
+                  }),
+                  "no edge besides a programmatic one into 'b'");
+  auto inLoop = [](const std::function<void(Plan &)> &change) {
+    return invalid(loopPlan, [&](Plan &p) {
+      PlanNode &node = p.graph.nodes[2].body.nodes[0];
+      node.arguments.push_back({ArgumentKind::Number, 1});
+      change(p);
+    });
+  };
+  EXPECT_CONTAINS(inLoop([](Plan &p) {
+                    PlanNode &node = p.graph.nodes[2].body.nodes[0];
+                    node.variants.insert(node.variants.begin(),
+                                         node.variants[0]);
+                    node.variants[0].numbersByValue = true;
+                  }),
+                  "numbers by address in the body of a loop");
+  EXPECT_CONTAINS(inLoop([](Plan &p) {
+                    PlanGraph &body = p.graph.nodes[2].body;
+                    body.nodes.push_back(body.nodes[0]);
+                    body.edges = {{0, 1, true}};
+                  }),
+                  "no programmatic edge in the body of a loop");
 }
 
 TEST(PlanValidation, LoopsCopiesEdges) {

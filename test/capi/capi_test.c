@@ -1,0 +1,114 @@
+/*===- capi_test.c - The C interface, from C ---------------------------------===*/
+/*
+ * Compiles a standard program for the cpu target, runs two steps over host
+ * memory, compares with the same computed here, and makes mistakes on purpose.
+ * Linked to libheddle alone; exit code 0 if all is as it should be.
+ */
+/*===----------------------------------------------------------------------===*/
+
+#include "heddle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MEMBERS = 3, LARGEST = 5000 };
+
+static const int64_t extents[] = {50, 100, 1, 7};
+static const int ranks[MEMBERS] = {2, 1, 1};
+static const int sizes[MEMBERS] = {LARGEST, 1, 7};
+
+static float param[MEMBERS][LARGEST], grad[MEMBERS][LARGEST],
+    momentum[MEMBERS][LARGEST];
+
+static int failures = 0;
+
+static void fail(const char *what) {
+  fprintf(stderr, "heddle_capi_test: %s: %s\n", what, heddle_last_error());
+  ++failures;
+}
+
+static void expect_ok(heddle_status status, const char *what) {
+  if (status != HEDDLE_OK)
+    fail(what);
+}
+
+/* A mistake: nothing is done, and the text says what was expected. */
+static void expect_mistake(heddle_status status, const char *text,
+                           const char *what) {
+  if (status != HEDDLE_BAD_INPUT || !strstr(heddle_last_error(), text))
+    fail(what);
+  else
+    fprintf(stderr, "%s: %s\n", what, heddle_last_error());
+}
+
+static void bind(heddle_graph *graph, const char *name,
+                 float list[MEMBERS][LARGEST]) {
+  void *pointers[MEMBERS];
+  for (int m = 0; m < MEMBERS; ++m)
+    pointers[m] = list[m];
+  expect_ok(heddle_bind_list(graph, name, HEDDLE_F32, MEMBERS, pointers, ranks,
+                             extents),
+            name);
+}
+
+int main(void) {
+  heddle_options options = {0};
+  options.struct_size = sizeof(options);
+  options.target = "cpu";
+  heddle_executable *executable = NULL;
+  heddle_graph *graph = NULL;
+  if (heddle_compile("sgd:momentum=0.9", &options, &executable) != HEDDLE_OK ||
+      heddle_graph_create(executable, &graph) != HEDDLE_OK) {
+    fail("compiling");
+    return 1;
+  }
+
+  for (int m = 0; m < MEMBERS; ++m)
+    for (int i = 0; i < sizes[m]; ++i) {
+      param[m][i] = 1.0f + (float)i / 1024;
+      grad[m][i] = 0.5f - (float)m;
+    }
+  bind(graph, "param", param);
+  bind(graph, "grad", grad);
+  bind(graph, "momentum_buffer", momentum);
+  expect_ok(heddle_set_scalar(graph, "lr", 0.25, NULL), "set_scalar");
+
+  /* Two steps: the momentum is g, then 0.9 g + g. */
+  expect_ok(heddle_replay(graph, NULL), "replay");
+  expect_ok(heddle_set_scalar(graph, "lr", 0.125, NULL), "set_scalar");
+  expect_ok(heddle_replay(graph, NULL), "replay");
+  expect_ok(heddle_synchronize(graph, NULL), "synchronize");
+  double lr = 0, worst = 0;
+  expect_ok(heddle_read_scalar(graph, "lr", &lr, NULL), "read_scalar");
+  if (lr != 0.125)
+    fail("the value that was set");
+  for (int m = 0; m < MEMBERS; ++m)
+    for (int i = 0; i < sizes[m]; ++i) {
+      double g = 0.5 - m,
+             expected = 1.0 + i / 1024.0 - 0.25 * g - 0.125 * 1.9 * g;
+      worst = fmax(worst, fabs(param[m][i] - expected) / fabs(expected));
+      worst = fmax(worst, fabs(momentum[m][i] - 1.9 * g));
+    }
+  if (!(worst < 1e-6))
+    fail("the numbers");
+
+  heddle_executable *none = NULL;
+  expect_mistake(heddle_compile("sgd:speed=2", &options, &none), "speed",
+                 "an option that does not exist");
+  void *pointers[MEMBERS] = {param[0], param[1], param[2]};
+  expect_mistake(heddle_bind_list(graph, "param", HEDDLE_F64, MEMBERS, pointers,
+                                  ranks, extents),
+                 "expected dtype f32, found f64", "another dtype");
+  expect_ok(heddle_bind_list(graph, "grad", HEDDLE_F32, MEMBERS - 1, pointers,
+                             ranks, extents),
+            "bind_list");
+  expect_mistake(heddle_replay(graph, NULL), "expected 3 members",
+                 "a list that is too short");
+
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+  printf("heddle %s from C: %s\n", heddle_version(),
+         failures ? "failed" : "two steps and three mistakes as expected");
+  return failures != 0;
+}

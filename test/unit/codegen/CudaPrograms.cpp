@@ -1,0 +1,407 @@
+//===- CudaPrograms.cpp - the programs that CUDA text is tested with ------===//
+
+#include "CudaPrograms.h"
+
+namespace heddle::test {
+
+static std::string nameOfProgram(const std::string &text) {
+  std::string name;
+  for (char c : text)
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+const std::vector<NamedProgram> &libraryPrograms() {
+  static const std::vector<NamedProgram> programs = [] {
+    std::vector<NamedProgram> result;
+    auto add = [&](const std::string &text) {
+      result.push_back({nameOfProgram(text), text});
+    };
+    // SGD: every combination of options that makes sense.
+    for (const char *momentum :
+         {"", "momentum=0.9", "momentum=0.9,dampening=0.1",
+          "momentum=0.9,nesterov=true"})
+      for (const char *decay : {"", "weight_decay=0.01"})
+        for (const char *maximize : {"", "maximize=true"}) {
+          std::string text = "sgd";
+          char separator = ':';
+          for (const char *option : {momentum, decay, maximize})
+            if (*option) {
+              text += separator + std::string(option);
+              separator = ',';
+            }
+          add(text);
+        }
+    for (const char *program : {"adam", "adamw"})
+      for (const char *amsgrad : {"false", "true"})
+        for (const char *maximize : {"false", "true"})
+          for (const char *decay : {"0", "0.1"})
+            add(std::string(program) + ":amsgrad=" + amsgrad + ",maximize=" +
+                maximize + ",weight_decay=" + decay);
+    for (const char *dtype : {"f64", "bf16", "f16"})
+      for (const char *program :
+           {"sgd:momentum=0.9,dampening=0.1,dtype=", "adamw:dtype=",
+            "adam:amsgrad=true,weight_decay=0.1,dtype=",
+            "global_norm:dtype=", "clip_by_global_norm:dtype="})
+        add(std::string(program) + dtype);
+    for (const char *text :
+         {"adamw:dtype=bf16,state=f32", "adamw:dtype=f16,state=f32",
+          "sgd:momentum=0.9,dtype=bf16,state=f32",
+          "adamw:dtype=f32/bf16", "adamw:dtype=f32/bf16/f16/f64",
+          "sgd:momentum=0.9,dtype=f32/f16", "adamw:groups=true",
+          "adamw:groups=true,dtype=f32/bf16",
+          "sgd:momentum=0.9,weight_decay=0.1,groups=true", "global_norm",
+          "global_norm:dtype=f32/bf16", "clip_by_global_norm",
+          "clip_by_global_norm+sgd:momentum=0.9", "clip_by_global_norm+adam",
+          "clip_by_global_norm+adamw",
+          "clip_by_global_norm:dtype=f32/bf16+adamw:dtype=f32/bf16",
+          "clip_by_global_norm+adamw:groups=true"})
+      add(text);
+    return result;
+  }();
+  return programs;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+static const char *const kTypes = R"mlir(
+!list = !foreach.list<tensor<?xf32>>
+!half = !foreach.list<tensor<?xbf16>>
+!ints = !foreach.list<tensor<?xi32>>
+!longs = !foreach.list<tensor<?xi64>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+!each64 = !foreach.list<tensor<f64>>
+!eachlong = !foreach.list<tensor<i64>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+!num = tensor<f64>
+!single = tensor<f32>
+)mlir";
+
+/// One reduction of every kind along one axis. `%s` result type of values, of
+/// positions.
+static std::string reductions(const char *axis, const char *from,
+                              const char *value, const char *position,
+                              const char *flags, bool exactKinds) {
+  std::string text = kTypes, results, types;
+  std::string body;
+  auto add = [&](const std::string &name, const std::string &type) {
+    results += (results.empty() ? "%" : ", %") + name;
+    types += (types.empty() ? "" : ", ") + type;
+  };
+  std::vector<const char *> kinds = {"add", "mul", "min", "max"};
+  if (!exactKinds)
+    kinds = {"logsumexp"};
+  for (const char *kind : kinds) {
+    body += std::string("  %") + kind + " = foreach.reduce " + kind +
+            " along " + axis + " (%x = %x : " + from + ") -> " + value +
+            " {\n";
+    if (std::string(kind) == "mul")
+      body += "    %one = arith.constant 1.0 : f32\n"
+              "    %tiny = arith.constant 0.001 : f32\n"
+              "    %t = arith.mulf %x, %tiny : f32\n"
+              "    %y = arith.addf %one, %t : f32\n"
+              "    foreach.yield %y : f32\n  }\n";
+    else
+      body += "    foreach.yield %x : f32\n  }\n";
+    add(kind, value);
+  }
+  if (exactKinds) {
+    for (const char *kind : {"any", "all"}) {
+      body += std::string("  %") + kind + " = foreach.reduce " + kind +
+              " along " + axis + " (%x = %x : " + from + ") -> " + flags +
+              " {\n    %bound = arith.constant " +
+              (kind[1] == 'n' ? "2.5" : "-2.5") +
+              " : f32\n    %c = arith.cmpf ogt, %x, %bound : f32\n"
+              "    foreach.yield %c : i1\n  }\n";
+      add(kind, flags);
+    }
+    body += std::string("  %most, %at = foreach.reduce argmax along ") + axis +
+            " (%x = %x : " + from + ") -> (" + value + ", " + position +
+            ") {\n    foreach.yield %x : f32\n  }\n";
+    add("most", value);
+    add("at", position);
+  }
+  return text + "func.func @reductions(%x: " + from + ") -> (" + types +
+         ") {\n" + body + "  return " + results + " : " + types + "\n}\n";
+}
+
+const std::vector<NamedProgram> &writtenPrograms() {
+  static const std::vector<NamedProgram> programs = [] {
+    std::vector<NamedProgram> result;
+    auto add = [&](const char *name, const std::string &text,
+                   bool isExact = true) {
+      result.push_back({name, kTypes + text, isExact});
+    };
+    auto addReductions = [&](const std::string &name, const char *axis,
+                             const char *from, const char *value,
+                             const char *position, const char *flags) {
+      for (bool exact : {true, false})
+        result.push_back(
+            {name + (exact ? "" : "Logsumexp"),
+             reductions(axis, from, value, position, flags, exact), exact});
+    };
+    addReductions("ReduceMember", "member", "!list", "!each", "!eachlong",
+                  "!flag");
+    addReductions("ReduceList", "list", "!list", "!single", "tensor<i64>",
+                  "tensor<i1>");
+    addReductions("ReduceVectorAlongI", "i", "!list", "!each", "!eachlong",
+                  "!flag");
+    addReductions("ReduceRows", "j", "!mats", "!list", "!longs",
+                  "!foreach.list<tensor<?xi1>>");
+    addReductions("ReduceColumns", "i", "!mats", "!list", "!longs",
+                  "!foreach.list<tensor<?xi1>>");
+    addReductions("ReduceMatrixMember", "member", "!mats", "!each",
+                  "!eachlong", "!flag");
+    addReductions("ReduceMatrixList", "list", "!mats", "!single",
+                  "tensor<i64>", "tensor<i1>");
+    addReductions("ReduceEachList", "list", "!each", "!single", "tensor<i64>",
+                  "tensor<i1>");
+
+    add("Scale", R"mlir(
+func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.default = 2.5 : f64}) -> !list {
+  %y = foreach.map (%x = %x : !list, %by = %by as f32 : !num) -> !list {
+    %y = arith.mulf %x, %by : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+})mlir");
+
+    add("SoftmaxColumns", R"mlir(
+func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %p = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %p = arith.divf %e, %s : f32
+    foreach.yield %p : f32
+  }
+  %column = foreach.reduce add along i (%p = %p[i, j] : !mats) -> !list {
+    foreach.yield %p : f32
+  }
+  return %p, %column : !mats, !list
+})mlir",
+        false);
+
+    add("RowsAndColumns", R"mlir(
+func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !list, !list, !each) {
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %c = %col[j] : !list) -> !list {
+    %y = arith.mulf %x, %c : f32
+    foreach.yield %y : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %r[i], %own = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %r : f32
+    %b = arith.addf %a, %own : f32
+    %d = arith.subf %b, %c : f32
+    %y = arith.mulf %d, %t : f32
+    foreach.yield %y : f32
+  }
+  %s = foreach.reduce add along i (%y = %y[i, j] : !mats, %c = %col[j] : !list) -> !list {
+    %z = arith.mulf %y, %c : f32
+    foreach.yield %z : f32
+  }
+  %e = foreach.reduce add along member (%r = %r[i] : !list) -> !each {
+    %q = arith.mulf %r, %r : f32
+    foreach.yield %q : f32
+  }
+  return %y, %r, %s, %e : !mats, !list, !list, !each
+})mlir");
+
+    add("NormalizeMembers", R"mlir(
+func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !trip {foreach.donate = 2 : i64}) -> (!list, !half, !trip, !each64) {
+  %sum = foreach.reduce add along member (%x = %x as f64 : !list) -> !each64 {
+    %q = arith.mulf %x, %x : f64
+    foreach.yield %q : f64
+  }
+  %norm, %more = foreach.map (%s = %sum : !each64, %n = %count : !trip) -> (!each64, !trip) {
+    %tiny = arith.constant 1.0e-6 : f64
+    %r = math.sqrt %s : f64
+    %d = arith.addf %r, %tiny : f64
+    %one = arith.constant 1 : i32
+    %n1 = arith.addi %n, %one : i32
+    foreach.yield %d, %n1 : f64, i32
+  }
+  %y, %z = foreach.map (%x = %x : !list, %h = %h as f32 : !half, %n = %norm as f32 : !each64) -> (!list, !half) {
+    %y = arith.divf %x, %n : f32
+    %z = arith.subf %h, %y : f32
+    foreach.yield %y, %z : f32, f32
+  }
+  return %y, %z, %more, %norm : !list, !half, !trip, !each64
+})mlir");
+
+    add("Integers", R"mlir(
+func.func @integers(%n: !ints {foreach.donate = 0 : i64}, %m: !longs) -> (!ints, !longs, !eachlong, tensor<i64>, tensor<i32>) {
+  %a, %b = foreach.map (%n = %n : !ints, %m = %m : !longs) -> (!ints, !longs) {
+    %k = arith.constant 3 : i32
+    %p = arith.muli %n, %k : i32
+    %q = arith.maxsi %p, %n : i32
+    %w = arith.extsi %q : i32 to i64
+    %c = arith.cmpi slt, %w, %m : i64
+    %s = arith.select %c, %w, %m : i64
+    foreach.yield %q, %s : i32, i64
+  }
+  %sum = foreach.reduce add along member (%b = %b : !longs) -> !eachlong {
+    foreach.yield %b : i64
+  }
+  %most = foreach.reduce max along list (%m = %m : !longs) -> tensor<i64> {
+    foreach.yield %m : i64
+  }
+  %least = foreach.reduce min along list (%n = %n : !ints) -> tensor<i32> {
+    foreach.yield %n : i32
+  }
+  return %a, %b, %sum, %most, %least : !ints, !longs, !eachlong, tensor<i64>, tensor<i32>
+})mlir");
+
+    add("SkipWhenInfinite", R"mlir(
+func.func @guarded(%p: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num {foreach.default = 0.1 : f64}) -> (!list, tensor<i1>) {
+  %ok = foreach.reduce all along list (%g = %g : !list) -> tensor<i1> {
+    %f = math.isfinite %g : f32
+    foreach.yield %f : i1
+  }
+  %q = foreach.if %ok -> (!list) {
+    %r = foreach.map (%p = %p, %g = %g : !list, %lr = %lr as f32 : !num) -> !list {
+      %s = arith.mulf %lr, %g : f32
+      %r = arith.subf %p, %s : f32
+      foreach.yield %r : f32
+    }
+    foreach.yield %r : !list
+  } else (%p)
+  return %q, %ok : !list, tensor<i1>
+})mlir");
+
+    add("LoopForAll", R"mlir(
+func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %n0: tensor<i32>, %limit: tensor<i32>, %tol: !num)
+    -> (!list, tensor<i32>, !num, tensor<i32>) {
+  %x, %n, %sum, %trips = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
+      -> (!list, tensor<i32>, !num, tensor<i32>) {
+    %x1 = foreach.map (%x = %x : !list) -> !list {
+      %half = arith.constant 0.5 : f32
+      %x1 = arith.mulf %half, %x : f32
+      foreach.yield %x1 : f32
+    }
+    %sum = foreach.reduce add along list (%x = %x1 as f64 : !list) -> !num {
+      %q = arith.mulf %x, %x : f64
+      foreach.yield %q : f64
+    }
+    %more, %n1 = foreach.map (%s = %sum, %tol = %tol : !num, %n = %n : tensor<i32>) -> (tensor<i1>, tensor<i32>) {
+      %more = arith.cmpf ogt, %s, %tol : f64
+      %two = arith.constant 2 : i32
+      %n1 = arith.addi %n, %two : i32
+      foreach.yield %more, %n1 : i1, i32
+    }
+    foreach.yield %x1, %n1, %sum while %more : !list, tensor<i32>, !num while tensor<i1>
+  }
+  return %x, %n, %sum, %trips : !list, tensor<i32>, !num, tensor<i32>
+})mlir");
+
+    add("LoopForAllInTwoSweeps", R"mlir(
+func.func @shrink(%x0: !list, %limit: tensor<i32>, %tol: !num)
+    -> (!list, !num, tensor<i32>) {
+  %x, %norm, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
+    %norm = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
+      %q = arith.mulf %x, %x : f64
+      foreach.yield %q : f64
+    }
+    %x1 = foreach.map (%x = %x : !list, %n = %norm as f32 : !num) -> !list {
+      %one = arith.constant 1.0 : f32
+      %d = arith.addf %n, %one : f32
+      %r = math.sqrt %d : f32
+      %y = arith.divf %x, %r : f32
+      foreach.yield %y : f32
+    }
+    %more = foreach.map (%s = %norm, %tol = %tol : !num) -> tensor<i1> {
+      %more = arith.cmpf ogt, %s, %tol : f64
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %norm while %more : !list, !num while tensor<i1>
+  }
+  return %x, %norm, %trips : !list, !num, tensor<i32>
+})mlir");
+
+    add("LoopForEveryMember", R"mlir(
+func.func @roots(%a: !list, %x0: !list {foreach.donate = 0 : i64}, %limit: tensor<i32>, %tol: !num)
+    -> (!list, !each, !trip) {
+  %x, %change, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !trip) {
+    %x1 = foreach.map (%x = %x, %a = %a : !list) -> !list {
+      %half = arith.constant 0.5 : f32
+      %c = math.absf %a : f32
+      %b = math.absf %x : f32
+      %tiny = arith.constant 1.0e-3 : f32
+      %d = arith.addf %b, %tiny : f32
+      %q = arith.divf %c, %d : f32
+      %s = arith.addf %d, %q : f32
+      %y = arith.mulf %half, %s : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce max along member (%x = %x, %y = %x1 : !list) -> !each {
+      %d = arith.subf %x, %y : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %more = foreach.map (%e = %e : !each, %tol = %tol as f32 : !num) -> !flag {
+      %more = arith.cmpf ogt, %e, %tol : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %e while %more : !list, !each while !flag
+  }
+  return %x, %change, %trips : !list, !each, !trip
+})mlir");
+
+    add("LoopOverMemberScalars", R"mlir(
+func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (!each, !each, !trip) {
+  %x, %change, %trips = foreach.while (%x = %x0 : !each) upto %limit -> (!each, !each, !trip) {
+    %x1, %d = foreach.map (%x = %x, %a = %a : !each) -> (!each, !each) {
+      %half = arith.constant 0.5 : f32
+      %x1 = arith.mulf %half, %x : f32
+      %d = arith.subf %x1, %a : f32
+      foreach.yield %x1, %d : f32, f32
+    }
+    %more = foreach.map (%d = %d : !each, %tol = %tol as f32 : !num) -> !flag {
+      %s = math.absf %d : f32
+      %more = arith.cmpf ogt, %s, %tol : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %d while %more : !each, !each while !flag
+  }
+  return %x, %change, %trips : !each, !each, !trip
+})mlir");
+
+    add("ScalarFunctions", R"mlir(
+func.func @functions(%x: !list, %y: !list) -> (!list, !list, !list) {
+  %a, %b, %c = foreach.map (%x = %x, %y = %y : !list) -> (!list, !list, !list) {
+    %ax = math.absf %x : f32
+    %l = math.log1p %ax : f32
+    %e = math.exp %y : f32
+    %t = math.tanh %x : f32
+    %s = math.sin %y : f32
+    %f = math.floor %x : f32
+    %g = foreach.sign %y : f32
+    %p = math.powf %ax, %t : f32
+    %m = arith.maximumf %e, %l : f32
+    %n = arith.minimumf %s, %p : f32
+    %o = math.copysign %f, %g : f32
+    %q = math.erf %x : f32
+    %r = arith.addf %m, %n : f32
+    %u = arith.mulf %o, %q : f32
+    %v = math.expm1 %y : f32
+    foreach.yield %r, %u, %v : f32, f32, f32
+  }
+  return %a, %b, %c : !list, !list, !list
+})mlir",
+        false);
+    return result;
+  }();
+  return programs;
+}
+
+} // namespace heddle::test
