@@ -130,7 +130,7 @@ Compilation::compile(runtime::Target target) {
   compiled.plan = std::move(*plan);
   auto program = compileForCpu(kernel);
   if (!program)
-    return program.takeError();
+    return failure(toString(program.takeError()));
   compiled.cpu = std::move(*program);
   return compiled;
 }

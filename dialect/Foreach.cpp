@@ -301,7 +301,7 @@ bool heddle::foreach::isReducible(ReduceKind kind, Type type) {
     return type.isInteger(1);
   if (kind == ReduceKind::logsumexp || kind == ReduceKind::argmax)
     return isa<FloatType>(type);
-  return isa<FloatType>(type) || (type.isIntOrIndex() && !type.isInteger(1));
+  return isa<FloatType>(type) || type.isInteger(32) || type.isInteger(64);
 }
 
 LogicalResult ReduceOp::verify() {
@@ -326,6 +326,9 @@ LogicalResult ReduceOp::verify() {
   if (getAxis() == Axis::i && rank < 1)
     return emitOpError("reduces along i but its domain has rank ") << rank;
   bool positions = getKind() == ReduceKind::argmax;
+  if (positions && getAxis() == Axis::list && rank != 0)
+    return emitOpError("names one position in a list of domains of rank ")
+           << rank << "; reduce along member first, then along list";
   if (getNumResults() != (positions ? 2 : 1))
     return emitOpError("expected ")
            << (positions ? "2 results, the maximum and its position"

@@ -79,7 +79,8 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
       level.after |= of.after;
     }
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      auto lowered = levelOfReduction(reduce, result.of(reduce.getValue()), rank);
+      auto lowered =
+          levelOfReduction(reduce, result.of(reduce.getValue()), rank);
       if (failed(lowered))
         return failure();
       level = *lowered;

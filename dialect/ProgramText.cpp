@@ -137,7 +137,7 @@ static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
   auto add = [&](Type type) {
     type.walk([&](foreach::ListType list) { lists.insert(list); });
   };
-  top->walk([&](Operation *op) {
+  top->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto function = dyn_cast<FunctionOpInterface>(op))
       add(function.getFunctionType());
     llvm::for_each(op->getResultTypes(), add);

@@ -180,7 +180,10 @@ HEDDLE_EXPORT heddle_status heddle_bind_scalar(heddle_graph *graph,
                                                void *address);
 
 /* Sets the graph's own value of a scalar argument, for every replay that
- * follows on `stream`. Never compiles, prepares or waits. */
+ * follows on `stream` and for none before. Never compiles, prepares or waits. A
+ * scalar that the program only reads travels with the next launch: setting it
+ * costs no time on the device. A capture that replay() added kernels to follows
+ * what is set, too. */
 HEDDLE_EXPORT heddle_status heddle_set_scalar(heddle_graph *graph,
                                               const char *name, double value,
                                               void *stream);

@@ -118,8 +118,6 @@ LogicalResult FinishEmitter::emit() {
         bindScalar(argument, -1 - slot);
   }
   os << "if (threadIdx.x != 0)\n  return;\n";
-  for (auto [slot, value] : stored)
-    storeScalar(slot, value);
   if (sweep.hasFinish()) {
     Block &block = sweep.getFinish().front();
     // `finish` goes on with what was stored, rounded as it was.
@@ -145,8 +143,11 @@ LogicalResult FinishEmitter::emit() {
     for (auto [slot, value] : llvm::zip(layout.finishResults,
                                         sweep.getFinishYield().getValues()))
       if (slot != SegmentLayout::kNowhere)
-        storeScalar(slot, value);
+        stored.emplace_back(slot, value);
   }
+  // Everything was read and computed: a result may replace what it came from.
+  for (auto [slot, value] : stored)
+    storeScalar(slot, value);
   os.unindent() << "}\n\n";
   return success();
 }

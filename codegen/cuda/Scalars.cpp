@@ -183,7 +183,15 @@ Printer::compareFloats(arith::CmpFPredicate predicate) const {
 std::optional<Expression>
 Printer::compareInts(arith::CmpIPredicate predicate) const {
   using P = arith::CmpIPredicate;
-  auto compare = [&](StringRef sign) { return infix(sign, Binding::comparison); };
+  bool flags = op->getOperand(0).getType().isInteger(1);
+  auto compare = [&](StringRef sign) {
+    // Of flags, whose one bit is their sign, true is the smaller.
+    if (flags && sign.front() != '=' && sign.front() != '!')
+      return Expression{at(1, Binding::unary) + " " + sign.str() + " " +
+                            at(0, Binding::unary),
+                        Binding::comparison};
+    return infix(sign, Binding::comparison);
+  };
   auto unsignedCompare = [&](StringRef sign) {
     std::string type =
         op->getOperand(0).getType().isInteger(64) ? "unsigned long long"
@@ -234,7 +242,8 @@ std::optional<Expression> Printer::print() {
         for (unsigned k : {0u, 1u})
           if (auto product = op->getOperand(k).getDefiningOp<arith::MulFOp>();
               product && product->hasOneUse() && contract() &&
-              product.getFastmath() == arith::FastMathFlags::contract) {
+              bitEnumContainsAll(product.getFastmath(),
+                                 arith::FastMathFlags::contract)) {
             auto text = [&](Value value) { return operand(value).text; };
             StringRef name =
                 op->getResult(0).getType().isF64() ? "fma" : "fmaf";
@@ -282,8 +291,14 @@ std::optional<Expression> Printer::print() {
         return Expression{a + sign.str() + b + " ? " + a + " : " + b,
                           Binding::loosest};
       })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::SIToFPOp,
-            arith::FPToSIOp>([&](Operation *) { return cast(); })
+      .Case<arith::ExtSIOp, arith::SIToFPOp>([&](Operation *) -> Result {
+        // The one bit of a flag is its sign.
+        if (op->getOperand(0).getType().isInteger(1))
+          return Expression{"-" + cast().text, Binding::unary};
+        return cast();
+      })
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp>(
+          [&](Operation *) { return cast(); })
       .Case<arith::ExtUIOp, arith::UIToFPOp>([&](Operation *) -> Result {
         Type from = op->getOperand(0).getType();
         if (from.isInteger(1))

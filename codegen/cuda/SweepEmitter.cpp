@@ -356,7 +356,9 @@ void SegmentEmitter::storeListStates() {
       continue;
     std::string state = accumulators.lookup(op);
     if (state.empty()) // one value per member, never spread over tiles
-      state = kindOf(op) + "::lift(" + text(op.getValue()) + ", tile.member)";
+      state = kindOf(op) + "::lift(" + text(op.getValue()) +
+              ", static_cast<const " + names.sweep +
+              "_member_row *>(table.members)[tile.member].index)";
     os << names.scratch[area] << "[tile.member] = " << state << ";\n";
   }
 }
@@ -505,7 +507,7 @@ LogicalResult SegmentEmitter::emitEnd() {
   if (anyColumn) {
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
       if (levels.of(argument) != fused::LevelOf{Level::column, false} ||
-          argument.use_empty())
+          !isUsedAtEnd(static_cast<unsigned>(slot)))
         continue;
       std::string name = scope.declare(argument, "x");
       os << "const " << computedType(argument.getType()) << ' ' << name

@@ -4,15 +4,20 @@
 namespace heddle {
 
 // base^exponent by squaring, in this one order.
-template <class T> __device__ __forceinline__ T powi(T base, int exponent) {
+template <class T, class Unsigned, class Exponent> __device__ __forceinline__ T power(T base, Exponent exponent) {
   T result = 1;
+  const Unsigned size = static_cast<Unsigned>(exponent);
 #pragma unroll 1
-  for (unsigned left = exponent < 0 ? -static_cast<unsigned>(exponent) : exponent; left; left >>= 1) {
+  for (Unsigned left = exponent < 0 ? 0 - size : size; left; left >>= 1) {
     if (left & 1)
       result *= base;
     base *= base;
   }
   return exponent < 0 ? 1 / result : result;
+}
+template <class T> __device__ __forceinline__ T powi(T base, int exponent) { return power<T, unsigned>(base, exponent); }
+template <class T> __device__ __forceinline__ T powi(T base, long long exponent) {
+  return power<T, unsigned long long>(base, exponent);
 }
 
 // -1, 0 or 1; zeros and NaN stay what they are.

@@ -25,12 +25,18 @@ Error usageError(const Twine &text) {
 
 std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
   StringRef nearest;
-  unsigned least = std::max<unsigned>(2, word.size() / 3) + 1;
+  // Two letters that changed places are two edits, and keep the length.
+  auto distance = [&](StringRef candidate) {
+    size_t longer = std::max(word.size(), candidate.size());
+    size_t shorter = std::min(word.size(), candidate.size());
+    return std::pair<size_t, size_t>(word.edit_distance(candidate),
+                                     longer - shorter);
+  };
+  size_t allowed = std::max<size_t>(2, word.size() / 3);
   for (StringRef candidate : words)
-    if (unsigned distance = word.edit_distance(candidate); distance < least) {
+    if (distance(candidate).first <= allowed &&
+        (nearest.empty() || distance(candidate) < distance(nearest)))
       nearest = candidate;
-      least = distance;
-    }
   return nearest.empty() ? "" : ("; did you mean '" + nearest + "'?").str();
 }
 

@@ -85,8 +85,8 @@ module {
 /// Also in loops, whose regions see what is around them.
 TEST(Text, NamesInKernels) {
   const std::string text = R"mlir(!list = !foreach.list<tensor<?xf32>>
-!each_i1 = !foreach.list<tensor<i1>>
 !each_i32 = !foreach.list<tensor<i32>>
+!each_i1 = !foreach.list<tensor<i1>>
 module {
   fused.kernel @f(%x0: !list, %limit: tensor<i32>, %tol: tensor<f64>) -> (!list, !each_i32) {
     %x, %trips = fused.loop (%x = %x0 : !list) upto %limit active %active: !each_i1 -> (!list, !each_i32) {
