@@ -167,18 +167,13 @@ static Access accessOf(const SweepLayout &layout) {
 static void addVariants(PlanNode &node, const SweepLayout &layout,
                         bool inLoop) {
   SmallVector<cuda::Entry> entries = cuda::entriesOf(layout, inLoop);
-  bool searches = llvm::any_of(
-      entries, [](const cuda::Entry &entry) { return entry.search; });
   for (const cuda::Entry &entry : entries) {
     PlanVariant &variant = node.variants.emplace_back();
     variant.entry = layout.name + entry.suffix.str();
     variant.block = layout.threads;
-    variant.tileRows = !entry.search;
     variant.numbersByValue = entry.byValue && node.hasNumbers();
     if (entry.passing)
       variant.fitsL2 = kCachedPartOfL2;
-    else if (entry.byValue && !entry.search && searches)
-      variant.maxTiles = kMaxTileRows;
   }
 }
 
@@ -306,10 +301,16 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
     addCopy(from, to, node.body, accesses);
     copied.insert(to);
   }
+  // A trip begins with the flags that the one before ended with.
+  node.more = buffers.of(yield.getMore());
+  if (Value active = loop.getActive())
+    if (int to = buffers.of(active); to != node.more) {
+      addCopy(node.more, to, node.body, accesses);
+      node.more = to;
+    }
   addEdges(node.body, accesses, /*inLoop=*/true);
   node.trips = buffers.of(loop.getTrips());
   node.limit = buffers.of(loop.getLimit());
-  node.more = buffers.of(yield.getMore());
   addLoopVariants(loop, node);
   Access access;
   for (const Access &inner : accesses)

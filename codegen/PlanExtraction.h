@@ -17,10 +17,6 @@ namespace heddle {
 mlir::FailureOr<runtime::Plan> extractPlan(fused::KernelOp kernel,
                                            const Buffers &buffers);
 
-/// Tiles beyond which a block searches for its tile: a row for each would take
-/// more memory than it saves time.
-inline constexpr int64_t kMaxTileRows = 1 << 21;
-
 /// How much of the L2 cache the elements of a sweep may take for what it
 /// replaces to leave the cache first: beyond it that loses what would stay.
 /// Measured on 60 MB: 57 MB win, 83 MB lose.

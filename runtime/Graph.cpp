@@ -537,13 +537,21 @@ Error Graph::launchPlainly(Launch &launch, CUstream stream, bool overlaps) {
 }
 
 Error Graph::issue(std::vector<Step> &list, CUstream stream) {
-  for (Step &step : list)
+  for (Step &step : list) {
+    // Values of a captured launch would stay for as long as the capture.
+    if (!step.launch.numbers.empty() && !step.captured)
+      return makeError(StatusCode::BadInput,
+                       "node '{0}': no variant that reads its scalars from "
+                       "memory fits on {1}, as a stream capture needs: replay "
+                       "outside the capture",
+                       step.launch.name, device->name());
     if (step.loop && !step.captured)
       return makeError(StatusCode::BadInput,
                        "node '{0}': a loop inside a stream capture needs a "
                        "cooperative kernel, which this plan lacks or "
                        "which does not fit on {1}: replay outside the capture",
                        step.launch.name, device->name());
+  }
   captured = true;
   if (Error error = bringSlotsUpToDate())
     return error;
@@ -665,14 +673,12 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
   std::memcpy(&wide, bytes, sizeof(wide));
   std::memcpy(&narrow, bytes, sizeof(narrow));
   if (size == 8 && device->canWriteValue64() &&
-      driver.cuStreamWriteValue64(stream, slot, wide,
-                                  CU_STREAM_WRITE_VALUE_DEFAULT) ==
-          CUDA_SUCCESS)
+      driver.cuStreamWriteValue64(
+          stream, slot, wide, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
     return Error::success();
-  if (size == 4 &&
-      driver.cuStreamWriteValue32(stream, slot, narrow,
-                                  CU_STREAM_WRITE_VALUE_DEFAULT) ==
-          CUDA_SUCCESS)
+  if (size == 4 && driver.cuStreamWriteValue32(stream, slot, narrow,
+                                               CU_STREAM_WRITE_VALUE_DEFAULT) ==
+                       CUDA_SUCCESS)
     return Error::success();
   HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, slot, bytes, size, stream);
   return Error::success();
@@ -707,7 +713,8 @@ Error Graph::bringSlotsUpToDate() {
   Error failure = write();
   CUresult restored = driver.cuThreadExchangeStreamCaptureMode(&mode);
   if (!failure && restored)
-    failure = driverError(driver, restored, "cuThreadExchangeStreamCaptureMode");
+    failure =
+        driverError(driver, restored, "cuThreadExchangeStreamCaptureMode");
   return failure;
 }
 

@@ -47,7 +47,7 @@ struct BufferView {
 struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
-  int64_t columnTotal = 0; ///< columns over all tiles (rank 2)
+  int64_t columnTotal = 0;  ///< columns over all tiles (rank 2)
   int64_t elementBytes = 0; ///< of what is addressed by element, active members
 };
 

@@ -240,9 +240,10 @@ private:
         return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
                    Twine(segment.tile));
       // Member scalars alone are one tile for each member.
-      bool hasElements = any_of(segment.operands, [](const PlanOperand &operand) {
-        return operand.index != OperandIndex::None;
-      });
+      bool hasElements =
+          any_of(segment.operands, [](const PlanOperand &operand) {
+            return operand.index != OperandIndex::None;
+          });
       if (table.rank == 0 ? segment.count.has_value()
                           : hasElements && !segment.count)
         return bad(table.rank == 0 ? "expected no count in a table of rank 0"

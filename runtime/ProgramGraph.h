@@ -64,8 +64,8 @@ public:
   /// lives as long as the graph.
   llvm::Expected<std::vector<ResultMember>> result(llvm::StringRef name) const;
 
-  /// The value of a scalar argument or result, after waiting for `stream` (which
-  /// a number's own value does not need).
+  /// The value of a scalar argument or result, after waiting for `stream`
+  /// (which a number's own value does not need).
   llvm::Expected<double> readScalar(llvm::StringRef name, void *stream);
 
 protected:

@@ -26,7 +26,7 @@ private:
   void emitColumns();
   void keepForList(const SegmentReduction &reduction, Reduction &states,
                    const State &state);
-  /// Which of the member rows this one is.
+  /// Which of the member rows this one is: those of active members.
   Value *index();
 
   Value *firstTile = nullptr, *tiles = nullptr, *columns = nullptr,
@@ -137,9 +137,11 @@ void MemberEnd::emit() {
   });
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.from == Level::member) {
+      // Its position is that in the list, where inactive members count, too.
       Reduction states = reductionOf(reduction);
       mlir::Value value = fused::ReduceOp(reduction.op).getValue();
-      keepForList(reduction, states, states.lift(get(value), index()));
+      Value *position = field(context.countOffset() + 20, "index");
+      keepForList(reduction, states, states.lift(get(value), position));
     }
   emitColumns();
   for (const SegmentResult &result : segment.results)

@@ -57,7 +57,7 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
 
 SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
   if (inLoop)
-    return {{"_tiles", false, false, false}};
+    return {{"_tiles", false, false}};
   bool numbers = llvm::any_of(layout.scalars, [](const ScalarSlot &slot) {
     return slot.isNumber;
   });
@@ -68,12 +68,10 @@ SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
   });
   SmallVector<Entry> entries;
   if (layout.rank != 2 && replaces)
-    entries.push_back({"_cached", true, false, true});
-  entries.push_back({"_tiles", true, false, false});
-  if (layout.rank != 2)
-    entries.push_back({"_search", true, true, false});
+    entries.push_back({"_cached", true, true});
+  entries.push_back({"_tiles", true, false});
   if (numbers)
-    entries.push_back({"_tiles_by_address", false, false, false});
+    entries.push_back({"_tiles_by_address", false, false});
   return entries;
 }
 
@@ -93,7 +91,6 @@ private:
   LogicalResult emitAheads(fused::SweepOp sweep, const SweepLayout &layout,
                            const SweepNames &names);
   void emitDispatch(const SweepLayout &layout, const SweepNames &names);
-  void emitSearch(const SweepLayout &layout, const SweepNames &names);
   LogicalResult emitLoop(fused::LoopOp loop);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, const Entry &entry);
@@ -305,54 +302,10 @@ void KernelEmitter::emitDispatch(const SweepLayout &layout,
   os.unindent() << "}\n\n";
 }
 
-/// The function that makes a tile row from its member row.
-void KernelEmitter::emitSearch(const SweepLayout &layout,
-                               const SweepNames &names) {
-  os << "__device__ __forceinline__ " << names.sweep << "_tile_row "
-     << names.sweep << "_find_tile(const heddle_table &table, int tile_index) {\n";
-  os.indent();
-  os << "const " << names.sweep << "_member_row *const members = static_cast<const "
-     << names.sweep << "_member_row *>(table.members);\n"
-     << "const int row = heddle::member_of(members, table.member_count, "
-        "tile_index);\n";
-  bool same = llvm::all_of(layout.segments, [&](const SegmentLayout &segment) {
-    return segment.tile == layout.segments[0].tile;
-  });
-  std::string elements = std::to_string(layout.segments[0].tile);
-  if (!same) {
-    os << "constexpr int tiles[] = {";
-    llvm::interleaveComma(layout.segments, os, [&](const SegmentLayout &segment) {
-      os << segment.tile;
-    });
-    os << "};\n";
-    elements = "tiles[members[row].segment]";
-  }
-  os << names.sweep << "_tile_row tile = heddle::tile_of(members[row], row, "
-        "tile_index, "
-     << elements << ");\n";
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    bool several = layout.segments.size() > 1;
-    if (several) {
-      os << "if (tile.segment == " << s << ") {\n";
-      os.indent();
-    }
-    for (auto [k, slot] : llvm::enumerate(segment.operands))
-      if (slot.index == kI)
-        os << "tile.operand[" << k << "] = static_cast<"
-           << storedType(slot.storage) << " *>(tile.operand[" << k
-           << "]) + tile.first;\n";
-    if (several)
-      os.unindent() << "}\n";
-  }
-  os << "return tile;\n";
-  os.unindent() << "}\n\n";
-}
-
 void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                               const SweepNames &names, const Entry &entry) {
-  // Reading scalars, or searching, costs registers.
-  int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue -
-                               2 * entry.search);
+  // Reading scalars costs registers that having them does not.
+  int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue);
   StringRef byValue = entry.byValue ? "true" : "false";
   std::string parameters = names.parameters;
   for (size_t at; (at = parameters.find("ByValue")) != std::string::npos;)
@@ -374,12 +327,8 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   os << "const int tile_index = "
      << (sweep.getReversed() ? "table.tile_count - 1 - blockIdx.x" : "blockIdx.x")
      << ";\n";
-  if (!entry.search)
-    os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
-       << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
-  else
-    os << "const " << names.sweep << "_tile_row tile = " << names.sweep
-       << "_find_tile(table, tile_index);\n";
+  os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
+     << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
   os << names.sweep << "_tile" << values << "tile, tile_index, "
      << names.arguments << ");\n";
   os.unindent() << "}\n\n";
@@ -415,8 +364,6 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   }
   emitDispatch(*layout, names);
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
-  if (stream && layout->rank != 2 && !inLoop)
-    emitSearch(*layout, names);
   for (const Entry &entry : entriesOf(*layout, inLoop))
     emitEntry(sweep, *layout, names, entry);
   return success();

@@ -25,7 +25,6 @@ llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 struct Entry {
   llvm::StringRef suffix;
   bool byValue; // scalar arguments come with the launch, or by their address
-  bool search;  // a block searches its tile among the members
   bool passing; // what is replaced leaves the cache first
 };
 /// The entries of a sweep, in the order in which a plan tries them. In a loop

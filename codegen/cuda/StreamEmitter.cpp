@@ -20,45 +20,30 @@ static Type heldType(const OperandSlot &slot) {
   return foreach::computeType(slot.storage);
 }
 
-void StreamEmitter::declareElements() {
+void StreamEmitter::loadElements(bool allRounds) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
     std::string array = scope.declare(argument, "x");
     os << computedType(heldType(slots.operands[slot])) << ' ' << array;
-    if (loadsAhead())
+    if (allRounds)
       os << "[" << repeats() << "]";
     os << "[" << slots.vector << "];\n";
   }
-}
-
-void StreamEmitter::loadElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
-    if (loadsAhead()) {
-      os << "heddle::load_rounds<false, " << layout.threads << ">(whole, "
-         << pointers[slot] << ", tile.count, " << scope[argument] << ");\n";
+    if (allRounds) {
+      os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
+         << ", " << scope[argument] << ");\n";
       continue;
     }
     // What the sweep itself replaces is not read again.
-    os << "heddle::load<" << access(slots.operands[slot].written) << ">(whole, "
-       << pointers[slot] << ", tile.count, " << scope[argument]
+    os << "heddle::load<" << access(slots.operands[slot].written) << ">("
+       << (repeats() > 1 ? "there" : "whole") << ", " << pointers[slot]
+       << ", tile.count, " << scope[argument]
        << (repeats() > 1 ? ", round" : "") << ");\n";
   }
-}
-
-void StreamEmitter::beginRounds(bool unrolled) {
-  if (repeats() == 1)
-    return;
-  os << (unrolled ? "#pragma unroll\n" : "#pragma unroll 1\n")
-     << "for (int round = 0; round < " << repeats() << "; ++round) {\n";
-  os.indent();
-}
-
-void StreamEmitter::endRounds() {
-  if (repeats() > 1)
-    os.unindent() << "}\n";
 }
 
 bool StreamEmitter::writesElements() const {
@@ -74,34 +59,25 @@ std::string StreamEmitter::access(bool passing) const {
 }
 
 bool StreamEmitter::reducesElements() const {
-  return llvm::any_of(reductions, [&](fused::ReduceOp op) {
-    return layout.scratchOf(op, ScratchPer::tile) >= 0;
-  });
+  return llvm::any_of(reductions,
+                      [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
-LogicalResult StreamEmitter::emitElements() {
+/// What is computed of the elements that a thread holds: of one round, or of all
+/// rounds of a whole tile.
+LogicalResult StreamEmitter::emitRound(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
-  SmallVector<unsigned> written;
-  for (auto [k, slot] : llvm::enumerate(slots.results))
-    if (slot >= 0 && slots.operands[slot].index != kScalar)
-      written.push_back(k);
-  auto isReduced = [&](fused::ReduceOp op) {
-    return layout.scratchOf(op, ScratchPer::tile) >= 0;
-  };
-  declareAccumulators(
-      [&](Operation *op) { return isReduced(cast<fused::ReduceOp>(op)); });
-  outputs.resize(slots.results.size());
-  if (written.empty() && !reducesElements())
-    return success();
-  beginRounds(loadsAhead());
-  if (repeats() > 1 && !loadsAhead()) {
-    declareElements();
-    loadElements();
+  for (auto [k, slot] : llvm::enumerate(slots.results)) {
+    if (slot < 0 || slots.operands[slot].index == kScalar)
+      continue;
+    outputs[k] = scope.fresh(buffers[slots.operands[slot].buffer].name + "_new");
+    os << computedType(yield.getValues()[k].getType()) << ' ' << outputs[k] << "["
+       << slots.vector << "];\n";
   }
-  for (unsigned k : written) {
-    outputs[k] =
-        scope.fresh(buffers[slots.operands[slots.results[k]].buffer].name + "_new");
-    os << computedType(yield.getValues()[k].getType()) << ' ' << outputs[k] << "[" << slots.vector << "];\n";
+  if (allRounds) {
+    os << "#pragma unroll\n"
+       << "for (int round = 0; round < " << repeats() << "; ++round)\n";
+    os.indent();
   }
   os << "#pragma unroll\n"
      << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
@@ -110,7 +86,7 @@ LogicalResult StreamEmitter::emitElements() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
-    std::string element = scope[argument] + (loadsAhead() ? "[round][k]" : "[k]");
+    std::string element = scope[argument] + (allRounds ? "[round][k]" : "[k]");
     if (argument.getType() != heldType(slots.operands[slot])) {
       std::string wide = scope.fresh(scope[argument] + "_wide");
       os << "const " << computedType(argument.getType()) << ' ' << wide << " = "
@@ -121,54 +97,104 @@ LogicalResult StreamEmitter::emitElements() {
   }
   if (failed(declareOps([&](Operation *op) { return isElement(op); })))
     return failure();
-  if (reducesElements())
+  combineElements(allRounds);
+  for (auto [k, name] : llvm::enumerate(outputs))
+    if (!name.empty())
+      os << name << "[k] = " << text(yield.getValues()[k]) << ";\n";
+  os.unindent() << "}\n";
+  if (allRounds)
+    os.unindent();
+  for (auto [k, slot] : llvm::enumerate(slots.results))
+    if (!outputs[k].empty())
+      os << "heddle::store<" << access(/*passing=*/true) << ">("
+         << (repeats() > 1 ? "there" : "whole") << ", " << pointers[slot]
+         << ", tile.count, " << outputs[k] << (repeats() > 1 ? ", round" : "")
+         << ");\n";
+  // The names end with the block that they were declared in.
+  for (Operation &op : body)
+    if (isElement(&op))
+      for (Value result : op.getResults())
+        scope.forget(result);
+  return success();
+}
+
+bool StreamEmitter::isReduced(fused::ReduceOp op) const {
+  return layout.scratchOf(op, ScratchPer::tile) >= 0;
+}
+
+void StreamEmitter::combineElements(bool allRounds) {
+  if (!reducesElements())
+    return;
+  bool positions = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return isReduced(op) && op.getKind() == fused::ReduceKind::argmax;
+  });
+  if (!allRounds || positions)
     os << "const int at = heddle::place<true, " << layout.threads << ", "
-       << slots.vector << ">(whole, k" << (repeats() > 1 ? ", round" : "")
-       << ");\n"
-       << "if (whole || at < tile.count) {\n";
+       << slots.vector << ">(true, k, round);\n";
+  if (!allRounds) {
+    os << "if (at < tile.count) {\n";
+    os.indent();
+  }
   for (fused::ReduceOp op : reductions) {
     if (!isReduced(op))
       continue;
     std::string part = accumulators[op];
-    bool position = op.getKind() == fused::ReduceKind::argmax;
-    os << "  " << part << " = " << kindOf(op) << "::combine(" << part << ", "
+    os << part << " = " << kindOf(op) << "::combine(" << part << ", "
        << kindOf(op) << "::lift(" << text(op.getValue())
-       << (position ? ", tile.first + at" : "") << "));\n";
+       << (op.getKind() == fused::ReduceKind::argmax ? ", tile.first + at" : "")
+       << "));\n";
   }
-  if (reducesElements())
-    os << "}\n";
-  for (unsigned k : written)
-    os << outputs[k] << "[k] = " << text(yield.getValues()[k]) << ";\n";
+  if (!allRounds)
+    os.unindent() << "}\n";
+}
+
+/// A tile of several rounds. One that is whole and only read is on its way as a
+/// whole before its first element is looked at; any other is taken round by
+/// round.
+LogicalResult StreamEmitter::emitRounds() {
+  if (!writesElements()) {
+    os << "if (aligned && tile.count == " << slots.tile << ") {\n";
+    os.indent();
+    loadElements(/*allRounds=*/true);
+    if (failed(emitRound(/*allRounds=*/true)))
+      return failure();
+    os.unindent() << "} else {\n";
+    os.indent();
+  }
+  os << "#pragma unroll 1\n"
+     << "for (int round = 0; round * " << layout.threads * slots.vector
+     << " < tile.count; ++round) {\n";
+  os.indent();
+  os << "const bool there = aligned && heddle::place<true, " << layout.threads
+     << ", " << slots.vector << ">(true, " << slots.vector - 1
+     << ", round) < tile.count;\n";
+  loadElements(/*allRounds=*/false);
+  if (failed(emitRound(/*allRounds=*/false)))
+    return failure();
   os.unindent() << "}\n";
-  storeElements();
-  endRounds();
+  if (!writesElements())
+    os.unindent() << "}\n";
   return success();
 }
 
-void StreamEmitter::storeElements() {
-  for (auto [k, slot] : llvm::enumerate(slots.results))
-    if (!outputs[k].empty())
-      os << "heddle::store<" << access(/*passing=*/true) << ">(whole, "
-         << pointers[slot] << ", tile.count, " << outputs[k]
-         << (repeats() > 1 ? ", round" : "") << ");\n";
-}
-
 std::string StreamEmitter::wholeTile() {
-  std::string condition = "tile.count == " + std::to_string(slots.tile) + " && ";
   std::string list;
   for (auto [name, slot] : llvm::zip(pointers, slots.operands))
     if (slot.index != kScalar)
       list += (list.empty() ? "" : ", ") + name;
   if (list.empty())
     return {};
-  return condition + "heddle::are_aligned(" + list + ")";
+  std::string aligned = "heddle::are_aligned(" + list + ")";
+  return repeats() > 1
+             ? aligned
+             : "tile.count == " + std::to_string(slots.tile) + " && " + aligned;
 }
 
 LogicalResult StreamEmitter::emitWalk() {
-  if (repeats() == 1 || loadsAhead()) {
-    declareElements();
-    loadElements();
-  }
+  outputs.assign(slots.results.size(), "");
+  bool rounds = repeats() > 1;
+  if (!rounds)
+    loadElements(/*allRounds=*/false);
   waitForPrevious();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
   if (failed(declareAhead()) ||
@@ -180,8 +206,11 @@ LogicalResult StreamEmitter::emitWalk() {
     return failure();
   if (arrivesEarly())
     arriveEarly();
-  if (failed(emitElements()))
-    return failure();
+  declareAccumulators(
+      [&](Operation *op) { return isReduced(cast<fused::ReduceOp>(op)); });
+  if (writesElements() || reducesElements())
+    if (failed(rounds ? emitRounds() : emitRound(/*allRounds=*/false)))
+      return failure();
   storePartials();
   return success();
 }

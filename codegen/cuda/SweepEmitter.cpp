@@ -560,7 +560,7 @@ void SegmentEmitter::beginFunction(StringRef part, StringRef type) {
   newScope();
   bool whole = part == "walk" && hasWholeForm;
   os << names.templateHead << "__device__ __forceinline__ " << type << ' '
-     << functionName(part) << "(" << (whole ? "bool whole, " : "") << "const "
+     << functionName(part) << "(" << (whole ? ("bool " + wholeName() + ", ").str() : "") << "const "
      << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
      << ") {\n";
   os.indent();
@@ -570,7 +570,7 @@ void SegmentEmitter::endFunction() { os.unindent() << "}\n\n"; }
 
 std::string SegmentEmitter::callOf(StringRef part) {
   bool whole = part == "walk" && hasWholeForm;
-  return functionName(part) + "<ByValue, Passing>(" + (whole ? "whole, " : "") +
+  return functionName(part) + "<ByValue, Passing>(" + (whole ? (wholeName() + ", ").str() : "") +
          "tile, tile_index, " + names.arguments + ");\n";
 }
 
@@ -629,7 +629,7 @@ void SegmentEmitter::emitTileFunction() {
     }
   }
   if (std::string whole = wholeTile(); !whole.empty())
-    os << "const bool whole = " << whole << ";\n";
+    os << "const bool " << wholeName() << " = " << whole << ";\n";
   os << (arrivesEarly() ? "const unsigned arrived = " : "") << callOf("walk");
   if (arrivesEarly())
     os << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "

@@ -60,6 +60,8 @@ protected:
   /// The condition under which the walk need not ask what is there and aligned;
   /// empty where there is no such form.
   virtual std::string wholeTile() { return {}; }
+  /// The parameter of the walk that has its value.
+  virtual llvm::StringRef wholeName() const { return "whole"; }
 
   /// Prints what runs in the block that finishes a member last, and the list.
   mlir::LogicalResult emitEnd();
@@ -142,20 +144,20 @@ public:
 private:
   mlir::LogicalResult emitWalk() override;
   std::string wholeTile() override;
+  llvm::StringRef wholeName() const override {
+    return repeats() > 1 ? "aligned" : "whole";
+  }
   /// Template arguments that say how this segment's elements are laid out.
   std::string access(bool passing) const;
+  bool isReduced(fused::ReduceOp op) const;
   bool reducesElements() const;
   bool writesElements() const;
-  /// Whether the elements of all rounds are on their way before the first is
-  /// looked at: a sweep that writes, too, takes one round after the other.
-  bool loadsAhead() const { return repeats() > 1 && !writesElements(); }
-  void beginRounds(bool unrolled);
-  void endRounds();
-  void declareElements();
-  void loadElements();
-  void storeElements();
-  mlir::LogicalResult emitElements();
+  void loadElements(bool allRounds);
+  mlir::LogicalResult emitRound(bool allRounds);
+  mlir::LogicalResult emitRounds();
+  void combineElements(bool allRounds);
 
+  /// Rounds of `threads * vector` elements in a tile.
   int64_t repeats() const { return slots.tile / (layout.threads * slots.vector); }
   llvm::SmallVector<std::string> outputs; // one per result, "" if none
 };

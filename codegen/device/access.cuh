@@ -63,23 +63,12 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
   }
 }
 
-// Reads all rounds of a tile before any of them is looked at. Of a tile that is
-// not whole, whose rounds are short at its end, threads that find their elements
-// aligned and there still take them as vectors.
-template <bool Passing, int Threads, class Stored, class T, int Rounds, int N>
-__device__ __forceinline__ void load_rounds(bool whole, const Stored *from, int count, T (&to)[Rounds][N]) {
-  if (whole) {
+// Reads all rounds of a whole tile before any of them is looked at.
+template <int Threads, class Stored, class T, int Rounds, int N>
+__device__ __forceinline__ void load_rounds(const Stored *from, T (&to)[Rounds][N]) {
 #pragma unroll
-    for (int round = 0; round < Rounds; ++round)
-      load<true, Passing, Threads>(true, from, count, to[round], round);
-  } else {
-    const bool aligned = are_aligned(from);
-#pragma unroll
-    for (int round = 0; round < Rounds; ++round) {
-      const bool there = place<true, Threads, N>(true, N - 1, round) < count;
-      load<true, Passing, Threads>(aligned && there, from, count, to[round], round);
-    }
-  }
+  for (int round = 0; round < Rounds; ++round)
+    load<true, false, Threads>(true, from, Rounds * N * Threads, to[round], round);
 }
 
 // Writes this thread's elements of the tile at `to`.

@@ -150,9 +150,11 @@ over_members(const typename Kind::state *states, const Member *members, int coun
 __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   __shared__ bool last;
   __syncthreads();
+  if (expected == 1)
+    return true;
   if (threadIdx.x == 0) {
     fence();
-    last = expected == 1 || take_ticket(ticket, expected);
+    last = take_ticket(ticket, expected);
     fence();
   }
   __syncthreads();

@@ -71,37 +71,6 @@ template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int
   return result.row;
 }
 
-// The member row that tile `tile` belongs to.
-template <class Member>
-__device__ __forceinline__ int member_of(const Member *members, int count, int tile) {
-  int low = 0, high = count;
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    if (members[middle].first_tile <= tile)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-// Tile `tile` of a member of rank 1, without the advance of its operands.
-template <int Pointers>
-__device__ __forceinline__ tile_row<Pointers, 1>
-tile_of(const member_row<Pointers, 1> &member, int row, int tile, int elements) {
-  tile_row<Pointers, 1> result;
-#pragma unroll
-  for (int p = 0; p < Pointers; ++p)
-    result.operand[p] = member.operand[p];
-  result.first = static_cast<long long>(tile - member.first_tile) * elements;
-  const long long left = member.count - result.first;
-  result.count = left < elements ? static_cast<int>(left) : elements;
-  result.member = row;
-  result.segment = member.segment;
-  result.tiles = member.tiles;
-  return result;
-}
-
 } // namespace heddle
 
 // Writes the tile rows of a table from its member rows, one thread for each

@@ -455,6 +455,8 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
       }
     if (!skipped)
       reduceRuns(op, operands, body, reduction, member, domain, results);
+    else if (op.getAxis() == Axis::list)
+      reduction.skip(1); // positions count members
   }
   if (op.getAxis() == Axis::list) {
     double reduced[] = {reduction.value(),

@@ -28,6 +28,9 @@ public:
   /// Takes further values, in order; at most a block of them.
   void add(const double *values, int64_t count);
 
+  /// Passes over positions that have no value.
+  void skip(int64_t count) { seen += count; }
+
   double value() const;
   /// Of the first maximum, for argmax; -1 over nothing.
   int64_t position() const { return best; }

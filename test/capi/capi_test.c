@@ -1,4 +1,5 @@
-/*===- capi_test.c - The C interface, from C ---------------------------------===*/
+/*===- capi_test.c - The C interface, from C
+ * ---------------------------------===*/
 /*
  * Compiles a standard program for the cpu target, runs two steps over host
  * memory, compares with the same computed here, and makes mistakes on purpose.

@@ -99,9 +99,26 @@ func.func @along_i(%x: !each) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+func.func @position_in_list(%x: !list) {
+  // expected-error@+1 {{'foreach.reduce' op names one position in a list of domains of rank 1; reduce along member first, then along list}}
+  %r:2 = foreach.reduce argmax along list (%a = %x : !list) -> (tensor<f32>, tensor<i64>) { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+func.func @sum_of_bytes(%x: !foreach.list<tensor<?xi8>>) {
+  // expected-error@+1 {{'foreach.reduce' op cannot combine values of 'i8' by add}}
+  %r = foreach.reduce add along list (%a = %x : !foreach.list<tensor<?xi8>>) -> tensor<i8> { foreach.yield %a : i8 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 func.func @results_of_argmax(%x: !list) {
   // expected-error@+1 {{'foreach.reduce' op expected 2 results, the maximum and its position, found 1}}
-  %r = foreach.reduce argmax along list (%a = %x : !list) -> tensor<f32> { foreach.yield %a : f32 }
+  %r = foreach.reduce argmax along i (%a = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return
 }
 
@@ -146,7 +163,7 @@ func.func @result_along_list(%x: !mats) {
 !list = !foreach.list<tensor<?xf32>>
 func.func @position(%x: !list) {
   // expected-error@+1 {{'foreach.reduce' op the position has elements of 'i32'; expected i64}}
-  %r:2 = foreach.reduce argmax along list (%a = %x : !list) -> (tensor<f32>, tensor<i32>) { foreach.yield %a : f32 }
+  %r:2 = foreach.reduce argmax along i (%a = %x : !list) -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<i32>>) { foreach.yield %a : f32 }
   return
 }
 

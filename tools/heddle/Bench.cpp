@@ -36,7 +36,7 @@ static std::string details() {
   return R"(optimizers: AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
 models: heddle's replay, the hand-written kernels of test/bench/handwritten compiled by NVRTC with the same
 options, and the floor (bytes that must move over the copy bandwidth, measured in the same run). It needs a
-GPU and takes about a minute.
+GPU and takes two minutes.
 
 examples:
   heddle bench optimizers

@@ -413,7 +413,7 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
     // Of few numbers the errors are few samples.
     bool few = count < 64;
     double bound = (few ? 4 : factor) * std::sqrt(plainSquares / count) +
-                   (few ? 32 : 1) * unit * largest;
+                   (few ? 128 : 1) * unit * largest;
     if (std::sqrt(foundSquares / count) > bound)
       return llvm::formatv("RMS error {0:e3}, allowed {1:e3}; largest at {2}",
                            std::sqrt(foundSquares / count), bound, where)

@@ -81,8 +81,7 @@ static const char *const kTypes = R"mlir(
 !single = tensor<f32>
 )mlir";
 
-/// One reduction of every kind along one axis. `%s` result type of values, of
-/// positions.
+/// One reduction of every kind along one axis.
 static std::string reductions(const char *axis, const char *from,
                               const char *value, const char *position,
                               const char *flags, bool exactKinds) {
@@ -119,6 +118,11 @@ static std::string reductions(const char *axis, const char *from,
               "    foreach.yield %c : i1\n  }\n";
       add(kind, flags);
     }
+    // A position in a list is that of a member.
+    bool positions = std::string(axis) != "list" || std::string(from) == "!each";
+    if (!positions)
+      return text + "func.func @reductions(%x: " + from + ") -> (" + types +
+             ") {\n" + body + "  return " + results + " : " + types + "\n}\n";
     body += std::string("  %most, %at = foreach.reduce argmax along ") + axis +
             " (%x = %x : " + from + ") -> (" + value + ", " + position +
             ") {\n    foreach.yield %x : f32\n  }\n";
@@ -216,6 +220,7 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !l
   }
   return %y, %r, %s, %e : !mats, !list, !list, !each
 })mlir");
+    result.back().keepsOrder = false;
 
     add("NormalizeMembers", R"mlir(
 func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !trip {foreach.donate = 2 : i64}) -> (!list, !half, !trip, !each64) {

@@ -16,6 +16,9 @@ struct NamedProgram {
   /// Additions, multiplications, divisions and square roots alone: every
   /// target gives the same bits.
   bool isExact = true;
+  /// Fusion leaves its reductions in their order: those of row values go down
+  /// the rows where they were merged with what made them.
+  bool keepsOrder = true;
 
   friend void PrintTo(const NamedProgram &program, std::ostream *os) {
     *os << program.name;

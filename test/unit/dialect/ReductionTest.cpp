@@ -126,7 +126,7 @@ TEST(Reduction, OverNothing) {
     heddle::reference::Value noElements{{{{0}, {}}}}, noMembers;
     Runner member = run(context, reduction(kind, "member", 1), noElements);
     EXPECT_EQ(member.number("value"), neutral);
-    Runner list = run(context, reduction(kind, "list", 1), noMembers);
+    Runner list = run(context, reduction(kind, "list", 0), noMembers);
     EXPECT_EQ(list.number("value"), neutral);
     if (std::string(kind) == "argmax") {
       EXPECT_EQ(member.number("at"), -1);
@@ -147,8 +147,8 @@ TEST(Reduction, OverNothing) {
       run(context, reduction("all", "member", 1, "i1"), none).number("value"),
       1);
   EXPECT_EQ(
-      run(context, reduction("max", "member", 1, "i8"), none).number("value"),
-      -128);
+      run(context, reduction("max", "member", 1, "i32"), none).number("value"),
+      -2147483648.0);
   EXPECT_EQ(
       run(context, reduction("min", "member", 1, "i32"), none).number("value"),
       2147483647);
@@ -166,12 +166,16 @@ TEST(Reduction, FlagsAndIntegers) {
   EXPECT_EQ(run(context, reduction("any", "list", 1, "i1"), x).number("value"),
             1);
   // Sums of integers wrap around.
-  heddle::reference::Value bytes{{{{3}, {100, 100, -3}}}};
+  heddle::reference::Value large{{{{3}, {2147483647, 100, -3}}}};
   EXPECT_EQ(
-      run(context, reduction("add", "list", 1, "i8"), bytes).number("value"),
-      -59);
+      run(context, reduction("add", "list", 1, "i32"), large).number("value"),
+      -2147483552.0);
   EXPECT_EQ(
-      run(context, reduction("mul", "list", 1, "i32"), bytes).number("value"),
+      run(context, reduction("add", "list", 1, "i64"), large).number("value"),
+      2147483744.0);
+  heddle::reference::Value small{{{{3}, {100, 100, -3}}}};
+  EXPECT_EQ(
+      run(context, reduction("mul", "list", 1, "i32"), small).number("value"),
       -30000);
 }
 
@@ -184,15 +188,20 @@ TEST(Reduction, FirstMaximum) {
   Runner columns = run(context, reduction("argmax", "i", 2),
                        matrix(2, 3, {5, 9, 9, 7, 1, 9}));
   EXPECT_EQ(columns.member("at"), (Vector{1, 0, 0}));
-  // Positions in a list go on from member to member.
-  heddle::reference::Value list{{{{2}, {1, 2}}, {{0}, {}}, {{2}, {3, 3}}}};
-  EXPECT_EQ(run(context, reduction("argmax", "list", 1), list).number("at"), 2);
+  // Of member scalars the position is that of the member, inactive ones
+  // included.
+  Runner list = Runner::parse(context, reduction("argmax", "list", 0));
+  list.setEach("x", {9, 1, 3, 3});
+  list.inactive["x"] = {true};
+  ASSERT_TRUE(succeeded(list.step())) << context.message;
+  EXPECT_EQ(list.number("value"), 3);
+  EXPECT_EQ(list.number("at"), 2);
   heddle::reference::Value nan{{{{3}, {1, NAN, 5}}}};
-  Runner found = run(context, reduction("argmax", "list", 1), nan);
+  Runner found = run(context, reduction("argmax", "member", 1), nan);
   EXPECT_TRUE(std::isnan(found.number("value")));
   EXPECT_EQ(found.number("at"), 1);
   heddle::reference::Value lowest{{{{2}, {-INFINITY, -INFINITY}}}};
-  EXPECT_EQ(run(context, reduction("argmax", "list", 1), lowest).number("at"),
+  EXPECT_EQ(run(context, reduction("argmax", "member", 1), lowest).number("at"),
             0);
 }
 

@@ -57,13 +57,15 @@ public:
   /// A standard program, such as `adamw:amsgrad=true`.
   static Runner library(Context &context, llvm::StringRef text) {
     auto module = library::buildProgram(text, context.get());
-    EXPECT_TRUE(succeeded(module)) << text.str() << ": " << context.message;
+    if (failed(module))
+      llvm::report_fatal_error(llvm::Twine(text) + ": " + context.message);
     return Runner(std::move(*module));
   }
   /// A program in its own text.
   static Runner parse(Context &context, llvm::StringRef text) {
     auto module = parseProgram(text, "test.mlir", context.get());
-    EXPECT_TRUE(module) << context.message;
+    if (!module)
+      llvm::report_fatal_error("a program of the tests does not parse");
     return Runner(std::move(module));
   }
 

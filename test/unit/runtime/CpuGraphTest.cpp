@@ -182,8 +182,7 @@ TEST(CpuGraph, FillsWithNumbers) {
       makeGraph(text, std::make_shared<FakeProgram>());
   std::vector<float> x(9, 0), y(10, 1);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(x)})));
-  ASSERT_TRUE(
-      succeeded(graph->bindResult("y", DType::F32, {{y.data(), {9}}})));
+  ASSERT_TRUE(succeeded(graph->bindResult("y", DType::F32, {{y.data(), {9}}})));
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
   for (int i = 0; i < 9; ++i)
     EXPECT_EQ(y[i], std::numeric_limits<float>::infinity());

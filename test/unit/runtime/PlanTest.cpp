@@ -234,9 +234,10 @@ TEST(PlanValidation, Tables) {
                   "no count in a table of rank 0");
   EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].rank = 2; }),
                   "expected columns");
-  EXPECT_CONTAINS(
-      says([](Plan &p) { p.tables[0].segments[0].columns = ExtentRef{0, 0}; }),
-      "expected no columns");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.tables[0].segments[0].columns = ExtentRef{0, 0};
+                  }),
+                  "expected no columns");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.tables[0].segments[0].operands[0].buffer = 70; }),
       "operand: expected a buffer");
@@ -376,7 +377,9 @@ TEST(PlanValidation, LoopsCopiesEdges) {
                   "one kind and dtype");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
                   "value: expected 0 or 1 for i1");
-  EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.graph.edges[0] = {2, 0};
+                  }),
                   "0 <= from < to < 3");
 }
 

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""torch's optimizers and `heddle bench optimizers` side by side, in one run on one machine.
+
+Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes, as foreach,
+fused, and fused inside a CUDA graph, and merges the times into the rows that heddle printed.
+
+    peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B] [--optimizers A,B]
+                   [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
+
+--heddle-json takes rows that were measured before instead of running heddle; then the times are not of one run.
+--markdown writes the tables; in a file with the lines <!-- measured --> and <!-- end of measured --> only what is
+between them is replaced.
+
+Every time is device time per step: 20 back-to-back steps between two events, median of 9 after one that is not counted.
+A form whose host is slower than its device is measured with the waiting that this costs.
+"""
+
+import argparse
+import gc
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPS, SAMPLES = 20, 9
+FORMS = ("torch_foreach", "torch_fused", "torch_fused_graph")
+BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
+
+
+# --- torch ------------------------------------------------------------------------------------------------------------
+
+
+def time_steps(torch, step):
+    """Device time of one step in microseconds."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    times = []
+    for sample in range(SAMPLES + 1):
+        begin.record()
+        for _ in range(STEPS):
+            step()
+        end.record()
+        end.synchronize()
+        if sample:
+            times.append(begin.elapsed_time(end) * 1e3 / STEPS)
+    return statistics.median(times)
+
+
+def as_graph(torch, step):
+    """`step` captured into a CUDA graph; its replay."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def make_step(torch, optimizer, form, params):
+    """A function that takes one step of `optimizer` in `form`."""
+    how = {"foreach": True} if form == "torch_foreach" else {"fused": True}
+    captured = form.endswith("_graph")
+    if optimizer == "sgd":
+        # A learning rate on the device is what the other two read, too.
+        rate = torch.tensor(1e-3, device="cuda") if captured else 1e-3
+        step = torch.optim.SGD(params, lr=rate, momentum=0.9, **how).step
+    else:
+        adamw = torch.optim.AdamW(params, lr=1e-3, weight_decay=1e-2, capturable=captured, **how)
+        step = adamw.step
+    if optimizer == "clip_adamw":
+        update = step
+
+        def step():
+            torch.nn.utils.clip_grad_norm_(params, 1.0, foreach=True)
+            update()
+
+    return as_graph(torch, step) if captured else step
+
+
+def measure_torch(rows, shapes):
+    """Adds torch's times, in microseconds, to `rows`; a form that failed has the reason instead."""
+    import torch
+
+    model, params = None, []
+    for row in rows:
+        if row["model"] != model:
+            params.clear()
+            gc.collect()
+            torch.cuda.empty_cache()
+            model = row["model"]
+            for shape in shapes[model]:
+                param = (torch.randn(shape, device="cuda") * 0.02).requires_grad_(True)
+                param.grad = torch.randn_like(param) * 1e-3
+                params.append(param)
+        for form in FORMS:
+            try:
+                row[form + "_us"] = time_steps(torch, make_step(torch, row["optimizer"], form, params))
+            except Exception as error:  # noqa: BLE001, the other forms go on
+                row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
+            gc.collect()
+            torch.cuda.empty_cache()
+        print(f"{row['optimizer']} on {model}: " + ", ".join(
+            f"{form[6:]} {row[form + '_us']:.1f} us" if form + "_us" in row else f"{form[6:]} failed" for form in FORMS),
+            file=sys.stderr, flush=True)
+    return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
+
+
+# --- heddle -----------------------------------------------------------------------------------------------------------
+
+
+def measure_heddle(arguments):
+    command = [arguments.heddle, "bench", "optimizers"]
+    for option in ("shapes", "models", "optimizers"):
+        if getattr(arguments, option):
+            command += [f"--{option}", getattr(arguments, option)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "heddle.json")
+        if subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode:
+            sys.exit("peers_torch.py: heddle bench failed")
+        with open(path) as file:
+            return json.load(file)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+TITLES = {
+    "adamw": "AdamW, float32",
+    "sgd": "SGD with momentum, float32",
+    "clip_adamw": "clip by global norm + AdamW, float32",
+}
+COLUMNS = (
+    ("heddle", "heddle_us"),
+    ("heddle, lr set every step", "heddle_set_lr_us"),
+    ("by hand", "handwritten_us"),
+    ("multi-tensor-apply by hand", "multi_tensor_apply_us"),
+    ("torch fused in a graph", "torch_fused_graph_us"),
+    ("torch fused", "torch_fused_us"),
+    ("torch foreach", "torch_foreach_us"),
+)
+
+
+def parameters(count):
+    return f"{count / 1e6:.1f} M" if count < 1e9 else f"{count / 1e9:.2f} G"
+
+
+def tables(report):
+    """The report as Markdown: one table for each optimizer, times in microseconds with their ratio to the floor."""
+    where = report["conditions"]
+    gpu = where["gpu"]
+    lines = [
+        f"{gpu if gpu.startswith('NVIDIA') else 'NVIDIA ' + gpu}, driver {where.get('driver') or 'unknown'}, "
+        f"CUDA {where['cuda']}, NVRTC {where['nvrtc']}"
+        + (f", torch {where['torch']}" if "torch" in where else "")
+        + f"; copy bandwidth {where['copy_bytes_per_second'] / 1e12:.3f} TB/s, measured in the same run.",
+        "",
+    ]
+    for optimizer, title in TITLES.items():
+        rows = [row for row in report["rows"] if row["optimizer"] == optimizer]
+        if not rows:
+            continue
+        columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
+        lines += [
+            f"**{title}** ({rows[0]['bytes_per_parameter']} bytes per parameter), microseconds per step (times the floor)",
+            "",
+            "| model (tensors, parameters) | floor | " + " | ".join(title for title, _ in columns) + " | heddle / by hand |",
+            "|---|" + "---|" * (len(columns) + 2),
+        ]
+        for row in rows:
+            floor = row["floor_us"]
+            cells = [f"{row[key]:.1f} ({row[key] / floor:.3f}x)" if key in row else "" for _, key in columns]
+            lines.append(
+                f"| {row['model']} ({row['tensors']}, {parameters(row['parameters'])}) | {floor:.1f} | "
+                + " | ".join(cells) + f" | {row['heddle_us'] / row['handwritten_us']:.3f} |")
+        lines.append("")
+    lines += ["| program | compiled cold | warm |", "|---|---|---|"]
+    lines += [f"| `{time['program']}` | {time['cold_ms']:.0f} ms | {time['warm_ms']:.1f} ms |" for time in report["compile"]]
+    host = max(row["heddle_host_us"] for row in report["rows"])
+    rises = report["rises_when_changing"]
+    lines += [
+        "",
+        f"Host time of one replay: at most {host:.1f} us. Compilations / graph instantiations caused by a change of "
+        + ", ".join(f"{what}: {rises[what]['compilations']} / {rises[what]['graph_instantiations']}"
+                    for what in sorted(rises)) + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_markdown(path, text):
+    """Replaces what is between the marks, or the whole file if it has none."""
+    path = pathlib.Path(path)
+    before = path.read_text() if path.exists() else ""
+    if BEGIN in before and END in before:
+        head, rest = before.split(BEGIN, 1)
+        tail = rest.split(END, 1)[1]
+        text = f"{head}{BEGIN}\n{text}{END}{tail}"
+    path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--heddle", default=os.environ.get("HEDDLE", str(ROOT / "build" / "bin" / "heddle")))
+    parser.add_argument("--shapes")
+    parser.add_argument("--models")
+    parser.add_argument("--optimizers")
+    parser.add_argument("--json")
+    parser.add_argument("--markdown")
+    parser.add_argument("--heddle-json")
+    parser.add_argument("--no-torch", action="store_true")
+    arguments = parser.parse_args()
+
+    if not arguments.no_torch:
+        try:
+            import torch
+        except ImportError:
+            sys.exit("peers_torch.py: torch is not installed here; --no-torch leaves it out")
+        if not torch.cuda.is_available():
+            sys.exit("peers_torch.py: torch sees no GPU here")
+    # heddle first: torch keeps memory that large models need.
+    if arguments.heddle_json:
+        with open(arguments.heddle_json) as file:
+            report = json.load(file)
+    else:
+        report = measure_heddle(arguments)
+    if not arguments.no_torch:
+        with open(arguments.shapes or ROOT / "examples" / "shapes" / "models.json") as file:
+            shapes = json.load(file)
+        # All optimizers of a model one after the other.
+        report["rows"].sort(key=lambda row: row["parameters"])
+        report["conditions"].update(measure_torch(report["rows"], shapes))
+    for row in report["rows"]:
+        for form in FORMS:
+            if form + "_us" in row:
+                row[form + "_ratio"] = row[form + "_us"] / row["floor_us"]
+                assert math.isfinite(row[form + "_ratio"])
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.markdown:
+        write_markdown(arguments.markdown, tables(report))
+    if not arguments.json and not arguments.markdown:
+        print(tables(report))
+
+
+if __name__ == "__main__":
+    main()

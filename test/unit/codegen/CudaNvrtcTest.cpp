@@ -1,0 +1,210 @@
+//===- CudaNvrtcTest.cpp - the emitted CUDA text, compiled by NVRTC -------===//
+//
+// No warning, no spill in a sweep that streams, 16-byte loads, no atomics on
+// floats, no local memory; and soon enough.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaHarness.h"
+#include "CudaPrograms.h"
+#include "runtime/Nvrtc.h"
+#include "runtime/ResourceReport.h"
+#include "llvm/Support/Regex.h"
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace heddle::runtime;
+
+namespace heddle::test {
+namespace {
+
+constexpr const char *kArchitectures[] = {"sm_80", "sm_90", "sm_100", "sm_120"};
+
+/// What ptxas says of each entry.
+struct Resources {
+  int stack = 0, spills = 0;
+};
+
+std::map<std::string, Resources> resourcesIn(llvm::StringRef log) {
+  static llvm::Regex named("Compiling entry function '([^']+)'"),
+      frame("([0-9]+) bytes stack frame, ([0-9]+) bytes spill stores, "
+            "([0-9]+) bytes spill loads");
+  std::map<std::string, Resources> result;
+  std::string entry;
+  llvm::SmallVector<llvm::StringRef> lines, found;
+  log.split(lines, '\n');
+  auto number = [](llvm::StringRef text) { return std::stoi(text.str()); };
+  for (llvm::StringRef line : lines) {
+    if (named.match(line, &found))
+      entry = found[1].str();
+    else if (frame.match(line, &found) && !entry.empty())
+      result[entry] = {number(found[1]), number(found[2]) + number(found[3])};
+  }
+  return result;
+}
+
+/// Whether the text's banner says that the sweep of an entry streams.
+bool streams(llvm::StringRef text, llvm::StringRef entry) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  llvm::StringRef longest, kind;
+  for (llvm::StringRef line : lines) {
+    if (!line.consume_front("// "))
+      continue;
+    auto [name, rest] = line.split(", ");
+    if (entry.starts_with((name + "_").str()) && name.size() > longest.size()) {
+      longest = name;
+      kind = rest;
+    }
+  }
+  return kind.starts_with("stream:");
+}
+
+SourceText sourceOf(const Plan &plan) {
+  return {plan.name, plan.source, plan.headers, plan.options};
+}
+
+class CudaNvrtc : public testing::TestWithParam<NamedProgram> {
+protected:
+  static const Nvrtc *nvrtc() {
+    static const Nvrtc *loaded = [] {
+      auto found = Nvrtc::get();
+      if (found)
+        return *found;
+      reason = takeError(found.takeError()).second;
+      return static_cast<const Nvrtc *>(nullptr);
+    }();
+    return loaded;
+  }
+  static bool knows(llvm::StringRef arch) {
+    int number;
+    return !arch.drop_front(3).getAsInteger(10, number) &&
+           llvm::is_contained(nvrtc()->architectures(), number);
+  }
+  void SetUp() override {
+    if (!nvrtc())
+      GTEST_SKIP() << reason;
+  }
+  static void TearDownTestSuite() {
+    if (slowest > 0)
+      printf("[   TIME   ] the slowest cold compilation took %.2f s: %s\n",
+             slowest, slowestName.c_str());
+  }
+
+  static std::string reason, slowestName;
+  static double slowest;
+};
+std::string CudaNvrtc::reason, CudaNvrtc::slowestName;
+double CudaNvrtc::slowest = 0;
+
+/// What is wrong with the text for one architecture.
+std::string problemsOn(const Nvrtc &nvrtc, SourceText source,
+                       llvm::StringRef arch) {
+  // As the runtime compiles: for fewer resident blocks where it spills.
+  std::vector<std::string> options = source.options;
+  std::string log;
+  for (int fewer = 0; fewer < 3; ++fewer) {
+    source.options = options;
+    source.options.push_back(kReportOption.str());
+    if (fewer)
+      source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" +
+                               std::to_string(fewer));
+    auto compiled = nvrtc.compile(source, arch, ImageKind::Cubin);
+    if (!compiled)
+      return takeError(compiled.takeError()).second;
+    log = compiled->log;
+    if (!reportsSpills(log))
+      break;
+  }
+  std::string problems;
+  if (std::string rest = withoutReport(log);
+      !llvm::StringRef(rest).trim().empty())
+    problems += "it says:\n" + rest;
+  auto resources = resourcesIn(log);
+  for (const std::string &entry : entryNames(source.text)) {
+    auto own = resources.find(entry);
+    if (own == resources.end()) {
+      problems += "ptxas says nothing of " + entry + ":\n" + log;
+      continue;
+    }
+    if (own->second.spills && streams(source.text, entry))
+      problems += entry + " spills " + std::to_string(own->second.spills) +
+                  " bytes\n";
+    if (own->second.stack && streams(source.text, entry))
+      problems += entry + " has a stack frame of " +
+                  std::to_string(own->second.stack) + " bytes\n";
+  }
+  return problems;
+}
+
+TEST_P(CudaNvrtc, CompilesWithoutAWarningOrSpill) {
+  Program program(GetParam().text);
+  ASSERT_TRUE(program.isGood());
+  SourceText source = sourceOf(program.plan());
+  std::vector<std::string> problems(std::size(kArchitectures));
+  std::vector<std::thread> threads;
+  for (size_t k = 0; k < problems.size(); ++k)
+    if (knows(kArchitectures[k]))
+      threads.emplace_back([&, k] {
+        problems[k] = problemsOn(*nvrtc(), source, kArchitectures[k]);
+      });
+  ASSERT_FALSE(threads.empty());
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t k = 0; k < problems.size(); ++k)
+    EXPECT_EQ(problems[k], "") << kArchitectures[k];
+}
+
+TEST_P(CudaNvrtc, MovesVectorsAndKeepsOffLocalMemory) {
+  Program program(GetParam().text);
+  ASSERT_TRUE(program.isGood());
+  const Plan &plan = program.plan();
+  auto begin = std::chrono::steady_clock::now();
+  auto compiled = nvrtc()->compile(sourceOf(plan), "sm_90", ImageKind::Ptx);
+  ASSERT_TRUE(static_cast<bool>(compiled))
+      << takeError(compiled.takeError()).second;
+  auto cubin = nvrtc()->compile(sourceOf(plan), "sm_90", ImageKind::Cubin);
+  double seconds = std::chrono::duration<double>(
+                       std::chrono::steady_clock::now() - begin)
+                       .count();
+  ASSERT_TRUE(static_cast<bool>(cubin)) << takeError(cubin.takeError()).second;
+  llvm::StringRef ptx = compiled->image;
+  static llvm::Regex floatAtomic(
+      "(atom|red)[a-z0-9_.]*\\.(f16|bf16|f16x2|bf16x2|f32|f64)"),
+      wideLoad("ld\\.global[a-z0-9_.]*\\.v4\\.[a-z]*32"),
+      widePair("ld\\.global[a-z0-9_.]*\\.v2\\.[a-z]*64");
+  EXPECT_FALSE(floatAtomic.match(ptx));
+  EXPECT_FALSE(ptx.contains(".local"));
+  // Vectors of 4-byte words where a sweep streams lists; doubles in pairs.
+  bool narrow = false, doubles = false;
+  for (const PlanTable &table : plan.tables)
+    for (const PlanSegment &segment : table.segments)
+      for (const PlanOperand &operand : segment.operands)
+        if (table.rank == 1 && operand.index == OperandIndex::I)
+          (dtypeSize(plan.buffers[operand.buffer].dtype) == 8 ? doubles
+                                                              : narrow) = true;
+  if (narrow)
+    EXPECT_TRUE(wideLoad.match(ptx)) << "no load of 16 bytes";
+  else if (doubles)
+    EXPECT_TRUE(widePair.match(ptx)) << "no load of 16 bytes";
+  // PTX and cubin were made, one after the other; the first includes what NVRTC
+  // does once for a process.
+  seconds /= 2;
+  EXPECT_LE(seconds, 1.5) << "a cold compilation takes too long";
+  if (seconds > slowest) {
+    slowest = seconds;
+    slowestName = GetParam().name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, CudaNvrtc,
+                         testing::ValuesIn(libraryPrograms()),
+                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Module, CudaNvrtc,
+                         testing::ValuesIn(writtenPrograms()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace heddle::test
