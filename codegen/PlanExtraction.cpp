@@ -140,8 +140,17 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.name = layout.name;
   table.rank = layout.rank == 2 ? 2 : 1;
   table.pointers = std::max<int64_t>(1, layout.pointers);
-  for (const SegmentLayout &segment : layout.segments)
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     table.segments.push_back(segmentOf(segment, layout.rank));
+    // The order of a reduction must not depend on alignment.
+    Block &body = sweep.getSegmentBlock(s);
+    table.segments.back().shift =
+        table.rank == 1 && table.segments.back().count &&
+        llvm::none_of(layout.scratch, [&](const ScratchSlot &slot) {
+          return slot.per == heddle::ScratchPer::tile &&
+                 slot.owner->getBlock() == &body;
+        });
+  }
   plan.tables.push_back(std::move(table));
   return plan.tables.size() - 1;
 }

@@ -14,7 +14,9 @@
 #include "dialect/Register.h"
 #include "dialect/library/Library.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/Dump.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -27,11 +29,11 @@ namespace heddle {
 Compilation::Compilation(PipelineOptions options) : options(options) {
   DialectRegistry registry;
   registerAll(registry);
-  context = std::make_unique<MLIRContext>(registry,
-                                          MLIRContext::Threading::DISABLED);
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
-  handler = std::make_unique<SourceMgrDiagnosticHandler>(
-      sources, context.get(), diagnosticsStream);
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
+                                                         diagnosticsStream);
   remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
       context.get(), [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
@@ -81,9 +83,50 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
   return llvm::Error::success();
 }
 
+namespace {
+/// Writes the module after every pass to HEDDLE_DUMP_DIR.
+class DumpAfterPass : public PassInstrumentation {
+public:
+  DumpAfterPass(ModuleOp module, std::string name)
+      : module(module), name(std::move(name)) {}
+
+  void runAfterPass(Pass *pass, Operation *) override {
+    // What runs passes on nested operations is a pass, too, without a name.
+    if (!pass->getArgument().empty())
+      write(pass->getArgument());
+  }
+
+  void write(StringRef step) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printProgram(module, os);
+    runtime::dump(name, llvm::formatv("{0}-{1}.mlir", count++, step).str(),
+                  text);
+  }
+
+private:
+  ModuleOp module;
+  std::string name;
+  int count = 0;
+};
+} // namespace
+
+/// The name of the first function or kernel.
+static std::string programName(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      return symbol.getName().str();
+  return "program";
+}
+
 llvm::Error Compilation::lower() {
   PassManager manager(context.get());
   buildPipeline(manager, options);
+  if (runtime::dumpEnabled()) {
+    auto dump = std::make_unique<DumpAfterPass>(*module, programName(*module));
+    dump->write("foreach");
+    manager.addInstrumentation(std::move(dump));
+  }
   if (failed(manager.run(*module)))
     return failure("the program could not be lowered");
   auto kernels = llvm::to_vector(module->getOps<fused::KernelOp>());

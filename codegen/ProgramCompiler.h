@@ -9,11 +9,11 @@
 #define HEDDLE_CODEGEN_PROGRAMCOMPILER_H
 
 #include "codegen/Buffers.h"
-#include "passes/Pipelines.h"
-#include "runtime/Compiler.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/Pipelines.h"
+#include "runtime/Compiler.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace heddle {
@@ -48,7 +48,6 @@ public:
   llvm::Error failure(llvm::StringRef what);
 
 private:
-
   std::unique_ptr<mlir::MLIRContext> context;
   llvm::SourceMgr sources;
   std::string diagnostics;

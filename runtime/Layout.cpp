@@ -509,14 +509,21 @@ private:
     for (auto [index, table] : enumerate(plan.tables)) {
       TableView &view = layout.tableViews[index];
       int64_t tiles = 0, rows = 0;
-      for (const PlanSegment &segment : table.segments) {
+      std::vector<int64_t> allSteps = segmentSteps(plan, table);
+      for (auto [number, segment] : enumerate(table.segments)) {
+        ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
+            number * (1 + table.pointers), 1 + table.pointers);
         int model = modelOf(segment);
         size_t size = model < 0 ? 1 : members(model).size();
         for (size_t position = 0; position < size; ++position) {
           if (model >= 0 && members(model)[position].inactive)
             continue;
-          int64_t own =
-              tilesOf(countOf(table, segment, position), segment.tile);
+          int64_t count = countOf(table, segment, position);
+          int64_t shift =
+              segment.shift
+                  ? shiftOf(steps, operandsOf(segment, position), count)
+                  : 0;
+          int64_t own = tilesOf(count + shift, segment.tile);
           tiles += own;
           ++rows;
           if (tiles > INT32_MAX || rows >= INT32_MAX)
@@ -543,6 +550,15 @@ private:
       layout.scratchSizes.push_back(number * scratch.bytes);
     }
     return Error::success();
+  }
+
+  std::vector<void *> operandsOf(const PlanSegment &segment, size_t position) {
+    std::vector<void *> operands;
+    for (const PlanOperand &operand : segment.operands)
+      operands.push_back(
+          members(operand.buffer)[isList(operand.buffer) ? position : 0]
+              .address);
+    return operands;
   }
 
   /// The bytes that the tiles of a table cover, each buffer once.
@@ -596,6 +612,7 @@ std::vector<char> Layout::memberRows(int index) const {
   RowLayout rows(table);
   std::vector<char> bytes(rows.bytes() * tableViews[index].memberCount);
   char *out = bytes.data();
+  std::vector<int64_t> steps = segmentSteps(*program, table);
   MemberRow row;
   int firstTile = 0;
   int64_t columnBase = 0;
@@ -632,7 +649,13 @@ std::vector<char> Layout::memberRows(int index) const {
                           .extent[segment.columns->dimension];
       row.columnBase = columnBase;
       row.firstTile = firstTile;
-      row.tiles = static_cast<int>(tilesOf(row.count, segment.tile));
+      int64_t shift = segment.shift
+                          ? shiftOf(ArrayRef(steps).slice(
+                                        segmentIndex * (1 + table.pointers),
+                                        1 + table.pointers),
+                                    row.operands, row.count)
+                          : 0;
+      row.tiles = static_cast<int>(tilesOf(row.count + shift, segment.tile));
       row.segment = static_cast<int>(segmentIndex);
       row.index = static_cast<int>(position);
       writeMemberRow(rows, row, out);

@@ -76,6 +76,8 @@ struct PlanOperand {
 struct PlanSegment {
   /// Elements (rank 1) or rows (rank 2) in a tile.
   int64_t tile = 1;
+  /// A first tile may be shorter than the others, so that those are aligned.
+  bool shift = false;
   std::vector<PlanOperand> operands;
   std::optional<ExtentRef> count;
   std::optional<ExtentRef> columns;

@@ -162,6 +162,7 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tile", out.tile) &&
+         map.mapOptional("shift", out.shift) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
 }
@@ -388,11 +389,13 @@ static json::Value toJSON(const PlanTable &table) {
       operands.push_back(
           json::Object{{"buffer", operand.buffer},
                        {"index", nameOf(operandIndices, operand.index)}});
-    segments.push_back(
-        json::Object{{"tile", segment.tile},
-                     {"operands", std::move(operands)},
-                     {"count", optionalExtentToJSON(segment.count)},
-                     {"columns", optionalExtentToJSON(segment.columns)}});
+    json::Object object{{"tile", segment.tile},
+                        {"operands", std::move(operands)},
+                        {"count", optionalExtentToJSON(segment.count)},
+                        {"columns", optionalExtentToJSON(segment.columns)}};
+    if (segment.shift)
+      object["shift"] = true;
+    segments.push_back(std::move(object));
   }
   return json::Object{{"name", table.name},
                       {"rank", table.rank},

@@ -2,8 +2,11 @@
 
 #include "runtime/Tables.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 #include <cstring>
 
 namespace heddle::runtime {
@@ -79,7 +82,7 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   std::vector<int64_t> steps;
   steps.reserve(table.segments.size() * (1 + table.pointers));
   for (const PlanSegment &segment : table.segments) {
-    steps.push_back(segment.tile);
+    steps.push_back(segment.shift ? -segment.tile : segment.tile);
     for (int slot = 0; slot < table.pointers; ++slot) {
       int64_t step = 0;
       if (slot < static_cast<int>(segment.operands.size())) {
@@ -94,6 +97,28 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
     }
   }
   return steps;
+}
+
+int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
+                int64_t count) {
+  int64_t tile = -steps.front();
+  if (tile <= 0)
+    return 0;
+  steps = steps.drop_front().take_front(operands.size());
+  // Of the smallest elements 16 bytes hold the most.
+  int64_t smallest = 0, shift = 0;
+  for (auto [step, operand] : llvm::zip(steps, operands))
+    if (step > 0 && (!smallest || step < smallest)) {
+      smallest = step;
+      shift = reinterpret_cast<uintptr_t>(operand) % 16 / step;
+    }
+  if (count + shift < 2 * tile)
+    return 0;
+  for (auto [step, operand] : llvm::zip(steps, operands))
+    if (step > 0 &&
+        (reinterpret_cast<uintptr_t>(operand) + (tile - shift) * step) % 16)
+      return 0;
+  return shift;
 }
 
 void expandTiles(const RowLayout &layout, const char *memberRows,
@@ -111,12 +136,19 @@ void expandTiles(const RowLayout &layout, const char *memberRows,
         layout.rank == 2 ? get<int64_t>(row, layout.columnsOffset()) : 0;
     const int64_t *step =
         steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
-    int64_t tile = *step++;
+    std::vector<void *> operands;
+    for (int slot = 0; slot < layout.pointers; ++slot)
+      operands.push_back(get<void *>(row, slot * sizeof(void *)));
+    int64_t shift = shiftOf(
+        llvm::ArrayRef<int64_t>(step, 1 + static_cast<size_t>(layout.pointers)),
+        operands, count);
+    int64_t tile = std::abs(*step++);
     assert(firstTile == written && firstTile + tiles <= tileCount &&
            "member rows are in order");
     for (int32_t k = 0; k < tiles; ++k) {
       char *out = tileRows + (firstTile + static_cast<size_t>(k)) * bytes;
-      int64_t first = k * tile;
+      int64_t first = k ? k * tile - shift : 0;
+      int64_t most = k ? tile : tile - shift;
       std::memset(out, 0, bytes);
       for (int slot = 0; slot < layout.pointers; ++slot) {
         char *base = get<char *>(row, slot * sizeof(void *));
@@ -130,7 +162,7 @@ void expandTiles(const RowLayout &layout, const char *memberRows,
             get<int64_t>(row, layout.columnsOffset() + 8) + k * columns);
       }
       put(out, at, first);
-      put(out, at + 8, static_cast<int32_t>(std::min(tile, count - first)));
+      put(out, at + 8, static_cast<int32_t>(std::min(most, count - first)));
       put(out, at + 12, static_cast<int32_t>(member));
       put(out, at + 16, segment);
       put(out, at + 20, tiles);

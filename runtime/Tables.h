@@ -80,10 +80,18 @@ void writeMemberRow(const RowLayout &layout, const MemberRow &values,
 MemberRow readMemberRow(const RowLayout &layout, const char *row);
 TileRow readTileRow(const RowLayout &layout, const char *row);
 
-/// The `segments` argument of heddle_expand_tiles: for each segment its tile,
-/// then the step of each operand in bytes (s > 0: first * s; s < 0: first *
-/// columns * -s; 0: does not advance).
+/// The `steps` argument of heddle_expand_tiles: for each segment its tile
+/// (negative where members may be shifted), then the step of each operand in
+/// bytes (s > 0: first * s; s < 0: first * columns * -s; 0: does not advance).
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
+
+/// The elements that the first tile of a member lacks, so that all others begin
+/// at a multiple of 16 bytes in every operand that advances; 0 where that
+/// cannot be, or where no tile would gain. `steps` are those of the member's
+/// segment. Memory of the runtime's is aligned, wherever it will be: null
+/// stands for it.
+int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
+                int64_t count);
 
 /// Writes `tileCount` tile rows from `memberCount` member rows, as
 /// heddle_expand_tiles does on the device.

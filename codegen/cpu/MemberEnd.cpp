@@ -57,19 +57,31 @@ void MemberEnd::meetTiles(const SegmentReduction &reduction) {
     setResults(reduction, states, state);
 }
 
-/// Tiles meet in the first tile's states.
+/// Tiles meet pairwise, in the states of the first of each pair: what is lost in
+/// rounding grows with the logarithm of their number.
 void MemberEnd::meetColumns(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   auto tag = scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn));
   Value *total =
       states.address(scratch(reduction, ScratchPer::tileColumn), columnBase);
-  ir.loop(b.CreateSub(tiles, ir.i64(1)), "tile", [&](Value *k) {
-    Value *tile = b.CreateMul(b.CreateAdd(k, ir.i64(1)), columns);
-    Value *partials = states.address(total, tile);
-    ir.loop(columns, "column", [&](Value *j) {
-      State met = states.combine(states.load(states.address(total, j), tag),
-                                 states.load(states.address(partials, j), tag));
-      states.store(met, states.address(total, j), tag);
+  Value *leading = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::ctlz, b.CreateSub(tiles, ir.i64(1)), b.getFalse());
+  Value *levels = b.CreateSub(ir.i64(64), leading);
+  ir.loop(levels, "level", [&](Value *level) {
+    Value *step = b.CreateShl(ir.i64(1), level);
+    Value *twice = b.CreateShl(step, ir.i64(1));
+    Value *pairs = b.CreateUDiv(
+        b.CreateSub(b.CreateAdd(tiles, step), ir.i64(1)), twice);
+    ir.loop(pairs, "pair", [&](Value *pair) {
+      Value *first = b.CreateMul(pair, twice);
+      Value *left = states.address(total, b.CreateMul(first, columns));
+      Value *right = states.address(
+          total, b.CreateMul(b.CreateAdd(first, step), columns));
+      ir.loop(columns, "column", [&](Value *j) {
+        State met = states.combine(states.load(states.address(left, j), tag),
+                                   states.load(states.address(right, j), tag));
+        states.store(met, states.address(left, j), tag);
+      });
     });
   });
 }

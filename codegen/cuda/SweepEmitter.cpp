@@ -487,11 +487,10 @@ LogicalResult SegmentEmitter::emitEnd() {
                         .str() +
                     "_state");
     accumulators[op] = state;
-    os << stateOf(op) << ' ' << state << " = " << names.scratch[area]
-       << "[base];\n"
-       << "for (int t = 1; t < tile.tiles; ++t)\n  " << state << " = "
-       << kindOf(op) << "::combine(" << state << ", " << names.scratch[area]
-       << "[base + t * tile.columns]);\n";
+    os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
+       << " + base, tile.columns, tile.tiles);\n"
+       << "const " << stateOf(op) << ' ' << state << " = " << names.scratch[area]
+       << "[base];\n";
     Value result = op.getResult(0);
     if (op.getKind() == fused::ReduceKind::argmax) {
       os << "const " << computedType(result.getType()) << ' '

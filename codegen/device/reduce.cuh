@@ -145,6 +145,15 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
+// Combines `count` states that lie `stride` apart, pairwise, into the first: what
+// is lost in rounding grows with the logarithm of their number.
+template <class Kind>
+__device__ __forceinline__ void pair_up(typename Kind::state *states, long long stride, int count) {
+  for (int step = 1; step < count; step *= 2)
+    for (int k = 0; k + step < count; k += 2 * step)
+      states[k * stride] = Kind::combine(states[k * stride], states[(k + step) * stride]);
+}
+
 // Whether this block is the last of `expected` to arrive at `ticket`; what the
 // others wrote before they arrived is then visible to all its threads.
 __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {

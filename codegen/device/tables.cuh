@@ -8,7 +8,17 @@
 #ifndef HEDDLE_FEWER_BLOCKS
 #define HEDDLE_FEWER_BLOCKS 0
 #endif
-#define HEDDLE_BLOCKS(blocks) ((blocks) > HEDDLE_FEWER_BLOCKS ? (blocks) - HEDDLE_FEWER_BLOCKS : 1)
+// How many blocks of 256 threads fit one at all.
+#if __CUDA_ARCH__ == 750
+#define HEDDLE_MOST_BLOCKS 4
+#elif __CUDA_ARCH__ >= 1100 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900)
+#define HEDDLE_MOST_BLOCKS 6
+#else
+#define HEDDLE_MOST_BLOCKS 8
+#endif
+#define HEDDLE_WANTED_BLOCKS(blocks) ((blocks) < HEDDLE_MOST_BLOCKS ? (blocks) : HEDDLE_MOST_BLOCKS)
+#define HEDDLE_BLOCKS(blocks) \
+  (HEDDLE_WANTED_BLOCKS(blocks) > HEDDLE_FEWER_BLOCKS ? HEDDLE_WANTED_BLOCKS(blocks) - HEDDLE_FEWER_BLOCKS : 1)
 
 // A kernel's view of the member rows and tile rows of a sweep.
 struct heddle_table {
@@ -76,7 +86,8 @@ template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int
 // Writes the tile rows of a table from its member rows, one thread for each
 // tile. `steps` holds, for every segment, its tile and then the advance of each
 // operand in bytes: s > 0 per element or row, s < 0 per row of `columns`
-// elements of -s bytes, 0 not at all.
+// elements of -s bytes, 0 not at all. Where the tile is negative, the first of a
+// member is shorter if that makes all others begin at a multiple of 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
 heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
                     int pointers, int rank, int member_count, int tile_count) {
@@ -99,7 +110,26 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const int *ints = reinterpret_cast<const int *>(from + count_at + 8); // first_tile, tiles, segment, index
   const long long *step = steps + static_cast<long long>(ints[2]) * (pointers + 1);
   const long long columns = rank == 2 ? *reinterpret_cast<const long long *>(from + 8 * pointers) : 0;
-  const long long first = (tile - ints[0]) * step[0];
+  const long long count = *reinterpret_cast<const long long *>(from + count_at);
+  const long long elements = step[0] < 0 ? -step[0] : step[0];
+  long long shift = 0;
+  if (step[0] < 0) {
+    // Of the smallest elements 16 bytes hold the most.
+    long long smallest = 0;
+    for (int p = 0; p < pointers; ++p)
+      if (const long long s = step[1 + p]; s > 0 && (smallest == 0 || s < smallest)) {
+        smallest = s;
+        shift = *reinterpret_cast<const unsigned long long *>(from + 8 * p) % 16 / s;
+      }
+    bool gains = count + shift >= 2 * elements;
+    for (int p = 0; p < pointers; ++p)
+      if (const long long s = step[1 + p]; s > 0)
+        gains &= (*reinterpret_cast<const unsigned long long *>(from + 8 * p) + (elements - shift) * s) % 16 == 0;
+    shift = gains ? shift : 0;
+  }
+  const int k = tile - ints[0];
+  const long long first = k ? k * elements - shift : 0;
+  const long long most = k ? elements : elements - shift;
   for (int p = 0; p < pointers; ++p) {
     const long long s = step[1 + p];
     const long long advance = s >= 0 ? first * s : first * columns * -s;
@@ -111,10 +141,10 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
     *reinterpret_cast<long long *>(to + 8 * pointers) = columns;
     *reinterpret_cast<long long *>(to + 8 * pointers + 8) = base + (tile - ints[0]) * columns;
   }
-  const long long left = *reinterpret_cast<const long long *>(from + count_at) - first;
+  const long long left = count - first;
   *reinterpret_cast<long long *>(to + count_at) = first;
   int *out = reinterpret_cast<int *>(to + count_at + 8);
-  out[0] = static_cast<int>(left < step[0] ? left : step[0]);
+  out[0] = static_cast<int>(left < most ? left : most);
   out[1] = low;
   out[2] = ints[2];
   out[3] = ints[1];

@@ -75,9 +75,14 @@ extern "C" __global__ void add_tiles(heddle_table table, const double *step) {
 // The same without tile rows.
 extern "C" __global__ void add_search(heddle_table table, const double *step) {
   const member_row *members = (const member_row *)table.members;
-  int row = heddle::member_of(members, table.member_count, blockIdx.x);
-  tile_row tile = heddle::tile_of(members[row], row, blockIdx.x, 4);
-  tile.operand[0] = (float *)tile.operand[0] + tile.first;
+  int row = 0, block = blockIdx.x;
+  while (row + 1 < table.member_count && members[row + 1].first_tile <= block)
+    ++row;
+  tile_row tile = {};
+  tile.first = (block - members[row].first_tile) * 4;
+  tile.operand[0] = (float *)members[row].operand[0] + tile.first;
+  tile.operand[1] = members[row].operand[1];
+  tile.count = min(4ll, members[row].count - tile.first);
   add_to(tile, step);
 }
 
@@ -173,7 +178,7 @@ const char *scalePlan = R"json({
     {"name": "by", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "argument", "default": 2},
     {"name": "on", "kind": "scalar", "dtype": "i1", "rank": 0, "role": "argument", "default": 1}],
   "results": [{"name": "x", "buffer": 0}],
-  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "shift": true,
      "operands": [{"buffer": 0, "index": "i"}, {"buffer": 0, "index": ""}], "count": [0, 0]}]}],
   "nodes": [{"kind": "kernel", "name": "scale", "sweeps": ["scale"], "table": 0,
      "variants": [{"entry": "scale_by_value", "block": 32, "numbers": "value"},
@@ -475,28 +480,41 @@ TEST_F(RuntimeTest, ReadsScalarsOfTheCaller) {
   expectAll(x, 1, 116);
 }
 
-TEST_F(RuntimeTest, ExpandsTilesAsTheHostDoes) {
+struct ExpansionTest : RuntimeTest, testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Aligned, ExpansionTest, testing::Values(false, true),
+                         [](const auto &info) {
+                           return info.param ? "Shifted" : "AsTheyAre";
+                         });
+
+TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   Plan plan = withKernels(addPlan);
+  plan.tables[0].segments[0].shift = GetParam();
   std::shared_ptr<Executable> executable = compile(plan);
   std::shared_ptr<Module> module = cantFail(executable->load(context));
   RowLayout layout(plan.tables[0]);
   std::vector<MemberRow> members(3);
   char *somewhere = reinterpret_cast<char *>(uintptr_t(1) << 40);
-  std::vector<int64_t> counts = {1000, 0, 7};
+  std::vector<int64_t> counts = {1000, 0, 7},
+                       steps = segmentSteps(plan, plan.tables[0]);
   std::vector<char> rows;
   int tiles = 0;
   for (auto [index, member] : enumerate(members)) {
-    member.operands = {index == 1 ? nullptr : somewhere + 4096 * index,
-                       somewhere};
+    member.operands = {
+        index == 1 ? nullptr : somewhere + 4096 * index + 4 * (index + 1) % 16,
+        somewhere};
     member.count = counts[index];
     member.firstTile = tiles;
-    member.tiles = static_cast<int>(tilesOf(member.count, 4));
+    int64_t shift = shiftOf(steps, member.operands, member.count);
+    if (!GetParam())
+      EXPECT_EQ(shift, 0);
+    else
+      EXPECT_EQ(shift, index == 0 ? 1 : index == 2 ? 3 : 0);
+    member.tiles = static_cast<int>(tilesOf(member.count + shift, 4));
     member.index = static_cast<int>(index) + 5;
     tiles += member.tiles;
     rows.resize(rows.size() + layout.bytes());
     writeMemberRow(layout, member, rows.data() + index * layout.bytes());
   }
-  std::vector<int64_t> steps = segmentSteps(plan, plan.tables[0]);
   std::vector<char> host(layout.bytes() * tiles), device(host.size(), 0);
   expandTiles(layout, rows.data(), 3, steps, host.data(), tiles);
 

@@ -11,11 +11,11 @@
 !i8 = !foreach.list<tensor<?xi8>>
 !each = !foreach.list<tensor<f32>>
 
-// Elements per thread by the smallest type, four times the tile where nothing
-// is written, one tile for a member of rank 0.
+// Elements per thread by the smallest type, eight rounds of four elements where
+// elements are reduced, one tile for a member of rank 0.
 // REMARK: remark: a sweep is walked by 'stream': no value of a row or column
 // CHECK-LABEL: fused.kernel @tiles
-// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 4096, 1],
+// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 8192, 1],
 fused.kernel @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32, !bf16, !f64, !i8, tensor<f32>, !each) {
   %r:6 = fused.sweep (%a = %a : !f32) -> !f32 {
     fused.yield %a : f32

@@ -16,8 +16,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <cstdlib>
-
 using namespace llvm;
 using namespace heddle::runtime;
 
@@ -120,9 +118,6 @@ Expected<int> runBench(const Arguments &arguments) {
   if (!output)
     return output.takeError();
 
-  // Where a driver is at hand NVRTC keeps a cache of its own, behind heddle's:
-  // without this a cold compilation would be none. It is read when CUDA starts.
-  setenv("CUDA_CACHE_DISABLE", "1", 1);
   auto device = bench::Device::open();
   if (!device)
     return device.takeError();

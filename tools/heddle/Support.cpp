@@ -43,7 +43,7 @@ Expected<std::string> readProgram(StringRef word) {
 
 Expected<std::string> withDType(StringRef program, StringRef dtype) {
   if (program.contains('\n') || program.contains('{') ||
-      program.contains('/') || program.ends_with(".mlir") ||
+      program.split(':').first.contains('/') || program.ends_with(".mlir") ||
       program.ends_with(".mlirbc"))
     return usageError("option '--dtype' is for standard programs, as 'adamw'; "
                       "a module has the types it was written with");

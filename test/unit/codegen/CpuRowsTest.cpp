@@ -52,10 +52,10 @@ float columnOrder(int64_t rows, int64_t tile, Value value) {
       x = x + value(r);
     partials.push_back(x);
   }
-  float sum = partials.empty() ? 0 : partials[0];
-  for (size_t k = 1; k < partials.size(); ++k)
-    sum = sum + partials[k];
-  return sum;
+  for (size_t step = 1; step < partials.size(); step *= 2)
+    for (size_t k = 0; k + step < partials.size(); k += 2 * step)
+      partials[k] = partials[k] + partials[k + step];
+  return partials.empty() ? 0 : partials[0];
 }
 
 const char *softmax = R"(

@@ -19,7 +19,7 @@ const char *numbersPlan = R"json({
     {"name": "most", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "result"},
     {"name": "part", "kind": "list", "dtype": "bf16", "rank": 1, "role": "temporary", "extents": [[0, 0]], "members": 0}],
   "tables": [{"name": "t", "rank": 1, "pointers": 1, "segments": [{"tile": 2,
-     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0]}]}],
+     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0], "shift": true}]}],
   "nodes": [
     {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"number": 1}], "writes": [0], "variants": [
       {"entry": "cached", "numbers": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "numbers": "address"}]},
@@ -61,6 +61,7 @@ TEST(Plan, ReadsEveryField) {
 TEST(Plan, ReadsNumbersAndEarlyKernels) {
   Plan plan = parsed(numbersPlan);
   const PlanNode &node = plan.graph.nodes[0];
+  EXPECT_TRUE(plan.tables[0].segments[0].shift);
   EXPECT_TRUE(node.hasNumbers());
   EXPECT_EQ(node.arguments[1].kind, ArgumentKind::Number);
   EXPECT_EQ(node.arguments[1].index, 1);
@@ -347,6 +348,8 @@ TEST(PlanValidation, NumbersAndEarlyKernels) {
                     node.variants[0].numbersByValue = true;
                   }),
                   "numbers by address in the body of a loop");
+  EXPECT_CONTAINS(inLoop([](Plan &p) { p.tables[0].segments[0].shift = true; }),
+                  "no shift in a table of rank 2");
   EXPECT_CONTAINS(inLoop([](Plan &p) {
                     PlanGraph &body = p.graph.nodes[2].body;
                     body.nodes.push_back(body.nodes[0]);

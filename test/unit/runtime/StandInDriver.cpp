@@ -87,6 +87,30 @@ void scaleTile(const Tile &tile, double step, float scale, bool on) {
   }
 }
 
+/// By how much the first tile of a member is shorter: what
+/// heddle_expand_tiles does for two operands, tried out one by one.
+long long shiftOf(const long long *steps, void *const *operands,
+                  long long count) {
+  if (steps[0] >= 0)
+    return 0;
+  long long most = 1;
+  for (int p = 0; p < 2; ++p)
+    if (steps[1 + p] > 0)
+      most = std::max(most, 16 / steps[1 + p]);
+  for (long long shift = 0; shift < most; ++shift) {
+    bool aligned = count + shift >= -2 * steps[0];
+    for (int p = 0; p < 2; ++p)
+      if (steps[1 + p] > 0)
+        aligned &= (reinterpret_cast<uintptr_t>(operands[p]) +
+                    (-steps[0] - shift) * steps[1 + p]) %
+                       16 ==
+                   0;
+    if (aligned)
+      return shift;
+  }
+  return 0;
+}
+
 using Kernel = std::function<void(const Arguments &, unsigned grid)>;
 
 const std::map<std::string, Kernel> kernels = {
@@ -176,7 +200,10 @@ const std::map<std::string, Kernel> kernels = {
        int memberCount = argument<int>(a, 5);
        for (int m = 0; m < memberCount; ++m)
          for (int k = 0; k < members[m].tiles; ++k) {
-           long long first = k * steps[0];
+           long long size = std::abs(steps[0]);
+           long long shift =
+               shiftOf(steps, members[m].operand, members[m].count);
+           long long first = k ? k * size - shift : 0;
            Tile &tile = tiles[members[m].firstTile + k];
            std::memset(&tile, 0, sizeof(tile));
            for (int p = 0; p < 2; ++p)
@@ -186,8 +213,8 @@ const std::map<std::string, Kernel> kernels = {
                            first * steps[1 + p]
                      : nullptr;
            tile.first = first;
-           tile.count =
-               static_cast<int>(std::min(steps[0], members[m].count - first));
+           tile.count = static_cast<int>(
+               std::min(size - (k ? 0 : shift), members[m].count - first));
            tile.member = m;
            tile.segment = members[m].segment;
            tile.tiles = members[m].tiles;
@@ -660,10 +687,11 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
 // Every function above that the runtime asks for by name.
 #define HEDDLE_STAND_IN_FUNCTIONS(X)                                                     \
   X(cuMemcpyDtoDAsync)                                                                   \
-  X(cuGraphAddDependencies) X(cuThreadExchangeStreamCaptureMode) X(                      \
-      cuStreamBeginCapture) X(cuStreamEndCapture) X(cuInit) X(cuDriverGetVersion)        \
-      X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(                           \
-          cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)          \
+  X(cuGraphAddDependencies)                                                              \
+  X(cuThreadExchangeStreamCaptureMode) X(cuStreamBeginCapture) X(                        \
+      cuStreamEndCapture) X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount)            \
+      X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceTotalMem) X(                           \
+          cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)                              \
           X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxGetDevice) X(           \
               cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuGetErrorName) X(cuGetErrorString) \
               X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemcpyHtoD) X(              \

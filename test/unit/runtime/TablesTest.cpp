@@ -103,6 +103,49 @@ TEST(Tables, ExpandsMembersToTiles) {
   EXPECT_EQ(empty.member, 1);
 }
 
+TEST(Tables, ShiftsWhatIsMisaligned) {
+  auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
+  std::vector<int64_t> floats = {-8, 4, 4, 0}, mixed = {-8, 4, 2, 0};
+  // Four bytes on, by one element: the second tile begins 7 elements later.
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
+  EXPECT_EQ(shiftOf(floats, {at(0x100c), at(0x200c)}, 100), 3);
+  EXPECT_EQ(shiftOf(floats, {at(0x1000), at(0x2000)}, 100), 0);
+  // Not by the same: nothing aligns both. Null is memory of the runtime's.
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2008)}, 100), 0);
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), nullptr}, 100), 0);
+  EXPECT_EQ(shiftOf({-8, 4, 0}, {at(0x1004), nullptr}, 100), 1);
+  // Three elements of each size; five are one of 16 bytes and one more.
+  EXPECT_EQ(shiftOf(mixed, {at(0x100c), at(0x2006)}, 100), 3);
+  EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x200a)}, 100), 5);
+  EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x2004)}, 100), 0);
+  // Where no whole tile follows there is nothing to gain.
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 15), 1);
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 14), 0);
+  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 0), 0);
+  EXPECT_EQ(shiftOf({8, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
+
+  RowLayout layout(1, 1);
+  alignas(16) float x[32];
+  std::vector<int64_t> steps = {-8, 4};
+  MemberRow row;
+  row.operands = {x + 3};
+  row.count = 27;
+  row.tiles = static_cast<int>(tilesOf(27 + 3, 8));
+  ASSERT_EQ(row.tiles, 4);
+  std::vector<char> member(layout.bytes()), tiles(layout.bytes() * 4);
+  writeMemberRow(layout, row, member.data());
+  expandTiles(layout, member.data(), 1, steps, tiles.data(), 4);
+  int64_t first = 0;
+  for (auto [k, count] : {std::pair(0, 5), {1, 8}, {2, 8}, {3, 6}}) {
+    TileRow tile = readTileRow(layout, tiles.data() + k * layout.bytes());
+    EXPECT_EQ(tile.first, first);
+    EXPECT_EQ(tile.count, count);
+    EXPECT_EQ(tile.operands[0], x + 3 + first);
+    first += count;
+  }
+  EXPECT_EQ(first, 27);
+}
+
 TEST(Tables, ExpandsRowsOfMatrices) {
   RowLayout layout(3, 2);
   float matrix[5 * 3], rows[5], columns[3];

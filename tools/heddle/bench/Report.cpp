@@ -54,7 +54,7 @@ static json::Object conditions(const OptimizerReport &report,
       {"compile_protocol",
        "program text to loaded cubin, median of 5; NVRTC's library, its first "
        "compilation and the CUDA context are there already; cold: an empty "
-       "cache (and none of NVRTC's own), warm: a hit in it"},
+       "cache and a text that NVRTC has not seen, warm: a hit in it"},
       {"memory", "float32; one allocation for each kind of list, members "
                  "16-byte aligned inside it, shared by all candidates"}};
 }
