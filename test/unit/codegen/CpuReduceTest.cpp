@@ -200,7 +200,6 @@ void integersInOrder(const std::string &element, int vector) {
   ordered<T>(element, "min", vector, L::max(), least<T>, data);
   ordered<T>(element, "max", vector, L::min(), most<T>, data);
 }
-TEST(CpuReduce, KindsOfI8) { integersInOrder<int8_t>("i8", 16); }
 TEST(CpuReduce, KindsOfI32) { integersInOrder<int32_t>("i32", 4); }
 TEST(CpuReduce, KindsOfI64) { integersInOrder<int64_t>("i64", 4); }
 
