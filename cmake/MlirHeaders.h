@@ -1,4 +1,5 @@
-// The headers of MLIR, LLVM and the standard library that most files include: precompiled, never included by name.
+// The headers of MLIR, LLVM and the standard library that most files include:
+// precompiled, never included by name.
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

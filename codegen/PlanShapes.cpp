@@ -71,6 +71,18 @@ static unsigned dimensionId(int buffer, int dimension) {
   return 2 * buffer + dimension;
 }
 
+/// A copy has the extents of what it copies.
+static void joinCopies(const Plan &plan, const PlanGraph &graph,
+                       IntEqClasses &classes) {
+  for (const PlanNode &node : graph.nodes) {
+    if (node.kind == NodeKind::Copy)
+      for (int dimension = 0; dimension < plan.buffers[node.to].rank; ++dimension)
+        classes.join(dimensionId(node.from, dimension),
+                     dimensionId(node.to, dimension));
+    joinCopies(plan, node.body, classes);
+  }
+}
+
 /// Which dimensions of which buffers are equal, by dimensionId.
 static IntEqClasses equalDimensions(const Plan &plan) {
   IntEqClasses classes(2 * plan.buffers.size());
@@ -99,6 +111,7 @@ static IntEqClasses equalDimensions(const Plan &plan) {
             join(segment.count, operand.buffer, 0);
         }
       }
+  joinCopies(plan, plan.graph, classes);
   return classes;
 }
 

@@ -62,7 +62,7 @@ public:
 private:
   LogicalResult addSegment(unsigned number);
   void addScratch(unsigned number, const fused::Levels &levels);
-  int scalar(Value value, bool written);
+  int scalar(Value value, bool written, bool inFinish = false);
   static int operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written);
   int32_t indexOfResult(Value yielded, Type type, const fused::Levels &levels,
@@ -74,7 +74,9 @@ private:
 };
 } // namespace
 
-int Builder::scalar(Value value, bool written) {
+/// What only `finish` reads, once for the list, is read from memory: passing it
+/// by value would ask for another entry.
+int Builder::scalar(Value value, bool written, bool inFinish) {
   int buffer = buffers.of(value);
   if (buffer < 0)
     return SegmentLayout::kNowhere;
@@ -86,7 +88,8 @@ int Builder::scalar(Value value, bool written) {
   const Buffer &named = buffers[buffer];
   layout.scalars.push_back({buffer, storageType(value.getType()), !written,
                             written,
-                            named.role == BufferRole::argument && !named.donated});
+                            !inFinish && named.role == BufferRole::argument &&
+                                !named.donated});
   return layout.scalars.size() - 1;
 }
 
@@ -215,7 +218,8 @@ LogicalResult Builder::build() {
     for (SegmentLayout &segment : layout.segments)
       segment.endsMembers = segment.endsAfterStores = true;
   for (Value input : sweep.getFinishInputs())
-    layout.finishInputs.push_back(scalar(input, /*written=*/false));
+    layout.finishInputs.push_back(
+        scalar(input, /*written=*/false, /*inFinish=*/true));
   for (Value result : sweep.getFinishResults())
     layout.finishResults.push_back(scalar(result, /*written=*/true));
   return success();

@@ -8,9 +8,8 @@
 // symbolic link. A cache that cannot be used is no error: everything works
 // without it, `cache_failures` counts, and problem() says why.
 //
-//   HEDDLE_CACHE_DIR   the folder (default $XDG_CACHE_HOME/heddle, or
-//   ~/.cache/heddle) HEDDLE_CACHE_SIZE  its size in MiB (default 256); 0 turns
-//   the cache off
+// HEDDLE_CACHE_DIR names the folder (default: heddle in $XDG_CACHE_HOME, or in
+// ~/.cache), HEDDLE_CACHE_SIZE its size in MiB (default 256; 0 turns it off).
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,14 +3,14 @@
  * Programs over lists of tensors, compiled to fused kernels and replayed as one
  * CUDA graph.
  *
- *   heddle_executable *executable;  heddle_graph *graph;
- *   heddle_compile("rule.mlir", NULL, &executable);                 // once per
- * program heddle_graph_create(executable, &graph);                        //
- * once per set of buffers heddle_bind_list(graph, "param", HEDDLE_F32, n,
- * pointers, ranks, extents);   // and the other arguments
- *   heddle_set_scalar(graph, "lr", 1e-3, stream);                   // any
- * time, between replays heddle_replay(graph, stream); // every step: one graph
- * launch
+ *   heddle_executable *executable;
+ *   heddle_compile("rule.mlir", NULL, &executable); // once per program
+ *   heddle_graph *graph;
+ *   heddle_graph_create(executable, &graph); // once per set of buffers
+ *   heddle_bind_list(graph, "param", HEDDLE_F32, n, pointers, ranks, extents);
+ *   ... // and the other arguments
+ *   heddle_set_scalar(graph, "lr", 1e-3, stream); // any time between replays
+ *   heddle_replay(graph, stream); // every step: one graph launch
  *
  * Errors. Every function that can fail returns a heddle_status;
  * heddle_last_error() has the text of this thread's last failure. No exception

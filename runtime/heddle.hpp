@@ -6,20 +6,20 @@
 //   auto executable = heddle::Executable::compile("rule.mlir");
 //   if (!executable)
 //     return fail(executable.error());
-//   auto graph = heddle::Graph::create(*executable).value();      // value():
-//   ends the program with the text on failure std::vector<heddle::Tensor>
-//   params, grads;                    // {address, {extents...}} for (Layer
-//   &layer : model) {
+//   // value() ends the program with the text of a failure.
+//   auto graph = heddle::Graph::create(*executable).value();
+//   std::vector<heddle::Tensor> params, grads; // {address, {extents...}}
+//   for (Layer &layer : model) {
 //     params.push_back({layer.weight, {layer.rows, layer.columns}});
 //     grads.push_back({layer.gradient, {layer.rows, layer.columns}});
 //   }
 //   graph.bindList("param", HEDDLE_F32, params).check();
-//   graph.bindList("grad", HEDDLE_F32, grads).check();            // and the
-//   state's lists for (int step = 0; step < steps; ++step) {
+//   graph.bindList("grad", HEDDLE_F32, grads).check();
+//   // ... and the lists of the state
+//   for (int step = 0; step < steps; ++step) {
 //     backward(model, stream);
 //     graph.setScalar("lr", schedule(step), stream).check();
-//     graph.replay(stream).check();                               // one graph
-//     launch
+//     graph.replay(stream).check(); // one graph launch
 //   }
 //   graph.synchronize(stream).check();
 //

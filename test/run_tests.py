@@ -206,7 +206,7 @@ def python_suite(options, filters):
                    f"--rootdir={ROOT}", "--import-mode=importlib", *sorted(files)]
         if filters:
             # pytest knows no slashes in -k: match on the last part of each word.
-            command += ["-k", " or ".join(re.sub(r"\W+", " and ", word.split("/")[-1]).strip() or "none"
+            command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
                                           for word in filters.words)]
         path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH")]))
         code, output = run(command, cwd=folder, env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1",

@@ -2,6 +2,7 @@
 # Unpacks heddle.tar.xz beside this script and runs something out of it on a GPU machine: no LLVM, no build there.
 #
 #   run.sh test [GTEST ARGUMENTS]     every GPU test binary
+#   run.sh sanitize [GTEST ARGUMENTS] the same under compute-sanitizer's memcheck and synccheck, without what takes 9 GB
 #   run.sh bench [BENCH ARGUMENTS]    heddle bench optimizers by default
 #   run.sh COMMAND ...                any command, with the bundle's bin/ on the PATH, run in the bundle
 #
@@ -35,13 +36,30 @@ test)
   done
   exit "$code"
   ;;
+sanitize)
+  shift
+  # In a toolkit, where it is not on the PATH.
+  sanitizer="$(PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:${CUDA_HOME:-/usr/local/cuda}/compute-sanitizer" command -v compute-sanitizer)" || {
+    echo "run.sh: compute-sanitizer, of the CUDA toolkit, was not found on the PATH or in CUDA_HOME" >&2
+    exit 1
+  }
+  [ $# -gt 0 ] || set -- --gtest_filter=-LargeTest.*
+  code=0
+  for tool in memcheck synccheck; do
+    for binary in bin/heddle_gpu*_tests; do
+      printf '== %s, %s\n' "$tool" "${binary#bin/}"
+      "$sanitizer" --tool "$tool" --error-exitcode 1 "$binary" "$@" || code=1
+    done
+  done
+  exit "$code"
+  ;;
 bench)
   shift
   [ $# -gt 0 ] || set -- optimizers
   exec bin/heddle bench "$@"
   ;;
 "")
-  sed -n '2,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+  sed -n '2,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
   exit 2
   ;;
 *) exec "$@" ;;

@@ -40,6 +40,9 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
              sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
       if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
         loaded += 3;
+      if (slot >= 0 && segment.operands[slot].index == kScalar &&
+          storageBytes(segment.operands[slot].storage) == 8)
+        loaded += 3;
       if (slot < 0 || segment.operands[slot].index != kI)
         continue;
       bool wide = storageBytes(segment.operands[slot].storage) == 8;

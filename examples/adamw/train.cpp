@@ -16,11 +16,12 @@
 
 #include "heddle.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
 namespace {
 

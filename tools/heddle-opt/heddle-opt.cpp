@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The optimizer driver of MLIR with heddle's dialects and passes registered: parses, verifies, runs the passes named on
-// the command line and prints. The tests of dialect/ and passes/ are written with it.
+// The optimizer driver of MLIR with heddle's dialects and passes registered:
+// parses, verifies, runs the passes named on the command line and prints. The
+// tests of dialect/ and passes/ are written with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,5 +18,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   heddle::registerAll(registry);
   heddle::registerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "heddle optimizer driver\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "heddle optimizer driver\n", registry));
 }

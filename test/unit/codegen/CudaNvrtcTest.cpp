@@ -12,7 +12,7 @@
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 
-#include <chrono>
+#include <ctime>
 #include <thread>
 
 using namespace heddle::runtime;
@@ -162,15 +162,9 @@ TEST_P(CudaNvrtc, MovesVectorsAndKeepsOffLocalMemory) {
   Program program(GetParam().text);
   ASSERT_TRUE(program.isGood());
   const Plan &plan = program.plan();
-  auto begin = std::chrono::steady_clock::now();
   auto compiled = nvrtc()->compile(sourceOf(plan), "sm_90", ImageKind::Ptx);
   ASSERT_TRUE(static_cast<bool>(compiled))
       << takeError(compiled.takeError()).second;
-  auto cubin = nvrtc()->compile(sourceOf(plan), "sm_90", ImageKind::Cubin);
-  double seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - begin)
-                       .count();
-  ASSERT_TRUE(static_cast<bool>(cubin)) << takeError(cubin.takeError()).second;
   llvm::StringRef ptx = compiled->image;
   static llvm::Regex floatAtomic(
       "[^a-z_](atom|red)\\.[a-z0-9_.]*(f16|bf16|f16x2|bf16x2|f32|f64)"),
@@ -185,8 +179,7 @@ TEST_P(CudaNvrtc, MovesVectorsAndKeepsOffLocalMemory) {
   for (const PlanTable &table : plan.tables)
     for (const PlanSegment &segment : table.segments)
       for (const PlanOperand &operand : segment.operands)
-        if (table.rank == 1 && operand.index == OperandIndex::I)
-        {
+        if (table.rank == 1 && operand.index == OperandIndex::I) {
           DType dtype = plan.buffers[operand.buffer].dtype;
           singles |= dtype == DType::F32;
           doubles |= dtype == DType::F64;
@@ -195,10 +188,19 @@ TEST_P(CudaNvrtc, MovesVectorsAndKeepsOffLocalMemory) {
     EXPECT_TRUE(wideLoad.match(ptx)) << "no load of 16 bytes";
   else if (doubles)
     EXPECT_TRUE(widePair.match(ptx)) << "no load of 16 bytes";
-  // PTX and cubin were made, one after the other; the first includes what NVRTC
-  // does once for a process.
-  seconds /= 2;
-  EXPECT_LE(seconds, 1.5) << "a cold compilation takes too long";
+}
+
+TEST_P(CudaNvrtc, CompilesSoon) {
+  Program program(GetParam().text);
+  ASSERT_TRUE(program.isGood());
+  // The time of this process, for the machine may be busy with others.
+  clock_t begin = clock();
+  auto compiled =
+      nvrtc()->compile(sourceOf(program.plan()), "sm_90", ImageKind::Cubin);
+  double seconds = static_cast<double>(clock() - begin) / CLOCKS_PER_SEC;
+  ASSERT_TRUE(static_cast<bool>(compiled))
+      << takeError(compiled.takeError()).second;
+  EXPECT_LE(seconds, 1.5);
   if (seconds > slowest) {
     slowest = seconds;
     slowestName = GetParam().name;

@@ -1,4 +1,5 @@
-// The C++ interface of an installed heddle compiles and links outside of the tree.
+// The C++ interface of an installed heddle compiles and links outside of the
+// tree.
 #include <heddle.hpp>
 
 #include <cstdio>

@@ -1,0 +1,136 @@
+//===- RowTests.cpp - Rows, then columns ----------------------------------===//
+//
+// The softmax of every row followed by the sums of the columns, over matrices
+// of all shapes, against double precision on the host.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramHarness.h"
+#include "Programs.h"
+
+#include <cmath>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+std::vector<Member> matrices() {
+  std::vector<Member> members;
+  for (Extents extents : std::vector<Extents>{{1, 1},
+                                              {0, 5},
+                                              {5, 0},
+                                              {0, 0},
+                                              {1, 7},
+                                              {7, 1},
+                                              {15, 31},
+                                              {16, 32},
+                                              {17, 33},
+                                              {33, 129},
+                                              {257, 255},
+                                              {100, 1000},
+                                              {3, 5001},
+                                              {4099, 3}})
+    members.push_back({members.size(), extents});
+  return members;
+}
+
+/// Close in float32 to a value in double.
+testing::AssertionResult near(double expected, double found, double tolerance) {
+  if (expected == found || std::fabs(expected - found) <=
+                               tolerance * std::max(1.0, std::fabs(expected)))
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "expected " << expected << ", found " << found;
+}
+
+void expectSoftmax(const Image &image) {
+  const Place &place = image.place("x");
+  for (size_t member = 0; member < place.members.size(); ++member) {
+    SCOPED_TRACE("member " + std::to_string(member));
+    int64_t rows = place.extents[member][0], columns = place.extents[member][1];
+    std::vector<double> x = image.values("x", member),
+                        logSum = image.values("log_sum", member),
+                        share = image.values("share", member),
+                        column = image.values("column", member);
+    std::vector<double> sums(columns);
+    for (int64_t row = 0; row < rows; ++row) {
+      double sum = 0;
+      for (int64_t j = 0; j < columns; ++j)
+        sum += std::exp(x[row * columns + j]);
+      ASSERT_TRUE(near(std::log(sum), logSum[row], 2e-6)) << "row " << row;
+      for (int64_t j = 0; j < columns; ++j) {
+        double exact = std::exp(x[row * columns + j]) / sum;
+        ASSERT_TRUE(near(1, share[row * columns + j] / exact, 4e-6));
+        sums[j] += exact;
+      }
+    }
+    for (int64_t j = 0; j < columns; ++j)
+      ASSERT_TRUE(near(sums[j], column[j], 4e-6)) << "column " << j;
+  }
+}
+
+TEST(RowTest, SoftmaxThenColumns) {
+  for (const std::string &target : targets())
+    for (int shift : {0, 1, 3}) {
+      SCOPED_TRACE(target);
+      Problem problem;
+      problem.members = matrices();
+      problem.extentsIn = softmaxExtents;
+      problem.misaligned = {
+          {"x", shift}, {"share", shift / 2}, {"column", shift}};
+      Trial run(kSoftmax, target, problem);
+      run.step(2);
+      Image after = run.read();
+      expectUntouched(run.before(), after);
+      expectSoftmax(after);
+    }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
+TEST(RowTest, EachShapeAlone) {
+  for (const std::string &target : targets())
+    for (const Member &member : matrices()) {
+      SCOPED_TRACE(target);
+      Problem problem;
+      problem.members = {member};
+      problem.extentsIn = softmaxExtents;
+      Trial run(kSoftmax, target, problem);
+      run.step();
+      Image after = run.read();
+      expectUntouched(run.before(), after);
+      expectSoftmax(after);
+    }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
+// The shares are stored nowhere: rows and columns of one reading.
+TEST(RowTest, ColumnsAlone) {
+  std::string program = kSoftmax;
+  auto replace = [&](const std::string &from, const std::string &to) {
+    size_t at = program.rfind(from);
+    ASSERT_NE(at, std::string::npos);
+    program.replace(at, from.size(), to);
+  };
+  replace("return %log_sum, %share, %column : !list, !mats, !list",
+          "return %column : !list");
+  replace("-> (!list, !mats, !list) {", "-> !list {");
+  for (const std::string &target : targets()) {
+    SCOPED_TRACE(target);
+    Problem problem;
+    problem.members = matrices();
+    problem.extentsIn = softmaxExtents;
+    Trial all(kSoftmax, target, problem), alone(program, target, problem);
+    all.step();
+    alone.step();
+    Image expected = all.read(), found = alone.read();
+    expectUntouched(alone.before(), found);
+    for (size_t member = 0; member < problem.members.size(); ++member)
+      EXPECT_EQ(expected.values("column", member),
+                found.values("column", member))
+          << member;
+  }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
+} // namespace
