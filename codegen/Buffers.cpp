@@ -28,8 +28,10 @@ static Buffer bufferOfArgument(fused::KernelOp kernel, BlockArgument argument) {
     buffer.name = "arg" + std::to_string(number);
   buffer.type = argument.getType();
   buffer.role = BufferRole::argument;
-  buffer.donated = static_cast<bool>(kernel.getArgAttr(number, foreach::kDonateAttr));
-  buffer.defaultValue = numberIn(kernel.getArgAttr(number, foreach::kDefaultAttr));
+  buffer.donated =
+      static_cast<bool>(kernel.getArgAttr(number, foreach::kDonateAttr));
+  buffer.defaultValue =
+      numberIn(kernel.getArgAttr(number, foreach::kDefaultAttr));
   return buffer;
 }
 
@@ -57,7 +59,8 @@ LogicalResult Buffers::place(Block &block) {
     if (!numbers || numbers.size() != static_cast<int64_t>(op.getNumResults()))
       return op.emitOpError("has no '")
              << kPlacesAttr << "' for its results; run fused-place-buffers";
-    for (auto [result, number] : llvm::zip(op.getResults(), numbers.asArrayRef())) {
+    for (auto [result, number] :
+         llvm::zip(op.getResults(), numbers.asArrayRef())) {
       if (number >= static_cast<int64_t>(buffers.size()))
         return op.emitOpError("places a result in buffer ")
                << number << " of " << buffers.size();
@@ -66,7 +69,8 @@ LogicalResult Buffers::place(Block &block) {
     auto loop = dyn_cast<fused::LoopOp>(op);
     if (!loop)
       continue;
-    for (auto [argument, result] : llvm::zip(loop.getCarried(), loop.getResults()))
+    for (auto [argument, result] :
+         llvm::zip(loop.getCarried(), loop.getResults()))
       places[argument] = places[result];
     if (Value active = loop.getActive()) {
       auto more = op.getAttrOfType<IntegerAttr>(kMoreAttr);
@@ -89,7 +93,8 @@ FailureOr<Buffers> Buffers::read(fused::KernelOp kernel) {
   }
   if (auto array = kernel->getAttrOfType<ArrayAttr>(kBuffersAttr))
     for (Attribute attribute : array)
-      result.buffers.push_back(bufferFromAttribute(cast<DictionaryAttr>(attribute)));
+      result.buffers.push_back(
+          bufferFromAttribute(cast<DictionaryAttr>(attribute)));
   if (failed(result.place(kernel.getBody().front())))
     return failure();
   return result;

@@ -128,9 +128,11 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
 }
 
 /// The variant that is taken for `tiles` tiles.
+/// The variant that runs where the elements do not fit the cache, of whose size
+/// a plan knows nothing.
 static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   for (const PlanVariant &variant : node.variants)
-    if ((!variant.maxTiles || tiles <= *variant.maxTiles) &&
+    if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
         (!variant.minTiles || tiles >= *variant.minTiles))
       return &variant;
   return nullptr;

@@ -253,9 +253,10 @@ void Extraction::addFlags(fused::LoopOp loop, PlanGraph &graph,
   accesses.push_back(access);
 }
 
-/// A small loop runs in one launch whose blocks meet between sweeps; a large one
-/// as a WHILE node, whose sweeps have a block for every tile. Where conditional
-/// nodes cannot be (in a capture of the user's) the first form serves all sizes.
+/// A small loop runs in one launch whose blocks meet between sweeps; a large
+/// one as a WHILE node, whose sweeps have a block for every tile. Where
+/// conditional nodes cannot be (in a capture of the user's) the first form
+/// serves all sizes.
 void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   PlanVariant graph;
   graph.graphForm = true;
@@ -287,8 +288,7 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   plan.scratch.push_back(barrier);
 }
 
-static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses,
-                     bool inLoop);
+static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses, bool inLoop);
 
 FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
   PlanNode node;
@@ -334,7 +334,8 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
 }
 
 static bool conflict(const Access &before, const Access &after) {
-  auto touches = [](const llvm::DenseSet<int> &a, const llvm::DenseSet<int> &b) {
+  auto touches = [](const llvm::DenseSet<int> &a,
+                    const llvm::DenseSet<int> &b) {
     return llvm::any_of(a, [&](int buffer) { return b.contains(buffer); });
   };
   return touches(before.writes, after.reads) ||
@@ -367,8 +368,7 @@ LogicalResult Extraction::addBlock(Block &block, PlanGraph &graph,
 
 /// An edge wherever two nodes touch the same buffer, less those that a chain of
 /// others implies.
-static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses,
-                     bool inLoop) {
+static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses, bool inLoop) {
   size_t count = graph.nodes.size();
   std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
   for (size_t to = 0; to < count; ++to) {
@@ -403,8 +403,8 @@ FailureOr<Plan> Extraction::run() {
     if (buffer < 0)
       return kernel.emitOpError("result #") << k << " was not placed";
     for (BlockArgument argument : block.getArguments()) {
-      auto donated = dyn_cast_or_null<IntegerAttr>(kernel.getArgAttr(
-          argument.getArgNumber(), foreach::kDonateAttr));
+      auto donated = dyn_cast_or_null<IntegerAttr>(
+          kernel.getArgAttr(argument.getArgNumber(), foreach::kDonateAttr));
       if (!donated || donated.getInt() != static_cast<int64_t>(k))
         continue;
       if (int to = argument.getArgNumber(); to != buffer) {

@@ -76,7 +76,8 @@ static void joinCopies(const Plan &plan, const PlanGraph &graph,
                        IntEqClasses &classes) {
   for (const PlanNode &node : graph.nodes) {
     if (node.kind == NodeKind::Copy)
-      for (int dimension = 0; dimension < plan.buffers[node.to].rank; ++dimension)
+      for (int dimension = 0; dimension < plan.buffers[node.to].rank;
+           ++dimension)
         classes.join(dimensionId(node.from, dimension),
                      dimensionId(node.to, dimension));
     joinCopies(plan, node.body, classes);

@@ -86,10 +86,9 @@ int Builder::scalar(Value value, bool written, bool inFinish) {
       return k;
     }
   const Buffer &named = buffers[buffer];
-  layout.scalars.push_back({buffer, storageType(value.getType()), !written,
-                            written,
-                            !inFinish && named.role == BufferRole::argument &&
-                                !named.donated});
+  layout.scalars.push_back(
+      {buffer, storageType(value.getType()), !written, written,
+       !inFinish && named.role == BufferRole::argument && !named.donated});
   return layout.scalars.size() - 1;
 }
 
@@ -100,7 +99,8 @@ int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
       (written ? slot.written : slot.read) = true;
       return k;
     }
-  segment.operands.push_back({buffer, index, storageType(type), !written, written});
+  segment.operands.push_back(
+      {buffer, index, storageType(type), !written, written});
   return segment.operands.size() - 1;
 }
 
@@ -122,7 +122,9 @@ LogicalResult Builder::addSegment(unsigned number) {
   segment.vector = schedule.getVector()[number];
   // A matrix that is walked as one vector is one.
   bool stream = schedule.getKind() == fused::ScheduleKind::stream;
-  auto indexIn = [&](int32_t index) { return stream && index == kIJ ? kI : index; };
+  auto indexIn = [&](int32_t index) {
+    return stream && index == kIJ ? kI : index;
+  };
   auto indices = sweep.getSegmentIndices(number);
   for (auto [k, input] : llvm::enumerate(sweep.getSegmentInputs(number))) {
     if (!isList(input.getType())) {
@@ -132,7 +134,8 @@ LogicalResult Builder::addSegment(unsigned number) {
     int buffer = buffers.of(input);
     if (buffer < 0)
       return sweep.emitOpError("reads a list that was not placed");
-    segment.inputs.push_back(operand(segment, buffer, indexIn(indices[k]), input.getType(),
+    segment.inputs.push_back(operand(segment, buffer, indexIn(indices[k]),
+                                     input.getType(),
                                      /*written=*/false));
   }
   auto yield = sweep.getSegmentYield(number);
@@ -157,7 +160,8 @@ LogicalResult Builder::addSegment(unsigned number) {
   if (Value where = sweep.getWhere()) {
     if (isList(where.getType()))
       layout.whereOperand.push_back(operand(segment, buffers.of(where), kScalar,
-                                            where.getType(), /*written=*/false));
+                                            where.getType(),
+                                            /*written=*/false));
     else
       layout.whereScalar = scalar(where, /*written=*/false);
   }

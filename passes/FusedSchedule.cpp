@@ -32,9 +32,9 @@ using heddle::foreach::storageType;
 static constexpr int64_t kThreads = 256;
 /// Bytes of the widest access, and elements that a thread takes at least.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
-/// A segment that reduces its elements takes longer tiles, whose partial results
-/// and tickets cost less. Its partition is one and the same whatever else it
-/// does: fused and unfused, a sum has the same bits.
+/// A segment that reduces its elements takes longer tiles, whose partial
+/// results and tickets cost less. Its partition is one and the same whatever
+/// else it does: fused and unfused, a sum has the same bits.
 static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
 /// Rows of a panel that leaves one partial value per column.
 static constexpr int64_t kPanel = 16;
@@ -87,7 +87,8 @@ static ScheduleAttr scheduleFor(SweepOp sweep) {
   bool columns = false;
   SmallVector<int64_t> vector, tile;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    bool reduces = !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
+    bool reduces =
+        !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
     int64_t v = reduces ? kReducedVector : vectorOf(sweep, s);
     vector.push_back(v);
     if (rows) {

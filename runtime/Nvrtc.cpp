@@ -3,8 +3,8 @@
 #include "runtime/Nvrtc.h"
 
 #include "runtime/Cache.h"
-#include "runtime/ResourceReport.h"
 #include "runtime/Dump.h"
+#include "runtime/ResourceReport.h"
 #include "runtime/Statistics.h"
 
 #include "heddle-version.h"
@@ -387,21 +387,23 @@ static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
 }
 
 /// Compiles a text that states how many blocks are to fit a multiprocessor
-/// (HEDDLE_BLOCKS of codegen/device/tables.cuh) for as many as leave its kernels
-/// the registers they need.
+/// (HEDDLE_BLOCKS of codegen/device/tables.cuh) for as many as leave its
+/// kernels the registers they need.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     SourceText source,
                                                     StringRef arch,
                                                     ImageKind kind) {
   constexpr int mostTries = 3;
-  if (kind != ImageKind::Cubin || !StringRef(source.text).contains("HEDDLE_BLOCKS("))
+  if (kind != ImageKind::Cubin ||
+      !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
   std::vector<std::string> options = source.options;
   options.push_back(kReportOption.str());
   for (int fewer = 0;; ++fewer) {
     source.options = options;
     if (fewer)
-      source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" + std::to_string(fewer));
+      source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" +
+                               std::to_string(fewer));
     Expected<CompiledImage> compiled = nvrtc.compile(source, arch, kind);
     if (!compiled)
       return compiled.takeError();

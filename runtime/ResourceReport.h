@@ -1,7 +1,7 @@
 //===- ResourceReport.h - what ptxas says of registers and spills ---------===//
 //
-// Launch bounds ask for many resident blocks; where that leaves a kernel too few
-// registers, it spills, which costs more than the blocks bring. ptxas alone
+// Launch bounds ask for many resident blocks; where that leaves a kernel too
+// few registers, it spills, which costs more than the blocks bring. ptxas alone
 // knows, so its report is read and the text compiled again for fewer blocks.
 //
 //===----------------------------------------------------------------------===//

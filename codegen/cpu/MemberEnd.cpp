@@ -57,8 +57,8 @@ void MemberEnd::meetTiles(const SegmentReduction &reduction) {
     setResults(reduction, states, state);
 }
 
-/// Tiles meet pairwise, in the states of the first of each pair: what is lost in
-/// rounding grows with the logarithm of their number.
+/// Tiles meet pairwise, in the states of the first of each pair: what is lost
+/// in rounding grows with the logarithm of their number.
 void MemberEnd::meetColumns(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   auto tag = scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn));
@@ -70,13 +70,13 @@ void MemberEnd::meetColumns(const SegmentReduction &reduction) {
   ir.loop(levels, "level", [&](Value *level) {
     Value *step = b.CreateShl(ir.i64(1), level);
     Value *twice = b.CreateShl(step, ir.i64(1));
-    Value *pairs = b.CreateUDiv(
-        b.CreateSub(b.CreateAdd(tiles, step), ir.i64(1)), twice);
+    Value *pairs =
+        b.CreateUDiv(b.CreateSub(b.CreateAdd(tiles, step), ir.i64(1)), twice);
     ir.loop(pairs, "pair", [&](Value *pair) {
       Value *first = b.CreateMul(pair, twice);
       Value *left = states.address(total, b.CreateMul(first, columns));
-      Value *right = states.address(
-          total, b.CreateMul(b.CreateAdd(first, step), columns));
+      Value *right =
+          states.address(total, b.CreateMul(b.CreateAdd(first, step), columns));
       ir.loop(columns, "column", [&](Value *j) {
         State met = states.combine(states.load(states.address(left, j), tag),
                                    states.load(states.address(right, j), tag));

@@ -21,9 +21,9 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
     return 1;
   // A sweep that streams needs loads in flight: as many blocks as leave every
   // thread registers for its elements, for addresses and what is computed from
-  // them (about two thirds as many again, and a dozen), and for scalars that are
-  // read rather than passed. Doubles take two registers, and their divisions and
-  // square roots a few besides.
+  // them (about two thirds as many again, and a dozen), and for scalars that
+  // are read rather than passed. Doubles take two registers, and their
+  // divisions and square roots a few besides.
   int64_t registers = 0;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     const SegmentLayout &segment = layout.segments[s];
@@ -32,12 +32,13 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
     bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
       return slot.written && slot.index == kI;
     });
-    int64_t rounds = writes ? 1
-                            : std::max<int64_t>(1, segment.tile / (layout.threads *
-                                                                   segment.vector));
+    int64_t rounds =
+        writes ? 1
+               : std::max<int64_t>(1, segment.tile /
+                                          (layout.threads * segment.vector));
     bool doubles = false;
-    for (auto [argument, slot] : llvm::zip(
-             sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
+    for (auto [argument, slot] :
+         llvm::zip(sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
       if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
         loaded += 3;
       if (slot >= 0 && segment.operands[slot].index == kScalar &&
@@ -50,8 +51,7 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
       words += segment.vector * rounds * (wide ? 2 : 1);
     }
     int64_t own = 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
-                  (words > 16 ? 8 : 0) +
-                  (segment.endsAfterStores ? 8 : 0);
+                  (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
     registers = std::max(registers, own);
   }
   registers = llvm::alignTo(registers, 8);
@@ -61,14 +61,14 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
 SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
   if (inLoop)
     return {{"_tiles", false, false}};
-  bool numbers = llvm::any_of(layout.scalars, [](const ScalarSlot &slot) {
-    return slot.isNumber;
-  });
-  bool replaces = llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
-    return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-      return slot.written && slot.index == kI;
-    });
-  });
+  bool numbers = llvm::any_of(
+      layout.scalars, [](const ScalarSlot &slot) { return slot.isNumber; });
+  bool replaces =
+      llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
+        return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+          return slot.written && slot.index == kI;
+        });
+      });
   SmallVector<Entry> entries;
   if (layout.rank != 2 && replaces)
     entries.push_back({"_cached", true, true});
@@ -153,10 +153,11 @@ void KernelEmitter::emitIncludes() {
   });
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
-      reduces |= layout->endsList ||
-                 llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
-                   return segment.endsMembers;
-                 });
+      reduces |=
+          layout->endsList ||
+          llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
+            return segment.endsMembers;
+          });
   os << "#include \"access.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
@@ -228,7 +229,8 @@ LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
     if (!ahead)
       continue;
     Block &body = ahead.getBody().front();
-    os << "// Scalars of a member that are kept from step to step, and what they\n"
+    os << "// Scalars of a member that are kept from step to step, and what "
+          "they\n"
           "// were computed from.\n"
        << "struct " << type << " {\n";
     os.indent();
@@ -243,8 +245,8 @@ LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
     Scope scope;
     os << "__device__ __forceinline__ void " << type << "_of(";
     for (BlockArgument argument : body.getArguments())
-      os << computedType(argument.getType()) << ' ' << scope.declare(argument, "x")
-         << ", ";
+      os << computedType(argument.getType()) << ' '
+         << scope.declare(argument, "x") << ", ";
     SmallVector<std::string> results;
     for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
       StringRef own = nameOf(result);
@@ -287,9 +289,8 @@ void KernelEmitter::emitDispatch(const SweepLayout &layout,
   if (layout.segments.size() == 1)
     return;
   os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
-     << "_tile(const "
-     << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
-     << ") {\n";
+     << "_tile(const " << names.sweep << "_tile_row &tile, int tile_index, "
+     << names.parameters << ") {\n";
   os.indent();
   os << "switch (tile.segment) {\n";
   for (size_t s = 0; s < layout.segments.size(); ++s) {
@@ -298,8 +299,7 @@ void KernelEmitter::emitDispatch(const SweepLayout &layout,
     else
       os << "default:\n";
     os << "  return " << names.sweep << "_tile_" << s
-       << "<ByValue, Passing>(tile, tile_index, "
-       << names.arguments << ");\n";
+       << "<ByValue, Passing>(tile, tile_index, " << names.arguments << ");\n";
   }
   os << "}\n";
   os.unindent() << "}\n\n";
@@ -317,7 +317,8 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
      << ", HEDDLE_BLOCKS(" << blocks << "))\n"
      << names.sweep << entry.suffix << "(" << parameters << ") {\n";
   os.indent();
-  std::string values = ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
+  std::string values =
+      ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
   if (names.hasNext)
     os << "heddle::let_next_begin();\n";
   if (layout.whereScalar && names.hasPrevious)
@@ -328,7 +329,8 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
     os << "if (table.tile_count == 0)\n  return " << names.sweep << "_finish"
        << values << names.arguments << ");\n";
   os << "const int tile_index = "
-     << (sweep.getReversed() ? "table.tile_count - 1 - blockIdx.x" : "blockIdx.x")
+     << (sweep.getReversed() ? "table.tile_count - 1 - blockIdx.x"
+                             : "blockIdx.x")
      << ";\n";
   os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
      << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
@@ -337,7 +339,9 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   os.unindent() << "}\n\n";
 }
 
-static bool isSweep(Operation *op) { return isa_and_nonnull<fused::SweepOp>(op); }
+static bool isSweep(Operation *op) {
+  return isa_and_nonnull<fused::SweepOp>(op);
+}
 
 LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   auto layout = SweepLayout::compute(sweep, buffers);
@@ -357,7 +361,8 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   if (layout->endsList &&
       failed(FinishEmitter(os, sweep, *layout, names).emit()))
     return failure();
-  bool stream = sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
+  bool stream =
+      sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     LogicalResult done =
         stream ? StreamEmitter(os, sweep, *layout, names, buffers, s).emit()
@@ -419,11 +424,12 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
     call.arguments = call.table;
     call.endsList = layout->endsList;
     call.reversed = sweep.getReversed();
-    parameters += (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
+    parameters +=
+        (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
     for (auto [slot, own] : llvm::zip(layout->scalars, names.scalars)) {
       std::string parameter = scope.fresh(own);
       std::string type = storedType(slot.storage).str();
-      parameters += slot.isNumber ? ", heddle::number<" + type + ", false> "
+      parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
                     : slot.written ? ", " + type + " *"
                                    : ", const " + type + " *";
       parameters += parameter;
@@ -436,13 +442,14 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
     }
     calls.push_back(std::move(call));
   }
-  std::string tripsAt = scope.fresh("trips_at"), limitAt = scope.fresh("limit_at"),
+  std::string tripsAt = scope.fresh("trips_at"),
+              limitAt = scope.fresh("limit_at"),
               moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
-  os << "extern \"C\" __global__ void __launch_bounds__("
-     << kLoopThreads << ", 2)\n"
-     << name << "_in_one_launch(" << parameters
-     << ", int *" << tripsAt << ", const int *" << limitAt << ", const bool *"
-     << moreAt << ", unsigned *" << barrier << ") {\n";
+  os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
+     << ", 2)\n"
+     << name << "_in_one_launch(" << parameters << ", int *" << tripsAt
+     << ", const int *" << limitAt << ", const bool *" << moreAt
+     << ", unsigned *" << barrier << ") {\n";
   os.indent();
   os << "const int limit = *" << limitAt << ";\n"
      << "int trips = 0;\n"
@@ -465,10 +472,12 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   os << "++trips;\n"
      << "more = trips < limit && "
      << "*static_cast<const volatile bool *>(" << moreAt << ");\n"
-     << "heddle::grid_barrier(" << barrier << "); // nobody writes the flag anew before all "
+     << "heddle::grid_barrier(" << barrier
+     << "); // nobody writes the flag anew before all "
         "have read it\n";
   os.unindent() << "}\n"
-                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << tripsAt << " = trips;\n";
+                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << tripsAt
+                << " = trips;\n";
   os.unindent() << "}\n\n";
   return success();
 }

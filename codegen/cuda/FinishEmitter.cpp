@@ -51,7 +51,8 @@ void FinishEmitter::storeScalar(int slot, Value value) {
   if (value.getType() == to.storage)
     os << text << ";\n";
   else
-    os << "heddle::convert<" << storedType(to.storage) << ">(" << text << ");\n";
+    os << "heddle::convert<" << storedType(to.storage) << ">(" << text
+       << ");\n";
 }
 
 LogicalResult FinishEmitter::declareOps(Block &block) {
@@ -85,8 +86,7 @@ LogicalResult FinishEmitter::emit() {
     for (const std::string &name : list)
       scope.fresh(name);
   os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
-     << "_finish("
-     << names.parameters << ") {\n";
+     << "_finish(" << names.parameters << ") {\n";
   os.indent();
   SmallVector<Value> listValues;
   SmallVector<std::pair<int, Value>> stored;
@@ -111,10 +111,12 @@ LogicalResult FinishEmitter::emit() {
     for (auto [argument, slot] :
          llvm::zip(body.getArguments(), layout.segments[s].inputs))
       if (slot < 0 && !argument.use_empty() &&
-          llvm::any_of(listValues, [&](Value value) {
-            return value.getParentBlock() == &body &&
-                   !value.getDefiningOp<fused::ReduceOp>();
-          }))
+          llvm::any_of(
+              listValues,
+              [&](Value value) {
+                return value.getParentBlock() == &body &&
+                       !value.getDefiningOp<fused::ReduceOp>();
+              }))
         bindScalar(argument, -1 - slot);
   }
   os << "if (threadIdx.x != 0)\n  return;\n";
@@ -124,24 +126,24 @@ LogicalResult FinishEmitter::emit() {
     for (auto [argument, value, position] :
          llvm::zip(block.getArguments(), listValues, sweep.getListResults())) {
       std::string text = expression(value).text;
-      Type storage =
-          foreach::storageType(sweep.getResult(position).getType());
+      Type storage = foreach::storageType(sweep.getResult(position).getType());
       if (value.getType() != storage)
-        text = ("heddle::convert<" + storedType(storage) + ">(" + text + ")").str();
+        text = ("heddle::convert<" + storedType(storage) + ">(" + text + ")")
+                   .str();
       if (argument.getType() != storage)
         text = ("heddle::convert<" + computedType(argument.getType()) + ">(" +
                 text + ")")
                    .str();
       scope.bind(argument, text);
     }
-    for (auto [argument, slot] : llvm::zip(
-             block.getArguments().drop_front(listValues.size()),
-             layout.finishInputs))
+    for (auto [argument, slot] :
+         llvm::zip(block.getArguments().drop_front(listValues.size()),
+                   layout.finishInputs))
       bindScalar(argument, slot);
     if (failed(declareOps(block)))
       return failure();
-    for (auto [slot, value] : llvm::zip(layout.finishResults,
-                                        sweep.getFinishYield().getValues()))
+    for (auto [slot, value] :
+         llvm::zip(layout.finishResults, sweep.getFinishYield().getValues()))
       if (slot != SegmentLayout::kNowhere)
         stored.emplace_back(slot, value);
   }

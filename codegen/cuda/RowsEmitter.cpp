@@ -27,9 +27,8 @@ void RowsEmitter::assignPhases() {
       ++phase;
     for (Value result : op.getResults())
       phases[result] = phase;
-    if (!llvm::any_of(op.getResults(), [&](Value result) {
-          return levels.of(result).after;
-        }))
+    if (!llvm::any_of(op.getResults(),
+                      [&](Value result) { return levels.of(result).after; }))
       lastPhase = std::max(lastPhase, phase);
   }
 }
@@ -80,8 +79,9 @@ LogicalResult RowsEmitter::declareSlice(ArrayRef<Value> roots) {
     std::string at = slots.operands[slot].index == kIJ
                          ? "row * tile.columns + column"
                          : "column";
-    os << "const " << type << ' ' << scope.declare(argument) << " = heddle::convert<"
-       << type << ">(" << pointers[slot] << "[" << at << "]);\n";
+    os << "const " << type << ' ' << scope.declare(argument)
+       << " = heddle::convert<" << type << ">(" << pointers[slot] << "[" << at
+       << "]);\n";
   }
   for (Operation *op : wanted)
     for (Value result : op->getResults())
@@ -159,8 +159,10 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
     }
   }
   if (failed(declareOps([&](Operation *op) {
-        return levels.of(op->getResult(0)) == fused::LevelOf{Level::row, false} &&
-               isUsedInWalk(op->getResult(0)) && phases.lookup(op->getResult(0)) == phase;
+        return levels.of(op->getResult(0)) ==
+                   fused::LevelOf{Level::row, false} &&
+               isUsedInWalk(op->getResult(0)) &&
+               phases.lookup(op->getResult(0)) == phase;
       })))
     return failure();
   return emitElements(phase);
@@ -171,8 +173,9 @@ void RowsEmitter::declareRowInputs() {
     if (levels.of(argument).level != Level::row || argument.use_empty())
       continue;
     StringRef type = computedType(argument.getType());
-    os << "const " << type << ' ' << scope.declare(argument) << " = heddle::convert<"
-       << type << ">(" << pointers[slot] << "[row]);\n";
+    os << "const " << type << ' ' << scope.declare(argument)
+       << " = heddle::convert<" << type << ">(" << pointers[slot]
+       << "[row]);\n";
   }
 }
 
@@ -181,8 +184,9 @@ void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
-      os << "if (threadIdx.x == 0)\n  " << pointers[slot] << "[row] = "
-         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+      os << "if (threadIdx.x == 0)\n  " << pointers[slot]
+         << "[row] = " << storedExpression(value, slots.operands[slot].storage)
+         << ";\n";
   for (fused::ReduceOp op : reductions)
     if (op.getLevel() != Level::row &&
         levels.of(op.getValue()).level == Level::row)

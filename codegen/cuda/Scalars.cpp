@@ -82,7 +82,8 @@ private:
       if (side.isF16() || side.isBF16())
         return call("heddle::convert<" + type + ">");
     if (type.contains(' '))
-      return {"static_cast<" + type.str() + ">(" + at(0, Binding::loosest) + ")",
+      return {"static_cast<" + type.str() + ">(" + at(0, Binding::loosest) +
+                  ")",
               Binding::primary};
     return {type.str() + "(" + at(0, Binding::loosest) + ")", Binding::primary};
   }
@@ -137,7 +138,9 @@ Expression Printer::constant(Attribute value) const {
 std::optional<Expression>
 Printer::compareFloats(arith::CmpFPredicate predicate) const {
   using P = arith::CmpFPredicate;
-  auto simple = [&](StringRef sign) { return infix(sign, Binding::comparison); };
+  auto simple = [&](StringRef sign) {
+    return infix(sign, Binding::comparison);
+  };
   auto negated = [&](StringRef sign) {
     return Expression{"!(" + simple(sign).text + ")", Binding::unary};
   };
@@ -169,9 +172,11 @@ Printer::compareFloats(arith::CmpFPredicate predicate) const {
   case P::ULE:
     return negated(">");
   case P::ORD:
-    return Expression{a + " == " + a + " && " + b + " == " + b, Binding::loosest};
+    return Expression{a + " == " + a + " && " + b + " == " + b,
+                      Binding::loosest};
   case P::UNO:
-    return Expression{a + " != " + a + " || " + b + " != " + b, Binding::loosest};
+    return Expression{a + " != " + a + " || " + b + " != " + b,
+                      Binding::loosest};
   case P::AlwaysTrue:
     return Expression{"true", Binding::primary};
   case P::AlwaysFalse:
@@ -193,9 +198,9 @@ Printer::compareInts(arith::CmpIPredicate predicate) const {
     return infix(sign, Binding::comparison);
   };
   auto unsignedCompare = [&](StringRef sign) {
-    std::string type =
-        op->getOperand(0).getType().isInteger(64) ? "unsigned long long"
-                                                  : "unsigned";
+    std::string type = op->getOperand(0).getType().isInteger(64)
+                           ? "unsigned long long"
+                           : "unsigned";
     auto cast = [&](unsigned k) {
       return "static_cast<" + type + ">(" + at(k, Binding::loosest) + ")";
     };
@@ -231,8 +236,8 @@ std::optional<Expression> Printer::print() {
   using Result = std::optional<Expression>;
   auto contract = [&] {
     auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
-    return flags && bitEnumContainsAll(flags.getValue(),
-                                       arith::FastMathFlags::contract);
+    return flags &&
+           bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract);
   };
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })
@@ -280,7 +285,8 @@ std::optional<Expression> Printer::print() {
         StringRef sign = isa<arith::AndIOp>(op)  ? " & "
                          : isa<arith::OrIOp>(op) ? " | "
                                                  : " ^ ";
-        std::string text = at(0, Binding::unary) + sign.str() + at(1, Binding::unary);
+        std::string text =
+            at(0, Binding::unary) + sign.str() + at(1, Binding::unary);
         if (op->getResult(0).getType().isInteger(1))
           return Expression{"bool(" + text + ")", Binding::primary};
         return Expression{text, Binding::loosest};
@@ -304,7 +310,8 @@ std::optional<Expression> Printer::print() {
         if (from.isInteger(1))
           return cast();
         static const llvm::StringLiteral names[] = {
-            "unsigned char", "unsigned short", "unsigned", "unsigned long long"};
+            "unsigned char", "unsigned short", "unsigned",
+            "unsigned long long"};
         StringRef name = names[llvm::Log2_32(from.getIntOrFloatBitWidth()) - 3];
         StringRef to = computedType(op->getResult(0).getType());
         return Expression{("static_cast<" + to + ">(static_cast<" + name +
@@ -320,10 +327,10 @@ std::optional<Expression> Printer::print() {
       })
       .Case([&](math::SqrtOp) { return library("sqrt"); })
       .Case([&](math::RsqrtOp) {
-        return Expression{(op->getResult(0).getType().isF64() ? "1.0 / "
-                                                              : "1.0f / ") +
-                              library("sqrt").text,
-                          Binding::product};
+        return Expression{
+            (op->getResult(0).getType().isF64() ? "1.0 / " : "1.0f / ") +
+                library("sqrt").text,
+            Binding::product};
       })
       .Case([&](math::ExpOp) { return library("exp"); })
       .Case([&](math::Exp2Op) { return library("exp2"); })

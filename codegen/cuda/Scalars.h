@@ -27,7 +27,8 @@ struct Expression {
 /// The expression of one scalar operation over its operands' texts, or nothing
 /// where there is none.
 std::optional<Expression>
-printScalar(mlir::Operation *op, llvm::function_ref<Expression(mlir::Value)> operand);
+printScalar(mlir::Operation *op,
+            llvm::function_ref<Expression(mlir::Value)> operand);
 
 } // namespace heddle::cuda
 

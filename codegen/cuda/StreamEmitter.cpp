@@ -63,16 +63,17 @@ bool StreamEmitter::reducesElements() const {
                       [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
-/// What is computed of the elements that a thread holds: of one round, or of all
-/// rounds of a whole tile.
+/// What is computed of the elements that a thread holds: of one round, or of
+/// all rounds of a whole tile.
 LogicalResult StreamEmitter::emitRound(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
     if (slot < 0 || slots.operands[slot].index == kScalar)
       continue;
-    outputs[k] = scope.fresh(buffers[slots.operands[slot].buffer].name + "_new");
-    os << computedType(yield.getValues()[k].getType()) << ' ' << outputs[k] << "["
-       << slots.vector << "];\n";
+    outputs[k] =
+        scope.fresh(buffers[slots.operands[slot].buffer].name + "_new");
+    os << computedType(yield.getValues()[k].getType()) << ' ' << outputs[k]
+       << "[" << slots.vector << "];\n";
   }
   if (allRounds) {
     os << "#pragma unroll\n"
@@ -197,8 +198,7 @@ LogicalResult StreamEmitter::emitWalk() {
     loadElements(/*allRounds=*/false);
   waitForPrevious();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
-  if (failed(declareAhead()) ||
-      failed(declareOps([&](Operation *op) {
+  if (failed(declareAhead()) || failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
                isUsedInWalk(op->getResult(0));

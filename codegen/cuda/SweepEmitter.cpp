@@ -81,8 +81,7 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
     // The terminator reads accumulators and stores after the loop that declares
     // a value, so what it yields is declared.
     if (isInlined(&op) && !isa<fused::YieldOp>(*op.getResult(0).user_begin()) &&
-        !isa<arith::ConstantOp>(op) &&
-        wanted(*op.getResult(0).user_begin()))
+        !isa<arith::ConstantOp>(op) && wanted(*op.getResult(0).user_begin()))
       continue;
     if (isa<arith::ConstantOp>(op))
       continue;
@@ -101,7 +100,8 @@ std::string SegmentEmitter::storedExpression(Value value, Type storage) {
   std::string printed = text(value);
   if (value.getType() == storage)
     return printed;
-  return ("heddle::convert<" + storedType(storage) + ">(" + printed + ")").str();
+  return ("heddle::convert<" + storedType(storage) + ">(" + printed + ")")
+      .str();
 }
 
 std::string kindOf(fused::ReduceOp op) {
@@ -129,7 +129,8 @@ std::string stateOf(fused::ReduceOp op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-void SegmentEmitter::declarePointers(llvm::function_ref<bool(unsigned)> wanted) {
+void SegmentEmitter::declarePointers(
+    llvm::function_ref<bool(unsigned)> wanted) {
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
     std::string name = scope.fresh(buffers[slot.buffer].name);
     pointers.push_back(name);
@@ -310,11 +311,11 @@ LogicalResult SegmentEmitter::emitMemberValues() {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0)
       continue;
-    std::string state = scope.fresh(
-        (nameOf(op.getResult(0)).empty() ? StringRef("sum")
-                                         : nameOf(op.getResult(0)))
-            .str() +
-        "_state");
+    std::string state =
+        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                                     : nameOf(op.getResult(0)))
+                        .str() +
+                    "_state");
     accumulators[op] = state;
     os << "const " << stateOf(op) << ' ' << state << " = heddle::over_states<"
        << kindOf(op) << ", " << layout.threads << ">(" << names.scratch[area]
@@ -412,13 +413,14 @@ bool SegmentEmitter::isUsedAtEnd(Value value) const {
       continue;
     }
     if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
-      if (levels.of(reduce.getValue()).level <= Level::member && !reduce.getFrom())
+      if (levels.of(reduce.getValue()).level <= Level::member &&
+          !reduce.getFrom())
         return true;
       continue;
     }
     fused::LevelOf level = levels.of(user->getResult(0));
-    if (level.after || (level.level <= Level::member &&
-                        isUsedAtEnd(user->getResult(0))))
+    if (level.after ||
+        (level.level <= Level::member && isUsedAtEnd(user->getResult(0))))
       return true;
   }
   return false;
@@ -473,11 +475,13 @@ LogicalResult SegmentEmitter::emitEnd() {
     if (area < 0)
       continue;
     if (!anyColumn) {
-      os << "for (long long column = threadIdx.x; column < tile.columns; column += "
+      os << "for (long long column = threadIdx.x; column < tile.columns; "
+            "column += "
          << layout.threads << ") {\n";
       os.indent();
       // Column partials of the member's tiles lie one after the other.
-      os << "const long long base = tile.column_base - (tile_index - first_tile) * "
+      os << "const long long base = tile.column_base - (tile_index - "
+            "first_tile) * "
             "tile.columns + column;\n";
       anyColumn = true;
     }
@@ -489,8 +493,8 @@ LogicalResult SegmentEmitter::emitEnd() {
     accumulators[op] = state;
     os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
        << " + base, tile.columns, tile.tiles);\n"
-       << "const " << stateOf(op) << ' ' << state << " = " << names.scratch[area]
-       << "[base];\n";
+       << "const " << stateOf(op) << ' ' << state << " = "
+       << names.scratch[area] << "[base];\n";
     Value result = op.getResult(0);
     if (op.getKind() == fused::ReduceKind::argmax) {
       os << "const " << computedType(result.getType()) << ' '
@@ -537,7 +541,8 @@ LogicalResult SegmentEmitter::emitEnd() {
     os << "// once for the list, when all its members are done\n"
        << "if (heddle::arrives_last(&table.tickets[table.member_count], "
           "table.member_count))\n  "
-       << names.sweep << "_finish<ByValue, Passing>(" << names.arguments << ");\n";
+       << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
+       << ");\n";
   return success();
 }
 
@@ -559,7 +564,8 @@ void SegmentEmitter::beginFunction(StringRef part, StringRef type) {
   newScope();
   bool whole = part == "walk" && hasWholeForm;
   os << names.templateHead << "__device__ __forceinline__ " << type << ' '
-     << functionName(part) << "(" << (whole ? ("bool " + wholeName() + ", ").str() : "") << "const "
+     << functionName(part) << "("
+     << (whole ? ("bool " + wholeName() + ", ").str() : "") << "const "
      << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
      << ") {\n";
   os.indent();
@@ -569,8 +575,9 @@ void SegmentEmitter::endFunction() { os.unindent() << "}\n\n"; }
 
 std::string SegmentEmitter::callOf(StringRef part) {
   bool whole = part == "walk" && hasWholeForm;
-  return functionName(part) + "<ByValue, Passing>(" + (whole ? (wholeName() + ", ").str() : "") +
-         "tile, tile_index, " + names.arguments + ");\n";
+  return functionName(part) + "<ByValue, Passing>(" +
+         (whole ? (wholeName() + ", ").str() : "") + "tile, tile_index, " +
+         names.arguments + ");\n";
 }
 
 LogicalResult SegmentEmitter::emitWalkFunction() {
@@ -620,7 +627,8 @@ void SegmentEmitter::emitTileFunction() {
       os.indent();
       os << "if (tile.first == 0 && heddle::arrives_last(&table.tickets[table."
             "member_count], table.member_count))\n  "
-         << names.sweep << "_finish<ByValue, Passing>(" << names.arguments << ");\n"
+         << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
+         << ");\n"
          << "return;\n";
       os.unindent() << "}\n";
     } else {
@@ -634,7 +642,8 @@ void SegmentEmitter::emitTileFunction() {
     os << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
        << callOf("end");
   else if (slots.endsMembers)
-    os << "if (heddle::arrives_last(&table.tickets[tile.member], tile.tiles))\n  "
+    os << "if (heddle::arrives_last(&table.tickets[tile.member], "
+          "tile.tiles))\n  "
        << callOf("end");
   endFunction();
 }

@@ -1,7 +1,8 @@
 //===- SweepEmitter.h - what all schedules print the same way ---*- C++ -*-===//
 //
-// A schedule walks the domain of a sweep; what it computes on the way is printed
-// here, from the operations of the IR. Derived classes are the schedules.
+// A schedule walks the domain of a sweep; what it computes on the way is
+// printed here, from the operations of the IR. Derived classes are the
+// schedules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,10 @@ namespace heddle::cuda {
 /// Names by which the parts of a sweep are called in the text; shared by its
 /// segments.
 struct SweepNames {
-  std::string sweep;                            // prefix of all that follows
-  llvm::SmallVector<std::string> scalars;       // addresses of device scalars
-  llvm::SmallVector<std::string> scratch;       // addresses of scratch areas
-  llvm::SmallVector<std::string> scratchTypes;  // their element types
+  std::string sweep;                           // prefix of all that follows
+  llvm::SmallVector<std::string> scalars;      // addresses of device scalars
+  llvm::SmallVector<std::string> scratch;      // addresses of scratch areas
+  llvm::SmallVector<std::string> scratchTypes; // their element types
   /// `heddle_table table, const double *lr, ...` and `table, lr, ...`.
   std::string parameters, arguments;
   /// Template parameters of all functions: whether scalar arguments come by
@@ -75,7 +76,8 @@ protected:
   std::string text(mlir::Value value) { return expression(value).text; }
 
   /// Declares the member and list scalars that the body is bound to.
-  void declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
+  void
+  declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
   void declarePointers(llvm::function_ref<bool(unsigned)> wanted = nullptr);
   mlir::LogicalResult declareAhead();
 
@@ -88,7 +90,9 @@ protected:
   void waitForPrevious();
   /// Whether a block counts itself before its work is done: nothing of what it
   /// stores is needed at the member's end.
-  bool arrivesEarly() const { return slots.endsMembers && !slots.endsAfterStores; }
+  bool arrivesEarly() const {
+    return slots.endsMembers && !slots.endsAfterStores;
+  }
   void arriveEarly();
   /// Whether a scalar from before the sweep is wanted in the walk.
   bool isUsedInWalk(mlir::Value value) const;
@@ -158,7 +162,9 @@ private:
   void combineElements(bool allRounds);
 
   /// Rounds of `threads * vector` elements in a tile.
-  int64_t repeats() const { return slots.tile / (layout.threads * slots.vector); }
+  int64_t repeats() const {
+    return slots.tile / (layout.threads * slots.vector);
+  }
   llvm::SmallVector<std::string> outputs; // one per result, "" if none
 };
 

@@ -27,7 +27,7 @@ std::optional<double> optimizerValue(const std::string &list,
     return key;
   if (is("lr"))
     return 1e-3 * (1 + key);
-  if (is("beta1") || is("momentum_value"))
+  if (is("beta1") || list == "momentum")
     return 0.9 - 0.05 * key;
   if (is("beta2"))
     return 0.999 - 0.01 * key;
@@ -35,8 +35,6 @@ std::optional<double> optimizerValue(const std::string &list,
     return 1e-8;
   if (is("weight_decay"))
     return 0.01 * key;
-  if (is("momentum") && member.extents.empty())
-    return 0.9;
   if (is("grad") && member.key % 5 == 3) {
     const double special[] = {NAN, INFINITY, -INFINITY, -0.0, 1e-41, 6e-8, 0};
     if (element < 7)
@@ -64,7 +62,7 @@ struct OptimizerTest : testing::TestWithParam<const char *> {
   Image fiveSteps(const std::string &target, const Problem &problem) {
     Trial run(GetParam(), target, problem);
     auto set = [&](const std::string &name, double value) {
-      if (run.has(name))
+      if (run.hasScalar(name))
         run.set(name, value);
     };
     run.step();
@@ -72,8 +70,8 @@ struct OptimizerTest : testing::TestWithParam<const char *> {
     run.step();
     set("beta1", 0.8);
     set("momentum", 0.75);
-    run.overwrite("beta1_", 0.85); // those of groups
-    if (run.graph().readScalar("beta1"))
+    run.overwrite("beta1", 0.85); // those of groups
+    if (run.hasScalar("beta1"))
       EXPECT_EQ(run.graph().readScalar("beta1", run.stream()).value(), 0.8);
     run.step();
     run.bindScalar("lr", 0.02);
@@ -192,7 +190,7 @@ TEST(ScalarTest, FollowTheStream) {
         Trial run(program, target, problem);
         for (int step = 0; step < 20; ++step) {
           run.set("lr", 1e-3 * (step + 1));
-          if (run.has("beta1"))
+          if (run.hasScalar("beta1"))
             run.set("beta1", 0.9 - 0.01 * step);
           run.step();
           if (wait)

@@ -478,7 +478,7 @@ void Trial::set(const std::string &scalar, double value) {
 
 void Trial::bindScalar(const std::string &scalar, double value) {
   for (const heddle_buffer_info &info : executable.arguments()) {
-    if (info.name != scalar)
+    if (info.is_list || info.name != scalar)
       continue;
     unsigned char bytes[8];
     fromDouble(info.dtype, value, bytes);
@@ -495,13 +495,13 @@ void Trial::bindScalar(const std::string &scalar, double value) {
 
 void Trial::unbindScalar(const std::string &scalar) {
   for (const heddle_buffer_info &info : executable.arguments())
-    if (info.name == scalar)
+    if (!info.is_list && info.name == scalar)
       EXPECT_TRUE(succeeded(owned->bindScalar(scalar, info.dtype, nullptr)));
 }
 
-bool Trial::has(const std::string &name) const {
+bool Trial::hasScalar(const std::string &name) const {
   for (const heddle_buffer_info &info : executable.arguments())
-    if (info.name == name)
+    if (!info.is_list && info.name == name)
       return true;
   return false;
 }

@@ -163,11 +163,12 @@ public:
   /// Binds all of the arena to another graph of the same executable.
   void bind(Graph &graph);
   void set(const std::string &scalar, double value);
-  /// Binds a scalar to a place in the arena that holds `value`.
+  /// Binds a scalar to a place in the arena that holds `value`; nothing, like
+  /// unbindScalar, where there is no such scalar.
   void bindScalar(const std::string &scalar, double value);
   void unbindScalar(const std::string &scalar);
-  /// Whether there is an argument of that name.
-  bool has(const std::string &name) const;
+  /// Whether there is a scalar argument of that name.
+  bool hasScalar(const std::string &name) const;
   /// Overwrites every element of the lists whose names begin so.
   void overwrite(const std::string &prefix, double value);
   /// Submits steps, and does not wait.

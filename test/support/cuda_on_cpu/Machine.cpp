@@ -226,7 +226,6 @@ private:
   size_t left = 0;
 };
 
-Grid *running = nullptr;
 thread_local Slot *ownSlot = nullptr;
 
 Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,

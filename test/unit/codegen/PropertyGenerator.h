@@ -1,0 +1,31 @@
+//===- PropertyGenerator.h - random programs --------------------*- C++ -*-===//
+//
+// Draws a foreach program and inputs for it from a seed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_UNIT_CODEGEN_PROPERTYGENERATOR_H
+#define HEDDLE_TEST_UNIT_CODEGEN_PROPERTYGENERATOR_H
+
+#include "CudaHarness.h"
+
+namespace heddle::test {
+
+struct RandomProgram {
+  /// A module whose function is called `name`.
+  std::string text;
+  Inputs inputs;
+  /// Additions, multiplications, divisions and square roots alone.
+  bool isExact = true;
+  /// No row or column is reduced on: fusion keeps the order of reductions.
+  bool keepsOrder = true;
+  int statements = 0;
+};
+
+/// The same seed with fewer statements gives the beginning of the same program.
+RandomProgram drawProgram(uint64_t seed, const std::string &name,
+                          int mostStatements = 100);
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_UNIT_CODEGEN_PROPERTYGENERATOR_H

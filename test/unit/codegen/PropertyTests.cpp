@@ -1,0 +1,174 @@
+//===- PropertyTests.cpp - random programs, run in every way --------------===//
+//
+// The interpreter, the cpu target with and without fusion, and the executed CUDA
+// text must agree on whatever program is drawn. A failure prints the smallest
+// beginning of the program that still fails, and its seed.
+//
+// HEDDLE_PROPERTY_SECONDS (60) bounds the time; HEDDLE_PROPERTY_SEED (1) is the
+// first seed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PropertyGenerator.h"
+#include "gtest/gtest-spi.h"
+#include "gtest/gtest.h"
+
+#include <chrono>
+
+using namespace heddle::runtime;
+using heddle::reference::Arithmetic;
+
+namespace heddle::test {
+namespace {
+
+uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+double unitOf(const Plan &plan) {
+  double unit = 0;
+  for (const PlanBuffer &buffer : plan.buffers)
+    unit = std::max(unit, buffer.dtype == DType::F32    ? 1.2e-7
+                          : buffer.dtype == DType::BF16 ? 7.9e-3
+                          : buffer.dtype == DType::F16  ? 9.8e-4
+                                                        : 2.3e-16);
+  return unit;
+}
+
+struct Case {
+  uint64_t seed;
+  RandomProgram drawn;
+  std::unique_ptr<Program> program;
+};
+
+/// Empty, or what is wrong.
+std::string problemOf(Case &drawn, uint64_t seed) {
+  Program &program = *drawn.program;
+  if (!program.isGood() || !program.hostText())
+    return "it does not compile";
+  const Inputs &inputs = drawn.drawn.inputs;
+  std::vector<std::unique_ptr<Runnable>> runs;
+  runs.push_back(program.reference(inputs, Arithmetic::exact));
+  runs.push_back(program.reference(inputs, Arithmetic::asWritten));
+  for (bool fuse : {true, false}) {
+    auto run = program.cpu(inputs, fuse);
+    if (!run)
+      return "it does not compile for the cpu target";
+    runs.push_back(std::move(run));
+  }
+  for (llvm::StringRef suffix : entrySuffixes())
+    if (llvm::any_of(program.hostText()->entries(),
+                     [&](const heddle_entry &entry) {
+                       return llvm::StringRef(entry.name)
+                                  .starts_with(program.plan().name) &&
+                              llvm::StringRef(entry.name).ends_with(suffix);
+                     }))
+      runs.push_back(program.cuda(inputs, suffix, seed++));
+  double unit = 64 * unitOf(program.plan());
+  for (int step = 0; step < 2; ++step) {
+    std::vector<Numbers> results;
+    for (auto &run : runs) {
+      if (llvm::Error error = run->step())
+        return run->name + ": " + takeError(std::move(error)).second;
+      results.push_back(run->results());
+    }
+    for (size_t k = 2; k < runs.size(); ++k) {
+      std::string problem =
+          differenceFrom(results[0], results[1], results[k], unit, 10);
+      bool bits = k == 3   ? drawn.drawn.keepsOrder
+                  : k == 4 ? drawn.drawn.isExact
+                           : k > 4;
+      if (problem.empty() && bits)
+        problem = differenceInBits(
+            results[k == 3 || drawn.drawn.isExact ? 2 : 4], results[k]);
+      if (!problem.empty())
+        return "step " + std::to_string(step) + ", " + runs[k]->name + ": " +
+               problem;
+    }
+  }
+  return {};
+}
+
+std::string nameOfSeed(uint64_t seed) {
+  std::string digits = std::to_string(seed);
+  return "p" + std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') +
+         digits + "x";
+}
+
+/// The fewest statements with which a seed still fails.
+void reportSmallest(const Case &failed, const std::string &problem) {
+  for (int statements = 1; statements <= failed.drawn.statements;
+       ++statements) {
+    Case smaller{failed.seed,
+                 drawProgram(failed.seed, nameOfSeed(failed.seed), statements),
+                 nullptr};
+    testing::TestPartResultArray ignored;
+    std::string found;
+    {
+      testing::ScopedFakeTestPartResultReporter reporter(
+          testing::ScopedFakeTestPartResultReporter::
+              INTERCEPT_ONLY_CURRENT_THREAD,
+          &ignored);
+      smaller.program = std::make_unique<Program>(smaller.drawn.text);
+      found = problemOf(smaller, failed.seed);
+    }
+    if (found.empty() && ignored.size() == 0)
+      continue;
+    if (ignored.size())
+      found += std::string("\n") + ignored.GetTestPartResult(0).message();
+    ADD_FAILURE() << "seed " << failed.seed << " with " << statements
+                  << " of its statements: " << found << "\n"
+                  << smaller.drawn.text;
+    return;
+  }
+  ADD_FAILURE() << "seed " << failed.seed << ": " << problem << "\n"
+                << failed.drawn.text;
+}
+
+TEST(Property, RandomProgramsAgreeEverywhere) {
+  uint64_t seed = fromEnvironment("HEDDLE_PROPERTY_SEED", 1);
+  std::chrono::seconds bound(fromEnvironment("HEDDLE_PROPERTY_SECONDS", 60));
+  auto begin = std::chrono::steady_clock::now();
+  unsigned programs = 0, failures = 0;
+  while (std::chrono::steady_clock::now() - begin < bound && failures < 5) {
+    std::vector<Case> batch;
+    std::vector<const Plan *> plans;
+    std::vector<std::string> problems;
+    {
+      testing::TestPartResultArray ignored;
+      testing::ScopedFakeTestPartResultReporter reporter(
+          testing::ScopedFakeTestPartResultReporter::
+              INTERCEPT_ONLY_CURRENT_THREAD,
+          &ignored);
+      for (int k = 0; k < 8; ++k, ++seed) {
+        Case drawn{seed, drawProgram(seed, nameOfSeed(seed)), nullptr};
+        drawn.program = std::make_unique<Program>(drawn.drawn.text);
+        if (drawn.program->isGood())
+          drawn.program->plan();
+        batch.push_back(std::move(drawn));
+      }
+      for (Case &drawn : batch)
+        if (drawn.program->isGood())
+          plans.push_back(&drawn.program->plan());
+      if (auto text = HostText::compile(plans)) {
+        for (Case &drawn : batch)
+          drawn.program->setHostText(*text);
+      } else {
+        llvm::consumeError(text.takeError()); // each for itself, then
+      }
+      for (Case &drawn : batch) {
+        ++programs;
+        problems.push_back(problemOf(drawn, drawn.seed));
+      }
+    }
+    for (auto [drawn, problem] : llvm::zip(batch, problems))
+      if (!problem.empty() && ++failures <= 5)
+        reportSmallest(drawn, problem);
+  }
+  printf("[   INFO   ] %u programs, seeds up to %llu\n", programs,
+         static_cast<unsigned long long>(seed - 1));
+}
+
+} // namespace
+} // namespace heddle::test
