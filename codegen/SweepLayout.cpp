@@ -147,6 +147,8 @@ LogicalResult Builder::addSegment(unsigned number) {
       layout.endsList = true;
     else if (levels->isAfter(value) || rankOf(type) == 0)
       segment.endsMembers = true;
+    else if (!stream && levels->of(value).level == Level::column)
+      segment.endsMembers = segment.endsAfterStores = true;
     if (buffer < 0)
       segment.results.push_back(SegmentLayout::kNowhere);
     else if (!isList(type))
@@ -188,8 +190,10 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       continue;
     }
     // What is combined over a member meets first in each tile.
-    fused::LevelOf from = levels.of(reduce.getValue());
-    bool overMember = from.level != Level::member || reduce.getFrom();
+    Level from = levels.of(reduce.getValue()).level;
+    if (reduce.getFrom())
+      from = fused::join(from, *reduce.getFrom());
+    bool overMember = from > Level::member;
     if (overMember)
       layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
     segment.endsMembers = segment.endsAfterStores = true;

@@ -11,6 +11,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import argparse
 import collections
+import concurrent.futures
 import filecmp
 import json
 import os
@@ -131,56 +132,79 @@ def lit_suite(options, filters):
     return suite
 
 
-def gtest_suite(name, binary, filters, environment=None):
-    suite = Suite(name)
-    if not os.path.exists(binary):
-        if not filters or filters.wants(name):
-            suite.fails(name, f"{os.path.relpath(binary, ROOT)} was not built")
-        return suite
-    command = [binary]
-    if filters and not filters.wants(name):
-        code, listing = run([binary, "--gtest_list_tests"], timeout=60)
-        chosen, group = [], ""
-        for line in listing.splitlines():
-            line = line.split("#")[0].rstrip()
-            if line and not line.startswith(" ") and line.endswith("."):
-                group = line
-            elif line.startswith("  ") and filters.wants(f"{name}/{group}{line.strip()}"):
-                chosen.append(group + line.strip())
-        if not chosen:
-            return suite
-        command.append("--gtest_filter=" + ":".join(chosen))
-    progress(name)
+def gtest_names(name, binary):
+    """Every test of a binary as (what --gtest_filter takes, the full name that a filter word is looked up in)."""
+    _, listing = run([binary, "--gtest_list_tests"], timeout=60)
+    names, group = [], ""
+    for line in listing.splitlines():
+        line = line.split("#")[0].rstrip()
+        if line.endswith(".") and not line.startswith(" "):
+            group = line
+        elif line.startswith("  "):
+            names.append((group + line.strip(), f"{name}/{group}{line.strip()}"))
+    return names
+
+
+def gtest_shard(command, shard, shards):
+    """Runs one part of a binary's tests: (exit code, output, the groups of GTest's JSON or None)."""
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results.json")
-        code, output = run(command + [f"--gtest_output=json:{results}"], cwd=folder,
-                           env=dict(os.environ, **(environment or {})))
-        done()
+        environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(shard))
+        code, output = run(command + [f"--gtest_output=json:{results}"], cwd=folder, env=environment)
         try:
             with open(results) as file:
-                groups = json.load(file)["testsuites"]
+                return code, output, json.load(file)["testsuites"]
         except (OSError, ValueError):
+            return code, output, None
+
+
+def gtest_suite(binary, filters, jobs):
+    """Runs a GTest binary; one of many tests is split over `jobs` processes."""
+    name = os.path.basename(binary)
+    suite = Suite(name)
+    if not os.path.exists(binary):
+        if filters.wants(name):
+            suite.fails(name, f"{os.path.relpath(binary, ROOT)} was not built")
+        return suite
+    command, names = [binary], gtest_names(name, binary)
+    if filters and not filters.wants(name):
+        names = [test for test in names if filters.wants(test[1])]
+        if not names:
+            return suite
+        command.append("--gtest_filter=" + ":".join(test for test, _ in names))
+    progress(name)
+    shards = jobs if len(names) > 200 else 1
+    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
+        parts = list(pool.map(lambda shard: gtest_shard(command, shard, shards), range(shards)))
+    done()
+    for code, output, groups in parts:
+        if groups is None:  # it crashed or hung: what is known is in the text
+            for _ in re.findall(r"^\[       OK \] ", output, re.M):
+                suite.passes()
             last = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
             suite.fails(last[-1] if last else name, output + f"\nended with exit code {code}")
-            return suite
-    failed = 0
-    for group in groups:
-        for test in group["testsuite"]:
-            full = f"{group['name']}.{test['name']}"
-            if test.get("failures"):
-                failed += 1
-                suite.fails(full, "\n".join(failure["failure"] for failure in test["failures"]))
-            elif test.get("result") == "SKIPPED":
-                # GTest's JSON has no reason: it is in the text, between the test's two lines.
-                found = re.search(r"\[ RUN      \] " + re.escape(full) + r"\n(.*?)\[  SKIPPED \]", output, re.S)
-                reason = found.group(1) if found else ""
-                reason = re.sub(r"^\S+:\d+: Skipped\s*", "", reason.strip())
-                suite.skipped(full, reason)
-            elif test.get("result") == "COMPLETED":
-                suite.passes()
-    if code and not failed:
-        suite.fails(name, output[-4000:] + f"\nended with exit code {code}")
+            continue
+        failed = 0
+        for group in groups:
+            for test in group["testsuite"]:
+                full = f"{group['name']}.{test['name']}"
+                if test.get("failures"):
+                    failed += 1
+                    suite.fails(full, "\n".join(failure["failure"] for failure in test["failures"]))
+                elif test.get("result") == "SKIPPED":
+                    suite.skipped(full, skip_reason(full, output))
+                elif test.get("result") == "COMPLETED":
+                    suite.passes()
+        if code and not failed:
+            suite.fails(name, output[-4000:] + f"\nended with exit code {code}")
     return suite
+
+
+def skip_reason(test, output):
+    """GTest's JSON has no reason for a skip: it is in the text, between the test's two lines."""
+    found = re.search(r"\[ RUN      \] " + re.escape(test) + r"\n(.*?)\[  SKIPPED \]", output, re.S)
+    reason = found.group(1).split("Google Test trace:")[0].strip() if found else ""
+    return re.sub(r"^\S+:\d+: Skipped\s*", "", reason)
 
 
 def programs(options, kind):
@@ -298,6 +322,9 @@ def main():
     options = parser.parse_args()
     filters = Filters(options.filters)
 
+    # No test reads or fills the cache of the user who runs it.
+    cache = tempfile.TemporaryDirectory(prefix="heddle-test-cache-")
+    os.environ["HEDDLE_CACHE_DIR"] = cache.name
     suites = []
 
     def take(suite):
@@ -307,8 +334,10 @@ def main():
     take(build_suite(options, filters))
     take(docs_suite(options, filters))
     take(lit_suite(options, filters))
-    for binary in programs(options, "unit_tests") + programs(options, "gpu_tests"):
-        take(gtest_suite(os.path.basename(binary), binary, filters))
+    for binary in programs(options, "unit_tests"):
+        take(gtest_suite(binary, filters, options.jobs))
+    for binary in programs(options, "gpu_tests"):
+        take(gtest_suite(binary, filters, 1))
     take(python_suite(options, filters))
     take(examples_suite(options, filters))
 

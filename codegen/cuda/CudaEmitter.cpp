@@ -52,6 +52,9 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
     }
     int64_t own = 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
                   (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
+    // What is only read is on its way as a whole, and folded as it arrives.
+    if (!writes)
+      own = 8 + words + loaded + (doubles ? 24 : 0);
     registers = std::max(registers, own);
   }
   registers = llvm::alignTo(registers, 8);

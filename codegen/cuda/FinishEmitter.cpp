@@ -29,10 +29,15 @@ void FinishEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
   std::string kind = kindOf(op);
   StringRef type = computedType(op.getValue().getType());
   std::string state = scope.fresh("state");
-  os << "const auto " << state << " = heddle::over_members<" << kind << ", "
-     << layout.threads << ">(" << area << ", static_cast<const " << names.sweep
-     << "_member_row *>(table.members), table.member_count, " << segment
-     << ");\n";
+  os << "const auto " << state << " = heddle::";
+  if (layout.segments.size() == 1)
+    os << "over_states<" << kind << ", " << layout.threads << ">(" << area
+       << ", table.member_count);\n";
+  else
+    os << "over_members<" << kind << ", " << layout.threads << ">(" << area
+       << ", static_cast<const " << names.sweep
+       << "_member_row *>(table.members), table.member_count, " << segment
+       << ");\n";
   if (op.getKind() == fused::ReduceKind::argmax) {
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"

@@ -40,7 +40,7 @@ bool RowsEmitter::isElementResult(unsigned result) const {
 
 /// Whether a reduction takes its elements in `phase`.
 bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
-  return levels.of(op.getValue()).level == Level::element &&
+  return levelFrom(op) == Level::element &&
          phases.lookup(op.getValue()) == phase;
 }
 
@@ -188,11 +188,33 @@ void RowsEmitter::storeRow() {
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp op : reductions)
-    if (op.getLevel() != Level::row &&
-        levels.of(op.getValue()).level == Level::row)
+    if (op.getLevel() != Level::row && levelFrom(op) == Level::row)
       os << accumulators[op] << " = " << kindOf(op) << "::combine("
          << accumulators[op] << ", " << kindOf(op) << "::lift("
          << text(op.getValue()) << ", tile.first + row));\n";
+}
+
+/// Columns are combined over a member by its first tile alone.
+LogicalResult RowsEmitter::emitColumns() {
+  SmallVector<Value> roots;
+  for (fused::ReduceOp op : reductions)
+    if (levelFrom(op) == Level::column)
+      roots.push_back(op.getValue());
+  if (roots.empty())
+    return success();
+  os << "for (long long column = threadIdx.x; tile.first == 0 && column < "
+        "tile.columns; column += "
+     << layout.threads << ") {\n";
+  os.indent();
+  if (failed(declareSlice(roots)))
+    return failure();
+  for (fused::ReduceOp op : reductions)
+    if (levelFrom(op) == Level::column)
+      os << accumulators[op] << " = " << kindOf(op) << "::combine("
+         << accumulators[op] << ", " << kindOf(op) << "::lift("
+         << text(op.getValue()) << ", column));\n";
+  os.unindent() << "}\n";
+  return success();
 }
 
 LogicalResult RowsEmitter::emitWalk() {
@@ -216,6 +238,8 @@ LogicalResult RowsEmitter::emitWalk() {
             "column += "
          << layout.threads << ")\n    " << names.scratch[area]
          << "[tile.column_base + column] = " << kindOf(op) << "::neutral();\n";
+  if (failed(emitColumns()))
+    return failure();
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
   declareRowInputs();

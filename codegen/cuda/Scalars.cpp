@@ -298,9 +298,14 @@ std::optional<Expression> Printer::print() {
                           Binding::loosest};
       })
       .Case<arith::ExtSIOp, arith::SIToFPOp>([&](Operation *) -> Result {
-        // The one bit of a flag is its sign.
-        if (op->getOperand(0).getType().isInteger(1))
-          return Expression{"-" + cast().text, Binding::unary};
+        // The one bit of a flag is its sign; there is no negative zero.
+        if (op->getOperand(0).getType().isInteger(1)) {
+          StringRef type = computedType(op->getResult(0).getType());
+          return Expression{("static_cast<" + type + ">(" +
+                             at(0, Binding::comparison) + " ? -1 : 0)")
+                                .str(),
+                            Binding::primary};
+        }
         return cast();
       })
       .Case<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp>(

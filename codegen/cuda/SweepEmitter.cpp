@@ -69,7 +69,8 @@ Expression SegmentEmitter::expression(Value value) {
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
-  // declareOps reported what cannot be printed.
+  // declareOps reports what cannot be printed, emit what has no name.
+  lost |= !printed;
   return printed.value_or(Expression{"0", Expression::primary});
 }
 
@@ -220,6 +221,11 @@ void SegmentEmitter::waitForPrevious() {
     os << "heddle::wait_for_previous();\n";
 }
 
+Level SegmentEmitter::levelFrom(fused::ReduceOp op) const {
+  Level level = levels.of(op.getValue()).level;
+  return op.getFrom() ? fused::join(level, *op.getFrom()) : level;
+}
+
 bool SegmentEmitter::isUsedInWalk(Value value) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -232,7 +238,7 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
       continue;
     }
     if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
-      if (levels.of(value).level > Level::member || reduce.getFrom())
+      if (levelFrom(reduce) > Level::member)
         return true;
       continue;
     }
@@ -284,7 +290,7 @@ void SegmentEmitter::storePartials() {
     if (area < 0 || !accumulators.contains(op))
       continue;
     // A row value is the same in every thread: its states met already.
-    bool perThread = levels.of(op.getValue()).level != Level::row;
+    bool perThread = levelFrom(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
@@ -400,30 +406,25 @@ void SegmentEmitter::emitAheadOfNextStep() {
   }
 }
 
-/// Whether a scalar from before the sweep is wanted when the member ends.
-bool SegmentEmitter::isUsedAtEnd(Value value) const {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<fused::AheadOp>(user))
-      return true;
-    if (isa<fused::YieldOp>(user)) {
-      Type type = resultType(use.getOperandNumber());
-      if (isList(type) && foreach::rankOf(type) == 0)
-        return true;
-      continue;
-    }
-    if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
-      if (levels.of(reduce.getValue()).level <= Level::member &&
-          !reduce.getFrom())
-        return true;
-      continue;
-    }
-    fused::LevelOf level = levels.of(user->getResult(0));
-    if (level.after ||
-        (level.level <= Level::member && isUsedAtEnd(user->getResult(0))))
-      return true;
+/// Everything that results which are written at the member's end are computed
+/// from, reductions apart.
+void SegmentEmitter::findUsedAtEnd() {
+  SmallVector<Value> open;
+  auto yield = sweep.getSegmentYield(segment);
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (slot >= 0 && isWrittenAtEnd(slots.operands[slot].index))
+      open.push_back(value);
+  for (fused::ReduceOp op : reductions)
+    if (levelFrom(op) <= Level::member)
+      open.push_back(op.getValue());
+  for (auto ahead : body.getOps<fused::AheadOp>())
+    llvm::append_range(open, ahead.getInputs());
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (usedAtEnd.insert(value).second && op && !isa<fused::ReduceOp>(op))
+      llvm::append_range(open, op->getOperands());
   }
-  return false;
 }
 
 bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
@@ -434,12 +435,7 @@ bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
   for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (input != static_cast<int>(slot))
       continue;
-    if (index == kScalar && isUsedAtEnd(argument))
-      return true;
-    if (index == kJ && llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return isa<fused::YieldOp>(user) ||
-                 levels.isAfter(user->getResult(0));
-        }))
+    if (isUsedAtEnd(argument))
       return true;
   }
   return false;
@@ -469,22 +465,28 @@ LogicalResult SegmentEmitter::emitEnd() {
   }
   if (failed(emitMemberValues()))
     return failure();
-  bool anyColumn = false;
+  bool reducesColumns = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
+  });
+  bool anyColumn =
+      reducesColumns || llvm::any_of(slots.results, [&](int slot) {
+        return slot >= 0 && slots.operands[slot].index == kJ;
+      });
+  if (anyColumn) {
+    os << "for (long long column = threadIdx.x; column < tile.columns; "
+          "column += "
+       << layout.threads << ") {\n";
+    os.indent();
+    // Column partials of the member's tiles lie one after the other.
+    if (reducesColumns)
+      os << "const long long base = tile.column_base - (tile_index - "
+            "first_tile) * "
+            "tile.columns + column;\n";
+  }
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tileColumn);
     if (area < 0)
       continue;
-    if (!anyColumn) {
-      os << "for (long long column = threadIdx.x; column < tile.columns; "
-            "column += "
-         << layout.threads << ") {\n";
-      os.indent();
-      // Column partials of the member's tiles lie one after the other.
-      os << "const long long base = tile.column_base - (tile_index - "
-            "first_tile) * "
-            "tile.columns + column;\n";
-      anyColumn = true;
-    }
     std::string state =
         scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
                                                      : nameOf(op.getResult(0)))
@@ -509,8 +511,7 @@ LogicalResult SegmentEmitter::emitEnd() {
   }
   if (anyColumn) {
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-      if (levels.of(argument) != fused::LevelOf{Level::column, false} ||
-          !isUsedAtEnd(static_cast<unsigned>(slot)))
+      if (levels.of(argument).level != Level::column || !isUsedAtEnd(argument))
         continue;
       std::string name = scope.declare(argument, "x");
       os << "const " << computedType(argument.getType()) << ' ' << name
@@ -518,8 +519,8 @@ LogicalResult SegmentEmitter::emitEnd() {
          << pointers[slot] << "[column]);\n";
     }
     if (failed(declareOps([&](Operation *op) {
-          fused::LevelOf level = levels.of(op->getResult(0));
-          return level.level == Level::column;
+          return levels.of(op->getResult(0)).level == Level::column &&
+                 isUsedAtEnd(op->getResult(0));
         })))
       return failure();
     auto yield = sweep.getSegmentYield(segment);
@@ -598,6 +599,13 @@ LogicalResult SegmentEmitter::emitEndFunction() {
   // What came before the elements is computed anew: holding it while they are
   // computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
+  bool fromAhead = llvm::any_of(
+      body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+        return llvm::any_of(ahead.getResults(),
+                            [&](Value value) { return isUsedAtEnd(value); });
+      });
+  if (fromAhead && failed(declareAhead()))
+    return failure();
   if (failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
@@ -650,6 +658,7 @@ void SegmentEmitter::emitTileFunction() {
 
 LogicalResult SegmentEmitter::emit() {
   newScope();
+  findUsedAtEnd();
   for (const OperandSlot &slot : slots.operands)
     pointers.push_back(buffers[slot.buffer].name);
   hasWholeForm = !wholeTile().empty();
@@ -658,6 +667,9 @@ LogicalResult SegmentEmitter::emit() {
   if (slots.endsMembers && failed(emitEndFunction()))
     return failure();
   emitTileFunction();
+  if (lost)
+    return sweep.emitOpError("computes with a value that its CUDA text does "
+                             "not declare where it is needed");
   return success();
 }
 

@@ -96,6 +96,8 @@ protected:
   void arriveEarly();
   /// Whether a scalar from before the sweep is wanted in the walk.
   bool isUsedInWalk(mlir::Value value) const;
+  /// What a reduction combines one value of, each for its own.
+  fused::Level levelFrom(fused::ReduceOp op) const;
 
   /// The type of result `number` of the segment.
   mlir::Type resultType(unsigned number) const { return resultTypes[number]; }
@@ -124,7 +126,12 @@ private:
   void emitAheadOfNextStep();
   void storeMemberResults();
   void storeListStates();
-  bool isUsedAtEnd(mlir::Value value) const;
+  void findUsedAtEnd();
+  bool isUsedAtEnd(mlir::Value value) const {
+    return usedAtEnd.contains(value);
+  }
+  llvm::DenseSet<mlir::Value> usedAtEnd;
+  bool lost = false;
   /// The same of an operand's address.
   bool isUsedAtEnd(unsigned slot) const;
   bool isUsedInWalk(unsigned slot) const;
@@ -179,6 +186,7 @@ private:
   /// Prints what is done with the elements of a row in one pass over them.
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
+  mlir::LogicalResult emitColumns();
   mlir::LogicalResult declareSlice(llvm::ArrayRef<mlir::Value> roots);
   void declareRowInputs();
   void storeRow();

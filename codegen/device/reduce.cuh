@@ -127,6 +127,9 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
+  // One state meets nothing but neutral elements.
+  if (count == 1)
+    return Kind::combine(Kind::combine(Kind::neutral(), states[0]), Kind::neutral());
   typename Kind::state mine = Kind::neutral();
 #pragma unroll 8
   for (int k = threadIdx.x; k < count; k += Threads)

@@ -93,7 +93,7 @@ TEST(ClipTest, NothingToClip) {
   for (const char *program : kPrograms)
     for (const std::string &target : targets()) {
       SCOPED_TRACE(target + " " + program);
-      for (std::vector<int64_t> sizes :
+      for (const std::vector<int64_t> &sizes :
            std::vector<std::vector<int64_t>>{{}, {0}, {0, 0, 0}}) {
         Problem problem = clipProblem();
         problem.members = vectors(sizes);
@@ -135,8 +135,8 @@ TEST(ClipTest, NanGoesEverywhere) {
           if (place.written && place.isList &&
               place.name.rfind("step", 0) != 0) {
             std::vector<double> values = after.values(place.name, member);
-            EXPECT_TRUE(std::all_of(values.begin(), values.end(),
-                                    [](double x) { return std::isnan(x); }))
+            EXPECT_TRUE(std::ranges::all_of(
+                values, [](double x) { return std::isnan(x); }))
                 << place.name << ", member " << member;
           }
     }

@@ -60,9 +60,7 @@ TEST(LargeTest, LastElementsAreUpdated) {
         (behind >= 0 && behind < 3) || (behind >= 16 && behind < 16 + 7);
     if (element >= kCount && !small)
       return kOne; // nobody's
-    return std::find(places.begin(), places.end(), element) != places.end()
-               ? 0
-               : kHalf;
+    return std::ranges::find(places, element) != places.end() ? 0 : kHalf;
   };
   std::vector<uint16_t> piece(1 << 26);
   for (int64_t first = 0; first < static_cast<int64_t>(kBytes / 2);

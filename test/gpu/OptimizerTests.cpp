@@ -91,7 +91,7 @@ struct OptimizerTest : testing::TestWithParam<const char *> {
     for (const heddle_buffer_info &info :
          compiled(GetParam(), "cpu").arguments())
       if (info.is_list)
-        names.push_back(info.name);
+        names.emplace_back(info.name);
     return names;
   }
 

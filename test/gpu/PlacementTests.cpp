@@ -35,7 +35,7 @@ std::vector<Member> membersFor(const std::string &program) {
   if (program != kSoftmax)
     return vectors(raggedSizes());
   std::vector<Member> members;
-  for (Extents extents : std::vector<Extents>{
+  for (const Extents &extents : std::vector<Extents>{
            {1, 1}, {33, 129}, {0, 4}, {4, 0}, {257, 64}, {3, 5001}, {40, 7}})
     members.push_back({members.size(), extents});
   return members;

@@ -391,7 +391,7 @@ Trial::Trial(const std::string &program, const std::string &target,
     if (info.is_list)
       add(info, false);
   for (const heddle_buffer_info &info : executable.results())
-    if (std::none_of(arguments.begin(), arguments.end(), [&](auto &argument) {
+    if (std::ranges::none_of(arguments, [&](auto &argument) {
           return argument.donated && !std::strcmp(argument.name, info.name);
         }))
       add(info, true);
@@ -466,7 +466,7 @@ void Trial::bind(Graph &graph) {
     std::vector<bool> mask;
     for (const Member &member : place.members)
       mask.push_back(member.inactive);
-    if (std::find(mask.begin(), mask.end(), true) == mask.end())
+    if (std::ranges::find(mask, true) == mask.end())
       mask.clear();
     EXPECT_TRUE(succeeded(graph.setInactive(place.name, mask))) << place.name;
   }
@@ -500,10 +500,9 @@ void Trial::unbindScalar(const std::string &scalar) {
 }
 
 bool Trial::hasScalar(const std::string &name) const {
-  for (const heddle_buffer_info &info : executable.arguments())
-    if (!info.is_list && info.name == name)
-      return true;
-  return false;
+  return std::ranges::any_of(executable.arguments(), [&](auto &info) {
+    return !info.is_list && info.name == name;
+  });
 }
 
 void Trial::overwrite(const std::string &prefix, double value) {

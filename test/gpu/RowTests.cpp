@@ -17,20 +17,20 @@ namespace {
 
 std::vector<Member> matrices() {
   std::vector<Member> members;
-  for (Extents extents : std::vector<Extents>{{1, 1},
-                                              {0, 5},
-                                              {5, 0},
-                                              {0, 0},
-                                              {1, 7},
-                                              {7, 1},
-                                              {15, 31},
-                                              {16, 32},
-                                              {17, 33},
-                                              {33, 129},
-                                              {257, 255},
-                                              {100, 1000},
-                                              {3, 5001},
-                                              {4099, 3}})
+  for (const Extents &extents : std::vector<Extents>{{1, 1},
+                                                     {0, 5},
+                                                     {5, 0},
+                                                     {0, 0},
+                                                     {1, 7},
+                                                     {7, 1},
+                                                     {15, 31},
+                                                     {16, 32},
+                                                     {17, 33},
+                                                     {33, 129},
+                                                     {257, 255},
+                                                     {100, 1000},
+                                                     {3, 5001},
+                                                     {4099, 3}})
     members.push_back({members.size(), extents});
   return members;
 }

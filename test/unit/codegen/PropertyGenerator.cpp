@@ -405,6 +405,9 @@ void Generator::reduce() {
     for (Value &value : operands)
       if (value.kind == Kind::row || value.kind == Kind::column)
         value.kind = Kind::vector;
+  // Positions are those of floats.
+  if (kind == "argmax" && isInteger(operands[0].dtype))
+    kind = "max";
   bool integers = isInteger(operands[0].dtype) && kind != "logsumexp";
   std::string type =
       integers ? operands[0].dtype : oneOf<std::string>({"f32", "f64", "f32"});
