@@ -159,14 +159,26 @@ Expected<DType> readDType(heddle_dtype dtype) {
   return static_cast<DType>(dtype);
 }
 
+/// Far more members than memory holds rows for: a count that was never one.
+constexpr size_t mostMembers = size_t(1) << 31;
+
+Error checkCount(const char *name, size_t members) {
+  if (members <= mostMembers)
+    return Error::success();
+  return badInput(Twine("'") + name + "': expected at most 2^31 members, found " +
+                  Twine(members));
+}
+
 Expected<std::vector<ListMember>> readMembers(const char *name, size_t members,
                                               void *const *pointers,
                                               const int *ranks,
                                               const int64_t *extents) {
-  std::vector<ListMember> list(members);
   if (members && (!pointers || !ranks))
     return badInput(Twine("'") + name +
                     "': expected pointers and ranks, found null");
+  if (Error error = checkCount(name, members))
+    return error;
+  std::vector<ListMember> list(members);
   for (size_t member = 0; member < members; ++member) {
     if (ranks[member] < 0 || ranks[member] > 64)
       return badInput(Twine("'") + name + "', member " + Twine(member) +
@@ -433,6 +445,8 @@ heddle_status heddle_set_inactive(heddle_graph *graph, const char *name,
   if (members && !mask)
     return finish(
         badInput(Twine("'") + name + "': expected a mask, found null"));
+  if (Error error = checkCount(name, members))
+    return finish(std::move(error));
   SmallVector<bool> flags(members);
   for (size_t member = 0; member < members; ++member)
     flags[member] = mask[member] != 0;
@@ -514,6 +528,11 @@ heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
                                    heddle_memory **memory) {
   if (Error error = requireAll("heddle_memory_create", executable, memory))
     return finish(std::move(error));
+  // Beyond what any machine addresses, and safe to round up.
+  constexpr size_t most = size_t(1) << 48;
+  if (bytes > most)
+    return finish(
+        badInput("bytes: expected at most 2^48, found " + Twine(bytes)));
   auto created = std::make_unique<heddle_memory>();
   created->bytes = bytes;
   if (executable->executable->target() == Target::Cpu) {

@@ -139,6 +139,9 @@ Cache::Settings Cache::settingsFromEnvironment() {
     path = named;
   else if (sys::path::cache_directory(path))
     sys::path::append(path, "heddle");
+  // A folder named from here stays the same when the process goes elsewhere.
+  if (!path.empty() && sys::fs::make_absolute(path))
+    path.clear();
   settings.directory = path.str().str();
   return settings;
 }

@@ -182,6 +182,13 @@ void RowsEmitter::declareRowInputs() {
 /// What a row leaves behind: its own results, and its part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
+  // Where no reduction of the row made the threads meet, some may still be about
+  // to read what is replaced.
+  if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
+        return slot >= 0 && slots.operands[slot].index == kI &&
+               slots.operands[slot].read;
+      }))
+    os << "__syncthreads();\n";
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
       os << "if (threadIdx.x == 0)\n  " << pointers[slot]

@@ -48,7 +48,7 @@ public:
   /// Prints the device function that computes one tile of the segment.
   mlir::LogicalResult emit();
 
-  /// `adamw_walk`, of the segment where there are several.
+  /// `step_walk` of kernel `step`, of the segment where there are several.
   std::string functionName(llvm::StringRef part) const;
 
 protected:

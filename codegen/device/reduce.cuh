@@ -167,7 +167,8 @@ __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   if (threadIdx.x == 0) {
     fence();
     last = take_ticket(ticket, expected);
-    fence();
+    if (last)
+      fence();
   }
   __syncthreads();
   return last;

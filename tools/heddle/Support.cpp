@@ -140,7 +140,7 @@ std::string describeEnvironment() {
   HEDDLE_CUDA_DRIVER   library to load instead of libcuda.so.1
   HEDDLE_THREADS       threads of the cpu target (default: all cores)
   CUDA_HOME, CUDA_PATH a CUDA toolkit, searched for NVRTC
-  NO_COLOR             no colours, whatever the value
+  NO_COLOR             no colours, where it is set and not empty
 )";
 }
 

@@ -388,8 +388,11 @@ void Generator::reduce() {
   }
   Axis axis = oneOf(axes);
   // What is reduced of rows and columns meets in another order where it is
-  // fused with the matrix.
-  keepsOrder &= domain != Kind::row && domain != Kind::column;
+  // fused with the matrix, and elements where a matrix that is walked as one
+  // vector is fused with one that is walked by rows.
+  keepsOrder &= domain == Kind::vector || domain == Kind::member ||
+                (domain == Kind::matrix && std::string(axis.name) != "member" &&
+                 std::string(axis.name) != "list");
   std::string kind = oneOf<std::string>({"add", "add", "add", "mul", "min",
                                          "max", "any", "all", "argmax",
                                          "logsumexp"});

@@ -17,7 +17,7 @@ struct RandomProgram {
   Inputs inputs;
   /// Additions, multiplications, divisions and square roots alone.
   bool isExact = true;
-  /// No row or column is reduced on: fusion keeps the order of reductions.
+  /// Fusion keeps the order of reductions.
   bool keepsOrder = true;
   int statements = 0;
 };

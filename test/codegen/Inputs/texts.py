@@ -1,0 +1,105 @@
+"""What must hold of emitted CUDA text when its program changes.
+
+texts.py renamed HEDDLE PROGRAM...   every name changed: the same text but for names
+texts.py line HEDDLE PROGRAM...      one operation or constant changed: that line alone changes
+"""
+
+import difflib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def emit(heddle, program, stage):
+    result = subprocess.run([heddle, "emit", program, "--stage", stage], capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"{program}: {result.stderr}")
+    return result.stdout
+
+
+def emit_text(heddle, text, stage="cuda"):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "program.mlir")
+        with open(path, "w") as file:
+            file.write(text)
+        return emit(heddle, path, stage)
+
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def renamed(heddle, program):
+    """Values, the function and the aliases of types have other names."""
+    module = emit(heddle, program, "foreach")
+    fresh = {}
+
+    def rename(match):
+        sigil, name = match.group(1), match.group(2)
+        return sigil + fresh.setdefault((sigil, name), f"z{len(fresh) * 7919 % 10007}{'quxo'[len(fresh) % 4]}")
+
+    changed = re.sub(r"([%@])([A-Za-z_][A-Za-z_0-9]*)", rename, module)
+    changed = re.sub(r"(!)([A-Za-z_][A-Za-z_0-9]*)(?![.A-Za-z_0-9])", rename, changed)
+    names = {name for (sigil, name) in fresh if sigil != "!"}
+    assert len(names) > 3 and not any(re.search(r"[%@]" + name + r"\b", changed) for name in names)
+    before, after = emit(heddle, program, "cuda"), emit_text(heddle, changed)
+    if IDENTIFIER.sub("_", before) != IDENTIFIER.sub("_", after):
+        difference = difflib.unified_diff(IDENTIFIER.sub("_", before).splitlines(),
+                                          IDENTIFIER.sub("_", after).splitlines(), lineterm="")
+        sys.exit(f"{program}: the text differs in more than names\n" + "\n".join(difference))
+    # Words of comments are no names.
+    forth, back = {}, {}
+    for old, new in zip(IDENTIFIER.findall(re.sub("//.*", "", before)), IDENTIFIER.findall(re.sub("//.*", "", after))):
+        if forth.setdefault(old, new) != new or back.setdefault(new, old) != old:
+            sys.exit(f"{program}: '{old}' became '{new}' in one place and '{forth[old]}' in another, "
+                     f"or '{new}' was '{back.get(new)}'")
+    # Names were names of the program, and none of them is left.
+    for old, new in forth.items():
+        if old == new and any(re.fullmatch(name + r"(_\d+)?", old) for name in names if len(name) > 3):
+            sys.exit(f"{program}: '{old}' kept its name")
+    print(f"renamed {program}: {sum(old != new for old, new in forth.items())} identifiers")
+
+
+OTHER = {"addf": "subf", "subf": "addf", "mulf": "divf", "divf": "mulf", "maximumf": "minimumf"}
+
+
+def line(heddle, program):
+    """Each operation over elements in turn is another one, each constant another number."""
+    module = emit(heddle, program, "foreach")
+    lines = module.splitlines(keepends=True)
+    before = emit_text(heddle, module).splitlines()
+    changes = 0
+    element = False
+    for number, text in enumerate(lines):
+        if "foreach.map" in text:
+            element = "tensor<?x" in text or "!list" in text
+        match = re.search(r"= arith\.(\w+)(.*) : f(32|64)", text)
+        if not element or not match:
+            continue
+        kind = match.group(1)
+        if kind in OTHER:
+            other = text.replace("arith." + kind, "arith." + OTHER[kind])
+        elif kind == "constant":
+            other = re.sub(r"constant [-0-9.e+]+", "constant 5.5", text)
+        else:
+            continue
+        after = emit_text(heddle, "".join(lines[:number] + [other] + lines[number + 1:])).splitlines()
+        differing = [pair for pair in zip(before, after) if pair[0] != pair[1]]
+        if len(before) != len(after) or len(differing) != 1:
+            difference = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
+            sys.exit(f"{program}: '{text.strip()}' became '{other.strip()}' and changed more or less than one line\n"
+                     + difference)
+        changes += 1
+    if not changes:
+        sys.exit(f"{program}: nothing to change")
+    print(f"line {program}: {changes} changes")
+
+
+def main():
+    command, heddle, *programs = sys.argv[1:]
+    for program in programs:
+        {"renamed": renamed, "line": line}[command](heddle, program)
+
+
+main()
