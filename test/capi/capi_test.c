@@ -107,9 +107,21 @@ int main(void) {
   expect_mistake(heddle_replay(graph, NULL), "expected 3 members",
                  "a list that is too short");
 
+  /* Counts and sizes that were never meant: refused before they are used. */
+  size_t absurd = (size_t)1 << 62;
+  expect_mistake(heddle_bind_list(graph, "param", HEDDLE_F32, absurd, pointers,
+                                  ranks, extents),
+                 "at most 2^31 members", "too many members");
+  unsigned char mask[MEMBERS] = {0};
+  expect_mistake(heddle_set_inactive(graph, "grad", absurd, mask),
+                 "at most 2^31 members", "a mask of too many members");
+  heddle_memory *memory = NULL;
+  expect_mistake(heddle_memory_create(executable, SIZE_MAX, &memory),
+                 "at most 2^48", "more memory than there is");
+
   heddle_graph_free(graph);
   heddle_executable_free(executable);
   printf("heddle %s from C: %s\n", heddle_version(),
-         failures ? "failed" : "two steps and three mistakes as expected");
+         failures ? "failed" : "two steps and six mistakes as expected");
   return failures != 0;
 }
