@@ -398,6 +398,7 @@ FailureOr<Plan> Extraction::run() {
   if (failed(addBlock(block, plan.graph, accesses)))
     return failure();
   auto yield = cast<fused::YieldOp>(block.getTerminator());
+  llvm::StringSet<> resultNames;
   for (auto [k, value] : llvm::enumerate(yield.getValues())) {
     int buffer = buffers.of(value);
     if (buffer < 0)
@@ -412,7 +413,11 @@ FailureOr<Plan> Extraction::run() {
         buffer = to;
       }
     }
-    plan.results.push_back({buffers[buffer].name, buffer});
+    // Two results that are one value live in one buffer.
+    std::string name = buffers[buffer].name;
+    for (unsigned n = 2; !resultNames.insert(name).second; ++n)
+      name = buffers[buffer].name + "_" + std::to_string(n);
+    plan.results.push_back({name, buffer});
   }
   addEdges(plan.graph, accesses, /*inLoop=*/false);
   return plan;

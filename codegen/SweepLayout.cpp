@@ -169,6 +169,8 @@ LogicalResult Builder::addSegment(unsigned number) {
   }
   layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
   addScratch(number, *levels);
+  // Blocks that take rows count themselves when they are done with them.
+  segment.endsAfterStores |= !stream && segment.endsMembers;
   return success();
 }
 

@@ -77,12 +77,30 @@ static int32_t indexIn(int32_t index, Fit fit) {
 /// that holds the sweep's as `fit` says.
 static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
                          Fit fit) {
+  auto levels = fused::Levels::infer(sweep, 0);
   for (Operation &op : sweep.getSegmentBlock(0).without_terminator()) {
     Operation *clone = builder.clone(op, mapping);
     auto reduce = dyn_cast<fused::ReduceOp>(clone);
-    if (reduce && fit != Fit::same && reduce.getFrom() == Level::element)
-      reduce.setFrom(fit == Fit::rows ? Level::row : Level::column);
+    if (!reduce)
+      continue;
+    // It counts what it counted, whatever its operand is made from now.
+    Level from = levels->of(cast<fused::ReduceOp>(op).getValue()).level;
+    if (reduce.getFrom())
+      from = fused::join(from, *reduce.getFrom());
+    if (fit != Fit::same && from == Level::element)
+      from = fit == Fit::rows ? Level::row : Level::column;
+    reduce.setFrom(from);
   }
+}
+
+/// Leaves `from` where a value of a lower level counts more than once.
+static void dropImpliedFrom(SweepOp sweep) {
+  auto levels = fused::Levels::infer(sweep, 0);
+  if (failed(levels))
+    return;
+  for (auto reduce : sweep.getSegmentBlock(0).getOps<fused::ReduceOp>())
+    if (levels->of(reduce.getValue()).level == reduce.getFrom())
+      reduce.removeFromAttr();
 }
 
 namespace {
@@ -178,6 +196,7 @@ void Merger::dropUnneeded() {
 }
 
 void Merger::commit() {
+  dropImpliedFrom(merged);
   makeAdjacent(first, second);
   merged->moveBefore(second);
   for (auto [sweep, places] :

@@ -295,3 +295,24 @@ fused.kernel @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
   }
   fused.yield %x : !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A value that is the same for a whole member is summed for each element still.
+// CHECK-LABEL: fused.kernel @broadcast
+// CHECK:         fused.sweep
+// CHECK:           fused.reduce add list %{{.*}} from element : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @broadcast(%x: !list, %t: !each) -> tensor<f32> {
+  %y = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
+    fused.yield %t : f32
+  }
+  %s = fused.sweep (%y = %y : !list) -> tensor<f32> {
+    %s = fused.reduce add list %y : f32
+    fused.yield %s : f32
+  }
+  fused.yield %s : tensor<f32>
+}

@@ -48,9 +48,10 @@ def renamed(heddle, program):
         difference = difflib.unified_diff(IDENTIFIER.sub("_", before).splitlines(),
                                           IDENTIFIER.sub("_", after).splitlines(), lineterm="")
         sys.exit(f"{program}: the text differs in more than names\n" + "\n".join(difference))
-    # Words of comments are no names.
+    # Words of comments are no names, and neither are fields (threadIdx.x).
     forth, back = {}, {}
-    for old, new in zip(IDENTIFIER.findall(re.sub("//.*", "", before)), IDENTIFIER.findall(re.sub("//.*", "", after))):
+    words = [IDENTIFIER.findall(re.sub(r"//.*|\.[A-Za-z_]\w*", "", text)) for text in (before, after)]
+    for old, new in zip(*words):
         if forth.setdefault(old, new) != new or back.setdefault(new, old) != old:
             sys.exit(f"{program}: '{old}' became '{new}' in one place and '{forth[old]}' in another, "
                      f"or '{new}' was '{back.get(new)}'")

@@ -410,10 +410,11 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
     }
     if (!count)
       continue;
-    // Of few numbers the errors are few samples.
+    // Of few numbers the errors are few samples, and some are products and sums
+    // of very many.
     bool few = count < 64;
-    double bound = (few ? 4 : factor) * std::sqrt(plainSquares / count) +
-                   (few ? 128 : 1) * unit * largest;
+    double bound = (few ? 4 : 1) * factor * std::sqrt(plainSquares / count) +
+                   (few && unit < 1e-6 ? 128 : 4) * unit * largest;
     if (std::sqrt(foundSquares / count) > bound)
       return llvm::formatv("RMS error {0:e3}, allowed {1:e3}; largest at {2}",
                            std::sqrt(foundSquares / count), bound, where)

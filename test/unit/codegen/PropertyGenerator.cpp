@@ -198,11 +198,11 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
     if (converts)
       result.bindings += " as " + type;
     result.bindings += " : " + typeOf(value);
-    if (isInteger(value.dtype) == isInteger(type)) {
+    if (isInteger(type) ? value.dtype == type : !isInteger(value.dtype)) {
       result.values.push_back(name);
       if (value.isArgument)
         result.raw.push_back(name);
-    } else if (isInteger(value.dtype)) {
+    } else if (!isInteger(type)) {
       integers.emplace_back(name, value.dtype);
     }
   }

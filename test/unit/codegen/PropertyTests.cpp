@@ -65,7 +65,7 @@ std::string problemOf(Case &drawn, uint64_t seed) {
                               llvm::StringRef(entry.name).ends_with(suffix);
                      }))
       runs.push_back(program.cuda(inputs, suffix, seed++));
-  double unit = 64 * unitOf(program.plan());
+  double unit = unitOf(program.plan());
   for (int step = 0; step < 2; ++step) {
     std::vector<Numbers> results;
     for (auto &run : runs) {

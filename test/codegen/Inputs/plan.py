@@ -1,0 +1,25 @@
+"""The launches of a plan (JSON on standard input) in a few lines."""
+
+import json
+import sys
+
+plan = json.load(sys.stdin)
+
+
+def describe(graph, indent=""):
+    kinds = [node["kind"] for node in graph["nodes"]]
+    print(f"{indent}{len(kinds)} nodes: {' '.join(kinds)}")
+    edges = [(f"{edge[0]}->{edge[1]}" + "".join(" " + str(word) for word in edge[2:])) if isinstance(edge, list) else
+             f"{edge['from']}->{edge['to']}" + (" programmatic" if edge.get("programmatic") else "")
+             for edge in graph.get("edges", [])]
+    print(f"{indent}edges: {', '.join(edges) or 'none'}")
+    for node in graph["nodes"]:
+        for variant in node.get("variants", []):
+            when = " ".join(variant.get("when", {}))
+            print(f"{indent}{node['name']}: {variant.get('entry', variant.get('form'))} "
+                  f"{variant.get('numbers', 'address')}" + (f" when {when}" if when else ""))
+        if "body" in node:
+            describe(node["body"], indent + "body: ")
+
+
+describe(plan)

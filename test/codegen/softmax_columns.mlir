@@ -1,0 +1,52 @@
+// Rows, then columns, in one sweep: a block takes rows, columns meet afterwards.
+// RUN: %heddle emit %s | FileCheck %s
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// CHECK:      // softmax_columns: 1 sweep
+// CHECK:      // softmax_columns, rows: a block of 256 threads takes a tile
+// CHECK-NEXT: //   16 rows, 8 bytes per element: reads x; writes {{.*}}, column_value
+// CHECK:      #include "reduce.cuh"
+// CHECK:      softmax_columns_walk(
+// CHECK:      for (long long row = 0; row < tile.count; ++row) {
+//             first the maximum of the row,
+// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x{{.*}}, column));
+// CHECK:        most_part = heddle::over_block<heddle::max<float>, 256>(most_part);
+//             then the sum,
+// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:          = expf(
+// CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
+//             then the probabilities, and their part of the columns.
+// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:          = expf(
+// CHECK:          column_of_columns[tile.column_base + column] =
+// CHECK:          [row * tile.columns + column] = p_1;
+// CHECK:      // once for the member, by the block that finishes it last
+// CHECK:      softmax_columns_end(
+// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:          heddle::pair_up<heddle::add<float>>(column_of_columns + base, tile.columns, tile.tiles);
+// CHECK:          column_value[column] = column_value_1;
+// CHECK:      if (heddle::arrives_last(&table.tickets[tile.member], tile.tiles))
+// CHECK-NOT:  _search
+func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %p = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %p = arith.divf %e, %s : f32
+    foreach.yield %p : f32
+  }
+  %column = foreach.reduce add along i (%p = %p[i, j] : !mats) -> !list {
+    foreach.yield %p : f32
+  }
+  return %p, %column : !mats, !list
+}
