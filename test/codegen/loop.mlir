@@ -13,7 +13,7 @@
 // CHECK:       for (int k = blockIdx.x; k < table_of_{{.*}}.tile_count; k += gridDim.x) {
 // CHECK:       heddle::grid_barrier(barrier);
 // CHECK:       ++trips;
-// CHECK:       more = trips < limit && *static_cast<const volatile bool *>(more_at);
+// CHECK:       more = trips < limit && *static_cast<const volatile bool *>(more_at_1);
 // CHECK:       heddle::grid_barrier(barrier);
 // CHECK:     if (blockIdx.x == 0 && threadIdx.x == 0)
 // CHECK-NEXT: *trips_at = trips;
