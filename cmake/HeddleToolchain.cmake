@@ -46,7 +46,7 @@ if(HEDDLE_SANITIZE)
   endif()
 endif()
 
-find_program(HEDDLE_LLD NAMES ld.lld ld.lld-22 PATHS /usr/lib/llvm-22/bin)
+find_program(HEDDLE_LLD ld.lld HINTS /usr/lib/llvm-22/bin)
 if(HEDDLE_LLD)
   get_filename_component(lld_folder "${HEDDLE_LLD}" DIRECTORY)
   add_link_options(-fuse-ld=lld -B${lld_folder})

@@ -66,6 +66,24 @@ private:
     auto tighter = static_cast<Binding>(binding + 1);
     return {at(0, binding) + " " + sign.str() + " " + at(1, tighter), binding};
   }
+  Expression ofFlags(StringRef sign) const {
+    return {"bool(" + at(0, Binding::unary) + " " + sign.str() + " " +
+                at(1, Binding::unary) + ")",
+            Binding::primary};
+  }
+  /// Integers wrap: where C++ would compute in a wider type, the result is cut,
+  /// and flags have an operator of their own.
+  Expression integer(StringRef sign, Binding binding, StringRef flags) const {
+    Type type = op->getResult(0).getType();
+    if (type.isInteger(1))
+      return ofFlags(flags);
+    Expression result = infix(sign, binding);
+    if (type.getIntOrFloatBitWidth() < 32)
+      result = {("static_cast<" + computedType(type) + ">(" + result.text + ")")
+                    .str(),
+                Binding::primary};
+    return result;
+  }
   Expression call(const Twine &function) const {
     std::string text = function.str() + "(";
     for (unsigned k = 0; k < op->getNumOperands(); ++k)
@@ -278,9 +296,9 @@ std::optional<Expression> Printer::print() {
                               at(2, Binding::comparison),
                           Binding::loosest};
       })
-      .Case([&](arith::AddIOp) { return infix("+", Binding::sum); })
-      .Case([&](arith::SubIOp) { return infix("-", Binding::sum); })
-      .Case([&](arith::MulIOp) { return infix("*", Binding::product); })
+      .Case([&](arith::AddIOp) { return integer("+", Binding::sum, "^"); })
+      .Case([&](arith::SubIOp) { return integer("-", Binding::sum, "^"); })
+      .Case([&](arith::MulIOp) { return integer("*", Binding::product, "&"); })
       .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](Operation *) {
         StringRef sign = isa<arith::AndIOp>(op)  ? " & "
                          : isa<arith::OrIOp>(op) ? " | "
@@ -292,7 +310,11 @@ std::optional<Expression> Printer::print() {
         return Expression{text, Binding::loosest};
       })
       .Case<arith::MaxSIOp, arith::MinSIOp>([&](Operation *) {
-        StringRef sign = isa<arith::MaxSIOp>(op) ? " > " : " < ";
+        // Of flags, whose one bit is their sign, true is the smaller.
+        bool most = isa<arith::MaxSIOp>(op);
+        if (op->getResult(0).getType().isInteger(1))
+          return ofFlags(most ? "&" : "|");
+        StringRef sign = most ? " > " : " < ";
         std::string a = at(0, Binding::unary), b = at(1, Binding::unary);
         return Expression{a + sign.str() + b + " ? " + a + " : " + b,
                           Binding::loosest};
