@@ -192,10 +192,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       continue;
     }
     // What is combined over a member meets first in each tile.
-    Level from = levels.of(reduce.getValue()).level;
-    if (reduce.getFrom())
-      from = fused::join(from, *reduce.getFrom());
-    bool overMember = from > Level::member;
+    bool overMember = levels.countedBy(reduce) > Level::member;
     if (overMember)
       layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
     segment.endsMembers = segment.endsAfterStores = true;

@@ -37,10 +37,17 @@ static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
   }
 }
 
+static Level countedBy(ReduceOp op, Level operand) {
+  return op.getFrom() ? join(operand, *op.getFrom()) : operand;
+}
+
+Level Levels::countedBy(ReduceOp reduce) const {
+  return fused::countedBy(reduce, of(reduce.getValue()).level);
+}
+
 static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
                                            int64_t rank) {
-  if (op.getFrom())
-    operand.level = join(operand.level, *op.getFrom());
+  operand.level = countedBy(op, operand.level);
   Level to = op.getLevel();
   auto name = [](Level level) { return stringifyLevel(level); };
   if (to == Level::element)
@@ -109,6 +116,35 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
       result.levels[value] = level;
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// What reductions count
+//===----------------------------------------------------------------------===//
+
+static void
+forEachReduction(SweepOp sweep,
+                 llvm::function_ref<void(ReduceOp, const Levels &)> visit) {
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    auto levels = Levels::infer(sweep, s);
+    if (failed(levels))
+      continue;
+    for (auto reduce : sweep.getSegmentBlock(s).getOps<ReduceOp>())
+      visit(reduce, *levels);
+  }
+}
+
+void spellOutFrom(SweepOp sweep) {
+  forEachReduction(sweep, [](ReduceOp reduce, const Levels &levels) {
+    reduce.setFrom(levels.countedBy(reduce));
+  });
+}
+
+void dropImpliedFrom(SweepOp sweep) {
+  forEachReduction(sweep, [](ReduceOp reduce, const Levels &levels) {
+    if (levels.of(reduce.getValue()).level == reduce.getFrom())
+      reduce.removeFromAttr();
+  });
 }
 
 } // namespace heddle::fused

@@ -33,10 +33,19 @@ public:
 
   LevelOf of(mlir::Value value) const { return levels.lookup(value); }
   bool isAfter(mlir::Value value) const { return of(value).after; }
+  /// The level of which `reduce` combines one value each.
+  Level countedBy(ReduceOp reduce) const;
 
 private:
   llvm::DenseMap<mlir::Value, LevelOf> levels;
 };
+
+/// Writes down `from` at every reduction of `sweep`, so that it counts the same
+/// whatever its operand is made from.
+void spellOutFrom(SweepOp sweep);
+
+/// Leaves `from` only where a value of a lower level counts more than once.
+void dropImpliedFrom(SweepOp sweep);
 
 } // namespace heddle::fused
 

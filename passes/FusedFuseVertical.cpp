@@ -84,23 +84,11 @@ static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
     if (!reduce)
       continue;
     // It counts what it counted, whatever its operand is made from now.
-    Level from = levels->of(cast<fused::ReduceOp>(op).getValue()).level;
-    if (reduce.getFrom())
-      from = fused::join(from, *reduce.getFrom());
+    Level from = levels->countedBy(cast<fused::ReduceOp>(op));
     if (fit != Fit::same && from == Level::element)
       from = fit == Fit::rows ? Level::row : Level::column;
     reduce.setFrom(from);
   }
-}
-
-/// Leaves `from` where a value of a lower level counts more than once.
-static void dropImpliedFrom(SweepOp sweep) {
-  auto levels = fused::Levels::infer(sweep, 0);
-  if (failed(levels))
-    return;
-  for (auto reduce : sweep.getSegmentBlock(0).getOps<fused::ReduceOp>())
-    if (levels->of(reduce.getValue()).level == reduce.getFrom())
-      reduce.removeFromAttr();
 }
 
 namespace {
@@ -196,7 +184,6 @@ void Merger::dropUnneeded() {
 }
 
 void Merger::commit() {
-  dropImpliedFrom(merged);
   makeAdjacent(first, second);
   merged->moveBefore(second);
   for (auto [sweep, places] :

@@ -65,16 +65,23 @@ bool needsRows(SweepOp sweep) {
     auto levels = Levels::infer(sweep, s);
     if (failed(levels))
       continue;
-    auto isLine = [&](Value value) {
-      Level level = levels->of(value).level;
+    auto isLine = [](Level level) {
       return level == Level::row || level == Level::column;
     };
+    auto isOfLines = [&](Value value) {
+      return isLine(levels->of(value).level);
+    };
     Block &body = sweep.getSegmentBlock(s);
-    if (llvm::any_of(body.getArguments(), isLine))
+    if (llvm::any_of(body.getArguments(), isOfLines))
       return true;
-    for (Operation &op : body)
-      if (llvm::any_of(op.getResults(), isLine))
+    for (Operation &op : body) {
+      if (llvm::any_of(op.getResults(), isOfLines))
         return true;
+      // Also what counts once for each row or column.
+      if (auto reduce = dyn_cast<fused::ReduceOp>(op);
+          reduce && isLine(levels->countedBy(reduce)))
+        return true;
+    }
   }
   return false;
 }

@@ -9,6 +9,7 @@
 
 #include "passes/Scalars.h"
 #include "dialect/Foreach.h"
+#include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -125,6 +126,7 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
+  root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
   // Folders alone: they are exact in IEEE arithmetic. Some of arith's patterns
   // are not (an integer rounded once instead of twice).
   GreedyRewriteConfig config;
@@ -133,6 +135,7 @@ void cleanBodies(Operation *root) {
   IRRewriter rewriter(context);
   DominanceInfo dominance(root);
   eliminateCommonSubExpressions(rewriter, dominance, root);
+  root->walk([](fused::SweepOp sweep) { fused::dropImpliedFrom(sweep); });
 }
 
 } // namespace heddle

@@ -48,10 +48,7 @@ void Segment::findReductions() {
   for (auto op : block->getOps<fused::ReduceOp>()) {
     if (!seen.contains(op))
       continue;
-    Level from = levelOf(op.getValue());
-    if (op.getFrom())
-      from = fused::join(from, *op.getFrom());
-    reductions.push_back({op, from, op.getLevel()});
+    reductions.push_back({op, levels.countedBy(op), op.getLevel()});
   }
 }
 

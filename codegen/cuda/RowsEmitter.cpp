@@ -40,7 +40,7 @@ bool RowsEmitter::isElementResult(unsigned result) const {
 
 /// Whether a reduction takes its elements in `phase`.
 bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
-  return levelFrom(op) == Level::element &&
+  return levels.countedBy(op) == Level::element &&
          phases.lookup(op.getValue()) == phase;
 }
 
@@ -195,7 +195,7 @@ void RowsEmitter::storeRow() {
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp op : reductions)
-    if (op.getLevel() != Level::row && levelFrom(op) == Level::row)
+    if (op.getLevel() != Level::row && levels.countedBy(op) == Level::row)
       os << accumulators[op] << " = " << kindOf(op) << "::combine("
          << accumulators[op] << ", " << kindOf(op) << "::lift("
          << text(op.getValue()) << ", tile.first + row));\n";
@@ -205,7 +205,7 @@ void RowsEmitter::storeRow() {
 LogicalResult RowsEmitter::emitColumns() {
   SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)
-    if (levelFrom(op) == Level::column)
+    if (levels.countedBy(op) == Level::column)
       roots.push_back(op.getValue());
   if (roots.empty())
     return success();
@@ -216,7 +216,7 @@ LogicalResult RowsEmitter::emitColumns() {
   if (failed(declareSlice(roots)))
     return failure();
   for (fused::ReduceOp op : reductions)
-    if (levelFrom(op) == Level::column)
+    if (levels.countedBy(op) == Level::column)
       os << accumulators[op] << " = " << kindOf(op) << "::combine("
          << accumulators[op] << ", " << kindOf(op) << "::lift("
          << text(op.getValue()) << ", column));\n";

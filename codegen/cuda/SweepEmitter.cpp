@@ -221,11 +221,6 @@ void SegmentEmitter::waitForPrevious() {
     os << "heddle::wait_for_previous();\n";
 }
 
-Level SegmentEmitter::levelFrom(fused::ReduceOp op) const {
-  Level level = levels.of(op.getValue()).level;
-  return op.getFrom() ? fused::join(level, *op.getFrom()) : level;
-}
-
 bool SegmentEmitter::isUsedInWalk(Value value) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -238,7 +233,7 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
       continue;
     }
     if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
-      if (levelFrom(reduce) > Level::member)
+      if (levels.countedBy(reduce) > Level::member)
         return true;
       continue;
     }
@@ -290,7 +285,7 @@ void SegmentEmitter::storePartials() {
     if (area < 0 || !accumulators.contains(op))
       continue;
     // A row value is the same in every thread: its states met already.
-    bool perThread = levelFrom(op) != Level::row;
+    bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
@@ -415,7 +410,7 @@ void SegmentEmitter::findUsedAtEnd() {
     if (slot >= 0 && isWrittenAtEnd(slots.operands[slot].index))
       open.push_back(value);
   for (fused::ReduceOp op : reductions)
-    if (levelFrom(op) <= Level::member)
+    if (levels.countedBy(op) <= Level::member)
       open.push_back(op.getValue());
   for (auto ahead : body.getOps<fused::AheadOp>())
     llvm::append_range(open, ahead.getInputs());

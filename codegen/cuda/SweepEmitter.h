@@ -96,8 +96,6 @@ protected:
   void arriveEarly();
   /// Whether a scalar from before the sweep is wanted in the walk.
   bool isUsedInWalk(mlir::Value value) const;
-  /// What a reduction combines one value of, each for its own.
-  fused::Level levelFrom(fused::ReduceOp op) const;
 
   /// The type of result `number` of the segment.
   mlir::Type resultType(unsigned number) const { return resultTypes[number]; }

@@ -316,3 +316,28 @@ fused.kernel @broadcast(%x: !list, %t: !each) -> tensor<f32> {
   }
   fused.yield %s : tensor<f32>
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// The same holds where folding is what finds out.
+// CHECK-LABEL: fused.kernel @either
+// CHECK:         fused.sweep
+// CHECK-NOT:       arith.select
+// CHECK:           fused.reduce add list %{{.*}} from element : f32
+// CHECK-NOT:     fused.sweep
+fused.kernel @either(%x: !list, %t: !each) -> tensor<f32> {
+  %yz:2 = fused.sweep (%x = %x : !list, %t = %t : !each) -> (!list, !list) {
+    fused.yield %t, %t : f32, f32
+  }
+  %s = fused.sweep (%x = %x, %y = %yz#0, %z = %yz#1 : !list) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %positive = arith.cmpf ogt, %x, %zero : f32
+    %v = arith.select %positive, %y, %z : f32
+    %s = fused.reduce add list %v : f32
+    fused.yield %s : f32
+  }
+  fused.yield %s : tensor<f32>
+}
