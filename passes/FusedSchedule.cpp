@@ -70,8 +70,7 @@ static bool reducesElements(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   return succeeded(levels) &&
          llvm::any_of(reduces, [&](fused::ReduceOp reduce) {
-           Level from = levels->of(reduce.getValue()).level;
-           return from > Level::member || reduce.getFrom();
+           return levels->countedBy(reduce) > Level::member;
          });
 }
 

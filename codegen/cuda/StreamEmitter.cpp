@@ -53,7 +53,10 @@ bool StreamEmitter::writesElements() const {
 }
 
 std::string StreamEmitter::access(bool passing) const {
-  return std::string(reducesElements() ? "true" : "false") +
+  // In a round each thread decides for itself whether it moves vectors, so that
+  // all must agree on whose element is whose.
+  bool inOrder = repeats() > 1;
+  return std::string(inOrder ? "true" : "false") +
          (passing ? ", Passing, " : ", false, ") +
          std::to_string(layout.threads);
 }

@@ -36,6 +36,29 @@ fused.kernel @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32,
 
 // -----
 
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// A count of members reduces no elements, one of elements does.
+// CHECK-LABEL: fused.kernel @counts
+// CHECK:         vector = [4], tile = [1024]
+// CHECK:         vector = [4], tile = [8192]
+fused.kernel @counts(%a: !list, %b: !list) -> (!list, tensor<f32>, !list, tensor<f32>) {
+  %r:2 = fused.sweep (%a = %a : !list) -> (!list, tensor<f32>) {
+    %one = arith.constant 1.0 : f32
+    %n = fused.reduce add list %one from member : f32
+    fused.yield %a, %n : f32, f32
+  }
+  %s:2 = fused.sweep (%b = %b : !list) -> (!list, tensor<f32>) {
+    %one = arith.constant 1.0 : f32
+    %n = fused.reduce add list %one from element : f32
+    fused.yield %b, %n : f32, f32
+  }
+  fused.yield %r#0, %r#1, %s#0, %s#1 : !list, tensor<f32>, !list, tensor<f32>
+}
+
+// -----
+
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
@@ -60,6 +83,23 @@ fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
     fused.yield %r : f32
   }
   fused.yield %a, %b, %c : !mats, !vec, !vec
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// So is one whose rows are counted.
+// CHECK-LABEL: fused.kernel @rows
+// CHECK:         schedule #fused.schedule<rows,
+fused.kernel @rows(%l: !mats) -> (!mats, !each) {
+  %r:2 = fused.sweep (%l = %l[i, j] : !mats) -> (!mats, !each) {
+    %one = arith.constant 1.0 : f32
+    %n = fused.reduce add member %one from row : f32
+    fused.yield %l, %n : f32, f32
+  }
+  fused.yield %r#0, %r#1 : !mats, !each
 }
 
 // -----

@@ -36,20 +36,19 @@ const std::vector<NamedProgram> &libraryPrograms() {
       for (const char *amsgrad : {"false", "true"})
         for (const char *maximize : {"false", "true"})
           for (const char *decay : {"0", "0.1"})
-            add(std::string(program) + ":amsgrad=" + amsgrad + ",maximize=" +
-                maximize + ",weight_decay=" + decay);
+            add(std::string(program) + ":amsgrad=" + amsgrad +
+                ",maximize=" + maximize + ",weight_decay=" + decay);
     for (const char *dtype : {"f64", "bf16", "f16"})
       for (const char *program :
            {"sgd:momentum=0.9,dampening=0.1,dtype=", "adamw:dtype=",
-            "adam:amsgrad=true,weight_decay=0.1,dtype=",
-            "global_norm:dtype=", "clip_by_global_norm:dtype="})
+            "adam:amsgrad=true,weight_decay=0.1,dtype=", "global_norm:dtype=",
+            "clip_by_global_norm:dtype="})
         add(std::string(program) + dtype);
     for (const char *text :
          {"adamw:dtype=bf16,state=f32", "adamw:dtype=f16,state=f32",
-          "sgd:momentum=0.9,dtype=bf16,state=f32",
-          "adamw:dtype=f32/bf16", "adamw:dtype=f32/bf16/f16/f64",
-          "sgd:momentum=0.9,dtype=f32/f16", "adamw:groups=true",
-          "adamw:groups=true,dtype=f32/bf16",
+          "sgd:momentum=0.9,dtype=bf16,state=f32", "adamw:dtype=f32/bf16",
+          "adamw:dtype=f32/bf16/f16/f64", "sgd:momentum=0.9,dtype=f32/f16",
+          "adamw:groups=true", "adamw:groups=true,dtype=f32/bf16",
           "sgd:momentum=0.9,weight_decay=0.1,groups=true", "global_norm",
           "global_norm:dtype=f32/bf16", "clip_by_global_norm",
           "clip_by_global_norm+sgd:momentum=0.9", "clip_by_global_norm+adam",
@@ -96,8 +95,7 @@ static std::string reductions(const char *axis, const char *from,
     kinds = {"logsumexp"};
   for (const char *kind : kinds) {
     body += std::string("  %") + kind + " = foreach.reduce " + kind +
-            " along " + axis + " (%x = %x : " + from + ") -> " + value +
-            " {\n";
+            " along " + axis + " (%x = %x : " + from + ") -> " + value + " {\n";
     if (std::string(kind) == "mul")
       body += "    %one = arith.constant 1.0 : f32\n"
               "    %tiny = arith.constant 0.001 : f32\n"
@@ -119,7 +117,8 @@ static std::string reductions(const char *axis, const char *from,
       add(kind, flags);
     }
     // A position in a list is that of a member.
-    bool positions = std::string(axis) != "list" || std::string(from) == "!each";
+    bool positions =
+        std::string(axis) != "list" || std::string(from) == "!each";
     if (!positions)
       return text + "func.func @reductions(%x: " + from + ") -> (" + types +
              ") {\n" + body + "  return " + results + " : " + types + "\n}\n";
@@ -144,9 +143,9 @@ const std::vector<NamedProgram> &writtenPrograms() {
                              const char *from, const char *value,
                              const char *position, const char *flags) {
       for (bool exact : {true, false})
-        result.push_back(
-            {name + (exact ? "" : "Logsumexp"),
-             reductions(axis, from, value, position, flags, exact), exact});
+        result.push_back({name + (exact ? "" : "Logsumexp"),
+                          reductions(axis, from, value, position, flags, exact),
+                          exact});
     };
     addReductions("ReduceMember", "member", "!list", "!each", "!eachlong",
                   "!flag");
@@ -158,10 +157,10 @@ const std::vector<NamedProgram> &writtenPrograms() {
                   "!foreach.list<tensor<?xi1>>");
     addReductions("ReduceColumns", "i", "!mats", "!list", "!longs",
                   "!foreach.list<tensor<?xi1>>");
-    addReductions("ReduceMatrixMember", "member", "!mats", "!each",
-                  "!eachlong", "!flag");
-    addReductions("ReduceMatrixList", "list", "!mats", "!single",
-                  "tensor<i64>", "tensor<i1>");
+    addReductions("ReduceMatrixMember", "member", "!mats", "!each", "!eachlong",
+                  "!flag");
+    addReductions("ReduceMatrixList", "list", "!mats", "!single", "tensor<i64>",
+                  "tensor<i1>");
     addReductions("ReduceEachList", "list", "!each", "!single", "tensor<i64>",
                   "tensor<i1>");
 
@@ -172,6 +171,20 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.defaul
     foreach.yield %y : f32
   }
   return %y : !list
+})mlir");
+
+    // Members are counted beside elements, which are not.
+    add("CountMembers", R"mlir(
+func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
+  %s = foreach.map (%x = %x : !list, %m = %m : !each) -> !list {
+    %s = arith.addf %x, %m : f32
+    foreach.yield %s : f32
+  }
+  %n = foreach.reduce add along list (%m = %m : !each) -> !single {
+    %one = arith.constant 1.0 : f32
+    foreach.yield %one : f32
+  }
+  return %s, %n : !list, !single
 })mlir");
 
     add("SoftmaxColumns", R"mlir(
