@@ -314,8 +314,9 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue);
   StringRef byValue = entry.byValue ? "true" : "false";
   std::string parameters = names.parameters;
-  for (size_t at; (at = parameters.find("ByValue")) != std::string::npos;)
-    parameters.replace(at, strlen("ByValue"), byValue);
+  // The template argument; a name has neither commas nor brackets around it.
+  for (size_t at; (at = parameters.find(", ByValue>")) != std::string::npos;)
+    parameters.replace(at + 2, strlen("ByValue"), byValue);
   os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
      << ", HEDDLE_BLOCKS(" << blocks << "))\n"
      << names.sweep << entry.suffix << "(" << parameters << ") {\n";
