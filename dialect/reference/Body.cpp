@@ -295,7 +295,7 @@ struct Operations {
     const double *a = body.floats(x.a);
     int64_t *result = body.integers(x.result);
     for (int64_t k = 0; k < count; ++k)
-      result[k] = static_cast<int64_t>(a[k]);
+      result[k] = integerFrom(a[k]);
   }
 
   static void storeIntegers(const Instruction &x, Body &body, int64_t count) {

@@ -99,7 +99,7 @@ static double times(double a, double b) { return a * b; }
 
 void Reduction::addIntegers(const double *values, int64_t count) {
   for (int64_t k = 0; k < count; ++k) {
-    auto value = static_cast<int64_t>(values[k]);
+    int64_t value = integerFrom(values[k]);
     switch (kind) {
     case ReduceKind::add:
       integer = wrap(static_cast<int64_t>(static_cast<uint64_t>(integer) +

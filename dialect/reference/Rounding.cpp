@@ -67,8 +67,7 @@ void roundAll(Type type, double *values, int64_t count) {
   }
   unsigned width = type.getIntOrFloatBitWidth();
   for (int64_t k = 0; k < count; ++k)
-    values[k] =
-        static_cast<double>(wrap(static_cast<int64_t>(values[k]), width));
+    values[k] = static_cast<double>(wrap(integerFrom(values[k]), width));
 }
 
 double roundTo(Type type, double value) {

@@ -14,6 +14,7 @@
 #include "mlir/IR/Types.h"
 
 #include <cstdint>
+#include <limits>
 
 namespace heddle::reference {
 
@@ -25,6 +26,13 @@ inline int64_t wrap(int64_t value, unsigned width) {
     return value & 1;
   auto bits = static_cast<uint64_t>(value) << (64 - width);
   return static_cast<int64_t>(bits) >> (64 - width);
+}
+
+/// The integer that a list holds as `value`. The largest of 64 bits is none
+/// that a double could hold.
+inline int64_t integerFrom(double value) {
+  return value < 0x1p63 ? static_cast<int64_t>(value)
+                        : std::numeric_limits<int64_t>::max();
 }
 
 /// Rounds `count` numbers to what elements of `type` hold.

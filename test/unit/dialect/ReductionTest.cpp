@@ -152,6 +152,10 @@ TEST(Reduction, OverNothing) {
   EXPECT_EQ(
       run(context, reduction("min", "member", 1, "i32"), none).number("value"),
       2147483647);
+  // The largest integer of 64 bits is no double: it stays the largest.
+  EXPECT_EQ(
+      run(context, reduction("min", "member", 1, "i64"), none).number("value"),
+      0x1p63);
 }
 
 TEST(Reduction, FlagsAndIntegers) {
