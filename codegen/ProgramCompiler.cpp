@@ -32,6 +32,7 @@ Compilation::Compilation(PipelineOptions options) : options(options) {
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false); // the line in question says it all
   handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
                                                          diagnosticsStream);
   remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
