@@ -1,9 +1,9 @@
 //===- PropertyGenerator.cpp - random programs ----------------------------===//
 //
 // Statements are drawn one after the other; each is a map or a reduction over
-// values that are there, or over new arguments. Comparisons, signs and positions
-// look at arguments alone: what follows from a rounded value could go either way
-// without being wrong.
+// values that are there, or over new arguments. Comparisons, signs and
+// positions look at arguments alone: what follows from a rounded value could go
+// either way without being wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ private:
     std::string bindings, text;
     /// Names of values of the computed type, and of flags.
     std::vector<std::string> values, flags;
-    std::string type; ///< f32, f64 or i32
+    std::string type;             ///< f32, f64 or i32
     std::vector<std::string> raw; ///< those of arguments
   };
   Body drawBody(const std::vector<Value> &operands, const std::string &type,
@@ -99,13 +99,12 @@ private:
 Family Generator::drawFamily() {
   Family family;
   family.isMatrix = chance(3);
-  static const std::vector<int64_t> lengths = {0,    1,    2,    3,    5,
-                                               7,    16,   31,   255,  256,
-                                               257,  1000, 1023, 1024, 1025,
-                                               2047, 2048, 2049, 4096, 8193};
+  static const std::vector<int64_t> lengths = {
+      0,   1,    2,    3,    5,    7,    16,   31,   255,  256,
+      257, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 8193};
   static const std::vector<std::pair<int64_t, int64_t>> matrices = {
-      {1, 1}, {0, 3}, {3, 0}, {2, 5}, {7, 3}, {16, 17}, {33, 2}, {5, 256},
-      {4, 300}, {17, 31}};
+      {1, 1},   {0, 3},  {3, 0},   {2, 5},   {7, 3},
+      {16, 17}, {33, 2}, {5, 256}, {4, 300}, {17, 31}};
   unsigned members = chance(12) ? 0 : 1 + below(5);
   for (unsigned k = 0; k < members; ++k)
     family.shapes.push_back(family.isMatrix
@@ -150,7 +149,9 @@ Value Generator::drawOperand(Kind kind, int family, bool mayBeComputed) {
                   ? oneOf<std::string>({"f64", "f64", "f32"})
                   : oneOf<std::string>(
                         {"f32", "f32", "f32", "f32", "bf16", "f16", "f64",
-                         kind == Kind::vector ? "i32" : "f32"}),
+                         kind == Kind::vector
+                             ? oneOf<std::string>({"i32", "i8", "i16", "i64"})
+                             : "f32"}),
               true};
   values.push_back(value);
   return value;
@@ -193,8 +194,8 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
     std::string name = "%x" + std::to_string(names++);
     result.bindings += (result.bindings.empty() ? "" : ", ") + name + " = %" +
                        value.name + indexOf(value.kind);
-    bool converts = !isInteger(value.dtype) && !isInteger(type) &&
-                    value.dtype != type;
+    bool converts =
+        !isInteger(value.dtype) && !isInteger(type) && value.dtype != type;
     if (converts)
       result.bindings += " as " + type;
     result.bindings += " : " + typeOf(value);
@@ -207,8 +208,8 @@ Generator::Body Generator::drawBody(const std::vector<Value> &operands,
     }
   }
   for (auto &[name, dtype] : integers)
-    result.values.push_back(declare(
-        result, "arith.sitofp " + name + " : " + dtype + " to " + type));
+    result.values.push_back(declare(result, "arith.sitofp " + name + " : " +
+                                                dtype + " to " + type));
   if (result.values.empty())
     result.values.push_back(
         declare(result, isInteger(type) ? "arith.constant 3 : " + type
@@ -231,7 +232,8 @@ void Generator::drawOperation(Body &body) {
   if (isInteger(body.type)) {
     std::string operation = oneOf<std::string>(
         {"addi", "subi", "muli", "maxsi", "minsi", "andi", "xori"});
-    add("arith." + operation + " " + any() + ", " + any());
+    std::string a = any(), b = any(); // drawn in this order by any compiler
+    add("arith." + operation + " " + a + ", " + b);
     return;
   }
   std::string a = any(), b = any();
@@ -277,11 +279,12 @@ void Generator::drawOperation(Body &body) {
       add("foreach.sign " + oneOf(body.raw));
     } else {
       std::string bound = constant(oneOf<std::string>({"0.0", "0.7", "-1.3"}));
-      std::string flag = declare(
-          body, "arith.cmpf " +
-                    oneOf<std::string>({"ogt", "ole", "une", "ult", "oge",
-                                        "ueq", "one", "ugt", "ord", "uno"}) +
-                    ", " + oneOf(body.raw) + ", " + bound + type);
+      std::string predicate =
+          oneOf<std::string>({"ogt", "ole", "une", "ult", "oge", "ueq", "one",
+                              "ugt", "ord", "uno"});
+      std::string flag =
+          declare(body, "arith.cmpf " + predicate + ", " + oneOf(body.raw) +
+                            ", " + bound + type);
       body.flags.push_back(flag);
       add("arith.select " + flag + ", " + a + ", " + b);
     }
@@ -294,8 +297,8 @@ void Generator::drawOperation(Body &body) {
     std::string one = constant("1.0");
     std::string sum = declare(body, "arith.addf " + size + ", " + one + type);
     std::string part = declare(body, "arith.divf " + a + ", " + sum + type);
-    std::string around = declare(body, "arith.addf " + part + ", " +
-                                           constant("2.0") + type);
+    std::string around =
+        declare(body, "arith.addf " + part + ", " + constant("2.0") + type);
     body.values.push_back(declare(body, "math.fpowi " + around + ", " +
                                             exponent + type + ", i32"));
     break;
@@ -326,10 +329,11 @@ void Generator::drawOperation(Body &body) {
 void Generator::map() {
   int family = below(families.size());
   bool isMatrix = families[family].isMatrix;
-  Kind domain = chance(6)   ? Kind::member
-                : isMatrix  ? oneOf<Kind>({Kind::matrix, Kind::matrix,
-                                           Kind::row, Kind::column})
-                            : Kind::vector;
+  Kind domain =
+      chance(6) ? Kind::member
+      : isMatrix
+          ? oneOf<Kind>({Kind::matrix, Kind::matrix, Kind::row, Kind::column})
+          : Kind::vector;
   std::vector<Value> operands = drawOperands(domain, family);
   // A domain of one dimension is along i, whatever its vectors are beside
   // matrices.
@@ -347,7 +351,9 @@ void Generator::map() {
   for (unsigned count = 1 + below(2); count > 0; --count) {
     Value result{"r" + std::to_string(names++), domain, family,
                  storageFor(type), false};
-    std::string value = made.values[made.values.size() - 1 - below(std::min<size_t>(2, made.values.size()))];
+    std::string value =
+        made.values[made.values.size() - 1 -
+                    below(std::min<size_t>(2, made.values.size()))];
     // Half precision has no room for what grows.
     if (result.dtype == "f16" || result.dtype == "bf16") {
       std::string size = declare(made, "math.absf " + value + " : " + type);
@@ -371,10 +377,11 @@ void Generator::map() {
 void Generator::reduce() {
   int family = below(families.size());
   bool isMatrix = families[family].isMatrix;
-  Kind domain = isMatrix ? oneOf<Kind>({Kind::matrix, Kind::matrix, Kind::row,
-                                        Kind::column})
-                : chance(5) ? Kind::member
-                            : Kind::vector;
+  Kind domain =
+      isMatrix
+          ? oneOf<Kind>({Kind::matrix, Kind::matrix, Kind::row, Kind::column})
+      : chance(5) ? Kind::member
+                  : Kind::vector;
   struct Axis {
     const char *name;
     Kind result;
@@ -393,9 +400,9 @@ void Generator::reduce() {
   keepsOrder &= domain == Kind::vector || domain == Kind::member ||
                 (domain == Kind::matrix && std::string(axis.name) != "member" &&
                  std::string(axis.name) != "list");
-  std::string kind = oneOf<std::string>({"add", "add", "add", "mul", "min",
-                                         "max", "any", "all", "argmax",
-                                         "logsumexp"});
+  std::string kind =
+      oneOf<std::string>({"add", "add", "add", "mul", "min", "max", "any",
+                          "all", "argmax", "logsumexp"});
   if ((kind == "argmax" && std::string(axis.name) == "list" &&
        domain != Kind::member) ||
       (kind == "logsumexp" && isExact))
@@ -408,6 +415,11 @@ void Generator::reduce() {
     for (Value &value : operands)
       if (value.kind == Kind::row || value.kind == Kind::column)
         value.kind = Kind::vector;
+  // Narrow integers are not combined, but can be looked at.
+  if ((operands[0].dtype == "i1" || operands[0].dtype == "i8" ||
+       operands[0].dtype == "i16") &&
+      kind != "all")
+    kind = "any";
   // Positions are those of floats.
   if (kind == "argmax" && isInteger(operands[0].dtype))
     kind = "max";
@@ -417,14 +429,18 @@ void Generator::reduce() {
   Body made = drawBody(operands, type, looks ? 0 : below(4));
   std::string value = made.values.back(), yieldType = type;
   if (kind == "any" || kind == "all") {
-    std::string bound = declare(
-        made, isInteger(type) ? "arith.constant 19 : " + type
-                              : "arith.constant 2.5 : " + type);
-    std::string size = declare(made, (isInteger(type) ? "math.absi " : "math.absf ") +
-                                         value + " : " + type);
-    value = declare(made, std::string(isInteger(type) ? "arith.cmpi s" : "arith.cmpf o") +
-                              (kind == "any" ? "gt" : "le") + ", " + size +
-                              ", " + bound + " : " + type);
+    if (type != "i1") {
+      std::string of = isInteger(type) ? "i" : "f";
+      std::string bound =
+          declare(made, (isInteger(type) ? "arith.constant 19 : "
+                                         : "arith.constant 2.5 : ") +
+                            type);
+      std::string size =
+          declare(made, "math.abs" + of + " " + value + " : " + type);
+      value = declare(made, "arith.cmp" + of + (isInteger(type) ? " s" : " o") +
+                                (kind == "any" ? "gt" : "le") + ", " + size +
+                                ", " + bound + " : " + type);
+    }
     yieldType = "i1";
   } else if (kind == "mul" && !isInteger(type)) {
     // Factors around one.
@@ -441,10 +457,10 @@ void Generator::reduce() {
   }
   Value result{"r" + std::to_string(names++), axis.result,
                axis.result == Kind::scalar ? -1 : family,
-               yieldType == "i1"  ? "i1"
-               : isInteger(type)  ? type
-               : type == "f64"    ? "f64"
-                                  : oneOf<std::string>({"f32", "f64"}),
+               yieldType == "i1" ? "i1"
+               : isInteger(type) ? type
+               : type == "f64"   ? "f64"
+                                 : oneOf<std::string>({"f32", "f64"}),
                false};
   std::string results = "%" + result.name, types = typeOf(result);
   std::vector<Value> declared = {result};
@@ -456,10 +472,9 @@ void Generator::reduce() {
     types = "(" + types + ", " + typeOf(position) + ")";
     declared.push_back(position);
   }
-  body += "  " + results + " = foreach.reduce " + kind + " along " +
-          axis.name + " (" + made.bindings + ") -> " + types + " {\n" +
-          made.text + "    foreach.yield " + value + " : " + yieldType +
-          "\n  }\n";
+  body += "  " + results + " = foreach.reduce " + kind + " along " + axis.name +
+          " (" + made.bindings + ") -> " + types + " {\n" + made.text +
+          "    foreach.yield " + value + " : " + yieldType + "\n  }\n";
   values.insert(values.end(), declared.begin(), declared.end());
 }
 
@@ -476,8 +491,8 @@ ListInput Generator::drawList(const Value &value) {
   auto number = [&]() -> double {
     if (isInteger(value.dtype))
       return static_cast<double>(numbers() % 41) - 20;
-    static const double odd[] = {INFINITY, -INFINITY, NAN,   -0.0,
-                                 0.0,      1e-40,     6e-8,  -3e38};
+    static const double odd[] = {INFINITY, -INFINITY, NAN,  -0.0,
+                                 0.0,      1e-40,     6e-8, -3e38};
     if (special && numbers() % 50 == 0)
       return odd[numbers() % 8];
     return normal(numbers);
