@@ -46,6 +46,9 @@ Scalar operator/(Scalar a, Scalar b) { return binary<arith::DivFOp>(a, b); }
 Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
+Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
+Scalar log(Scalar a) { return unary<math::LogOp>(a); }
+Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
 Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }
 Scalar minimum(Scalar a, Scalar b) { return binary<arith::MinimumFOp>(a, b); }
 Scalar power(Scalar base, Scalar exponent) {
@@ -58,12 +61,33 @@ Scalar toInteger(Scalar a) {
                                            builder.getI32Type(), a.getValue())};
 }
 
-Scalar equal(Scalar a, Scalar b) {
+static Scalar compare(arith::CmpFPredicate predicate, Scalar a, Scalar b) {
   OpBuilder &builder = a.getBuilder();
-  return {builder, arith::CmpFOp::create(builder, builder.getUnknownLoc(),
-                                         arith::CmpFPredicate::OEQ,
-                                         a.getValue(), b.getValue())};
+  return {builder,
+          arith::CmpFOp::create(builder, builder.getUnknownLoc(), predicate,
+                                a.getValue(), b.getValue())};
 }
+
+Scalar equal(Scalar a, Scalar b) {
+  return compare(arith::CmpFPredicate::OEQ, a, b);
+}
+Scalar less(Scalar a, Scalar b) {
+  return compare(arith::CmpFPredicate::OLT, a, b);
+}
+Scalar atMost(Scalar a, Scalar b) {
+  return compare(arith::CmpFPredicate::OLE, a, b);
+}
+Scalar isNaN(Scalar a) { return compare(arith::CmpFPredicate::UNO, a, a); }
+
+Scalar integer(Scalar like, int32_t number, StringRef name) {
+  OpBuilder &builder = like.getBuilder();
+  Value made = arith::ConstantOp::create(builder, builder.getUnknownLoc(),
+                                         builder.getI32IntegerAttr(number));
+  return Scalar(builder, made).as(name);
+}
+
+Scalar operator&(Scalar a, Scalar b) { return binary<arith::AndIOp>(a, b); }
+Scalar operator|(Scalar a, Scalar b) { return binary<arith::OrIOp>(a, b); }
 
 Scalar select(Scalar flag, Scalar yes, Scalar no) {
   OpBuilder &builder = flag.getBuilder();

@@ -47,6 +47,9 @@ Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
 
 Scalar sqrt(Scalar a);
+Scalar exp(Scalar a);
+Scalar log(Scalar a);
+Scalar abs(Scalar a);
 /// The larger or smaller one; NaN if either is.
 Scalar maximum(Scalar a, Scalar b);
 Scalar minimum(Scalar a, Scalar b);
@@ -55,6 +58,15 @@ Scalar power(Scalar base, Scalar exponent);
 /// A float that holds a whole number, as an i32.
 Scalar toInteger(Scalar a);
 Scalar equal(Scalar a, Scalar b);
+/// False where either is NaN.
+Scalar less(Scalar a, Scalar b);
+Scalar atMost(Scalar a, Scalar b);
+Scalar isNaN(Scalar a);
+/// An i32 in the body of `like`.
+Scalar integer(Scalar like, int32_t number, llvm::StringRef name);
+/// Of flags, or of the bits of integers.
+Scalar operator&(Scalar a, Scalar b);
+Scalar operator|(Scalar a, Scalar b);
 Scalar select(Scalar flag, Scalar yes, Scalar no);
 
 } // namespace heddle::library

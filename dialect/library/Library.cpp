@@ -71,7 +71,9 @@ static const std::vector<Entry> &entries() {
         entry("global_norm", "the Euclidean norm of all gradients",
               buildGlobalNorm),
         entry("sgd", "gradient descent, with momentum if it is given one",
-              buildSgd)};
+              buildSgd),
+        entry("sinkhorn", "entropic optimal transport, in the log domain",
+              buildSinkhorn)};
   }();
   return all;
 }

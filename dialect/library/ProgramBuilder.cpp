@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/ProgramBuilder.h"
-#include "dialect/Bindings.h"
 #include "dialect/Names.h"
 
 using namespace mlir;
@@ -50,6 +49,13 @@ Value ProgramBuilder::scalar(StringRef name, double value) {
   return scalar;
 }
 
+Value ProgramBuilder::count(StringRef name, int32_t value) {
+  Value count = argument(name, foreach::scalarOf(builder.getI32Type()));
+  attributes.back().set(foreach::kDefaultAttr,
+                        builder.getI32IntegerAttr(value));
+  return count;
+}
+
 void ProgramBuilder::result(Value value, Value replaced) {
   if (replaced)
     attributes[cast<BlockArgument>(replaced).getArgNumber()].set(
@@ -76,8 +82,13 @@ Body::Body(ProgramBuilder &program)
 }
 
 Scalar Body::read(Value operand, StringRef name, Type type) {
+  return read(operand, static_cast<Index>(defaultIndex(operand.getType())),
+              name, type);
+}
+
+Scalar Body::read(Value operand, Index index, StringRef name, Type type) {
   operands.push_back(operand);
-  indices.push_back(defaultIndex(operand.getType()));
+  indices.push_back(index);
   Value bound = region.addArgument(type, namedLoc(inside.getContext(), name));
   return {inside, bound};
 }
@@ -104,11 +115,55 @@ SmallVector<Value> Body::map() {
 
 Value Body::reduce(foreach::ReduceKind kind, foreach::Axis axis) {
   end();
-  auto op = foreach::ReduceOp::create(
-      outside, namedLoc(outside.getContext(), names.front()), types, operands,
-      indices, kind, axis);
+  SmallVector<StringRef> parts(names.begin(), names.end());
+  auto op =
+      foreach::ReduceOp::create(outside, namedLoc(outside.getContext(), parts),
+                                types, operands, indices, kind, axis);
   op.getBody().takeBody(region);
-  return op.getResults().front();
+  return op.getResults().back();
+}
+
+Value Body::argmax(foreach::Axis axis, StringRef name) {
+  auto value = cast<ListType>(types.front());
+  types.push_back(ListType::get(value.getRank(), outside.getI64Type()));
+  names.push_back(name.str());
+  return reduce(foreach::ReduceKind::argmax, axis);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+Loop::Loop(ProgramBuilder &program)
+    : builder(program.getBuilder()), before(builder.saveInsertionPoint()) {
+  builder.setInsertionPointToEnd(&region.emplaceBlock());
+}
+
+Value Loop::carry(Value init, StringRef name) {
+  inits.push_back(init);
+  return region.addArgument(init.getType(),
+                            namedLoc(builder.getContext(), name));
+}
+
+void Loop::yield(Value value, StringRef name) {
+  yielded.push_back(value);
+  names.push_back(name.str());
+}
+
+SmallVector<Value> Loop::upto(Value limit, Value more, StringRef trips) {
+  foreach
+    ::YieldOp::create(builder, builder.getUnknownLoc(), yielded, more);
+  builder.restoreInsertionPoint(before);
+  SmallVector<Type> types = llvm::to_vector(TypeRange(ValueRange(yielded)));
+  Type i32 = builder.getI32Type();
+  types.push_back(foreach::isList(more.getType()) ? Type(ListType::get(0, i32))
+                                                  : foreach::scalarOf(i32));
+  names.push_back(trips.str());
+  SmallVector<StringRef> parts(names.begin(), names.end());
+  auto op = foreach::WhileOp::create(
+      builder, namedLoc(builder.getContext(), parts), types, inits, limit);
+  op.getBody().takeBody(region);
+  return llvm::to_vector_of<Value>(op.getResults());
 }
 
 SmallVector<Value> oneMinus(ProgramBuilder &program, ArrayRef<Value> values,

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_DIALECT_LIBRARY_PROGRAMBUILDER_H
 #define HEDDLE_DIALECT_LIBRARY_PROGRAMBUILDER_H
 
-#include "dialect/Foreach.h"
+#include "dialect/Bindings.h"
 #include "dialect/library/Expression.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,6 +32,8 @@ public:
                    std::optional<double> initial = {});
   /// A device scalar of f64 with its default.
   mlir::Value scalar(llvm::StringRef name, double value);
+  /// A device scalar of i32 with its default.
+  mlir::Value count(llvm::StringRef name, int32_t value);
 
   /// Makes `value` the next result; `replaced` is the argument it replaces.
   void result(mlir::Value value, mlir::Value replaced = {});
@@ -56,6 +58,9 @@ public:
 
   /// Binds `operand` under `name`, converted to `type`.
   Scalar read(mlir::Value operand, llvm::StringRef name, mlir::Type type);
+  /// The same, at `index` of a domain of rank 2.
+  Scalar read(mlir::Value operand, Index index, llvm::StringRef name,
+              mlir::Type type);
 
   /// One result of the map, of type `stored`.
   void write(Scalar value, mlir::Type stored, llvm::StringRef name);
@@ -65,6 +70,8 @@ public:
 
   /// Makes the reduction of what was written.
   mlir::Value reduce(foreach::ReduceKind kind, foreach::Axis axis);
+  /// The position of the largest value of what was written.
+  mlir::Value argmax(foreach::Axis axis, llvm::StringRef name);
 
 private:
   void end();
@@ -75,6 +82,31 @@ private:
   llvm::SmallVector<mlir::Value> operands, yielded;
   llvm::SmallVector<int32_t> indices;
   llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<std::string> names;
+};
+
+/// A `foreach.while`. What is built between its construction and `upto` is its
+/// region.
+class Loop {
+public:
+  explicit Loop(ProgramBuilder &program);
+
+  /// A value that every trip begins with.
+  mlir::Value carry(mlir::Value init, llvm::StringRef name);
+
+  /// What the trip makes of the carried values, in their order, and then what
+  /// it yields besides; `name` is that of the loop's result.
+  void yield(mlir::Value value, llvm::StringRef name);
+
+  /// Ends the region. The last of the loop's results is the number of trips.
+  llvm::SmallVector<mlir::Value> upto(mlir::Value limit, mlir::Value more,
+                                      llvm::StringRef trips);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::OpBuilder::InsertPoint before;
+  mlir::Region region;
+  llvm::SmallVector<mlir::Value> inits, yielded;
   llvm::SmallVector<std::string> names;
 };
 

@@ -51,10 +51,44 @@ struct ClipOptions : ListOptions {
   std::string check() const { return {}; }
 };
 
+struct SinkhornOptions {
+  double eps = 0.05;
+  double rhoA = 0, rhoB = 0;
+  double omega = 1;
+  double eps0 = 0;
+  double decay = 0.5;
+  double tol = 1e-4;
+  int64_t limit = 1000;
+  Choice matrix{"cost", {"cost", "log_kernel"}};
+  Choice weights{"plain", {"plain", "log"}};
+  bool normalize = false;
+  Choice regularizer{"kl", {"kl", "entropy"}};
+  Choice order{"u", {"u", "v"}};
+  Choice norm{"l1", {"l1", "l2", "max"}};
+  Choice convention{"scaling", {"scaling", "ott", "geomloss"}};
+  Choice init{"zero", {"zero", "given"}};
+  Choices outputs{"potentials",
+                  {"potentials", "plan", "cost", "dual", "marginals", "argmax",
+                   "product", "projection"}};
+  int64_t points = 0;
+  bool groups = false;
+  Choice dtype{"f32", {"f64", "f32", "f16", "bf16"}};
+  Choice compute{"matrix", {"matrix", "f64", "f32"}};
+
+  void describe(OptionList &list);
+  std::string check() const;
+  bool anneals() const { return eps0 != 0; }
+  bool givesCost() const { return matrix.value == "cost"; }
+  bool asksFor(llvm::StringRef output) const {
+    return llvm::is_contained(outputs.parts(), output);
+  }
+};
+
 void buildSgd(ProgramBuilder &program, const SgdOptions &options);
 void buildAdam(ProgramBuilder &program, const AdamOptions &options);
 void buildGlobalNorm(ProgramBuilder &program, const NormOptions &options);
 void buildClipByGlobalNorm(ProgramBuilder &program, const ClipOptions &options);
+void buildSinkhorn(ProgramBuilder &program, const SinkhornOptions &options);
 
 } // namespace heddle::library
 

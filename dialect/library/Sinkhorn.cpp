@@ -1,0 +1,394 @@
+//===- Sinkhorn.cpp - entropic optimal transport --------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A trip updates one side, u = log a - LSE_j(L + v), then the other,
+// v = log b - LSE_i(L + u), and measures by how much the potentials that it
+// began with miss the first side's weights. A row without an entry that allows
+// it, or without a weight, has the potential -inf and no NaN comes of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Sinkhorn.h"
+
+#include <cmath>
+
+using namespace mlir;
+using heddle::foreach::Axis;
+using heddle::foreach::ListType;
+using heddle::foreach::ReduceKind;
+
+namespace heddle::library {
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+void SinkhornOptions::describe(OptionList &list) {
+  list.add("eps", eps, "strength of the entropy, in units of the cost");
+  list.add("rho_a", rhoA,
+           "row sums may differ from a at rho_a KL(P 1 | a); 0 keeps them");
+  list.add("rho_b", rhoB, "the same of column sums and b");
+  list.add("omega", omega,
+           "step along an update: below 1 damps, above 1 over-relaxes");
+  list.add("eps0", eps0,
+           "anneals: trip t has max(eps, eps0 decay^t); 0 leaves it out");
+  list.add("decay", decay, "factor from one trip's eps to the next");
+  list.add("tol", tol, "a problem stops at an error of at most this");
+  list.add("limit", limit, "trips at most");
+  list.add("matrix", matrix, "the cost C is given, or L = -C / eps");
+  list.add("weights", weights, "a and b are given, or their logarithms");
+  list.add("normalize", normalize, "divides weights by their sum");
+  list.add("regularizer", regularizer,
+           "eps KL(P | a b^T), or eps sum P (log P - 1); they differ where a "
+           "side is relaxed");
+  list.add("order", order,
+           "whose potentials are updated first: u of rows or v");
+  list.add("norm", norm, "of the error over the side updated first");
+  list.add("convention", convention,
+           "plan of the potentials: scaling, exp(u + L + v); ott, exp((f + g - "
+           "C) / eps); geomloss, a b exp((f + g - C) / eps)");
+  list.add("init", init, "starts from potentials that are 0, or given");
+  list.add("outputs", outputs, "what is returned; several are joined by '/'");
+  list.add("points", points,
+           "number of coordinates of X for product and projection");
+  list.add("groups", groups,
+           "one value of eps, rho, omega, decay and tol for each problem");
+  list.add("dtype", dtype, "element type of the matrix");
+  list.add("compute", compute,
+           "type of the arithmetic, weights and potentials; 'matrix' is f64 of "
+           "an f64 matrix, or else f32");
+}
+
+std::string SinkhornOptions::check() const {
+  if (!(eps > 0))
+    return "'eps' has to be positive";
+  if (rhoA < 0 || rhoB < 0)
+    return std::string(rhoA < 0 ? "'rho_a'" : "'rho_b'") +
+           " has to be positive, or 0 where sums are met exactly";
+  if (!(omega > 0 && omega < 2))
+    return "'omega' has to lie between 0 and 2";
+  if (eps0 < 0)
+    return "'eps0' has to be positive, or 0 without annealing";
+  if (!(decay > 0 && decay < 1))
+    return "'decay' has to lie between 0 and 1";
+  if (limit < 0 || limit > INT32_MAX)
+    return "'limit' has to be a number of trips, from 0 to 2147483647";
+  if (anneals() && !givesCost())
+    return "'eps0' anneals a cost; a log kernel holds its eps";
+  bool usesPoints = asksFor("product") || asksFor("projection");
+  if (points < 0 || points > 64)
+    return "'points' has to be a number of coordinates, from 0 to 64";
+  if (usesPoints && points == 0)
+    return "'outputs=" +
+           std::string(asksFor("product") ? "product" : "projection") +
+           "' needs the number of coordinates: set 'points', too";
+  if (points != 0 && !usesPoints)
+    return "'points' are used by 'outputs=product' and 'outputs=projection'";
+  return {};
+}
+
+void buildSinkhorn(ProgramBuilder &program, const SinkhornOptions &options) {
+  sinkhorn::Builder(program, options).build();
+}
+
+namespace sinkhorn {
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
+    : program(program), options(options) {
+  MLIRContext *context = program.getBuilder().getContext();
+  storage = typeNamed(options.dtype.value, context);
+  number = options.compute.value == "matrix"
+               ? foreach::computeType(storage)
+               : typeNamed(options.compute.value, context);
+  bool scaling = options.convention.value == "scaling";
+  flag = program.getBuilder().getI1Type();
+  rows = {.name = "u",
+          .weight = "a",
+          .sum = "row",
+          .potential = scaling ? "u" : "f",
+          .rhoName = "rho_a",
+          .tauName = "tau_a",
+          .along = Axis::j,
+          .index = kI,
+          .relaxed = options.rhoA != 0};
+  columns = {.name = "v",
+             .weight = "b",
+             .sum = "col",
+             .potential = scaling ? "v" : "g",
+             .rhoName = "rho_b",
+             .tauName = "tau_b",
+             .along = Axis::i,
+             .index = kJ,
+             .relaxed = options.rhoB != 0};
+}
+
+bool Builder::usesEps() const {
+  return options.givesCost() || rows.relaxed || columns.relaxed ||
+         options.convention.value != "scaling" || options.asksFor("cost") ||
+         options.asksFor("dual");
+}
+
+void Builder::declare() {
+  matrix = program.list(options.givesCost() ? "C" : "L", 2, storage);
+  bool plain = options.weights.value == "plain";
+  for (Side *side : {&rows, &columns})
+    side->weights = program.list((plain ? "" : "log_") + side->weight.str(), 1,
+                                 number, plain ? 1.0 : 0.0);
+  if (options.init.value == "given")
+    for (Side *side : {&rows, &columns})
+      side->given = program.list(side->potential, 1, number, 0.0);
+  for (int64_t d = 1; d <= options.points; ++d)
+    points.push_back(program.list("x" + std::to_string(d), 1, number));
+
+  Hyperparameters hyper(program, options.groups, "");
+  if (usesEps())
+    eps = hyper.declare("eps", options.eps);
+  if (rows.relaxed)
+    rows.rho = hyper.declare("rho_a", options.rhoA);
+  if (columns.relaxed)
+    columns.rho = hyper.declare("rho_b", options.rhoB);
+  if (options.omega != 1)
+    omega = hyper.declare("omega", options.omega);
+  if (options.anneals()) {
+    eps0 = hyper.declare("eps0", options.eps0);
+    decay = hyper.declare("decay", options.decay);
+  }
+  tol = hyper.declare("tol", options.tol);
+  limit = program.count("limit", static_cast<int32_t>(options.limit));
+}
+
+/// What follows from the eps `at` alone, in double: -1 / eps, the exponents tau
+/// of relaxed sides, and in a trip the eps of the next one.
+void Builder::followEps(Value at) {
+  if (!at)
+    return;
+  Body body(program);
+  Scalar eps = body.read(at, "eps", program.f64());
+  SmallVector<Value *> places;
+  auto write = [&](Scalar value, Value &place, StringRef name) {
+    body.write(value.as(name), at.getType(), name);
+    places.push_back(&place);
+  };
+  Scalar one = eps.constant(1.0, "one");
+  if (options.givesCost())
+    write(-(one / eps).as("inverse"), scale, "scale");
+  for (Side *side : {&rows, &columns})
+    if (side->relaxed) {
+      Scalar rho = body.read(side->rho, side->rhoName, program.f64());
+      Scalar slack = (eps / rho).as("slack");
+      // 1 if rho is infinite
+      write(one / (one + slack).as("spread"), side->tau, side->tauName);
+    }
+  if (at == epsNow) {
+    Scalar last = body.read(this->eps, "last", program.f64());
+    Scalar decay = body.read(this->decay, "decay", program.f64());
+    Scalar next = maximum((eps * decay).as("less"), last);
+    write(next, epsNext, "eps_next");
+    write(eps / next, ratio, "ratio");
+  }
+  if (places.empty())
+    return;
+  for (auto [place, value] : llvm::zip_equal(places, body.map()))
+    *place = value;
+}
+
+/// The potentials of the first trip, in units of its eps.
+Value Builder::startOf(const Side &side) {
+  std::string name = side.name.str() + "0";
+  StringRef convention = options.convention.value;
+  if (!side.given && convention == "geomloss")
+    return side.logWeights;
+  if (side.given && convention == "scaling" && !epsNow)
+    return side.given;
+  Body body(program);
+  if (!side.given) {
+    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    body.write(log.constant(0.0, "zero"), vector(), name);
+    return body.map().front();
+  }
+  Scalar start = body.read(side.given, side.potential, number);
+  if (convention == "scaling")
+    start = (start * body.read(eps, "eps", number)).as("f");
+  start = (start / body.read(epsNow ? epsNow : eps, "eps0", number)).as("u");
+  if (convention == "geomloss")
+    start =
+        (start + body.read(side.logWeights, "log_" + side.weight.str(), number))
+            .as("weighted");
+  body.write(start, vector(), name);
+  return body.map().front();
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+/// L at one entry of the matrix.
+Scalar Builder::element(Body &body) {
+  if (!options.givesCost())
+    return body.read(matrix, kIJ, "l", number);
+  Scalar cost = body.read(matrix, kIJ, "c", number);
+  return (cost * body.read(scale, "scale", number)).as("l");
+}
+
+/// log sum exp(L + the other side's potentials).
+Value Builder::sumsOf(const Side &side, const Side &other) {
+  Body body(program);
+  Scalar l = element(body);
+  Scalar potential =
+      body.read(other.potentials, other.index, other.name, number);
+  body.write((l + potential).as("x"), vector(), side.sum);
+  return body.reduce(ReduceKind::logsumexp, side.along);
+}
+
+/// The side's potentials that give it its weights; with annealing also those
+/// that the next trip begins with.
+SmallVector<Value> Builder::update(const Side &side, Value sums) {
+  std::string name = side.name.str();
+  Body body(program);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar sum = body.read(sums, side.sum, number);
+  Scalar none = sum.constant(-INFINITY, "none");
+  Scalar next;
+  if (!side.relaxed) {
+    next = (log - sum).as("meets");
+  } else {
+    Scalar tau = body.read(side.tau, "tau", number);
+    if (options.regularizer.value == "kl")
+      next = (log - (tau * sum).as("part")).as("meets");
+    else
+      next = (tau * (log - sum).as("part")).as("meets");
+  }
+  next = select(equal(sum, none).as("empty"), none, next).as(name + "1");
+  if (omega) {
+    Scalar before = body.read(side.potentials, side.name, number);
+    Scalar factor = body.read(omega, "omega", number);
+    Scalar gap = (next - before).as("gap");
+    Scalar finite = less(abs(gap).as("size"), gap.constant(INFINITY, "most"));
+    Scalar moved = (before + (factor * gap).as("step")).as("moved");
+    next = select(finite.as("finite"), moved, next).as(name + "2");
+  }
+  body.write(next, vector(), name + "1");
+  if (epsNow) {
+    Scalar ratio = body.read(this->ratio, "ratio", number);
+    body.write((next * ratio).as("rescaled"), vector(), name + "_next");
+  }
+  return body.map();
+}
+
+/// By how much the potentials that a trip begins with miss the weights of the
+/// side that it updates first; where those are relaxed, by how much the
+/// update moves them.
+Value Builder::errorOf(const Side &side, Value sums, Value next) {
+  Body body(program);
+  Scalar miss;
+  if (!side.relaxed) {
+    Scalar potential = body.read(side.potentials, side.name, number);
+    Scalar sum = body.read(sums, side.sum, number);
+    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    Scalar mass = exp((potential + sum).as("log_mass")).as("mass");
+    Scalar weight = exp(log).as(side.weight);
+    miss = abs((mass - weight).as("excess")).as("miss");
+    // Mass that has nowhere to go: no trip will place it.
+    Scalar none = sum.constant(-INFINITY, "none");
+    Scalar stuck = equal(sum, none).as("empty") & less(none, log).as("weighs");
+    miss = select(stuck.as("stuck"), sum.constant(NAN, "never"), miss);
+  } else {
+    Scalar before = body.read(side.potentials, side.name, number);
+    Scalar after = body.read(next, side.name.str() + "1", number);
+    Scalar same = equal(before, after).as("same");
+    Scalar move = abs((after - before).as("gap")).as("move");
+    miss = select(same, move.constant(0.0, "zero"), move);
+  }
+  miss = miss.as("d");
+  if (options.norm.value == "l2")
+    miss = (miss * miss).as("square");
+  body.write(miss, each(number), options.norm.value == "l1" ? "error1" : "all");
+  return body.reduce(
+      options.norm.value == "max" ? ReduceKind::max : ReduceKind::add, Axis::i);
+}
+
+/// The error, and whether a problem goes on: never from a NaN, and always on
+/// the way to the last eps, where the error is not yet one of the solution.
+SmallVector<Value> Builder::decide(Value all) {
+  Body body(program);
+  Scalar error = body.read(all, "all", number);
+  if (options.norm.value == "l2")
+    error = sqrt(error).as("error");
+  if (options.norm.value == "max")
+    error = maximum(error, error.constant(0.0, "zero")).as("error");
+  if (epsNow) {
+    Scalar now = body.read(epsNow, "eps_t", program.f64());
+    Scalar last = body.read(eps, "eps", program.f64());
+    Scalar open = less(last, now).as("open") &
+                  atMost(error, error.constant(INFINITY, "most")).as("number");
+    error = select(open.as("early"), error.constant(INFINITY, "unknown"), error)
+                .as("error");
+  }
+  bool rewritten = options.norm.value != "l1" || epsNow;
+  if (rewritten)
+    body.write(error, each(number), "error1");
+  Scalar tol = body.read(this->tol, "tol", number);
+  body.write(less(tol, error).as("more"), each(flag), "more");
+  SmallVector<Value> results = body.map();
+  if (!rewritten)
+    results.insert(results.begin(), all);
+  return results;
+}
+
+void Builder::iterate() {
+  Value starts[] = {startOf(rows), startOf(columns)};
+  Loop loop(program);
+  rows.potentials = loop.carry(starts[0], "u");
+  columns.potentials = loop.carry(starts[1], "v");
+  if (epsNow) {
+    epsNow = loop.carry(epsNow, "eps_t");
+    followEps(epsNow);
+  }
+  Side &one = first(), &other = second();
+  Value sums = sumsOf(one, other);
+  auto updated = update(one, sums);
+  Value all = errorOf(one, sums, updated.front());
+  one.potentials = updated.front();
+  auto answered = update(other, sumsOf(other, one));
+  one.potentials = updated.back();
+  other.potentials = answered.back();
+  auto decided = decide(all);
+
+  loop.yield(rows.potentials, "u");
+  loop.yield(columns.potentials, "v");
+  if (epsNow)
+    loop.yield(epsNext, "eps_last");
+  loop.yield(decided.front(), "error");
+  auto results = loop.upto(limit, decided.back(), "trips");
+  rows.potentials = results[0];
+  columns.potentials = results[1];
+  if (epsNow)
+    epsNow = results[2];
+  error = *(results.end() - 2);
+  trips = results.back();
+}
+
+void Builder::build() {
+  declare();
+  checkArguments();
+  if (!eps0) {
+    followEps(eps);
+  } else {
+    Body body(program);
+    Scalar start = maximum(body.read(eps0, "eps0", program.f64()),
+                           body.read(eps, "eps", program.f64()));
+    body.write(start.as("start"), eps.getType(), "eps_start");
+    epsNow = body.map().front();
+  }
+  iterate();
+  addOutputs();
+}
+
+} // namespace sinkhorn
+} // namespace heddle::library

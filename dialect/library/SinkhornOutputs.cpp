@@ -1,0 +1,224 @@
+//===- SinkhornOutputs.cpp - what is made of a solution -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every output is a reduction of the plan's entries, computed from the matrix
+// and the potentials where it is reduced: the plan itself is a matrix in memory
+// only if it is asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Sinkhorn.h"
+
+#include <cmath>
+
+using namespace mlir;
+using heddle::foreach::Axis;
+using heddle::foreach::ListType;
+using heddle::foreach::ReduceKind;
+
+namespace heddle::library::sinkhorn {
+
+/// `x`, or 0 where `weight` is 0: what no mass meets counts nothing, infinite
+/// or not.
+static Scalar whereSome(Scalar weight, Scalar x, StringRef name) {
+  Scalar zero = weight.constant(0.0, "zero");
+  return select(equal(weight, zero).as("nothing"), zero, x).as(name);
+}
+
+/// The potentials in units of the last eps, should a loop have ended before it.
+void Builder::reachLastEps() {
+  for (Side *side : {&rows, &columns}) {
+    Body body(program);
+    Scalar potential = body.read(side->potentials, side->name, number);
+    Scalar now = body.read(epsNow, "eps_t", number);
+    Scalar last = body.read(eps, "eps", number);
+    Scalar ratio = (now / last).as("ratio");
+    body.write((potential * ratio).as("rescaled"), vector(), side->name);
+    side->potentials = body.map().front();
+  }
+  followEps(eps);
+}
+
+/// The potentials in the convention that was asked for. Points without weight
+/// have the potential 0 where the plan has the weights as factors.
+Value Builder::asConvened(const Side &side) {
+  if (options.convention.value == "scaling")
+    return side.potentials;
+  Body body(program);
+  Scalar potential = body.read(side.potentials, side.name, number);
+  Scalar eps = body.read(this->eps, "eps", number);
+  if (options.convention.value == "geomloss") {
+    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    Scalar weightless = equal(log, log.constant(-INFINITY, "none"));
+    potential = select(weightless.as("weightless"), log.constant(0.0, "zero"),
+                       (potential - log).as("free"))
+                    .as("apart");
+  }
+  potential = (eps * potential).as(side.potential);
+  body.write(potential, vector(), side.potential);
+  return body.map().front();
+}
+
+/// One entry of the plan.
+Scalar Builder::planOf(Body &body) {
+  Scalar l = element(body);
+  Scalar u = body.read(rows.potentials, kI, "u", number);
+  Scalar v = body.read(columns.potentials, kJ, "v", number);
+  return exp(((u + l).as("near") + v).as("log_p")).as("p");
+}
+
+Value Builder::planMatrix() {
+  Body body(program);
+  body.write(planOf(body), ListType::get(2, number), "plan");
+  return body.map().front();
+}
+
+/// The sums of the plan over rows or columns.
+Value Builder::marginalOf(const Side &side) {
+  Body body(program);
+  body.write(planOf(body), vector(), "marginal_" + side.weight.str());
+  return body.reduce(ReduceKind::add, side.along);
+}
+
+Value Builder::transportCost() {
+  Body body(program);
+  Scalar p = planOf(body), c;
+  if (options.givesCost()) {
+    c = body.read(matrix, kIJ, "cost", number);
+  } else {
+    Scalar l = body.read(matrix, kIJ, "log_kernel", number);
+    c = -(body.read(eps, "eps", number) * l).as("less");
+    c = c.as("cost");
+  }
+  body.write(whereSome(p, (p * c).as("work"), "moved"), each(number), "cost");
+  return body.reduce(ReduceKind::add, Axis::member);
+}
+
+/// What a side's potentials f bring: sum a f, or where it is relaxed
+/// rho sum a (1 - exp(-f / rho)).
+Value Builder::gainOf(const Side &side) {
+  Body body(program);
+  Scalar potential = body.read(side.potentials, side.name, number);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar weight = exp(log).as(side.weight);
+  Scalar f = body.read(eps, "eps", number) *
+             (options.regularizer.value == "kl" ? (potential - log).as("apart")
+                                                : potential);
+  f = f.as(side.index == kI ? "f" : "g");
+  if (side.relaxed) {
+    Scalar rho = body.read(side.rho, side.rhoName, number);
+    Scalar kept = exp(-(f / rho).as("pull")).as("kept");
+    Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
+    // A point without an allowed entry may have any potential: the best one.
+    Scalar none = log.constant(-INFINITY, "none");
+    gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
+                  gain);
+    f = (rho * gain.as("share")).as("bounded");
+  }
+  body.write(whereSome(weight, (weight * f).as("gain"), "counted"),
+             each(number), "gain_" + side.weight.str());
+  return body.reduce(ReduceKind::add, Axis::i);
+}
+
+Value Builder::planMass() {
+  Body body(program);
+  body.write(planOf(body), each(number), "mass");
+  return body.reduce(ReduceKind::add, Axis::member);
+}
+
+/// The dual value of the potentials, a lower bound of what the plan minimizes:
+/// the gains of both sides, less eps times the mass of the plan (and with KL
+/// to a b^T, more eps times that of a b^T).
+Value Builder::dualValue() {
+  Value gains[] = {gainOf(rows), gainOf(columns)};
+  Value mass = planMass();
+  Value weights[2];
+  bool relative = options.regularizer.value == "kl";
+  if (relative)
+    for (auto [side, total] : llvm::zip(ArrayRef{&rows, &columns}, weights)) {
+      Body body(program);
+      Scalar log =
+          body.read(side->logWeights, "log_" + side->weight.str(), number);
+      body.write(exp(log).as(side->weight), each(number),
+                 "total_" + side->weight.str());
+      total = body.reduce(ReduceKind::add, Axis::i);
+    }
+  Body body(program);
+  Scalar gain = (body.read(gains[0], "gain_a", number) +
+                 body.read(gains[1], "gain_b", number))
+                    .as("gain");
+  Scalar excess = body.read(mass, "mass", number);
+  if (relative) {
+    Scalar all = body.read(weights[0], "total_a", number) *
+                 body.read(weights[1], "total_b", number);
+    excess = (excess - all.as("all")).as("excess");
+  }
+  Scalar paid = (body.read(eps, "eps", number) * excess).as("paid");
+  body.write((gain - paid).as("dual"), each(number), "dual");
+  return body.map().front();
+}
+
+/// Where most of a row's mass goes; -1 in a row without an allowed entry.
+Value Builder::largestOfRows() {
+  Body body(program);
+  Scalar l = element(body);
+  Scalar v = body.read(columns.potentials, kJ, "v", number);
+  body.write((l + v).as("x"), vector(), "largest");
+  return body.argmax(Axis::j, "argmax");
+}
+
+/// plan @ x for one coordinate of X.
+Value Builder::productWith(Value point, StringRef name) {
+  Body body(program);
+  Scalar p = planOf(body);
+  Scalar x = body.read(point, kJ, "x", number);
+  body.write((p * x).as("carried"), vector(), name);
+  return body.reduce(ReduceKind::add, Axis::j);
+}
+
+/// The mean of X under each row of the plan; 0 in a row without mass.
+Value Builder::projectionOf(Value product, Value mass, StringRef name) {
+  Body body(program);
+  Scalar sum = body.read(product, "sum", number);
+  Scalar p = body.read(mass, "p", number);
+  body.write(whereSome(p, (sum / p).as("mean"), "y"), vector(), name);
+  return body.map().front();
+}
+
+void Builder::addOutputs() {
+  if (epsNow)
+    reachLastEps();
+  for (const Side *side : {&rows, &columns})
+    if (side->given || options.asksFor("potentials"))
+      program.result(asConvened(*side), side->given);
+  concludeStatus();
+  for (Value value : {error, trips, converged, status})
+    program.result(value);
+  if (options.asksFor("plan"))
+    program.result(planMatrix());
+  if (options.asksFor("cost"))
+    program.result(transportCost());
+  if (options.asksFor("dual"))
+    program.result(dualValue());
+  Value rowMass;
+  if (options.asksFor("marginals") || options.asksFor("projection"))
+    rowMass = marginalOf(rows);
+  if (options.asksFor("marginals")) {
+    program.result(rowMass);
+    program.result(marginalOf(columns));
+  }
+  if (options.asksFor("argmax"))
+    program.result(largestOfRows());
+  for (auto [d, point] : llvm::enumerate(points)) {
+    std::string number = std::to_string(d + 1);
+    Value product = productWith(point, "product" + number);
+    if (options.asksFor("product"))
+      program.result(product);
+    if (options.asksFor("projection"))
+      program.result(projectionOf(product, rowMass, "y" + number));
+  }
+}
+
+} // namespace heddle::library::sinkhorn
