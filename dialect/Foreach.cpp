@@ -296,6 +296,51 @@ foreach
     return cast<foreach::YieldOp>(getBody().front().getTerminator());
   }
 
+Value ReduceOp::getReduced() { return getYield().getValues().front(); }
+
+Value ReduceOp::getGuess() {
+  auto yielded = getYield().getValues();
+  return yielded.size() > 1 ? yielded[1] : Value();
+}
+
+/// Checks that the guess follows from what is bound to the result's level or a
+/// lower one.
+static LogicalResult verifyGuess(foreach::ReduceOp op) {
+  if (op.getKind() != ReduceKind::logsumexp)
+    return op.emitOpError("yields 2 values; expected the one that is reduced: "
+                          "only logsumexp takes a guess of its result");
+  Value guess = op.getGuess();
+  if (guess.getType() != op.getReduced().getType())
+    return op.emitOpError("reduces values of ")
+           << op.getReduced().getType() << " but guesses a "
+           << guess.getType();
+  // What the result is one value for each of.
+  int32_t left = op.getAxis() == Axis::j                             ? kI
+                 : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
+                                                                      : kScalar;
+  SmallVector<Value> open = {guess};
+  llvm::SmallPtrSet<Value, 8> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument) {
+      llvm::append_range(open, value.getDefiningOp()->getOperands());
+      continue;
+    }
+    unsigned k = argument.getArgNumber();
+    int32_t index = op.getIndices()[k];
+    bool isOne = op.getAxis() == Axis::list
+                     ? !isList(op.getInputs()[k].getType())
+                     : isMemberIndex(index) || (index & ~left) == 0;
+    if (!isOne)
+      return op.emitOpError("guesses its result from operand #")
+             << k << ", of which there is more than one value for each result";
+  }
+  return success();
+}
+
 bool heddle::foreach::isReducible(ReduceKind kind, Type type) {
   if (kind == ReduceKind::any || kind == ReduceKind::all)
     return type.isInteger(1);
@@ -313,9 +358,11 @@ LogicalResult ReduceOp::verify() {
   if (llvm::none_of(getInputs().getTypes(), isList))
     return emitOpError("reduces no list: all its operands are device scalars");
   auto yielded = getYield().getValues();
-  if (yielded.size() != 1 || getYield().getMore())
+  if (yielded.empty() || yielded.size() > 2 || getYield().getMore())
     return emitOpError("yields ")
            << yielded.size() << " values; expected the one that is reduced";
+  if (yielded.size() == 2 && failed(verifyGuess(*this)))
+    return failure();
   Type element = yielded.front().getType();
   if (!isReducible(getKind(), element))
     return emitOpError("cannot combine values of ")

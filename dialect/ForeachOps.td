@@ -64,12 +64,24 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
 
     ```mlir
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
+    The region of `logsumexp` may yield a second value, a guess of the result: its exponentials may be taken about any
+    finite number, and about one near the result no running maximum is needed. The guess follows from what is bound at
+    the result's level or lower (for `along j`: `[i]`, members' scalars, device scalars). It never changes the result: a
+    target that uses it falls back on the maximum where the guess is not finite or the sum leaves the range.
+
                                              %v = %v[j] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
       %x = arith.addf %l, %v : f32
       foreach.yield %x : f32
     }
     ```
   }];
+    %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
+                                             %v = %v[j], %a = %log_a[i], %u = %u[i] : !foreach.list<tensor<?xf32>>)
+        -> !foreach.list<tensor<?xf32>> {
+      %x = arith.addf %l, %v : f32
+      %guess = arith.subf %a, %u : f32
+      foreach.yield %x, %guess : f32, f32
+    }
   let arguments = (ins Variadic<Foreach_Operand>:$inputs, DenseI32ArrayAttr:$indices, Foreach_ReduceKind:$kind,
                        Foreach_Axis:$axis);
   let results = (outs Variadic<Foreach_Operand>:$results);
@@ -80,6 +92,10 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     YieldOp getYield();
   }];
 }
+    /// The value that is reduced.
+    ::mlir::Value getReduced();
+    /// What the region yields as a guess of the result, or null.
+    ::mlir::Value getGuess();
 
 def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {

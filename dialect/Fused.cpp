@@ -450,7 +450,9 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   }
   if (parser.parseOptionalAttrDict(state.attributes) ||
       parser.parseColonType(type) ||
-      parser.resolveOperand(value, type, state.operands))
+      parser.resolveOperand(value, type, state.operands) ||
+      parser.resolveOperands(about, type, state.operands) ||
+      parser.resolveOperands(sharing, type, state.operands))
     return failure();
   state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
   state.addAttribute("level", LevelAttr::get(context, *level));
@@ -460,12 +462,18 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> about, sharing;
 void fused::ReduceOp::print(OpAsmPrinter &printer) {
   printer << ' ' << stringifyReduceKind(getKind()) << ' '
           << stringifyLevel(getLevel()) << ' ' << getValue();
   if (auto from = getFrom())
     printer << " from " << stringifyLevel(*from);
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"kind", "level", "from"});
+  if (Value about = getAbout())
+    printer << " about " << about;
+  if (Value sharing = getSharing())
+    printer << " sharing " << sharing;
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(), {"kind", "level", "from", "operandSegmentSizes"});
   printer << " : " << getValue().getType();
 }
 
@@ -482,10 +490,19 @@ LogicalResult fused::ReduceOp::verify() {
            << getValue().getType() << " by " << stringifyReduceKind(getKind());
   return success();
 }
+  if ((succeeded(parser.parseOptionalKeyword("about")) &&
+       parser.parseOperand(about.emplace_back())) ||
+      (succeeded(parser.parseOptionalKeyword("sharing")) &&
+       parser.parseOperand(sharing.emplace_back())))
+    return failure();
 
 //===----------------------------------------------------------------------===//
 // Ahead
 //===----------------------------------------------------------------------===//
+  state.addAttribute("operandSegmentSizes",
+                     parser.getBuilder().getDenseI32ArrayAttr(
+                         {1, static_cast<int32_t>(about.size()),
+                          static_cast<int32_t>(sharing.size())}));
 
 ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -514,9 +531,44 @@ ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.resolveOperands(inputs, types, parser.getCurrentLocation(),
                              state.operands) ||
       parser.parseRegion(*state.addRegion(), arguments,
+  if (!getAbout() && !getSharing())
+    return success();
+  if (getKind() != ReduceKind::logsumexp)
+    return emitOpError("has 'about' or 'sharing', which only logsumexp takes");
+  if (getAbout() && getAbout().getType() != getValue().getType())
+    return emitOpError("combines values of ")
+           << getValue().getType() << " about a " << getAbout().getType();
+  if (!getSharing())
+    return success();
+  auto shared = getSharing().getDefiningOp<fused::ReduceOp>();
+  if (getLevel() != Level::column || !shared ||
+      shared->getBlock() != (*this)->getBlock() ||
+      shared.getKind() != ReduceKind::logsumexp ||
+      shared.getLevel() != Level::row)
+    return emitOpError("expected a reduction over columns to share the "
+                       "exponentials of a logsumexp over the rows of the same "
+                       "segment");
+  if (getSharing().getType() != getValue().getType())
+    return emitOpError("combines values of ")
+           << getValue().getType() << " sharing exponentials of "
+           << getSharing().getType();
                          /*enableNameShadowing=*/true))
     return failure();
   state.addTypes(results);
+bool fused::isHint(OpOperand &use) {
+  return isa<fused::ReduceOp>(use.getOwner()) && use.getOperandNumber() > 0;
+}
+
+bool fused::isOnlyHinted(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           Operation *user = use.getOwner();
+           return isHint(use) ||
+                  (user->getNumResults() > 0 &&
+                   llvm::all_of(user->getResults(), isOnlyHinted));
+         });
+}
+
   return success();
 }
 

@@ -43,6 +43,14 @@ SweepOp createSweep(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::TypeRange finishTypes = {}, bool reversed = false,
                     mlir::Value where = {});
 
+/// Whether `use` only says how a reduction may be computed: its `about` or
+/// `sharing`.
+bool isHint(mlir::OpOperand &use);
+
+/// Whether all that follows from `value` is hints: a target that ignores them
+/// need not compute it.
+bool isOnlyHinted(mlir::Value value);
+
 } // namespace heddle::fused
 
 #endif // HEDDLE_DIALECT_FUSED_H

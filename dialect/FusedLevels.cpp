@@ -80,6 +80,20 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
         levelOfArgument(operand.getType(), indices[k], rank), false};
   for (Operation &op : body.without_terminator()) {
     LevelOf level{Level::list, false};
+/// What exponentials are taken about is at hand before they are.
+static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
+  auto error = [&]() -> InFlightDiagnostic {
+    return op.emitOpError("reduces to a ")
+           << stringifyLevel(op.getLevel()) << " value about a "
+           << stringifyLevel(about.level) << " value";
+  };
+  if (about.after)
+    return error() << " that is complete only after the sweep";
+  if (join(about.level, op.getLevel()) != op.getLevel())
+    return error() << "; expected one of its own level or lower";
+  return success();
+}
+
     for (Value operand : op.getOperands()) {
       LevelOf of = result.of(operand);
       level.level = join(level.level, of.level);
@@ -101,6 +115,9 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
       if (level.after &&
           (level.level == Level::element || level.level == Level::row))
         return op.emitOpError("computes a ")
+      if (Value about = reduce.getAbout();
+          about && failed(verifyAbout(reduce, result.of(about))))
+        return failure();
                << stringifyLevel(level.level)
                << " value from one that is complete only after the sweep; it "
                   "needs another sweep";

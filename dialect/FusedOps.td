@@ -93,7 +93,7 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
   }];
 }
 
-def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">,
+def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "lowers the level of a value by combining it over its row, column, member or the whole list";
   let description = [{
@@ -104,10 +104,18 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">,
     %r = fused.reduce add row %p : f32
     %m, %at = fused.reduce argmax row %p : f32
     %n = fused.reduce add member %one from element : f32
+    Two operands of `logsumexp` are *hints*: they say how it may be computed and never change what it is. `about` is a
+    guess of the result, of its level or lower and complete before it: where it is finite, and the sum in range,
+    exponentials are taken about it and no running maximum is needed. `sharing` names the `logsumexp` over the rows
+    whose exponentials one over the columns may use: the two operands differ by values of rows and of columns alone.
+
     ```
   }];
-  let arguments = (ins Foreach_ReduceKind:$kind, Fused_Level:$level, AnyType:$value, OptionalAttr<Fused_Level>:$from);
+  let arguments = (ins Foreach_ReduceKind:$kind, Fused_Level:$level, AnyType:$value, Optional<AnyType>:$about,
+                       Optional<AnyType>:$sharing, OptionalAttr<Fused_Level>:$from);
   let results = (outs Variadic<AnyType>:$results);
+    %s = fused.reduce logsumexp row %x about %guess : f32
+    %c = fused.reduce logsumexp column %y about %other sharing %s : f32
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -172,9 +172,10 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
       levels[result] = joined;
     inner.clone(scalar, mapping);
   }
-  Value reduced = op.getYield().getValues().front();
+  Value reduced = op.getReduced();
   Value value = mapping.lookup(reduced);
   // Every element of the domain counts, whatever the value follows from.
+  Value about = op.getGuess() ? mapping.lookup(op.getGuess()) : Value();
   LevelAttr from;
   if (levels.lookup(reduced) != domain)
     from = LevelAttr::get(context, domain);
@@ -182,7 +183,8 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   if (op.getNumResults() == 2)
     types.push_back(inner.getI64Type());
   auto reduce = fused::ReduceOp::create(inner, op.getLoc(), types, op.getKind(),
-                                        level, value, from);
+                                        level, value, about,
+                                        /*sharing=*/Value(), from);
   copyNames(op.getResults(), reduce.getResults());
   for (auto [result, inside] :
        llvm::zip_equal(op.getResults(), reduce.getResults()))

@@ -229,10 +229,12 @@ static bool isTrivial(foreach::ReduceOp op) {
 }
 
 static void toMap(foreach::ReduceOp op) {
+  unsigned guessed = op.getGuess() ? 1 : 0;
   OpBuilder builder(op);
   auto map = foreach::MapOp::create(builder, op.getLoc(), op.getResultTypes(),
                                     op.getInputs(), op.getIndices());
   map.getBody().takeBody(op.getBody());
+  map.getYield().getValuesMutable().erase(1, guessed);
   op.replaceAllUsesWith(map);
   op.erase();
 }

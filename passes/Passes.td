@@ -51,6 +51,41 @@ def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
     Statistic<"numIfs", "ifs", "foreach.if expanded into selections">];
 }
 
+def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncOp"> {
+  let summary = "Lets every logsumexp of a loop guess its result from the carried value that it replaces";
+  let description = [{
+    A fixed point iteration carries a value, computes a `logsumexp` and from it the value anew. If the value is about to
+    settle, what the result must be follows from the value that enters the trip: the chain of maps from the result to
+    the new value is undone, step by step, from there. Steps are sums, differences, products, quotients, negations,
+    conversions and selections with what does not depend on the result. Where a trip scales the carried value first, the
+    scaled one is meant. Exponentials taken about the guess need no running maximum; the result is what it was.
+
+    ```mlir
+    %u, %trips = foreach.while (%u = %u0 : !list) upto %limit -> (!list, tensor<i32>) {
+      %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats) -> !list {
+        foreach.yield %l : f32
+      }
+      %u1 = foreach.map (%a = %log_a, %s = %row : !list) -> !list {
+        %d = arith.subf %a, %s : f32
+        foreach.yield %d : f32
+      }
+      ...
+    }
+    ```
+    ==>
+    ```mlir
+      %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats, %u = %u[i], %a = %log_a[i] : !list) -> !list {
+        %guess = arith.subf %a, %u : f32
+        foreach.yield %l, %guess : f32, f32
+      }
+    ```
+  }];
+  let options = [RemarksOption];
+  let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numShifted", "shifted", "Reductions given a guess of their result">,
+                    Statistic<"numLeft", "left", "Reductions in loops left without a guess">];
+}
+
 def ForeachOutlineKernels : Pass<"foreach-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns every function of foreach IR into a kernel of sweeps and loops";
   let description = [{
@@ -110,6 +145,31 @@ def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::KernelOp">
   let options = [RemarksOption];
   let statistics = [Statistic<"numMerged", "merged", "Sweeps merged into another">,
                     Statistic<"numRefused", "refused", "Merges that were possible by domain and not made">];
+}
+
+def FusedMergeReductions : Pass<"fused-merge-reductions", "::heddle::fused::KernelOp"> {
+  let summary = "Lets a logsumexp over columns use the exponentials of the one over rows";
+  let description = [{
+    Vertical fusion leaves a reduction over rows and one over columns that follows from it in one sweep, with one read
+    of the matrix. Where both are `logsumexp` and their operands differ by values of rows and columns (and of members
+    and the list) alone, exp(y) is exp(x) times a factor of the row and one of the column: the exponential is taken once.
+    The operands are compared as sums of terms, each a value of elements times scalars.
+
+    ```mlir
+    %x = arith.addf %l, %v : f32
+    %r = fused.reduce logsumexp row %x about %s : f32
+    %u = arith.subf %a, %r : f32
+    %y = arith.addf %l, %u : f32
+    %c = fused.reduce logsumexp column %y about %t : f32
+    ```
+    ==>
+    ```mlir
+    %c = fused.reduce logsumexp column %y about %t sharing %r : f32
+    ```
+  }];
+  let options = [RemarksOption];
+  let statistics = [Statistic<"numShared", "shared", "Reductions that use another's exponentials">,
+                    Statistic<"numRefused", "refused", "Pairs that take an exponential each">];
 }
 
 def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::KernelOp"> {

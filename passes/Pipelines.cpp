@@ -42,6 +42,11 @@ const Entry pipeline[] = {
      [](OpPassManager &manager, const PipelineOptions &) {
        manager.addNestedPass<func::FuncOp>(createForeachSimplify());
      }},
+    {"foreach-shift-logsumexp", true,
+     [](OpPassManager &manager, const PipelineOptions &options) {
+       manager.addNestedPass<func::FuncOp>(createForeachShiftLogsumexp(
+           withRemarks<ForeachShiftLogsumexpOptions>(options)));
+     }},
     {"foreach-outline-kernels", false,
      [](OpPassManager &manager, const PipelineOptions &) {
        manager.addPass(createForeachOutlineKernels());
@@ -50,6 +55,11 @@ const Entry pipeline[] = {
      [](OpPassManager &manager, const PipelineOptions &options) {
        manager.addNestedPass<fused::KernelOp>(createFusedFuseVertical(
            withRemarks<FusedFuseVerticalOptions>(options)));
+     }},
+    {"fused-merge-reductions", true,
+     [](OpPassManager &manager, const PipelineOptions &options) {
+       manager.addNestedPass<fused::KernelOp>(createFusedMergeReductions(
+           withRemarks<FusedMergeReductionsOptions>(options)));
      }},
     {"fused-fuse-horizontal", true,
      [](OpPassManager &manager, const PipelineOptions &options) {

@@ -43,7 +43,9 @@ void Segment::findReductions() {
   while (!open.empty()) {
     Operation *op = open.pop_back_val().getDefiningOp();
     if (op && seen.insert(op).second)
-      llvm::append_range(open, op->getOperands());
+      for (OpOperand &operand : op->getOpOperands())
+        if (!fused::isHint(operand))
+          open.push_back(operand.get());
   }
   for (auto op : block->getOps<fused::ReduceOp>()) {
     if (!seen.contains(op))
@@ -55,8 +57,9 @@ void Segment::findReductions() {
 void Segment::findPhases() {
   for (Operation &op : block->without_terminator()) {
     int phase = 0;
-    for (Value operand : op.getOperands())
-      phase = std::max(phase, phaseOf(operand));
+    for (OpOperand &operand : op.getOpOperands())
+      if (!fused::isHint(operand))
+        phase = std::max(phase, phaseOf(operand.get()));
     auto reduce = dyn_cast<fused::ReduceOp>(op);
     if (reduce && reduce.getLevel() == Level::row)
       ++phase;

@@ -20,8 +20,9 @@ namespace heddle::cuda {
 void RowsEmitter::assignPhases() {
   for (Operation &op : body.without_terminator()) {
     unsigned phase = 0;
-    for (Value operand : op.getOperands())
-      phase = std::max(phase, phases.lookup(operand));
+    for (OpOperand &operand : op.getOpOperands())
+      if (!fused::isHint(operand))
+        phase = std::max(phase, phases.lookup(operand.get()));
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && reduce.getLevel() == Level::row)
       ++phase;
@@ -161,6 +162,7 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==
                    fused::LevelOf{Level::row, false} &&
+               !fused::isOnlyHinted(op->getResult(0)) &&
                isUsedInWalk(op->getResult(0)) &&
                phases.lookup(op->getResult(0)) == phase;
       })))
@@ -170,7 +172,8 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
 
 void RowsEmitter::declareRowInputs() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::row || argument.use_empty())
+    if (levels.of(argument).level != Level::row || argument.use_empty() ||
+        fused::isOnlyHinted(argument))
       continue;
     StringRef type = computedType(argument.getType());
     os << "const " << type << ' ' << scope.declare(argument)

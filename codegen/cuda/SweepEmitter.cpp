@@ -16,6 +16,12 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
+/// Whether `op` serves hints alone, which the walks here have no use for.
+static bool isOnlyHinted(Operation *op) {
+  return op->getNumResults() > 0 &&
+         llvm::all_of(op->getResults(), fused::isOnlyHinted);
+}
+
 SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
                                const SweepLayout &layout,
                                const SweepNames &names, const Buffers &buffers,
@@ -27,7 +33,8 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
       resultTypes(sweep.getSegmentResults(segment).getTypes()),
       schedule(sweep.getScheduleAttr().getKind()) {
   for (Operation &op : body)
-    if (auto reduce = dyn_cast<fused::ReduceOp>(op))
+    if (auto reduce = dyn_cast<fused::ReduceOp>(op);
+        reduce && !isOnlyHinted(reduce))
       reductions.push_back(reduce);
 }
 
@@ -224,6 +231,8 @@ void SegmentEmitter::waitForPrevious() {
 bool SegmentEmitter::isUsedInWalk(Value value) const {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
+    if (fused::isHint(use) || isOnlyHinted(user))
+      continue;
     if (isa<fused::AheadOp>(user))
       return true;
     if (isa<fused::YieldOp>(user)) {

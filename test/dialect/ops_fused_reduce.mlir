@@ -35,3 +35,23 @@ fused.kernel @kinds(%c: !mats, %s: !each) -> !each {
   }
   fused.yield %r : !each
 }
+
+// Hints: what exponentials are taken about, and whose they are.
+// CHECK-LABEL: fused.kernel @hints
+fused.kernel @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !list, !each) {
+  %r, %s, %m = fused.sweep (%x = %c : !mats, %ai = %a[i], %bj = %b[j] : !list, %e = %e : !each) -> (!list, !list, !each) {
+    // CHECK: %[[ROW:.*]] = fused.reduce logsumexp row %[[X:.*]] about %[[A:.*]] : f32
+    %row = fused.reduce logsumexp row %x about %ai : f32
+    // CHECK: fused.reduce logsumexp column %[[X]] about %{{.*}} sharing %[[ROW]] : f32
+    %0 = fused.reduce logsumexp column %x about %bj sharing %row : f32
+    // CHECK: fused.reduce logsumexp column %[[X]] sharing %[[ROW]] {note = "kept"} : f32
+    %1 = fused.reduce logsumexp column %x sharing %row {note = "kept"} : f32
+    // A guess may be of a lower level.
+    // CHECK: fused.reduce logsumexp member %[[A]] from element about %[[E:.*]] : f32
+    %2 = fused.reduce logsumexp member %ai from element about %e : f32
+    // CHECK: fused.reduce logsumexp row %[[X]] about %[[E]] : f32
+    %3 = fused.reduce logsumexp row %x about %e : f32
+    fused.yield %3, %0, %2 : f32, f32, f32
+  }
+  fused.yield %r, %s, %m : !list, !list, !each
+}

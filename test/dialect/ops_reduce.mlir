@@ -62,3 +62,19 @@ func.func @member_scalars(%x: !each, %scale: tensor<f64>) -> tensor<f64> {
   }
   return %r : tensor<f64>
 }
+
+// A guess of the result, of what is bound at its level or lower.
+// CHECK-LABEL: func.func @guesses
+func.func @guesses(%c: !mats, %x: !list, %e: !each, %s: tensor<f64>) -> (!list, !list, !each, !each, tensor<f32>) {
+  // CHECK: foreach.reduce logsumexp along j
+  %j = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list, %s = %s as f32 : tensor<f64>) -> !list {
+    %g = arith.addf %x, %s : f32
+    // CHECK: foreach.yield %c, %{{.*}} : f32, f32
+    foreach.yield %c, %g : f32, f32
+  }
+  %i = foreach.reduce logsumexp along i (%c = %c[i, j] : !mats, %x = %x[j] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
+  %m = foreach.reduce logsumexp along member (%c = %c : !mats, %e = %e : !each) -> !each { foreach.yield %c, %e : f32, f32 }
+  %v = foreach.reduce logsumexp along i (%x = %x : !list, %e = %e : !each) -> !each { foreach.yield %x, %e : f32, f32 }
+  %l = foreach.reduce logsumexp along list (%c = %c : !mats, %s = %s as f32 : tensor<f64>) -> tensor<f32> { foreach.yield %c, %s : f32, f32 }
+  return %j, %i, %m, %v, %l : !list, !list, !each, !each, tensor<f32>
+}

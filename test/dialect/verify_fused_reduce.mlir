@@ -76,7 +76,7 @@ fused.kernel @integers(%x: !list) {
 fused.kernel @result(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected one result of its operand's type}}
-    %s = "fused.reduce"(%a) <{kind = 0 : i32, level = 0 : i32}> : (f32) -> f64
+    %s = "fused.reduce"(%a) <{kind = 0 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> f64
     fused.yield
   }
   fused.yield
@@ -88,7 +88,7 @@ fused.kernel @result(%x: !list) {
 fused.kernel @position(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected the maximum and its position, an i64}}
-    %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32}> : (f32) -> (f32, i32)
+    %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> (f32, i32)
     fused.yield
   }
   fused.yield
@@ -100,4 +100,152 @@ func.func @outside(%x: f32) {
   // expected-error@+1 {{'fused.reduce' op expects parent op 'fused.sweep'}}
   %s = fused.reduce add list %x : f32
   return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @hint_of_sum(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    // expected-error@+1 {{'fused.reduce' op has 'about' or 'sharing', which only logsumexp takes}}
+    %r = fused.reduce add row %x about %ai : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @about_column(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    // expected-error@+1 {{'fused.reduce' op reduces to a row value about a column value; expected one of its own level or lower}}
+    %r = fused.reduce logsumexp row %x about %aj : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @about_row(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    // expected-error@+1 {{'fused.reduce' op reduces to a column value about a row value; expected one of its own level or lower}}
+    %r = fused.reduce logsumexp column %x about %ai : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @about_element(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    // expected-error@+1 {{'fused.reduce' op reduces to a row value about a element value; expected one of its own level or lower}}
+    %r = fused.reduce logsumexp row %x about %x : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @about_later(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    %m = fused.reduce max column %x : f32
+    // expected-error@+1 {{'fused.reduce' op reduces to a column value about a column value that is complete only after the sweep}}
+    %r = fused.reduce logsumexp column %x about %m : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @sharing_argument(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
+    %r = fused.reduce logsumexp column %x sharing %ai : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @sharing_sum(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    %s = fused.reduce add row %x : f32
+    // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
+    %r = fused.reduce logsumexp column %x sharing %s : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @sharing_columns(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    %s = fused.reduce logsumexp column %x : f32
+    // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
+    %r = fused.reduce logsumexp column %x sharing %s : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @rows_sharing(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
+    %s = fused.reduce logsumexp row %x : f32
+    // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
+    %r = fused.reduce logsumexp row %x sharing %s : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @about_type(%c: !mats, %a: !list) {
+  fused.sweep (%x = %c : !mats, %ai = %a[i] as f64 : !list) {
+    // expected-error@+1 {{'fused.reduce' op combines values of 'f32' about a 'f64'}}
+    %r = "fused.reduce"(%x, %ai) <{kind = 6 : i32, level = 3 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}> : (f32, f64) -> f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @sharing_type(%c: !mats) {
+  fused.sweep (%x = %c : !mats) {
+    %w = arith.extf %x : f32 to f64
+    %s = fused.reduce logsumexp row %w : f64
+    // expected-error@+1 {{'fused.reduce' op combines values of 'f32' sharing exponentials of 'f64'}}
+    %r = "fused.reduce"(%x, %s) <{kind = 6 : i32, level = 2 : i32, operandSegmentSizes = array<i32: 1, 0, 1>}> : (f32, f64) -> f32
+    fused.yield
+  }
+  fused.yield
 }

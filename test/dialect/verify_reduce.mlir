@@ -48,7 +48,7 @@ func.func @no_list(%x: tensor<f32>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @two_values(%x: !list) {
-  // expected-error@+1 {{'foreach.reduce' op yields 2 values; expected the one that is reduced}}
+  // expected-error@+1 {{'foreach.reduce' op yields 2 values; expected the one that is reduced: only logsumexp takes a guess of its result}}
   %r = foreach.reduce add along list (%a = %x : !list) -> tensor<f32> { foreach.yield %a, %a : f32, f32 }
   return
 }
@@ -173,5 +173,75 @@ func.func @position(%x: !list) {
 func.func @element(%x: !list) {
   // expected-error@+1 {{'foreach.reduce' op result has elements of 'i32' but the region yields 'f32'}}
   %r = foreach.reduce add along list (%a = %x : !list) -> tensor<i32> { foreach.yield %a : f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #0, of which there is more than one value for each result}}
+  %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats) -> !list { foreach.yield %c, %c : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[j] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  %r = foreach.reduce logsumexp along i (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #0, of which there is more than one value for each result}}
+  %r = foreach.reduce logsumexp along i (%x = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %x, %x : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  %r = foreach.reduce logsumexp along list (%x = %x : !list, %e = %e : !foreach.list<tensor<f32>>) -> tensor<f32> { foreach.yield %x, %e : f32, f32 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but guesses a 'f64'}}
+  %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] as f64 : !list) -> !list { foreach.yield %c, %x : f32, f64 }
+  return
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @guess_three(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+  // expected-error@+1 {{'foreach.reduce' op yields 3 values; expected the one that is reduced}}
+  %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x, %x : f32, f32, f32 }
   return
 }

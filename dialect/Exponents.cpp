@@ -1,0 +1,94 @@
+//===- Exponents.cpp - what the argument of an exponential is -------------===//
+//
+// One walk from the argument down to what only multiplies or adds no more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Exponents.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace heddle::fused {
+
+/// The number that `value` is, where it is a constant.
+static std::optional<double> constantOf(Value value) {
+  APFloat number(0.0);
+  if (!matchPattern(value, m_ConstantFloat(&number)))
+    return std::nullopt;
+  bool exact;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+/// `term` with another value, multiplied or divided by `by`.
+static Term scaled(Term term, Value value, Value by, bool reciprocal) {
+  term.value = value;
+  if (auto number = constantOf(by))
+    term.scale = reciprocal ? term.scale / *number : term.scale * *number;
+  else
+    term.factors.push_back({by, reciprocal});
+  return term;
+}
+
+static void collect(Term term, const Levels &levels, Exponent &exponent) {
+  Level level = levels.of(term.value).level;
+  if (level != Level::element) {
+    (level == Level::column ? exponent.column : exponent.row)
+        .push_back(std::move(term));
+    return;
+  }
+  auto add = [&](Value value, double sign) {
+    Term part = term;
+    part.value = value;
+    part.scale *= sign;
+    collect(std::move(part), levels, exponent);
+  };
+  auto isScalar = [&](Value value) {
+    return levels.of(value).level <= Level::member;
+  };
+  Operation *op = term.value.getDefiningOp();
+  if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op)) {
+    add(op->getOperand(0), 1);
+    add(op->getOperand(1), isa<arith::SubFOp>(op) ? -1 : 1);
+  } else if (isa_and_nonnull<arith::NegFOp>(op)) {
+    add(op->getOperand(0), -1);
+  } else if (isa_and_nonnull<arith::MulFOp>(op) &&
+             llvm::any_of(op->getOperands(), isScalar)) {
+    bool first = isScalar(op->getOperand(0));
+    collect(scaled(term, op->getOperand(first), op->getOperand(!first),
+                   /*reciprocal=*/false),
+            levels, exponent);
+  } else if (isa_and_nonnull<arith::DivFOp>(op) &&
+             isScalar(op->getOperand(1))) {
+    collect(scaled(term, op->getOperand(0), op->getOperand(1),
+                   /*reciprocal=*/true),
+            levels, exponent);
+  } else {
+    exponent.element.push_back(std::move(term));
+  }
+}
+
+FailureOr<Exponent> decompose(Value x, const Levels &levels) {
+  if (!isa<FloatType>(x.getType()) || levels.isAfter(x))
+    return failure();
+  Exponent exponent;
+  collect({x, {}, 1.0}, levels, exponent);
+  return exponent;
+}
+
+static bool isSame(const Term &a, const Term &b) {
+  return a.value == b.value && a.scale == b.scale &&
+         a.factors.size() == b.factors.size() &&
+         std::is_permutation(a.factors.begin(), a.factors.end(),
+                             b.factors.begin());
+}
+
+bool sameElementTerms(const Exponent &a, const Exponent &b) {
+  return a.element.size() == b.element.size() &&
+         std::is_permutation(a.element.begin(), a.element.end(),
+                             b.element.begin(), isSame);
+}
+
+} // namespace heddle::fused
