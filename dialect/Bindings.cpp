@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
+#include "dialect/Fused.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,9 +42,14 @@ static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
     StringRef name;
     if (parser.parseKeyword(&name))
       return failure();
+    if (name == "trip" && index == 0) {
+      index = kTrip;
+      break;
+    }
     if (name != "i" && name != "j")
-      return parser.emitError(at)
-             << "expected index 'i' or 'j', found '" << name << "'";
+      return parser.emitError(at) << "expected index 'i' or 'j', or 'trip' "
+                                     "alone, found '"
+                                  << name << "'";
     int32_t bit = name == "i" ? kI : kJ;
     if (bit <= index)
       return parser.emitError(at)
@@ -105,7 +111,8 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
 }
 
 static void printIndex(OpAsmPrinter &printer, int32_t index) {
-  printer << (index == kIJ ? "[i, j]" : index == kI ? "[i]" : "[j]");
+  static constexpr StringRef spelled[] = {"", "[i]", "[j]", "[i, j]", "[trip]"};
+  printer << spelled[index];
 }
 
 void printBindings(OpAsmPrinter &printer, ValueRange operands,
@@ -163,8 +170,8 @@ bool isScalarOp(Operation *op) {
              math::Log1pOp, math::AbsFOp, math::AbsIOp, math::FPowIOp,
              math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
              math::FloorOp, math::CeilOp, math::FmaOp, math::CopySignOp,
-             math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, foreach::SignOp>(
-      op);
+             math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, foreach::SignOp,
+             foreach::TripOp>(op);
 }
 
 LogicalResult verifyBody(Operation *op, Block &body,
@@ -226,9 +233,11 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     Type type = operand.getType();
     int64_t rank = rankOf(type);
     int64_t named = llvm::popcount(static_cast<uint32_t>(indices[k]));
-    if (indices[k] < 0 || indices[k] > kIJ || named != rank)
+    if (indices[k] < 0 || indices[k] > kTrip || named != rank)
       return op->emitOpError("operand #")
              << k << " has rank " << rank << " and " << named << " indices";
+    if (indices[k] == kTrip && failed(verifyInLoop(op)))
+      return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
       return failure();
   }
@@ -238,6 +247,34 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
+
+LogicalResult verifyInLoop(Operation *op) {
+  if (op->getParentOfType<foreach::WhileOp>() ||
+      op->getParentOfType<fused::LoopOp>())
+    return success();
+  return op->emitOpError("asks for the trip, but stands in no loop");
+}
+
+LogicalResult verifyRecord(Operation *op, Value into, Value record) {
+  auto carried = dyn_cast<BlockArgument>(into);
+  if (!carried || carried.getOwner() != record.getParentBlock() ||
+      !isa<foreach::WhileOp, fused::LoopOp>(carried.getOwner()->getParentOp()))
+    return op->emitOpError(
+        "records in a vector that the loop around it does not carry");
+  if (!carried.hasOneUse())
+    return op->emitOpError(
+        "records in a vector that is read in the same trip");
+  bool goesOn = record.hasOneUse() &&
+                record.getUses().begin()->getOwner() ==
+                    carried.getOwner()->getTerminator() &&
+                record.getUses().begin()->getOperandNumber() ==
+                    carried.getArgNumber();
+  if (!goesOn)
+    return op->emitOpError("expected its result to be carried on as value #")
+           << carried.getArgNumber()
+           << ", as the vector is, and to be used by nothing else";
+  return success();
+}
 
 /// `active %flag : T`, the flags with which a trip begins.
 static ParseResult

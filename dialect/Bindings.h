@@ -12,8 +12,12 @@
 
 namespace heddle {
 
-/// How an operand is addressed in the domain: bit 0 is `i`, bit 1 is `j`.
-enum Index : int32_t { kScalar = 0, kI = 1, kJ = 2, kIJ = 3 };
+/// How an operand is addressed: in the domain, where bit 0 is `i` and bit 1 is
+/// `j`, or in a loop by its trip, which names no dimension of the domain.
+enum Index : int32_t { kScalar = 0, kI = 1, kJ = 2, kIJ = 3, kTrip = 4 };
+
+/// Whether an operand of this index is one value for the whole member.
+inline bool isMemberIndex(int32_t index) { return index < kI || index > kIJ; }
 
 /// The index that an operand has when none is written: what its rank implies.
 int32_t defaultIndex(mlir::Type type);
@@ -67,6 +71,15 @@ bool isStorable(mlir::Type type, mlir::Type storage);
 /// Whether `op` is one of the scalar operations of arith, math and foreach that
 /// every target implements.
 bool isScalarOp(mlir::Operation *op);
+
+/// Checks that `op`, which asks for the number of the trip, stands in a loop.
+mlir::LogicalResult verifyInLoop(mlir::Operation *op);
+
+/// Checks that `record`, the result that has an entry of the carried vector
+/// `into` anew, is carried on in its place, and that nobody else sees either:
+/// entries are written where they are.
+mlir::LogicalResult verifyRecord(mlir::Operation *op, mlir::Value into,
+                                 mlir::Value record);
 
 /// Parses and prints what `foreach.while` and `fused.loop` share.
 mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,

@@ -430,6 +430,27 @@ LogicalResult WhileOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Trips
+//===----------------------------------------------------------------------===//
+
+LogicalResult RecordOp::verify() {
+  Type vector = getInto().getType(), value = getValue().getType();
+  if (!isList(vector) || rankOf(vector) != 1)
+    return emitOpError("records in a ")
+           << vector << "; expected a vector for each member, a list of rank 1";
+  if (rankOf(value) != 0)
+    return emitOpError("records a ")
+           << value << "; expected a scalar for each member, or one for all";
+  if (!isStorable(storageType(value), storageType(vector)))
+    return emitOpError("records a ")
+           << storageType(value) << " among elements of "
+           << storageType(vector);
+  return verifyRecord(*this, getInto(), getResult());
+}
+
+LogicalResult TripOp::verify() { return verifyInLoop(*this); }
+
+//===----------------------------------------------------------------------===//
 // If
 //===----------------------------------------------------------------------===//
 
@@ -521,6 +542,9 @@ void WhileOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
 }
 void WhileOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   printNames(getResults(), set);
+}
+void RecordOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResult(), set);
 }
 void IfOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   printNames(getResults(), set);

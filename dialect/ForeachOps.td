@@ -31,7 +31,9 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
     of each result. Indices say which element: `[i, j]`, `[i]`, `[j]`; without them an operand is read at the position
     that its rank implies, and scalars (one per member, or one for all) are broadcast. The domain has the largest rank
     that the indices name. `as` converts an operand where it is bound; a yield rounds to the result's element type.
-    Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`.
+    Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`. In a loop, `[trip]` reads a vector of
+    each member at the number of the trip, as a scalar of the member; beyond the vector's end its last entry holds, and
+    of an empty one +inf, or 0 for integers.
 
     ```mlir
     %p1 = foreach.map (%p = %param as f32, %g = %grad as f32 : !foreach.list<tensor<?xbf16>>,
@@ -62,19 +64,17 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     is defined by its value, `argmax` has a second result, the (first) position of the maximum along the axis. Over
     nothing the result is the neutral element: 0, 1, +inf, -inf, false, true, -inf, and (-inf, -1).
 
-    ```mlir
-    %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
     The region of `logsumexp` may yield a second value, a guess of the result: its exponentials may be taken about any
     finite number, and about one near the result no running maximum is needed. The guess follows from what is bound at
     the result's level or lower (for `along j`: `[i]`, members' scalars, device scalars). It never changes the result: a
     target that uses it falls back on the maximum where the guess is not finite or the sum leaves the range.
 
+    ```mlir
+    %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
                                              %v = %v[j] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
       %x = arith.addf %l, %v : f32
       foreach.yield %x : f32
     }
-    ```
-  }];
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
                                              %v = %v[j], %a = %log_a[i], %u = %u[i] : !foreach.list<tensor<?xf32>>)
         -> !foreach.list<tensor<?xf32>> {
@@ -82,6 +82,8 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
       %guess = arith.subf %a, %u : f32
       foreach.yield %x, %guess : f32, f32
     }
+    ```
+  }];
   let arguments = (ins Variadic<Foreach_Operand>:$inputs, DenseI32ArrayAttr:$indices, Foreach_ReduceKind:$kind,
                        Foreach_Axis:$axis);
   let results = (outs Variadic<Foreach_Operand>:$results);
@@ -90,12 +92,12 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     /// Rank of the domain that is reduced: 1 or 2 (0 for a list of member scalars).
     int64_t getDomainRank();
     YieldOp getYield();
-  }];
-}
     /// The value that is reduced.
     ::mlir::Value getReduced();
     /// What the region yields as a guess of the result, or null.
     ::mlir::Value getGuess();
+  }];
+}
 
 def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
@@ -120,6 +122,24 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
+}
+
+def Foreach_RecordOp : Foreach_Op<"record", [Pure, AllTypesMatch<["into", "result"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "a vector with the entry of this trip anew";
+  let description = [{
+    Entry `trip` of each member's vector `into`, a carried value of the loop around, becomes `value`: a scalar of the
+    member, or one for all. Beyond the vector's end nothing is recorded; entries of trips that were not taken keep what
+    they held. The result goes on in the place of `into`, and neither is used for anything else.
+
+    ```mlir
+    %history1 = foreach.record %err in %history : !foreach.list<tensor<f32>> in !foreach.list<tensor<?xf32>>
+    ```
+  }];
+  let arguments = (ins Foreach_Operand:$value, Foreach_Operand:$into);
+  let results = (outs Foreach_Operand:$result);
+  let assemblyFormat = "$value `in` $into attr-dict `:` type($value) `in` type($into)";
+  let hasVerifier = 1;
 }
 
 def Foreach_IfOp : Foreach_Op<"if", [SingleBlock, RecursiveMemoryEffects,
@@ -170,6 +190,18 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
   let results = (outs AnyFloat:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
   let hasFolder = 1;
+}
+
+def Foreach_TripOp : Foreach_Op<"trip", [Pure]> {
+  let summary = "the number of the trip of the loop around, from 0";
+  let description = [{
+    ```mlir
+    %k = foreach.trip : i32
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif // HEDDLE_DIALECT_FOREACHOPS_TD

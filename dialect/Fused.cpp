@@ -127,6 +127,26 @@ SmallVector<unsigned> SweepOp::getListResults() {
   return positions;
 }
 
+fused::RecordOp SweepOp::getRecord(unsigned result) {
+  for (unsigned s = 0; s < getNumSegments(); ++s) {
+    auto counts = getResultCounts();
+    unsigned first = sumBefore(counts, s);
+    if (result >= first && result < first + counts[s])
+      return getSegmentYield(s)
+          .getValues()[result - first]
+          .getDefiningOp<fused::RecordOp>();
+  }
+  return {};
+}
+
+bool SweepOp::usesTrip() {
+  if (llvm::is_contained(getIndices(), kTrip))
+    return true;
+  return (*this)
+      ->walk([](foreach::TripOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 SweepOp fused::createSweep(OpBuilder &builder, Location loc,
                            ArrayRef<SegmentSpec> segments,
                            ValueRange finishInputs, TypeRange finishTypes,
@@ -297,6 +317,11 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
   if (!isStorable(value.getType(), storageType(type)))
     return error() << "cannot hold a " << value.getType();
   StringRef level = stringifyLevel(of.level);
+  if (value.getDefiningOp<fused::RecordOp>()) {
+    if (!isList(type) || rankOf(type) != 1)
+      return error() << "is recorded; expected a list of rank 1";
+    return success();
+  }
   if (!isList(type)) {
     if (of.level != Level::list)
       return error() << "is one for the whole list but its value is a " << level
@@ -329,7 +354,7 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
       failed(verifyBody(op, body, [](Operation *inner) {
-        return isa<fused::ReduceOp, AheadOp>(inner);
+        return isa<fused::ReduceOp, fused::RecordOp, AheadOp>(inner);
       })))
     return failure();
   if (llvm::none_of(inputs.getTypes(), isList))
@@ -337,6 +362,15 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   auto levels = Levels::infer(op, segment);
   if (failed(levels))
     return failure();
+  for (auto record : body.getOps<fused::RecordOp>()) {
+    auto into = dyn_cast<BlockArgument>(record.getInto());
+    if (!into || op.getSegmentIndices(segment)[into.getArgNumber()] != kTrip ||
+        !into.hasOneUse() || !record->hasOneUse() ||
+        !isa<fused::YieldOp>(*record->user_begin()))
+      return record.emitOpError(
+          "expected to be yielded, and alone to have an argument that is bound "
+          "to a vector at [trip]");
+  }
   auto yield = op.getSegmentYield(segment);
   auto results = op.getSegmentResults(segment);
   if (yield.getMore() || yield.getValues().size() != results.size())
@@ -426,6 +460,7 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   MLIRContext *context = parser.getContext();
   StringRef kindName, levelName, fromName;
   OpAsmParser::UnresolvedOperand value;
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> about, sharing;
   Type type;
   SMLoc at = parser.getCurrentLocation();
   if (parser.parseKeyword(&kindName) || parser.parseKeyword(&levelName))
@@ -448,12 +483,21 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
              << "expected a level after 'from', found '" << fromName << "'";
     state.addAttribute("from", LevelAttr::get(context, *from));
   }
+  if ((succeeded(parser.parseOptionalKeyword("about")) &&
+       parser.parseOperand(about.emplace_back())) ||
+      (succeeded(parser.parseOptionalKeyword("sharing")) &&
+       parser.parseOperand(sharing.emplace_back())))
+    return failure();
   if (parser.parseOptionalAttrDict(state.attributes) ||
       parser.parseColonType(type) ||
       parser.resolveOperand(value, type, state.operands) ||
       parser.resolveOperands(about, type, state.operands) ||
       parser.resolveOperands(sharing, type, state.operands))
     return failure();
+  state.addAttribute("operandSegmentSizes",
+                     parser.getBuilder().getDenseI32ArrayAttr(
+                         {1, static_cast<int32_t>(about.size()),
+                          static_cast<int32_t>(sharing.size())}));
   state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
   state.addAttribute("level", LevelAttr::get(context, *level));
   state.addTypes(type);
@@ -462,7 +506,6 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-  SmallVector<OpAsmParser::UnresolvedOperand, 1> about, sharing;
 void fused::ReduceOp::print(OpAsmPrinter &printer) {
   printer << ' ' << stringifyReduceKind(getKind()) << ' '
           << stringifyLevel(getLevel()) << ' ' << getValue();
@@ -488,21 +531,47 @@ LogicalResult fused::ReduceOp::verify() {
   if (!foreach::isReducible(getKind(), getValue().getType()))
     return emitOpError("cannot combine values of ")
            << getValue().getType() << " by " << stringifyReduceKind(getKind());
+  if (!getAbout() && !getSharing())
+    return success();
+  if (getKind() != ReduceKind::logsumexp)
+    return emitOpError("has 'about' or 'sharing', which only logsumexp takes");
+  if (getAbout() && getAbout().getType() != getValue().getType())
+    return emitOpError("combines values of ")
+           << getValue().getType() << " about a " << getAbout().getType();
+  if (!getSharing())
+    return success();
+  auto shared = getSharing().getDefiningOp<fused::ReduceOp>();
+  if (getLevel() != Level::column || !shared ||
+      shared->getBlock() != (*this)->getBlock() ||
+      shared.getKind() != ReduceKind::logsumexp ||
+      shared.getLevel() != Level::row)
+    return emitOpError("expected a reduction over columns to share the "
+                       "exponentials of a logsumexp over the rows of the same "
+                       "segment");
+  if (getSharing().getType() != getValue().getType())
+    return emitOpError("combines values of ")
+           << getValue().getType() << " sharing exponentials of "
+           << getSharing().getType();
   return success();
 }
-  if ((succeeded(parser.parseOptionalKeyword("about")) &&
-       parser.parseOperand(about.emplace_back())) ||
-      (succeeded(parser.parseOptionalKeyword("sharing")) &&
-       parser.parseOperand(sharing.emplace_back())))
-    return failure();
+
+bool fused::isHint(OpOperand &use) {
+  return isa<fused::ReduceOp>(use.getOwner()) && use.getOperandNumber() > 0;
+}
+
+bool fused::isOnlyHinted(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           Operation *user = use.getOwner();
+           return isHint(use) ||
+                  (user->getNumResults() > 0 &&
+                   llvm::all_of(user->getResults(), isOnlyHinted));
+         });
+}
 
 //===----------------------------------------------------------------------===//
 // Ahead
 //===----------------------------------------------------------------------===//
-  state.addAttribute("operandSegmentSizes",
-                     parser.getBuilder().getDenseI32ArrayAttr(
-                         {1, static_cast<int32_t>(about.size()),
-                          static_cast<int32_t>(sharing.size())}));
 
 ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -531,44 +600,9 @@ ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.resolveOperands(inputs, types, parser.getCurrentLocation(),
                              state.operands) ||
       parser.parseRegion(*state.addRegion(), arguments,
-  if (!getAbout() && !getSharing())
-    return success();
-  if (getKind() != ReduceKind::logsumexp)
-    return emitOpError("has 'about' or 'sharing', which only logsumexp takes");
-  if (getAbout() && getAbout().getType() != getValue().getType())
-    return emitOpError("combines values of ")
-           << getValue().getType() << " about a " << getAbout().getType();
-  if (!getSharing())
-    return success();
-  auto shared = getSharing().getDefiningOp<fused::ReduceOp>();
-  if (getLevel() != Level::column || !shared ||
-      shared->getBlock() != (*this)->getBlock() ||
-      shared.getKind() != ReduceKind::logsumexp ||
-      shared.getLevel() != Level::row)
-    return emitOpError("expected a reduction over columns to share the "
-                       "exponentials of a logsumexp over the rows of the same "
-                       "segment");
-  if (getSharing().getType() != getValue().getType())
-    return emitOpError("combines values of ")
-           << getValue().getType() << " sharing exponentials of "
-           << getSharing().getType();
                          /*enableNameShadowing=*/true))
     return failure();
   state.addTypes(results);
-bool fused::isHint(OpOperand &use) {
-  return isa<fused::ReduceOp>(use.getOwner()) && use.getOperandNumber() > 0;
-}
-
-bool fused::isOnlyHinted(Value value) {
-  return !value.use_empty() &&
-         llvm::all_of(value.getUses(), [](OpOperand &use) {
-           Operation *user = use.getOwner();
-           return isHint(use) ||
-                  (user->getNumResults() > 0 &&
-                   llvm::all_of(user->getResults(), isOnlyHinted));
-         });
-}
-
   return success();
 }
 
@@ -639,6 +673,33 @@ LogicalResult LoopOp::verify() {
   return success();
 }
 
+static LogicalResult verifyRecords(SweepOp sweep, unsigned segment) {
+  for (auto [result, value] :
+       llvm::zip_equal(sweep.getSegmentResults(segment),
+                       sweep.getSegmentYield(segment).getValues())) {
+    auto record = value.getDefiningOp<fused::RecordOp>();
+    if (!record)
+      continue;
+    auto into = cast<BlockArgument>(record.getInto());
+    Value vector = sweep.getSegmentInputs(segment)[into.getArgNumber()];
+    if (vector.getType() != result.getType())
+      return sweep.emitOpError("records in a ")
+             << vector.getType() << " for a result of type "
+             << result.getType();
+    if (failed(verifyRecord(sweep, vector, result)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult LoopOp::verifyRegions() {
+  for (auto sweep : getBody().front().getOps<SweepOp>())
+    for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+      if (failed(verifyRecords(sweep, s)))
+        return failure();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -658,6 +719,9 @@ void SweepOp::getAsmResultNames(OpAsmSetValueNameFn set) {
 }
 void fused::ReduceOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   printNames(getResults(), set);
+}
+void fused::RecordOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+  printNames(getResult(), set);
 }
 void AheadOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
   nameArguments(r, set);

@@ -27,6 +27,7 @@ static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
     return Level::list;
   switch (index) {
   case kScalar:
+  case kTrip:
     return Level::member;
   case kI:
     return rank == 2 ? Level::row : Level::element;
@@ -43,6 +44,15 @@ static Level countedBy(ReduceOp op, Level operand) {
 
 Level Levels::countedBy(ReduceOp reduce) const {
   return fused::countedBy(reduce, of(reduce.getValue()).level);
+}
+
+/// What is recorded is stored when the member is complete.
+static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
+  if (value.level > Level::member)
+    return op.emitOpError("records a ")
+           << stringifyLevel(value.level)
+           << " value; expected one for each member";
+  return LevelOf{Level::member, true};
 }
 
 static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
@@ -70,16 +80,6 @@ static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
   return LevelOf{to, to != Level::row};
 }
 
-FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
-  Levels result;
-  Block &body = sweep.getSegmentBlock(segment);
-  int64_t rank = sweep.getDomainRank(segment);
-  auto indices = sweep.getSegmentIndices(segment);
-  for (auto [k, operand] : llvm::enumerate(sweep.getSegmentInputs(segment)))
-    result.levels[body.getArgument(k)] = {
-        levelOfArgument(operand.getType(), indices[k], rank), false};
-  for (Operation &op : body.without_terminator()) {
-    LevelOf level{Level::list, false};
 /// What exponentials are taken about is at hand before they are.
 static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
   auto error = [&]() -> InFlightDiagnostic {
@@ -94,6 +94,16 @@ static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
   return success();
 }
 
+FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
+  Levels result;
+  Block &body = sweep.getSegmentBlock(segment);
+  int64_t rank = sweep.getDomainRank(segment);
+  auto indices = sweep.getSegmentIndices(segment);
+  for (auto [k, operand] : llvm::enumerate(sweep.getSegmentInputs(segment)))
+    result.levels[body.getArgument(k)] = {
+        levelOfArgument(operand.getType(), indices[k], rank), false};
+  for (Operation &op : body.without_terminator()) {
+    LevelOf level{Level::list, false};
     for (Value operand : op.getOperands()) {
       LevelOf of = result.of(operand);
       level.level = join(level.level, of.level);
@@ -105,6 +115,9 @@ static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
       if (failed(lowered))
         return failure();
       level = *lowered;
+      if (Value about = reduce.getAbout();
+          about && failed(verifyAbout(reduce, result.of(about))))
+        return failure();
     } else {
       for (Value operand : op.getOperands())
         if (LevelOf of = result.of(operand);
@@ -115,12 +128,15 @@ static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
       if (level.after &&
           (level.level == Level::element || level.level == Level::row))
         return op.emitOpError("computes a ")
-      if (Value about = reduce.getAbout();
-          about && failed(verifyAbout(reduce, result.of(about))))
-        return failure();
                << stringifyLevel(level.level)
                << " value from one that is complete only after the sweep; it "
                   "needs another sweep";
+      if (auto record = dyn_cast<RecordOp>(op)) {
+        auto recorded = levelOfRecord(record, result.of(record.getValue()));
+        if (failed(recorded))
+          return failure();
+        level = *recorded;
+      }
       if (auto ahead = dyn_cast<AheadOp>(op))
         for (Value operand : ahead.getInputs())
           if (!isa<BlockArgument>(operand) ||

@@ -90,6 +90,10 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     int64_t getDomainRank(unsigned segment);
     /// Positions among the segments' results of the list values that `finish` receives, in order.
     ::llvm::SmallVector<unsigned> getListResults();
+    /// What is recorded as result `result`, or null where that is none.
+    RecordOp getRecord(unsigned result);
+    /// Whether anything in it depends on the number of the trip.
+    bool usesTrip();
   }];
 }
 
@@ -100,24 +104,40 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOp
     What is combined is one value for each element, row, column or member, as the operand's level is; `from` says so
     where a value of a lower level counts once for each of a higher one.
 
-    ```mlir
-    %r = fused.reduce add row %p : f32
-    %m, %at = fused.reduce argmax row %p : f32
-    %n = fused.reduce add member %one from element : f32
     Two operands of `logsumexp` are *hints*: they say how it may be computed and never change what it is. `about` is a
     guess of the result, of its level or lower and complete before it: where it is finite, and the sum in range,
     exponentials are taken about it and no running maximum is needed. `sharing` names the `logsumexp` over the rows
     whose exponentials one over the columns may use: the two operands differ by values of rows and of columns alone.
 
+    ```mlir
+    %r = fused.reduce add row %p : f32
+    %m, %at = fused.reduce argmax row %p : f32
+    %n = fused.reduce add member %one from element : f32
+    %s = fused.reduce logsumexp row %x about %guess : f32
+    %c = fused.reduce logsumexp column %y about %other sharing %s : f32
     ```
   }];
   let arguments = (ins Foreach_ReduceKind:$kind, Fused_Level:$level, AnyType:$value, Optional<AnyType>:$about,
                        Optional<AnyType>:$sharing, OptionalAttr<Fused_Level>:$from);
   let results = (outs Variadic<AnyType>:$results);
-    %s = fused.reduce logsumexp row %x about %guess : f32
-    %c = fused.reduce logsumexp column %y about %other sharing %s : f32
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMatch<["value", "result"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "a member value that a result keeps as its entry of this trip";
+  let description = [{
+    `into` is an argument that a vector carried by the loop around is bound to, at `[trip]`. The sweep's result for which
+    the value is yielded is that vector with the entry anew: it lives in the same buffer.
+
+    ```mlir
+    %recorded = fused.record %err in %history : f32 in f32
+    ```
+  }];
+  let arguments = (ins AnyType:$value, AnyType:$into);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$value `in` $into attr-dict `:` type($value) `in` type($into)";
 }
 
 def Fused_AheadOp : Fused_Op<"ahead", [Pure, IsolatedFromAbove, SingleBlock, HasParent<"SweepOp">,
@@ -163,6 +183,7 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     YieldOp getYield();
     /// The arguments of the body that are carried values.

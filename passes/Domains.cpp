@@ -113,7 +113,10 @@ void Domains::visitSweep(SweepOp sweep) {
         continue;
       Raw shape = raw(result);
       equate(shape.members, members);
-      if (shape.extents.size() == 2) {
+      if (auto record = value.getDefiningOp<RecordOp>()) {
+        auto into = cast<BlockArgument>(record.getInto());
+        equate(result, sweep.getSegmentInputs(s)[into.getArgNumber()]);
+      } else if (shape.extents.size() == 2) {
         equate(shape.extents[0], i);
         equate(shape.extents[1], j);
       } else if (shape.extents.size() == 1) {

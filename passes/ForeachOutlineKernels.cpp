@@ -53,6 +53,7 @@ private:
   LogicalResult lowerWhile(foreach::WhileOp op, OpBuilder &builder);
   void lowerMap(foreach::MapOp op, OpBuilder &builder);
   LogicalResult lowerReduce(foreach::ReduceOp op, OpBuilder &builder);
+  void lowerRecord(foreach::RecordOp op, OpBuilder &builder);
   void mapResults(Operation *from, ValueRange to);
 
   // What loops carry.
@@ -159,7 +160,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   for (auto [argument, operand, index] :
        llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
     levels[argument] = !isList(operand.getType())  ? Level::list
-                       : index == kScalar          ? Level::member
+                       : isMemberIndex(index)      ? Level::member
                        : rank == 1 || index == kIJ ? Level::element
                        : index == kI               ? Level::row
                                                    : Level::column;
@@ -174,8 +175,8 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   }
   Value reduced = op.getReduced();
   Value value = mapping.lookup(reduced);
-  // Every element of the domain counts, whatever the value follows from.
   Value about = op.getGuess() ? mapping.lookup(op.getGuess()) : Value();
+  // Every element of the domain counts, whatever the value follows from.
   LevelAttr from;
   if (levels.lookup(reduced) != domain)
     from = LevelAttr::get(context, domain);
@@ -192,6 +193,25 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   mapResults(op, parts.build(builder, op.getLoc()).getResults());
   ++numSweeps;
   return success();
+}
+
+/// A sweep over the members, whose vectors it writes one entry of.
+void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
+  SweepBuilder parts(context, activeAround(builder.getBlock()));
+  unsigned segment = parts.addSegment();
+  auto bind = [&](Value operand, int32_t index) {
+    return parts.bind(segment, values.lookup(operand), index,
+                      computeType(storageType(operand.getType())),
+                      nameOf(operand));
+  };
+  Value value = bind(op.getValue(), kScalar);
+  Value into = bind(op.getInto(), kTrip);
+  OpBuilder inner = parts.at(segment);
+  Value recorded = fused::RecordOp::create(inner, op.getLoc(), value.getType(),
+                                           value, into);
+  parts.addResult(segment, recorded, op.getType(), nameOf(op.getResult()));
+  mapResults(op, parts.build(builder, op.getLoc()).getResults());
+  ++numSweeps;
 }
 
 LogicalResult Outliner::lowerWhile(foreach::WhileOp op, OpBuilder &builder) {
@@ -233,12 +253,15 @@ LogicalResult Outliner::lowerBlock(Block &from, Block &to) {
     } else if (auto reduce = dyn_cast<foreach::ReduceOp>(op)) {
       if (failed(lowerReduce(reduce, builder)))
         return failure();
+    } else if (auto record = dyn_cast<foreach::RecordOp>(op)) {
+      lowerRecord(record, builder);
     } else if (auto loop = dyn_cast<foreach::WhileOp>(op)) {
       if (failed(lowerWhile(loop, builder)))
         return failure();
     } else {
       return op.emitOpError("cannot become part of a kernel; expected map, "
-                            "reduce and while (foreach-simplify expands if)");
+                            "reduce, record and while (foreach-simplify "
+                            "expands if)");
     }
   }
   return success();

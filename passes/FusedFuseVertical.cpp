@@ -275,9 +275,15 @@ int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
   TrafficList saved;
   llvm::SmallPtrSet<Value, 16> seen;
   bool perTrip = first->getParentOfType<LoopOp>() != nullptr;
+  auto byTrip = [](SweepOp sweep, Value value) {
+    auto found = llvm::find(sweep.getInputs(), value);
+    return sweep.getIndices()[found - sweep.getInputs().begin()] == kTrip;
+  };
   auto add = [&](Value value, int64_t reads, int64_t writes) {
     Traffic traffic;
     traffic.shape = domains.shapeOf(value);
+    if (byTrip(second, value)) // one entry of it
+      traffic.shape.extents.clear();
     traffic.perTrip = perTrip;
     if (auto argument = domains.argumentOf(traffic.shape))
       traffic.argument = *argument;

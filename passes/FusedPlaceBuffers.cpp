@@ -154,6 +154,13 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
   if (position < firstResult || position >= firstResult + resultCounts[segment])
     return no("another segment reads it");
   int32_t index = sweep.getIndices()[number];
+  // An entry takes the place of the one before it, and of nothing else.
+  auto record = sweep.getRecord(position);
+  Value bound =
+      sweep.getSegmentBlock(segment).getArgument(number - firstInput);
+  if (record || index == kTrip)
+    return (record && record.getInto() == bound) ||
+           no("it is read by another index");
   int64_t rank = sweep.getDomainRank(segment);
   int64_t resultRank = rankOf(result.getType());
   if (resultRank == 0)

@@ -57,8 +57,9 @@ static int64_t vectorOf(SweepOp sweep, unsigned segment) {
       consider(operand.getType());
       any = true;
     }
-  for (Value result : sweep.getSegmentResults(segment))
-    if (isList(result.getType()) && rankOf(result.getType()) == rank) {
+  for (OpResult result : sweep.getSegmentResults(segment))
+    if (isList(result.getType()) && rankOf(result.getType()) == rank &&
+        !sweep.getRecord(result.getResultNumber())) {
       consider(result.getType());
       any = true;
     }
@@ -255,8 +256,9 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
   for (auto [operand, index] :
        llvm::zip_equal(sweep.getInputs(), sweep.getIndices())) {
     bool again =
-        index != kScalar && (operand.getDefiningOp() == before.getOperation() ||
-                             llvm::is_contained(before.getInputs(), operand));
+        !isMemberIndex(index) &&
+        (operand.getDefiningOp() == before.getOperation() ||
+         llvm::is_contained(before.getInputs(), operand));
     if (!again)
       continue;
     sweep.setReversed(!before.getReversed());

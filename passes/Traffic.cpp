@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Traffic.h"
+#include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -34,25 +35,42 @@ static Traffic &entry(TrafficList &list, const Shape &shape, bool perTrip) {
   return traffic;
 }
 
+/// Whether anything needs the value of `argument`: recording an entry does not
+/// need the one before it.
+static bool isRead(Value argument) {
+  return llvm::any_of(argument.getUsers(),
+                      [](Operation *user) { return !isa<RecordOp>(user); });
+}
+
 TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
   bool perTrip = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
+  // Of a vector that is addressed by the trip, one entry moves.
+  auto shapeOf = [&](Value value, bool byTrip) {
+    Shape shape = domains.shapeOf(value);
+    if (byTrip)
+      shape.extents.clear();
+    return shape;
+  };
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    for (auto [operand, argument] :
-         llvm::zip_equal(sweep.getSegmentInputs(s),
-                         sweep.getSegmentBlock(s).getArguments()))
-      if (isList(operand.getType()) && !argument.use_empty() &&
+    for (auto [operand, index, argument] : llvm::zip_equal(
+             sweep.getSegmentInputs(s), sweep.getSegmentIndices(s),
+             sweep.getSegmentBlock(s).getArguments()))
+      if (isList(operand.getType()) && isRead(argument) &&
           seen.insert(operand).second)
-        entry(list, domains.shapeOf(operand), perTrip).read +=
+        entry(list, shapeOf(operand, index == kTrip), perTrip).read +=
             bytesOf(operand.getType());
   if (Value where = sweep.getWhere(); where && isList(where.getType()))
     if (seen.insert(where).second)
       entry(list, domains.shapeOf(where), perTrip).read += 1;
   for (Value result : sweep.getResults())
     if (isList(result.getType()) && !result.use_empty())
-      entry(list, domains.shapeOf(result), perTrip).written +=
-          bytesOf(result.getType());
+      entry(list,
+            shapeOf(result, static_cast<bool>(sweep.getRecord(
+                                cast<OpResult>(result).getResultNumber()))),
+            perTrip)
+          .written += bytesOf(result.getType());
   for (Traffic &traffic : list)
     if (auto argument = domains.argumentOf(traffic.shape))
       traffic.argument = *argument;

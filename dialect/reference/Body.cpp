@@ -443,6 +443,9 @@ void Body::compile(Operation &op) {
       auto integer = cast<IntegerAttr>(constant.getValue()).getValue();
       instruction.integer = wrap(integer.getSExtValue(), integer.getBitWidth());
     }
+  } else if (isa<foreach::TripOp>(op)) {
+    instruction.run = Operations::integerConstant;
+    instruction.integer = trip;
   } else {
     instruction.run = Operations::of(&op);
     unsigned *slots[] = {&instruction.a, &instruction.b, &instruction.c};
@@ -468,8 +471,9 @@ void Body::compile(Operation &op) {
     roundToSingle(place);
 }
 
-Body::Body(Block &block, Arithmetic arithmetic, ArrayRef<Operand> operands)
-    : arithmetic(arithmetic) {
+Body::Body(Block &block, Arithmetic arithmetic, ArrayRef<Operand> operands,
+           int64_t trip)
+    : arithmetic(arithmetic), trip(trip) {
   for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
     Type type = argument.getType();
     Place place = define(type, operand.uniform);

@@ -29,9 +29,10 @@ public:
     bool uniform;
   };
 
-  /// Compiles `block`, which ends with a `foreach.yield`.
+  /// Compiles `block`, which ends with a `foreach.yield`, for trip `trip` of
+  /// the loop that it stands in.
   Body(mlir::Block &block, Arithmetic arithmetic,
-       llvm::ArrayRef<Operand> operands);
+       llvm::ArrayRef<Operand> operands, int64_t trip);
 
   /// Room for the elements of operand `k`, of which a uniform one has one.
   double *operand(unsigned k) { return floats(inputs[k]); }
@@ -76,6 +77,7 @@ private:
   int64_t *integers(unsigned slot) { return &integerSlots[slot * kBlock]; }
 
   Arithmetic arithmetic;
+  int64_t trip;
   llvm::DenseMap<mlir::Value, Place> places;
   std::vector<unsigned> inputs, outputs; // slots of floats
   /// What is computed once for a member, and what for every block of it.

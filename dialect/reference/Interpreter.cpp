@@ -17,6 +17,7 @@
 #include "dialect/reference/Rounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <limits>
 #include <memory>
@@ -68,7 +69,7 @@ private:
   }
 
   void join(Operation *op) {
-    if (isa<foreach::MapOp, foreach::ReduceOp>(op)) {
+    if (isa<foreach::MapOp, foreach::ReduceOp, foreach::RecordOp>(op)) {
       SmallVector<mlir::Value> values(op->getOperands());
       llvm::append_range(values, op->getResults());
       return joinAll(values);
@@ -122,11 +123,17 @@ Domain matrixOf(const Tensor &tensor) {
   return domain;
 }
 
+/// What a value of no trip is: of a loop that took none, of an empty schedule.
+double ofNoTrip(Type storage) {
+  return isa<FloatType>(storage) ? std::numeric_limits<double>::infinity() : 0;
+}
+
 /// What a map or a reduction is over: its operands and how they are addressed.
 class BoundOperands {
 public:
-  BoundOperands(Operation *op, ArrayRef<int32_t> indices, Values values)
-      : op(op), indices(indices), values(std::move(values)),
+  BoundOperands(Operation *op, ArrayRef<int32_t> indices, Values values,
+                int64_t trip)
+      : op(op), indices(indices), values(std::move(values)), trip(trip),
         rank(domainRank(indices)) {}
 
   /// The number of members, or none if all operands are device scalars.
@@ -162,6 +169,7 @@ private:
   Operation *op;
   ArrayRef<int32_t> indices;
   Values values;
+  int64_t trip;
   int64_t rank;
 };
 
@@ -230,21 +238,28 @@ std::vector<int64_t> BoundOperands::extentsOf(size_t member,
 SmallVector<Body::Operand> BoundOperands::describe() {
   SmallVector<Body::Operand> operands;
   for (auto [k, operand] : llvm::enumerate(op->getOperands()))
-    operands.push_back({storageType(operand.getType()), indices[k] == kScalar});
+    operands.push_back(
+        {storageType(operand.getType()), isMemberIndex(indices[k])});
   return operands;
 }
 
 void BoundOperands::setUniform(Body &body, size_t member) {
-  for (size_t k = 0; k < values.size(); ++k)
-    if (indices[k] == kScalar)
-      *body.operand(k) = tensor(k, member).data.front();
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!isMemberIndex(indices[k]))
+      continue;
+    const Tensor &from = tensor(k, member);
+    int64_t at = indices[k] == kTrip ? std::min(trip, from.size() - 1) : 0;
+    *body.operand(k) = at >= 0
+                           ? from.data[at]
+                           : ofNoTrip(storageType(op->getOperand(k).getType()));
+  }
 }
 
 void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
                                 bool down, int64_t run, int64_t first,
                                 int64_t count) {
   for (size_t k = 0; k < values.size(); ++k) {
-    if (indices[k] == kScalar)
+    if (isMemberIndex(indices[k]))
       continue;
     const double *from = tensor(k, member).data.data();
     double *to = body.operand(k);
@@ -281,6 +296,7 @@ private:
   LogicalResult evaluate(foreach::MapOp op);
   LogicalResult evaluate(foreach::ReduceOp op);
   LogicalResult evaluate(foreach::WhileOp op);
+  LogicalResult evaluate(foreach::RecordOp op);
   LogicalResult evaluate(foreach::IfOp op);
   LogicalResult evaluate(arith::ConstantOp op);
   void reduceRuns(foreach::ReduceOp op, BoundOperands &operands, Body &body,
@@ -315,6 +331,7 @@ private:
   Families families;
   llvm::DenseMap<const void *, Flags> inactive;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Value>> environment;
+  int64_t trip = 0; // of the innermost loop
 };
 
 } // namespace
@@ -324,11 +341,12 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult Interpreter::evaluate(foreach::MapOp op) {
-  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()));
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()), trip);
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, operands.describe());
+  Body body(op.getBody().front(), options.arithmetic, operands.describe(),
+            trip);
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {
@@ -419,12 +437,13 @@ void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
 }
 
 LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
-  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()));
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()), trip);
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, operands.describe());
-  Type element = op.getYield().getValues().front().getType();
+  Body body(op.getBody().front(), options.arithmetic, operands.describe(),
+            trip);
+  Type element = op.getReduced().getType();
   Reduction reduction(op.getKind(), element,
                       options.arithmetic == Arithmetic::asWritten);
   size_t count = members->value_or(1);
@@ -474,11 +493,9 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
 
 /// What a value yielded beyond the carried ones is when no trip ran.
 static void fillUnknown(Type type, Value &value) {
-  double unknown = isa<FloatType>(storageType(type))
-                       ? std::numeric_limits<double>::infinity()
-                       : 0;
   for (Tensor &tensor : value.members)
-    std::fill(tensor.data.begin(), tensor.data.end(), unknown);
+    std::fill(tensor.data.begin(), tensor.data.end(),
+              ofNoTrip(storageType(type)));
 }
 
 LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
@@ -503,7 +520,8 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   // yields beyond the carried values are known only then.
   bool ran = limit > 0;
   Flags stopped = absent;
-  for (int64_t trip = 0; trip == 0 || trip < limit; ++trip) {
+  llvm::SaveAndRestore outer(trip, int64_t(0));
+  for (; trip == 0 || trip < limit; ++trip) {
     if (failed(runBody()))
       return failure();
     Values next = valuesOf(yield.getValues());
@@ -557,6 +575,24 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   return success();
 }
 
+LogicalResult Interpreter::evaluate(foreach::RecordOp op) {
+  const Value &value = *environment.lookup(op.getValue());
+  auto recorded = std::make_shared<Value>(*environment.lookup(op.getInto()));
+  bool each = isList(op.getValue().getType());
+  size_t count = recorded->members.size();
+  if (each && value.members.size() != count)
+    return op.emitOpError("records ") << value.members.size()
+                                      << " values in the vectors of " << count
+                                      << " members";
+  for (auto [member, tensor] : llvm::enumerate(recorded->members))
+    if (trip < tensor.size() && !isInactive(op.getInto(), member)) {
+      tensor.data[trip] = value.members[each ? member : 0].data.front();
+      roundAll(storageType(op.getInto().getType()), &tensor.data[trip], 1);
+    }
+  define(op.getResult(), std::move(recorded));
+  return success();
+}
+
 LogicalResult Interpreter::evaluate(foreach::IfOp op) {
   bool holds =
       environment.lookup(op.getCondition())->members.front().data.front() != 0;
@@ -593,6 +629,8 @@ LogicalResult Interpreter::evaluate(Operation &op) {
     return evaluate(reduce);
   if (auto loop = dyn_cast<foreach::WhileOp>(op))
     return evaluate(loop);
+  if (auto record = dyn_cast<foreach::RecordOp>(op))
+    return evaluate(record);
   if (auto branch = dyn_cast<foreach::IfOp>(op))
     return evaluate(branch);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))

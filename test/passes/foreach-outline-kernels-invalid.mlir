@@ -29,7 +29,7 @@ func.func private @external(%x: !foreach.list<tensor<?xf32>>)
 !list = !foreach.list<tensor<?xf32>>
 
 func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
-  // expected-error@+1 {{cannot become part of a kernel; expected map, reduce and while (foreach-simplify expands if)}}
+  // expected-error@+1 {{cannot become part of a kernel; expected map, reduce, record and while (foreach-simplify expands if)}}
   %p1 = foreach.if %ok -> (!list) {
     %a = foreach.map (%p = %p : !list) -> !list {
       foreach.yield %p : f32
