@@ -356,3 +356,78 @@ func.func @skip(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {fore
   } else (%p, %t)
   return %p1, %t1 : !list, !each
 }
+
+// -----
+
+!vecs = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// Log-domain matrix balancing: one sweep in the loop, one read and one
+// exponential per element. Unfused it is the textbook's.
+// CHECK-LABEL: fused.kernel @balance
+// CHECK:         fused.loop
+// CHECK:           fused.sweep
+// CHECK:             %[[R:.*]] = fused.reduce logsumexp row %{{.*}} about
+// CHECK:             fused.reduce logsumexp column %{{.*}} about %{{.*}} sharing %[[R]]
+// CHECK-NOT:       fused.sweep
+// CHECK:         fused.yield {{.*}} while
+// UNFUSED-LABEL: fused.kernel @balance
+// UNFUSED-NOT:   about
+// UNFUSED-NOT:   sharing
+func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
+  %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+    %row_mass = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %q = %q[j] : !vecs) -> !vecs {
+      %x = arith.addf %m, %q : f32
+      foreach.yield %x : f32
+    }
+    %p1 = foreach.map (%r = %log_rows, %s = %row_mass : !vecs) -> !vecs {
+      %x = arith.subf %r, %s : f32
+      foreach.yield %x : f32
+    }
+    %column_mass = foreach.reduce logsumexp along i (%m = %M[i, j] : !mats, %p = %p1[i] : !vecs) -> !vecs {
+      %x = arith.addf %m, %p : f32
+      foreach.yield %x : f32
+    }
+    %q1 = foreach.map (%c = %log_columns, %s = %column_mass : !vecs) -> !vecs {
+      %x = arith.subf %c, %s : f32
+      foreach.yield %x : f32
+    }
+    foreach.yield %p1, %q1 while %go : !vecs, !vecs while tensor<i1>
+  }
+  return %p, %q : !vecs, !vecs
+}
+
+// -----
+
+!vecs = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// P^T D P x: a sum over rows and one over columns that follows from it, in one
+// sweep with one read of P.
+// CHECK-LABEL: fused.kernel @normal
+// CHECK:         fused.sweep
+// CHECK-SAME:    (%[[P:.*]] = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %[[X:.*]] = %{{.*}}[j], %[[D:.*]] = %{{.*}}[i] :
+// CHECK-NEXT:      %[[PX:.*]] = arith.mulf %[[P]], %[[X]]
+// CHECK-NEXT:      %[[R:.*]] = fused.reduce add row %[[PX]]
+// CHECK-NEXT:      %[[DR:.*]] = arith.mulf %[[D]], %[[R]]
+// CHECK-NEXT:      %[[Q:.*]] = arith.mulf %[[P]], %[[DR]]
+// CHECK-NEXT:      %[[C:.*]] = fused.reduce add column %[[Q]]
+// CHECK-NEXT:      fused.yield %[[C]]
+// CHECK-NOT:     fused.sweep
+// UNFUSED-LABEL: fused.kernel @normal
+// UNFUSED-COUNT-3: fused.sweep
+func.func @normal(%P: !mats, %d: !vecs, %x: !vecs) -> !vecs {
+  %px = foreach.reduce add along j (%p = %P : !mats, %x = %x[j] : !vecs) -> !vecs {
+    %y = arith.mulf %p, %x : f32
+    foreach.yield %y : f32
+  }
+  %dpx = foreach.map (%d = %d, %y = %px : !vecs) -> !vecs {
+    %z = arith.mulf %d, %y : f32
+    foreach.yield %z : f32
+  }
+  %r = foreach.reduce add along i (%p = %P : !mats, %y = %dpx[i] : !vecs) -> !vecs {
+    %z = arith.mulf %p, %y : f32
+    foreach.yield %z : f32
+  }
+  return %r : !vecs
+}
