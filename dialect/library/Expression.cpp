@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Expression.h"
+#include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -78,6 +79,11 @@ Scalar atMost(Scalar a, Scalar b) {
   return compare(arith::CmpFPredicate::OLE, a, b);
 }
 Scalar isNaN(Scalar a) { return compare(arith::CmpFPredicate::UNO, a, a); }
+
+Scalar trip(Scalar like) {
+  OpBuilder &builder = like.getBuilder();
+  return {builder, foreach::TripOp::create(builder, builder.getUnknownLoc())};
+}
 
 Scalar integer(Scalar like, int32_t number, StringRef name) {
   OpBuilder &builder = like.getBuilder();

@@ -62,6 +62,8 @@ Scalar equal(Scalar a, Scalar b);
 Scalar less(Scalar a, Scalar b);
 Scalar atMost(Scalar a, Scalar b);
 Scalar isNaN(Scalar a);
+/// The number of the trip of the loop around, in the body of `like`.
+Scalar trip(Scalar like);
 /// An i32 in the body of `like`.
 Scalar integer(Scalar like, int32_t number, llvm::StringRef name);
 /// Of flags, or of the bits of integers.

@@ -56,6 +56,11 @@ Value ProgramBuilder::count(StringRef name, int32_t value) {
   return count;
 }
 
+Value ProgramBuilder::record(Value value, Value into, StringRef name) {
+  return foreach ::RecordOp::create(
+      builder, namedLoc(builder.getContext(), name), value, into);
+}
+
 void ProgramBuilder::result(Value value, Value replaced) {
   if (replaced)
     attributes[cast<BlockArgument>(replaced).getArgNumber()].set(

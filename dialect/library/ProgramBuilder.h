@@ -35,6 +35,10 @@ public:
   /// A device scalar of i32 with its default.
   mlir::Value count(llvm::StringRef name, int32_t value);
 
+  /// In a loop: the vector `into`, which it carries, with the entry of the trip
+  /// anew.
+  mlir::Value record(mlir::Value value, mlir::Value into, llvm::StringRef name);
+
   /// Makes `value` the next result; `replaced` is the argument it replaces.
   void result(mlir::Value value, mlir::Value replaced = {});
 
@@ -58,7 +62,7 @@ public:
 
   /// Binds `operand` under `name`, converted to `type`.
   Scalar read(mlir::Value operand, llvm::StringRef name, mlir::Type type);
-  /// The same, at `index` of a domain of rank 2.
+  /// The same, at `index`.
   Scalar read(mlir::Value operand, Index index, llvm::StringRef name,
               mlir::Type type);
 

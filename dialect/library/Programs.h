@@ -55,7 +55,8 @@ struct SinkhornOptions {
   double eps = 0.05;
   double rhoA = 0, rhoB = 0;
   double omega = 1;
-  double eps0 = 0;
+  Choice anneal{"none", {"none", "geometric", "list"}};
+  double eps0 = 1;
   double decay = 0.5;
   double tol = 1e-4;
   int64_t limit = 1000;
@@ -69,7 +70,7 @@ struct SinkhornOptions {
   Choice init{"zero", {"zero", "given"}};
   Choices outputs{"potentials",
                   {"potentials", "plan", "cost", "dual", "marginals", "argmax",
-                   "product", "projection"}};
+                   "product", "projection", "history"}};
   int64_t points = 0;
   bool groups = false;
   Choice dtype{"f32", {"f64", "f32", "f16", "bf16"}};
@@ -77,7 +78,7 @@ struct SinkhornOptions {
 
   void describe(OptionList &list);
   std::string check() const;
-  bool anneals() const { return eps0 != 0; }
+  bool anneals() const { return anneal.value != "none"; }
   bool givesCost() const { return matrix.value == "cost"; }
   bool asksFor(llvm::StringRef output) const {
     return llvm::is_contained(outputs.parts(), output);

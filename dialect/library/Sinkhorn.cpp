@@ -32,8 +32,10 @@ void SinkhornOptions::describe(OptionList &list) {
   list.add("rho_b", rhoB, "the same of column sums and b");
   list.add("omega", omega,
            "step along an update: below 1 damps, above 1 over-relaxes");
-  list.add("eps0", eps0,
-           "anneals: trip t has max(eps, eps0 decay^t); 0 leaves it out");
+  list.add("anneal", anneal,
+           "eps of a trip: eps; geometric, max(eps, eps0 decay^trip); list, "
+           "max(eps, epsilons[trip]) with a vector for each problem");
+  list.add("eps0", eps0, "eps of the first trip of a geometric annealing");
   list.add("decay", decay, "factor from one trip's eps to the next");
   list.add("tol", tol, "a problem stops at an error of at most this");
   list.add("limit", limit, "trips at most");
@@ -69,14 +71,14 @@ std::string SinkhornOptions::check() const {
            " has to be positive, or 0 where sums are met exactly";
   if (!(omega > 0 && omega < 2))
     return "'omega' has to lie between 0 and 2";
-  if (eps0 < 0)
-    return "'eps0' has to be positive, or 0 without annealing";
+  if (!(eps0 > 0))
+    return "'eps0' has to be positive";
   if (!(decay > 0 && decay < 1))
     return "'decay' has to lie between 0 and 1";
   if (limit < 0 || limit > INT32_MAX)
     return "'limit' has to be a number of trips, from 0 to 2147483647";
   if (anneals() && !givesCost())
-    return "'eps0' anneals a cost; a log kernel holds its eps";
+    return "'anneal' needs a cost; a log kernel has an eps of its own";
   bool usesPoints = asksFor("product") || asksFor("projection");
   if (points < 0 || points > 64)
     return "'points' has to be a number of coordinates, from 0 to 64";
@@ -146,6 +148,11 @@ void Builder::declare() {
   for (int64_t d = 1; d <= options.points; ++d)
     points.push_back(program.list("x" + std::to_string(d), 1, number));
 
+  if (options.anneal.value == "list")
+    epsilons = program.list("epsilons", 1, program.f64());
+  if (options.asksFor("history"))
+    history = program.list("errors", 1, number, 0.0);
+
   Hyperparameters hyper(program, options.groups, "");
   if (usesEps())
     eps = hyper.declare("eps", options.eps);
@@ -155,7 +162,7 @@ void Builder::declare() {
     columns.rho = hyper.declare("rho_b", options.rhoB);
   if (options.omega != 1)
     omega = hyper.declare("omega", options.omega);
-  if (options.anneals()) {
+  if (options.anneal.value == "geometric") {
     eps0 = hyper.declare("eps0", options.eps0);
     decay = hyper.declare("decay", options.decay);
   }
@@ -163,64 +170,94 @@ void Builder::declare() {
   limit = program.count("limit", static_cast<int32_t>(options.limit));
 }
 
-/// What follows from the eps `at` alone, in double: -1 / eps, the exponents tau
-/// of relaxed sides, and in a trip the eps of the next one.
+/// What follows from the eps `at` alone, in double: -1 / eps, and the factors
+/// tau of relaxed sides.
 void Builder::followEps(Value at) {
-  if (!at)
+  if (!options.givesCost() && !rows.relaxed && !columns.relaxed)
     return;
   Body body(program);
   Scalar eps = body.read(at, "eps", program.f64());
+  Scalar one = eps.constant(1.0, "one");
   SmallVector<Value *> places;
   auto write = [&](Scalar value, Value &place, StringRef name) {
     body.write(value.as(name), at.getType(), name);
     places.push_back(&place);
   };
-  Scalar one = eps.constant(1.0, "one");
   if (options.givesCost())
     write(-(one / eps).as("inverse"), scale, "scale");
   for (Side *side : {&rows, &columns})
     if (side->relaxed) {
+      // rho / (rho + eps), of an infinite rho, too
       Scalar rho = body.read(side->rho, side->rhoName, program.f64());
-      Scalar slack = (eps / rho).as("slack");
-      // 1 if rho is infinite
-      write(one / (one + slack).as("spread"), side->tau, side->tauName);
+      Scalar slack = (one + (eps / rho).as("quotient")).as("slack");
+      write(one / slack, side->tau, side->tauName);
     }
-  if (at == epsNow) {
-    Scalar last = body.read(this->eps, "last", program.f64());
-    Scalar decay = body.read(this->decay, "decay", program.f64());
-    Scalar next = maximum((eps * decay).as("less"), last);
-    write(next, epsNext, "eps_next");
-    write(eps / next, ratio, "ratio");
-  }
-  if (places.empty())
-    return;
   for (auto [place, value] : llvm::zip_equal(places, body.map()))
     *place = value;
 }
 
-/// The potentials of the first trip, in units of its eps.
+/// The eps that potentials at hand belong to before the first trip: the last
+/// one, for every problem if each has its own afterwards.
+Value Builder::startingEps() {
+  if (!epsilons || options.groups)
+    return eps;
+  Body body(program);
+  body.read(sound, "sound", flag);
+  body.write(body.read(eps, "eps", program.f64()), each(program.f64()),
+             "eps_each");
+  return body.map().front();
+}
+
+/// Moves on to the eps of the trip: potentials keep f = eps u.
+void Builder::anneal(Value before) {
+  Body body(program);
+  Scalar last = body.read(eps, "eps", program.f64());
+  Scalar now;
+  if (epsilons) {
+    now = body.read(epsilons, kTrip, "entry", program.f64());
+  } else {
+    Scalar start = body.read(eps0, "eps0", program.f64());
+    Scalar decay = body.read(this->decay, "decay", program.f64());
+    Scalar decayed = power(decay, trip(start).as("trip")).as("decayed");
+    now = (start * decayed).as("entry");
+  }
+  now = maximum(now, last).as("eps_t");
+  Scalar ratio = (body.read(before, "eps_before", program.f64()) / now);
+  body.write(now, before.getType(), "eps_t");
+  body.write(ratio.as("ratio"), before.getType(), "ratio");
+  auto results = body.map();
+  epsNow = results[0];
+  for (Side *side : {&rows, &columns})
+    rescale(*side, results[1]);
+  followEps(epsNow);
+}
+
+void Builder::rescale(Side &side, Value ratio) {
+  Body body(program);
+  Scalar potential = body.read(side.potentials, side.name, number);
+  Scalar factor = body.read(ratio, "ratio", number);
+  body.write((potential * factor).as("rescaled"), vector(),
+             side.name.str() + "_t");
+  side.potentials = body.map().front();
+}
+
+/// The potentials before the first trip.
 Value Builder::startOf(const Side &side) {
-  std::string name = side.name.str() + "0";
   StringRef convention = options.convention.value;
+  if (side.given && convention == "scaling")
+    return side.given;
   if (!side.given && convention == "geomloss")
     return side.logWeights;
-  if (side.given && convention == "scaling" && !epsNow)
-    return side.given;
   Body body(program);
-  if (!side.given) {
-    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
-    body.write(log.constant(0.0, "zero"), vector(), name);
-    return body.map().front();
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar start = log.constant(0.0, "zero");
+  if (side.given) {
+    start = body.read(side.given, side.potential, number);
+    start = (start / body.read(eps, "eps", number)).as(side.name);
+    if (convention == "geomloss")
+      start = (start + log).as("weighted");
   }
-  Scalar start = body.read(side.given, side.potential, number);
-  if (convention == "scaling")
-    start = (start * body.read(eps, "eps", number)).as("f");
-  start = (start / body.read(epsNow ? epsNow : eps, "eps0", number)).as("u");
-  if (convention == "geomloss")
-    start =
-        (start + body.read(side.logWeights, "log_" + side.weight.str(), number))
-            .as("weighted");
-  body.write(start, vector(), name);
+  body.write(start, vector(), side.name.str() + "0");
   return body.map().front();
 }
 
@@ -246,39 +283,34 @@ Value Builder::sumsOf(const Side &side, const Side &other) {
   return body.reduce(ReduceKind::logsumexp, side.along);
 }
 
-/// The side's potentials that give it its weights; with annealing also those
-/// that the next trip begins with.
-SmallVector<Value> Builder::update(const Side &side, Value sums) {
-  std::string name = side.name.str();
+/// The side's potentials that give it its weights.
+Value Builder::update(const Side &side, Value sums) {
+  std::string name = side.name.str() + "1";
   Body body(program);
   Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
   Scalar sum = body.read(sums, side.sum, number);
   Scalar none = sum.constant(-INFINITY, "none");
   Scalar next;
   if (!side.relaxed) {
-    next = (log - sum).as("meets");
+    next = log - sum;
   } else {
     Scalar tau = body.read(side.tau, "tau", number);
-    if (options.regularizer.value == "kl")
-      next = (log - (tau * sum).as("part")).as("meets");
-    else
-      next = (tau * (log - sum).as("part")).as("meets");
+    next = options.regularizer.value == "kl" ? log - (tau * sum).as("pull")
+                                             : tau * (log - sum).as("gap");
   }
-  next = select(equal(sum, none).as("empty"), none, next).as(name + "1");
+  next = select(equal(sum, none).as("empty"), none, next.as("meets")).as(name);
   if (omega) {
+    // before + omega (next - before), and from nothing all of it
     Scalar before = body.read(side.potentials, side.name, number);
-    Scalar factor = body.read(omega, "omega", number);
-    Scalar gap = (next - before).as("gap");
-    Scalar finite = less(abs(gap).as("size"), gap.constant(INFINITY, "most"));
-    Scalar moved = (before + (factor * gap).as("step")).as("moved");
-    next = select(finite.as("finite"), moved, next).as(name + "2");
+    Scalar step = body.read(omega, "omega", number);
+    Scalar fresh = equal(before, none).as("fresh");
+    Scalar kept = (before - (step * before).as("part")).as("rest");
+    kept = select(fresh, none.constant(0.0, "zero"), kept).as("kept");
+    step = select(fresh, none.constant(1.0, "one"), step).as("step");
+    next = (kept + (step * next).as("moved")).as("relaxed");
   }
-  body.write(next, vector(), name + "1");
-  if (epsNow) {
-    Scalar ratio = body.read(this->ratio, "ratio", number);
-    body.write((next * ratio).as("rescaled"), vector(), name + "_next");
-  }
-  return body.map();
+  body.write(next, vector(), name);
+  return body.map().front();
 }
 
 /// By how much the potentials that a trip begins with miss the weights of the
@@ -313,79 +345,76 @@ Value Builder::errorOf(const Side &side, Value sums, Value next) {
       options.norm.value == "max" ? ReduceKind::max : ReduceKind::add, Axis::i);
 }
 
-/// The error, and whether a problem goes on: never from a NaN, and always on
-/// the way to the last eps, where the error is not yet one of the solution.
-SmallVector<Value> Builder::decide(Value all) {
+/// The error of a trip, the one that is reported, and whether a problem goes
+/// on: never from a NaN, and always on the way to the last eps, where the error
+/// is not yet one of the solution and counts as infinite.
+Builder::Decision Builder::decide(Value all) {
   Body body(program);
   Scalar error = body.read(all, "all", number);
+  bool finished = options.norm.value == "l1";
   if (options.norm.value == "l2")
     error = sqrt(error).as("error");
   if (options.norm.value == "max")
     error = maximum(error, error.constant(0.0, "zero")).as("error");
+  if (!finished)
+    body.write(error, each(number), "error1");
+  Scalar reported = error;
   if (epsNow) {
     Scalar now = body.read(epsNow, "eps_t", program.f64());
     Scalar last = body.read(eps, "eps", program.f64());
-    Scalar open = less(last, now).as("open") &
-                  atMost(error, error.constant(INFINITY, "most")).as("number");
-    error = select(open.as("early"), error.constant(INFINITY, "unknown"), error)
-                .as("error");
+    Scalar most = error.constant(INFINITY, "most");
+    Scalar open = less(last, now).as("open") & atMost(error, most).as("number");
+    reported = select(open.as("early"), most, error).as("reported");
+    body.write(reported, each(number), "reported");
   }
-  bool rewritten = options.norm.value != "l1" || epsNow;
-  if (rewritten)
-    body.write(error, each(number), "error1");
   Scalar tol = body.read(this->tol, "tol", number);
-  body.write(less(tol, error).as("more"), each(flag), "more");
-  SmallVector<Value> results = body.map();
-  if (!rewritten)
-    results.insert(results.begin(), all);
-  return results;
+  body.write(less(tol, reported).as("more"), each(flag), "more");
+  auto results = body.map();
+  Value error1 = finished ? all : results.front();
+  return {error1, epsNow ? *(results.end() - 2) : error1, results.back()};
 }
 
 void Builder::iterate() {
   Value starts[] = {startOf(rows), startOf(columns)};
+  Value startEps = options.anneals() ? startingEps() : Value();
   Loop loop(program);
   rows.potentials = loop.carry(starts[0], "u");
   columns.potentials = loop.carry(starts[1], "v");
-  if (epsNow) {
-    epsNow = loop.carry(epsNow, "eps_t");
-    followEps(epsNow);
-  }
+  if (startEps)
+    anneal(loop.carry(startEps, "eps_before"));
+  Value record = history ? loop.carry(history, "errors") : Value();
+
   Side &one = first(), &other = second();
   Value sums = sumsOf(one, other);
-  auto updated = update(one, sums);
-  Value all = errorOf(one, sums, updated.front());
-  one.potentials = updated.front();
-  auto answered = update(other, sumsOf(other, one));
-  one.potentials = updated.back();
-  other.potentials = answered.back();
-  auto decided = decide(all);
+  Value updated = update(one, sums);
+  Value all = errorOf(one, sums, updated);
+  one.potentials = updated;
+  other.potentials = update(other, sumsOf(other, one));
+  auto [error, reported, more] = decide(all);
 
   loop.yield(rows.potentials, "u");
   loop.yield(columns.potentials, "v");
-  if (epsNow)
-    loop.yield(epsNext, "eps_last");
-  loop.yield(decided.front(), "error");
-  auto results = loop.upto(limit, decided.back(), "trips");
+  if (startEps)
+    loop.yield(epsNow, "eps_last");
+  if (history)
+    loop.yield(program.record(error, record, "errors1"), "errors");
+  loop.yield(reported, "error");
+  auto results = loop.upto(limit, more, "trips");
   rows.potentials = results[0];
   columns.potentials = results[1];
-  if (epsNow)
+  if (startEps)
     epsNow = results[2];
-  error = *(results.end() - 2);
-  trips = results.back();
+  trips = results.pop_back_val();
+  this->error = results.pop_back_val();
+  if (history)
+    errors = results.back();
 }
 
 void Builder::build() {
   declare();
   checkArguments();
-  if (!eps0) {
+  if (!options.anneals())
     followEps(eps);
-  } else {
-    Body body(program);
-    Scalar start = maximum(body.read(eps0, "eps0", program.f64()),
-                           body.read(eps, "eps", program.f64()));
-    body.write(start.as("start"), eps.getType(), "eps_start");
-    epsNow = body.map().front();
-  }
   iterate();
   addOutputs();
 }

@@ -53,13 +53,19 @@ private:
   void declare();
   void followEps(mlir::Value at);
   mlir::Value startOf(const Side &side);
+  mlir::Value startingEps();
 
   // The loop, in Sinkhorn.cpp.
   Scalar element(Body &body);
   mlir::Value sumsOf(const Side &side, const Side &other);
-  llvm::SmallVector<mlir::Value> update(const Side &side, mlir::Value sums);
+  mlir::Value update(const Side &side, mlir::Value sums);
   mlir::Value errorOf(const Side &side, mlir::Value sums, mlir::Value next);
-  llvm::SmallVector<mlir::Value> decide(mlir::Value error);
+  struct Decision {
+    mlir::Value error, reported, more;
+  };
+  Decision decide(mlir::Value all);
+  void anneal(mlir::Value before);
+  void rescale(Side &side, mlir::Value ratio);
   void iterate();
 
   // Before it and after it, in SinkhornChecks.cpp.
@@ -102,11 +108,12 @@ private:
   llvm::SmallVector<mlir::Value> points;
   /// -1 / eps: of the trip while one is built.
   mlir::Value scale;
-  /// With annealing: eps of this trip and the next, and their quotient.
-  mlir::Value epsNow, epsNext, ratio;
+  /// With annealing: eps of the trip, after the loop of the last one.
+  mlir::Value epsNow;
+  mlir::Value epsilons, history; // arguments
   /// Bits of what is known before the loop, and whether there are none.
   mlir::Value failed, sound;
-  mlir::Value error, trips, converged, status;
+  mlir::Value error, errors, trips, converged, status;
 };
 
 } // namespace heddle::library::sinkhorn

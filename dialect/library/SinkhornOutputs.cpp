@@ -27,17 +27,16 @@ static Scalar whereSome(Scalar weight, Scalar x, StringRef name) {
   return select(equal(weight, zero).as("nothing"), zero, x).as(name);
 }
 
-/// The potentials in units of the last eps, should a loop have ended before it.
+/// The potentials in units of the last eps, should the loop have ended before
+/// it.
 void Builder::reachLastEps() {
-  for (Side *side : {&rows, &columns}) {
-    Body body(program);
-    Scalar potential = body.read(side->potentials, side->name, number);
-    Scalar now = body.read(epsNow, "eps_t", number);
-    Scalar last = body.read(eps, "eps", number);
-    Scalar ratio = (now / last).as("ratio");
-    body.write((potential * ratio).as("rescaled"), vector(), side->name);
-    side->potentials = body.map().front();
-  }
+  Body body(program);
+  Scalar now = body.read(epsNow, "eps_t", program.f64());
+  Scalar last = body.read(eps, "eps", program.f64());
+  body.write((now / last).as("ratio"), epsNow.getType(), "ratio");
+  Value ratio = body.map().front();
+  for (Side *side : {&rows, &columns})
+    rescale(*side, ratio);
   followEps(eps);
 }
 
@@ -196,6 +195,8 @@ void Builder::addOutputs() {
   concludeStatus();
   for (Value value : {error, trips, converged, status})
     program.result(value);
+  if (history)
+    program.result(errors, history);
   if (options.asksFor("plan"))
     program.result(planMatrix());
   if (options.asksFor("cost"))
