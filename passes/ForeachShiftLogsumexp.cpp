@@ -291,9 +291,12 @@ Value Undoing::run(Value next, Value target) {
     }
     Operation *op = at.scalar.getDefiningOp();
     SmallVector<unsigned, 2> through;
-    for (OpOperand &operand : op->getOpOperands())
-      if (follows({at.map, operand.get()}, result))
+    for (OpOperand &operand : op->getOpOperands()) {
+      // What is selected is undone, whatever it is that selects.
+      bool condition = isa<arith::SelectOp>(op) && !operand.getOperandNumber();
+      if (!condition && follows({at.map, operand.get()}, result))
         through.push_back(operand.getOperandNumber());
+    }
     if (through.size() != 1) {
       why = fused::quoted(next) + " follows from it in more than one way";
       return {};

@@ -4,6 +4,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace heddle::test;
 
@@ -157,6 +158,71 @@ TEST(CpuRows, SoftmaxOfAnything) {
         ASSERT_NEAR(rowValues.tensors[k][i], std::log(s), 1e-5);
     }
   }
+}
+
+// What exponentials may be taken about, and whose they may be, changes no bit;
+// not even a guess that is a row value of its own, or no number.
+TEST(CpuRows, HintsChangeNothing) {
+  const std::string with[] = {" about %guess", " about %other sharing %r"};
+  std::string text = R"(
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+fused.kernel @k(%x: !mat, %u: !vec, %v: !vec) -> (!vec, !vec)
+    attributes {fused.buffers = [
+      {name = "rows", type = !vec, role = "result"},
+      {name = "columns", type = !vec, role = "result"}]} {
+  %r, %c = fused.sweep
+      schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
+                               reason = "">
+      attributes {fused.name = "balance", fused.places = array<i64: 3, 4>}
+      (%a = %x[i, j] : !mat, %p = %u[i] : !vec, %q = %v[j] : !vec)
+      -> (!vec, !vec) {
+    %zero = arith.constant 0.0 : f32
+    %most = fused.reduce max row %a : f32
+    %over = arith.divf %most, %zero : f32
+    %guess = arith.subf %p, %over : f32
+    %other = arith.subf %zero, %q : f32
+    %xr = arith.addf %a, %q : f32
+    %r = fused.reduce logsumexp row %xr{0} : f32
+    %pr = arith.subf %p, %r : f32
+    %xc = arith.addf %a, %pr : f32
+    %c = fused.reduce logsumexp column %xc{1} : f32
+    fused.yield %r, %c : f32, f32
+  }
+  fused.yield %r, %c : !vec, !vec
+})";
+  auto replace = [](std::string in, const std::string &what,
+                    const std::string &by) {
+    return in.replace(in.find(what), what.size(), by);
+  };
+  Matrices x([] { return randomIn(-30, 30); });
+  Vectors u(true), v(false);
+  std::vector<Vectors> results;
+  for (bool hints : {false, true}) {
+    std::string hinted = text;
+    for (int k = 0; k < 2; ++k)
+      hinted = replace(hinted, "{" + std::to_string(k) + "}",
+                       hints ? with[k] : std::string());
+    CpuHarness harness(hinted);
+    ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
+    Vectors rowValues(true), columnValues(false);
+    harness.bindList(0, x.members);
+    harness.bindList(1, u.members);
+    harness.bindList(2, v.members);
+    harness.bindList(3, rowValues.members);
+    harness.bindList(4, columnValues.members);
+    harness.run();
+    results.push_back(std::move(rowValues));
+    results.push_back(std::move(columnValues));
+  }
+  for (size_t k = 0; k < shapes.size(); ++k)
+    for (int side : {0, 1}) {
+      auto &plain = results[side].tensors[k];
+      auto &hinted = results[2 + side].tensors[k];
+      ASSERT_EQ(plain.size(), hinted.size());
+      EXPECT_EQ(0, std::memcmp(plain.begin(), hinted.begin(),
+                               plain.size() * sizeof(float)));
+    }
 }
 
 // Every way in which values of a matrix lower to rows, columns, members and the
