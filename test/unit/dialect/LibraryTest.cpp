@@ -125,7 +125,7 @@ TEST(Library, EveryValueHasAName) {
 TEST(LibraryErrors, Programs) {
   const std::string list =
       "The standard programs are adam, adamw, clip_by_global_norm, "
-      "global_norm, sgd";
+      "global_norm, sgd, sinkhorn";
   EXPECT_EQ(errorOf("adamq:lr=1"),
             "there is no program 'adamq'; did you mean 'adam'? " + list);
   EXPECT_EQ(errorOf("global_nrom"),
@@ -136,7 +136,7 @@ TEST(LibraryErrors, Programs) {
             "there is no program 'Adam'; did you mean 'adam'? " + list);
   for (const char *text : {"", "sgd+", "+sgd", "sgd++adam", ":lr=1"})
     EXPECT_EQ(errorOf(text), "expected the name of a program: adam, adamw, "
-                             "clip_by_global_norm, global_norm, sgd")
+                             "clip_by_global_norm, global_norm, sgd, sinkhorn")
         << text;
 }
 
