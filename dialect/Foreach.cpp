@@ -312,10 +312,9 @@ static LogicalResult verifyGuess(foreach::ReduceOp op) {
   Value guess = op.getGuess();
   if (guess.getType() != op.getReduced().getType())
     return op.emitOpError("reduces values of ")
-           << op.getReduced().getType() << " but guesses a "
-           << guess.getType();
+           << op.getReduced().getType() << " but guesses a " << guess.getType();
   // What the result is one value for each of.
-  int32_t left = op.getAxis() == Axis::j                             ? kI
+  int32_t left = op.getAxis() == Axis::j                              ? kI
                  : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
                                                                       : kScalar;
   SmallVector<Value> open = {guess};
