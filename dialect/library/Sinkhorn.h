@@ -85,6 +85,7 @@ private:
   mlir::Value transportCost();
   mlir::Value gainOf(const Side &side);
   mlir::Value planMass();
+  mlir::Value totalOf(const Side &side);
   mlir::Value dualValue();
   mlir::Value largestOfRows();
   mlir::Value productWith(mlir::Value point, llvm::StringRef name);

@@ -127,31 +127,34 @@ Value Builder::planMass() {
   return body.reduce(ReduceKind::add, Axis::member);
 }
 
+/// The sum of a side's weights.
+Value Builder::totalOf(const Side &side) {
+  Body body(program);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  body.write(exp(log).as(side.weight), each(number),
+             "total_" + side.weight.str());
+  return body.reduce(ReduceKind::add, Axis::i);
+}
+
 /// The dual value of the potentials, a lower bound of what the plan minimizes:
 /// the gains of both sides, less eps times the mass of the plan (and with KL
 /// to a b^T, more eps times that of a b^T).
 Value Builder::dualValue() {
   Value gains[] = {gainOf(rows), gainOf(columns)};
   Value mass = planMass();
-  Value weights[2];
   bool relative = options.regularizer.value == "kl";
+  Value totals[2];
   if (relative)
-    for (auto [side, total] : llvm::zip(ArrayRef{&rows, &columns}, weights)) {
-      Body body(program);
-      Scalar log =
-          body.read(side->logWeights, "log_" + side->weight.str(), number);
-      body.write(exp(log).as(side->weight), each(number),
-                 "total_" + side->weight.str());
-      total = body.reduce(ReduceKind::add, Axis::i);
-    }
+    totals[0] = totalOf(rows), totals[1] = totalOf(columns);
+
   Body body(program);
   Scalar gain = (body.read(gains[0], "gain_a", number) +
                  body.read(gains[1], "gain_b", number))
                     .as("gain");
   Scalar excess = body.read(mass, "mass", number);
   if (relative) {
-    Scalar all = body.read(weights[0], "total_a", number) *
-                 body.read(weights[1], "total_b", number);
+    Scalar all = body.read(totals[0], "total_a", number) *
+                 body.read(totals[1], "total_b", number);
     excess = (excess - all.as("all")).as("excess");
   }
   Scalar paid = (body.read(eps, "eps", number) * excess).as("paid");
