@@ -239,7 +239,7 @@ Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
     return convertThrough(builder, loc, target, type, type);
   }
   // Where the other value is selected, any guess will do.
-  if (isa<arith::SelectOp>(op) && through > 0)
+  if (isa<arith::SelectOp>(op))
     return target;
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op)) {
     why = llvm::formatv("it goes through '{0}', which cannot be undone",
@@ -298,7 +298,9 @@ Value Undoing::run(Value next, Value target) {
         through.push_back(operand.getOperandNumber());
     }
     if (through.size() != 1) {
-      why = fused::quoted(next) + " follows from it in more than one way";
+      why = fused::quoted(next) +
+            (through.empty() ? " follows from it by a condition alone"
+                             : " follows from it in more than one way");
       return {};
     }
     guess = undo(op, through[0], at.map, guess);

@@ -230,7 +230,10 @@ func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !fl
     %z1 = foreach.map (%s = %s, %z = %z : !each, %on = %on : !flag) -> !each {
       %n = arith.negf %s : f64
       %y = arith.select %on, %n, %z : f64
-      foreach.yield %y : f64
+      %none = arith.constant 0xFFF0000000000000 : f64
+      %empty = arith.cmpf oeq, %s, %none : f64
+      %w = arith.select %empty, %none, %y : f64
+      foreach.yield %w : f64
     }
     foreach.yield %z1 while %go : !each while !flag
   }
@@ -248,9 +251,12 @@ func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !fl
 // REMARK: remark: a value is not guessed: a value follows from it in more than one way
 // REMARK: remark: a value is not guessed: it goes through 'math.exp', which cannot be undone
 // REMARK: remark: a value is not guessed: it takes a value, computed after it
+// REMARK: remark: a value is not guessed: a value follows from it by a condition alone
 // REMARK: remark: a value is not guessed: it replaces no value that the loop carries
-func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs, !vecs, !vecs) {
-  %a, %b, %c, %d, %trips = foreach.while (%a = %a0, %b = %b0, %c = %c0 : !vecs) upto %limit -> (!vecs, !vecs, !vecs, !vecs, tensor<i32>) {
+func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %e0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
+    -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
+  %a, %b, %c, %e, %d, %trips = foreach.while (%a = %a0, %b = %b0, %c = %c0, %e = %e0 : !vecs) upto %limit
+      -> (!vecs, !vecs, !vecs, !vecs, !vecs, tensor<i32>) {
     %twice = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %a1 = foreach.map (%a = %a, %s = %twice : !vecs) -> !vecs {
       %x = arith.subf %a, %s : f32
@@ -278,13 +284,23 @@ func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %limit: tensor<i3
       %x = arith.subf %m, %s : f32
       foreach.yield %x : f32
     }
+    %chooses = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %c = %c1[i] : !vecs) -> !vecs {
+      %x = arith.addf %m, %c : f32
+      foreach.yield %x : f32
+    }
+    %e1 = foreach.map (%s = %chooses, %e = %e, %c = %c : !vecs) -> !vecs {
+      %zero = arith.constant 0.0 : f32
+      %on = arith.cmpf ogt, %s, %zero : f32
+      %x = arith.select %on, %e, %c : f32
+      foreach.yield %x : f32
+    }
     %free = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %c = %c[i] : !vecs) -> !vecs {
       %x = arith.subf %m, %c : f32
       foreach.yield %x : f32
     }
-    foreach.yield %a1, %b1, %c1, %free while %go : !vecs, !vecs, !vecs, !vecs while tensor<i1>
+    foreach.yield %a1, %b1, %c1, %e1, %free while %go : !vecs, !vecs, !vecs, !vecs, !vecs while tensor<i1>
   }
-  return %a, %b, %c, %d : !vecs, !vecs, !vecs, !vecs
+  return %a, %b, %c, %e, %d : !vecs, !vecs, !vecs, !vecs, !vecs
 }
 
 // -----
