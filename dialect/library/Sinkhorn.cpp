@@ -228,16 +228,15 @@ void Builder::anneal(Value before) {
   auto results = body.map();
   epsNow = results[0];
   for (Side *side : {&rows, &columns})
-    rescale(*side, results[1]);
+    rescale(*side, results[1], side->name.str() + "_t");
   followEps(epsNow);
 }
 
-void Builder::rescale(Side &side, Value ratio) {
+void Builder::rescale(Side &side, Value ratio, StringRef name) {
   Body body(program);
   Scalar potential = body.read(side.potentials, side.name, number);
   Scalar factor = body.read(ratio, "ratio", number);
-  body.write((potential * factor).as("rescaled"), vector(),
-             side.name.str() + "_t");
+  body.write((potential * factor).as("rescaled"), vector(), name);
   side.potentials = body.map().front();
 }
 

@@ -65,7 +65,7 @@ private:
   };
   Decision decide(mlir::Value all);
   void anneal(mlir::Value before);
-  void rescale(Side &side, mlir::Value ratio);
+  void rescale(Side &side, mlir::Value ratio, llvm::StringRef name);
   void iterate();
 
   // Before it and after it, in SinkhornChecks.cpp.

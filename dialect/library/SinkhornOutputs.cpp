@@ -36,7 +36,7 @@ void Builder::reachLastEps() {
   body.write((now / last).as("ratio"), epsNow.getType(), "ratio");
   Value ratio = body.map().front();
   for (Side *side : {&rows, &columns})
-    rescale(*side, ratio);
+    rescale(*side, ratio, side->name);
   followEps(eps);
 }
 
