@@ -113,6 +113,13 @@ LogicalResult Extraction::addBuffers() {
 static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
   PlanSegment segment;
   segment.tile = layout.tile;
+/// An entry of a vector is found by the body, in the vector as a whole.
+static OperandIndex indexOf(int32_t index) {
+  return index == kTrip     ? OperandIndex::None
+         : index == kLength ? OperandIndex::Length
+                            : static_cast<OperandIndex>(index);
+}
+
   auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
     for (const OperandSlot &slot : layout.operands)
       if (slot.index == index)
@@ -120,8 +127,7 @@ static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
     return std::nullopt;
   };
   for (const OperandSlot &slot : layout.operands)
-    segment.operands.push_back(
-        {slot.buffer, static_cast<OperandIndex>(slot.index)});
+    segment.operands.push_back({slot.buffer, indexOf(slot.index)});
   if (rank == 2) {
     segment.count = extent(kIJ, 0);
     if (!segment.count)
@@ -277,12 +283,20 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   node.variants.push_back(launch);
   // The arguments of its sweeps, one after the other, then its own.
   for (const PlanNode &inner : node.body.nodes)
-    llvm::append_range(node.arguments, inner.arguments);
-  for (int buffer : {node.trips, node.limit, node.more})
+    llvm::copy_if(inner.arguments, std::back_inserter(node.arguments),
+                  [&](const PlanArgument &argument) {
+                    return argument.kind != ArgumentKind::Buffer ||
+                           argument.index != node.trips;
+                  });
+  for (int buffer : {node.trips, node.limit})
+  // The number of the trip is in a register.
     node.arguments.push_back({ArgumentKind::Buffer, buffer});
   node.arguments.push_back(
       {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
   PlanScratch barrier;
+  // The flags of members are in the rows of a table.
+  if (!loop.getActive())
+    node.arguments.push_back({ArgumentKind::Buffer, node.more});
   barrier.bytes = 8;
   barrier.zero = true;
   plan.scratch.push_back(barrier);

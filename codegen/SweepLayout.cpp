@@ -63,6 +63,7 @@ private:
   LogicalResult addSegment(unsigned number);
   void addScratch(unsigned number, const fused::Levels &levels);
   int scalar(Value value, bool written, bool inFinish = false);
+  void addTrip();
   static int operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written);
   int32_t indexOfResult(Value yielded, Type type, const fused::Levels &levels,
@@ -92,6 +93,15 @@ int Builder::scalar(Value value, bool written, bool inFinish) {
   return layout.scalars.size() - 1;
 }
 
+/// The loop counts its trips in a buffer, whatever the type of its result.
+void Builder::addTrip() {
+  auto loop = sweep->getParentOfType<fused::LoopOp>();
+  layout.trip = layout.scalars.size();
+  layout.scalars.push_back({buffers.of(loop.getTrips()),
+                            IntegerType::get(sweep.getContext(), 32),
+                            /*read=*/true});
+}
+
 int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written) {
   for (auto [k, slot] : llvm::enumerate(segment.operands))
@@ -99,13 +109,18 @@ int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
       (written ? slot.written : slot.read) = true;
       return k;
     }
+  int position = segment.operands.size();
   segment.operands.push_back(
       {buffer, index, storageType(type), !written, written});
-  return segment.operands.size() - 1;
+  if (index == kTrip)
+    segment.operands.push_back({buffer, kLength, storageType(type)});
+  return position;
 }
 
 int32_t Builder::indexOfResult(Value yielded, Type type,
                                const fused::Levels &levels, int64_t rank) {
+  if (yielded.getDefiningOp<fused::RecordOp>())
+    return kTrip;
   if (rankOf(type) != 1 || rank != 2)
     return defaultIndex(type);
   return levels.of(yielded).level == Level::column ? kJ : kI;
@@ -216,6 +231,8 @@ LogicalResult Builder::build() {
                     ? std::min<int64_t>(1, sweep.getDomainRank(0))
                     : 2;
   layout.pointers = 0;
+  if (sweep.usesTrip())
+    addTrip();
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     if (failed(addSegment(s)))
       return failure();

@@ -10,15 +10,20 @@
 #define HEDDLE_CODEGEN_SWEEPLAYOUT_H
 
 #include "codegen/Buffers.h"
+#include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
 
 namespace heddle {
+
+/// The index of the slot behind that of a vector which is addressed by the trip:
+/// it holds the vector's length.
+inline constexpr int32_t kLength = kTrip + 1;
 
 /// A pointer slot in the rows of a segment: one buffer at one index. An operand
 /// that is updated in place is one slot, read and written.
 struct OperandSlot {
   int buffer;
-  int32_t index; // Index of Bindings.h
+  int32_t index; // Index of Bindings.h, or kLength
   mlir::Type storage;
   bool read = false, written = false;
 };
@@ -73,6 +78,8 @@ struct SweepLayout {
   /// The flag of `where`: an operand slot in every segment, or a scalar slot.
   std::optional<int> whereScalar;
   llvm::SmallVector<int> whereOperand; // one per segment, if per member
+  /// The scalar slot of the number of the trip, where the sweep depends on it.
+  std::optional<int> trip;
   int64_t rank;     // 1 (or 0) or 2: whether rows have columns
   int64_t pointers; // operand slots in a row
   int64_t threads;

@@ -139,6 +139,13 @@ fused::RecordOp SweepOp::getRecord(unsigned result) {
   return {};
 }
 
+bool fused::isRecordedIn(Value argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+    auto record = dyn_cast<fused::RecordOp>(user);
+    return record && record.getInto() == argument;
+  });
+}
+
 bool SweepOp::usesTrip() {
   if (llvm::is_contained(getIndices(), kTrip))
     return true;

@@ -35,13 +35,6 @@ static Traffic &entry(TrafficList &list, const Shape &shape, bool perTrip) {
   return traffic;
 }
 
-/// Whether anything needs the value of `argument`: recording an entry does not
-/// need the one before it.
-static bool isRead(Value argument) {
-  return llvm::any_of(argument.getUsers(),
-                      [](Operation *user) { return !isa<RecordOp>(user); });
-}
-
 TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
   bool perTrip = sweep->getParentOfType<LoopOp>() != nullptr;
@@ -57,8 +50,8 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
     for (auto [operand, index, argument] : llvm::zip_equal(
              sweep.getSegmentInputs(s), sweep.getSegmentIndices(s),
              sweep.getSegmentBlock(s).getArguments()))
-      if (isList(operand.getType()) && isRead(argument) &&
-          seen.insert(operand).second)
+      if (isList(operand.getType()) && !argument.use_empty() &&
+          !isRecordedIn(argument) && seen.insert(operand).second)
         entry(list, shapeOf(operand, index == kTrip), perTrip).read +=
             bytesOf(operand.getType());
   if (Value where = sweep.getWhere(); where && isList(where.getType()))

@@ -301,7 +301,8 @@ private:
                        "the member as "
                        "inactive to skip it)",
                        memberName(buffer, position));
-    if (operand.index == OperandIndex::None) {
+    if (operand.index == OperandIndex::None ||
+        operand.index == OperandIndex::Length) {
       if (buffer.rank == 0 && member.elements() != 1)
         return makeError(StatusCode::BadInput,
                          "{0}: expected one value, found {1}",
@@ -633,7 +634,12 @@ std::vector<char> Layout::memberRows(int index) const {
         const std::vector<MemberView> &views =
             bufferViews[operand.buffer].members;
         bool list = program->buffers[operand.buffer].kind == BufferKind::List;
-        row.operands.push_back(views[list ? position : 0].address);
+        const MemberView &member = views[list ? position : 0];
+        row.operands.push_back(
+            operand.index == OperandIndex::Length
+                ? reinterpret_cast<void *>(
+                      static_cast<intptr_t>(member.elements()))
+                : member.address);
       }
       row.count = 1;
       row.columns = 0;

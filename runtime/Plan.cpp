@@ -242,7 +242,8 @@ private:
       // Member scalars alone are one tile for each member.
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {
-            return operand.index != OperandIndex::None;
+            return operand.index != OperandIndex::None &&
+                   operand.index != OperandIndex::Length;
           });
       if (table.rank == 0 ? segment.count.has_value()
                           : hasElements && !segment.count)

@@ -66,7 +66,8 @@ struct PlanResult {
   int buffer = -1;
 };
 
-enum class OperandIndex : uint8_t { None, I, J, IJ };
+/// `Length`: the slot holds the member's number of elements, not its address.
+enum class OperandIndex : uint8_t { None, I, J, IJ, Length };
 
 struct PlanOperand {
   int buffer = -1;

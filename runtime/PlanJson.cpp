@@ -35,7 +35,8 @@ static constexpr EnumName<OperandIndex> operandIndices[] = {
     {OperandIndex::None, ""},
     {OperandIndex::I, "i"},
     {OperandIndex::J, "j"},
-    {OperandIndex::IJ, "ij"}};
+    {OperandIndex::IJ, "ij"},
+    {OperandIndex::Length, "length"}};
 static constexpr EnumName<ScratchPer> scratchPers[] = {
     {ScratchPer::Tile, "tile"},
     {ScratchPer::Member, "member"},
@@ -92,7 +93,7 @@ static bool fromJSON(const json::Value &value, BufferRole &out,
 static bool fromJSON(const json::Value &value, OperandIndex &out,
                      json::Path path) {
   return readEnum(operandIndices, value, out, path,
-                  "expected '', 'i', 'j' or 'ij'");
+                  "expected '', 'i', 'j', 'ij' or 'length'");
 }
 static bool fromJSON(const json::Value &value, ScratchPer &out,
                      json::Path path) {

@@ -11,10 +11,11 @@ using heddle::fused::Level;
 
 namespace heddle::cpu {
 
-static Level levelOfResult(Type type, Level value, int64_t rank) {
+static Level levelOfResult(Type type, Level value, int64_t rank,
+                           bool recorded) {
   if (!isList(type))
     return Level::list;
-  if (rankOf(type) == 0)
+  if (rankOf(type) == 0 || recorded)
     return Level::member;
   if (rankOf(type) == rank)
     return Level::element;
@@ -29,7 +30,9 @@ Segment::Values Segment::needed(ArrayRef<Value> roots, Within within) const {
     if (!within(levelOf(value)) || !result.insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
-    if (op && !isa<fused::ReduceOp>(op))
+    if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
+      open.push_back(record.getValue());
+    else if (op && !isa<fused::ReduceOp>(op))
       llvm::append_range(open, op->getOperands());
   }
   return result;
@@ -117,8 +120,9 @@ FailureOr<Segment> Segment::analyse(fused::SweepOp sweep, unsigned number,
                  sweep.getSegmentYield(number).getValues(),
                  layout.segments[number].results)) {
     Type type = result.getType();
-    Level at = levelOfResult(type, segment.levelOf(value),
-                             sweep.getDomainRank(number));
+    Level at = levelOfResult(
+        type, segment.levelOf(value), sweep.getDomainRank(number),
+        static_cast<bool>(value.getDefiningOp<fused::RecordOp>()));
     bool read = slot != SegmentLayout::kNowhere ||
                 (at == Level::list && sweep.hasFinish());
     if (read)

@@ -125,16 +125,50 @@ void SegmentEmitter::storeScalar(int slot, mlir::Type from, Value *value) {
   storeStored(ir, storage, convert(ir, value, from, storage), scalar(slot));
 }
 
+Value *SegmentEmitter::trip() {
+  return b.CreateSExt(
+      loadScalar(*layout.trip, layout.scalars[*layout.trip].storage),
+      b.getInt64Ty(), "trip");
+}
+
+Value *SegmentEmitter::lengthOf(int slot) {
+  return b.CreatePtrToInt(operands[slot + 1], b.getInt64Ty(), "length");
+}
+
+Value *SegmentEmitter::addressOf(int slot, const Position &at) {
+  const OperandSlot &operand = slots.operands[slot];
+  if (operand.index == kScalar)
+    return operands[slot];
+  return ir.element(ir.memoryTypeOf(operand.storage), operands[slot],
+                    at.index[operand.index]);
+}
+
+/// Where the entry of a schedule lies that holds for this trip: of an empty
+/// one, what a value of no trip is.
+Value *SegmentEmitter::addressOfTrip(int slot) {
+  mlir::Type storage = slots.operands[slot].storage;
+  mlir::Type computed = foreach::computeType(storage);
+  Value *none = ir.local(ir.memoryTypeOf(storage), 1, "none");
+  llvm::Type *type = ir.typeOf(computed);
+  Value *ofNoTrip = type->isFloatingPointTy()
+                        ? llvm::ConstantFP::getInfinity(type)
+                        : llvm::Constant::getNullValue(type);
+  storeStored(ir, storage, convert(ir, ofNoTrip, computed, storage), none);
+  Value *length = lengthOf(slot);
+  Value *entry = ir.smaller(trip(), b.CreateSub(length, ir.i64(1)));
+  Value *address =
+      ir.element(ir.memoryTypeOf(storage), operands[slot], entry);
+  return b.CreateSelect(b.CreateICmpEQ(length, ir.i64(0)), none, address);
+}
+
 Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
                                     const Position &at) {
   int slot = slots.inputs[argument.getArgNumber()];
   if (slot < 0)
     return loadScalar(-1 - slot, argument.getType());
   const OperandSlot &operand = slots.operands[slot];
-  Value *address = operands[slot];
-  if (operand.index != kScalar)
-    address = ir.element(ir.memoryTypeOf(operand.storage), address,
-                         at.index[operand.index]);
+  Value *address =
+      operand.index == kTrip ? addressOfTrip(slot) : addressOf(slot, at);
   llvm::LoadInst *loaded = loadStored(ir, operand.storage, address);
   tag(loaded, scopeOfBuffer[operand.buffer]);
   Value *value = fromMemory(ir, operand.storage, loaded);
@@ -157,6 +191,11 @@ void SegmentEmitter::emitOp(mlir::Operation &op) {
       set(result, get(value));
     return;
   }
+  if (auto record = llvm::dyn_cast<fused::RecordOp>(op))
+    return set(record.getResult(), get(record.getValue()));
+  if (llvm::isa<foreach::TripOp>(op))
+    return set(op.getResult(0),
+               loadScalar(*layout.trip, op.getResult(0).getType()));
   Value *value =
       emitScalar(ir, &op, [&](mlir::Value operand) { return get(operand); });
   if (!value) {
@@ -187,14 +226,18 @@ void SegmentEmitter::compute(const Segment::Values &needed, const Position &at,
 
 void SegmentEmitter::store(const SegmentResult &result, const Position &at) {
   const OperandSlot &operand = slots.operands[result.slot];
-  Value *address = operands[result.slot];
-  if (operand.index != kScalar)
-    address = ir.element(ir.memoryTypeOf(operand.storage), address,
-                         at.index[operand.index]);
   Value *value =
       convert(ir, get(result.value), result.value.getType(), operand.storage);
-  tag(storeStored(ir, operand.storage, value, address),
-      scopeOfBuffer[operand.buffer]);
+  auto storeAt = [&](const Position &at) {
+    tag(storeStored(ir, operand.storage, value, addressOf(result.slot, at)),
+        scopeOfBuffer[operand.buffer]);
+  };
+  if (operand.index != kTrip)
+    return storeAt(at);
+  Position entry;
+  entry.index[kTrip] = trip();
+  ir.when(b.CreateICmpSLT(entry.index[kTrip], lengthOf(result.slot)),
+          [&] { storeAt(entry); });
 }
 
 //===----------------------------------------------------------------------===//

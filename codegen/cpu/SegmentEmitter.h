@@ -17,7 +17,7 @@ namespace heddle::cpu {
 /// Where in an operand an element lies, for each way to index it (Index of
 /// Bindings.h).
 struct Position {
-  llvm::Value *index[4] = {};
+  llvm::Value *index[kTrip + 1] = {};
 };
 
 /// What all functions of a sweep are emitted from.
@@ -88,6 +88,11 @@ protected:
 
 private:
   llvm::Value *loadArgument(mlir::BlockArgument argument, const Position &at);
+  llvm::Value *addressOf(int slot, const Position &at);
+  llvm::Value *addressOfTrip(int slot);
+  /// The number of the trip, as i64, and the length of the vector at `slot`.
+  llvm::Value *trip();
+  llvm::Value *lengthOf(int slot);
   void makeScopes();
   void tag(llvm::Instruction *access, int scope);
 

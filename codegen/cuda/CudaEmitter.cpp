@@ -149,13 +149,15 @@ void KernelEmitter::emitBanner() {
 }
 
 void KernelEmitter::emitIncludes() {
-  bool reduces = false, loops = false;
+  bool reduces = false, loops = false, trips = false;
   kernel.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::AheadOp>(op);
     loops |= isa<fused::LoopOp>(op);
   });
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
+  for (fused::SweepOp sweep : sweeps)
+    trips |= sweep.usesTrip();
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -167,7 +169,10 @@ void KernelEmitter::emitIncludes() {
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
-  os << "#include \"tables.cuh\"\n\n";
+  os << "#include \"tables.cuh\"\n";
+  if (trips)
+    os << "#include \"trips.cuh\"\n";
+  os << "\n";
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,8 +185,10 @@ SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
   names.sweep = identifierFrom(layout.name);
   Scope scope;
   std::string parameters = "heddle_table table", arguments = "table";
-  for (const ScalarSlot &slot : layout.scalars) {
-    std::string name = scope.fresh(buffers[slot.buffer].name + "_at");
+  for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
+    bool isTrip = layout.trip == static_cast<int>(k);
+    std::string name =
+        scope.fresh(isTrip ? "trip_at" : buffers[slot.buffer].name + "_at");
     names.scalars.push_back(name);
     std::string type = storedType(slot.storage).str();
     if (slot.isNumber)
@@ -387,11 +394,23 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
 
 bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
   for (Operation &op : loop.getBody().front().without_terminator())
+/// A sweep that runs where the flag of its member holds, or null.
+static fused::SweepOp sweepUnder(Value active) {
+  for (OpOperand &use : active.getUses())
+    if (auto sweep = dyn_cast<fused::SweepOp>(use.getOwner()))
+      if (sweep.getWhere() == active)
+        return sweep;
+  return {};
+}
+
     if (!isa<fused::SweepOp>(op))
       return false;
-  // A flag for every member is looked at by a node of its own, too.
-  if (loop.getActive())
-    return false;
+  // The flags of members are found in the rows of a sweep, in the place where
+  // the next trip looks for them.
+  if (Value active = loop.getActive())
+    if (!sweepUnder(active) ||
+        buffers.of(active) != buffers.of(loop.getYield().getMore()))
+      return false;
   // Values that are carried elsewhere than they are yielded are copied between
   // trips, by nodes of their own.
   return llvm::all_of(llvm::zip(loop.getYield().getValues(), loop.getResults()),
@@ -417,6 +436,8 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   SmallVector<Call> calls;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
     auto layout = SweepLayout::compute(sweep, buffers);
+  Value active = loop.getActive();
+  std::string anyActive;
     if (failed(layout))
       return failure();
     SweepNames names = nameSweep(sweep, *layout);
@@ -430,7 +451,16 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
     call.reversed = sweep.getReversed();
     parameters +=
         (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
-    for (auto [slot, own] : llvm::zip(layout->scalars, names.scalars)) {
+    if (active && sweep.getWhere() == active)
+      anyActive = llvm::formatv(
+          "heddle::any_member<{0}_member_row, {1}>({2}.members, "
+          "{2}.member_count)",
+          names.sweep, layout->whereOperand[0], call.table);
+    for (auto [k, slot, own] : llvm::enumerate(layout->scalars, names.scalars)) {
+      if (layout->trip == static_cast<int>(k)) {
+        call.arguments += ", &trips";
+        continue;
+      }
       std::string parameter = scope.fresh(own);
       std::string type = storedType(slot.storage).str();
       parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
@@ -452,8 +482,9 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
      << ", 2)\n"
      << name << "_in_one_launch(" << parameters << ", int *" << tripsAt
-     << ", const int *" << limitAt << ", const bool *" << moreAt
-     << ", unsigned *" << barrier << ") {\n";
+     << ", const int *" << limitAt
+     << (active ? "" : ", const bool *" + moreAt) << ", unsigned *" << barrier
+     << ") {\n";
   os.indent();
   os << "const int limit = *" << limitAt << ";\n"
      << "int trips = 0;\n"
@@ -475,7 +506,9 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   }
   os << "++trips;\n"
      << "more = trips < limit && "
-     << "*static_cast<const volatile bool *>(" << moreAt << ");\n"
+     << (active ? anyActive
+                : "*static_cast<const volatile bool *>(" + moreAt + ")")
+     << ";\n"
      << "heddle::grid_barrier(" << barrier
      << "); // nobody writes the flag anew before all "
         "have read it\n";

@@ -18,6 +18,8 @@ Expression FinishEmitter::expression(Value value) {
   if (scope.knows(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<foreach::TripOp>(op))
+    return {"*" + names.scalars[*layout.trip], Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
@@ -62,7 +64,7 @@ void FinishEmitter::storeScalar(int slot, Value value) {
 
 LogicalResult FinishEmitter::declareOps(Block &block) {
   for (Operation &op : block.without_terminator()) {
-    if (isa<arith::ConstantOp>(op))
+    if (isa<arith::ConstantOp, foreach::TripOp>(op))
       continue;
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });

@@ -48,7 +48,7 @@ void StreamEmitter::loadElements(bool allRounds) {
 
 bool StreamEmitter::writesElements() const {
   return llvm::any_of(slots.results, [&](int slot) {
-    return slot >= 0 && slots.operands[slot].index != kScalar;
+    return slot >= 0 && !isMemberIndex(slots.operands[slot].index);
   });
 }
 
@@ -71,7 +71,7 @@ bool StreamEmitter::reducesElements() const {
 LogicalResult StreamEmitter::emitRound(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
-    if (slot < 0 || slots.operands[slot].index == kScalar)
+    if (slot < 0 || isMemberIndex(slots.operands[slot].index))
       continue;
     outputs[k] =
         scope.fresh(buffers[slots.operands[slot].buffer].name + "_new");
@@ -184,7 +184,7 @@ LogicalResult StreamEmitter::emitRounds() {
 std::string StreamEmitter::wholeTile() {
   std::string list;
   for (auto [name, slot] : llvm::zip(pointers, slots.operands))
-    if (slot.index != kScalar)
+    if (!isMemberIndex(slot.index))
       list += (list.empty() ? "" : ", ") + name;
   if (list.empty())
     return {};

@@ -41,7 +41,7 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
 /// What is complete only after the sweep is written at the member's end, all
 /// else in the walk.
 static bool isWrittenAtEnd(int32_t index) {
-  return index == kScalar || index == kJ;
+  return isMemberIndex(index) || index == kJ;
 }
 
 std::string SegmentEmitter::functionName(StringRef part) const {
@@ -62,7 +62,7 @@ bool SegmentEmitter::isElement(Operation *op) const {
 
 /// Whether a value is printed where it is used instead of being declared.
 static bool isInlined(Operation *op) {
-  if (isa<arith::ConstantOp>(op))
+  if (isa<arith::ConstantOp, foreach::TripOp>(op))
     return true;
   return op->getNumResults() == 1 && op->getResult(0).hasOneUse() &&
          nameOf(op->getResult(0)).empty() &&
@@ -73,6 +73,10 @@ Expression SegmentEmitter::expression(Value value) {
   if (scope.knows(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
+  if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
+    return expression(record.getValue());
+  if (isa_and_nonnull<foreach::TripOp>(op))
+    return {tripText(), Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
@@ -83,8 +87,9 @@ Expression SegmentEmitter::expression(Value value) {
 
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
-    if (isa<fused::ReduceOp, fused::AheadOp>(op) || !wanted(&op) ||
-        scope.knows(op.getResult(0)))
+    if (isa<fused::ReduceOp, fused::RecordOp, fused::AheadOp, foreach::TripOp>(
+            op) ||
+        !wanted(&op) || scope.knows(op.getResult(0)))
       continue;
     // The terminator reads accumulators and stores after the loop that declares
     // a value, so what it yields is declared.
@@ -140,10 +145,19 @@ std::string stateOf(fused::ReduceOp op) {
 void SegmentEmitter::declarePointers(
     llvm::function_ref<bool(unsigned)> wanted) {
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name = scope.fresh(buffers[slot.buffer].name);
+    std::string name =
+        scope.fresh(buffers[slot.buffer].name +
+                    (slot.index == kLength ? "_length" : ""));
     pointers.push_back(name);
-    if (wanted && !wanted(k))
+    // A length belongs to the vector before it.
+    bool isLength = slot.index == kLength;
+    if (wanted && !wanted(isLength ? k - 1 : k))
       continue;
+    if (isLength) {
+      os << "const long long " << name
+         << " = reinterpret_cast<long long>(tile.operand[" << k << "]);\n";
+      continue;
+    }
     StringRef type = storedType(slot.storage);
     StringRef qualifier = slot.written ? "" : "const ";
     os << qualifier << type << " *__restrict__ const " << name
@@ -160,6 +174,14 @@ void SegmentEmitter::declareScalarInputs(
       continue;
     StringRef type = computedType(argument.getType());
     bool ofList = slot < 0;
+    if (!ofList && slots.operands[slot].index == kTrip) {
+      if (fused::isRecordedIn(argument))
+        continue;
+      os << "const " << type << ' ' << scope.declare(argument, "scalar")
+         << " = heddle::at_trip<" << type << ">(" << pointers[slot] << ", "
+         << pointers[slot + 1] << ", " << tripText() << ");\n";
+      continue;
+    }
     Type storage = ofList ? layout.scalars[-1 - slot].storage
                           : slots.operands[slot].storage;
     std::string from =
@@ -218,7 +240,7 @@ bool SegmentEmitter::waitsAtOnce() const {
          (schedule != fused::ScheduleKind::stream ||
           !layout.whereOperand.empty() ||
           llvm::any_of(slots.operands, [&](const OperandSlot &slot) {
-            return slot.index != kScalar &&
+            return !isMemberIndex(slot.index) &&
                    names.writtenBefore.contains(slot.buffer);
           }));
 }
@@ -353,10 +375,15 @@ LogicalResult SegmentEmitter::emitMemberValues() {
 void SegmentEmitter::storeMemberResults() {
   auto yield = sweep.getSegmentYield(segment);
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
-    if (slot < 0 || slots.operands[slot].index != kScalar)
+    if (slot < 0 || !isMemberIndex(slots.operands[slot].index))
       continue;
-    os << "*" << pointers[slot] << " = "
-       << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    std::string stored =
+        storedExpression(value, slots.operands[slot].storage);
+    if (slots.operands[slot].index == kTrip)
+      os << "heddle::record(" << pointers[slot] << ", " << pointers[slot + 1]
+         << ", " << tripText() << ", " << stored << ");\n";
+    else
+      os << "*" << pointers[slot] << " = " << stored << ";\n";
   }
 }
 
@@ -426,7 +453,11 @@ void SegmentEmitter::findUsedAtEnd() {
   while (!open.empty()) {
     Value value = open.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (usedAtEnd.insert(value).second && op && !isa<fused::ReduceOp>(op))
+    if (!usedAtEnd.insert(value).second)
+      continue;
+    if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
+      open.push_back(record.getValue());
+    else if (op && !isa<fused::ReduceOp>(op))
       llvm::append_range(open, op->getOperands());
   }
 }
@@ -627,7 +658,7 @@ void SegmentEmitter::emitTileFunction() {
     os << "heddle::wait_for_previous();\n";
   if (hasWholeForm || !layout.whereOperand.empty())
     declarePointers([&](unsigned slot) {
-      if (slots.operands[slot].index != kScalar)
+      if (!isMemberIndex(slots.operands[slot].index))
         return hasWholeForm;
       return !layout.whereOperand.empty() &&
              static_cast<int>(slot) == layout.whereOperand[segment];

@@ -84,6 +84,8 @@ protected:
   std::string storedExpression(mlir::Value value, mlir::Type storage);
   std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);
+  /// The number of the trip of the loop around.
+  std::string tripText() const { return "*" + names.scalars[*layout.trip]; }
   void storePartials();
   /// Where the launch before this one may still run: whatever it writes is read
   /// after this.

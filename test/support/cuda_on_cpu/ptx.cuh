@@ -90,6 +90,16 @@ inline unsigned read_now(const unsigned *word) {
   return *static_cast<const volatile unsigned *>(word);
 }
 
+inline unsigned long long read_now(const unsigned long long *word) {
+  heddle_on_cpu->give_way();
+  return *static_cast<const volatile unsigned long long *>(word);
+}
+inline unsigned long long arrive_after(unsigned long long *word) {
+  heddle_on_cpu->give_way();
+  return (*word)++;
+}
+inline void arrive(unsigned long long *word) { arrive_after(word); }
+
 inline void let_next_begin() { heddle_on_cpu->let_next_begin(); }
 inline void wait_for_previous() { heddle_on_cpu->wait_for_previous(); }
 

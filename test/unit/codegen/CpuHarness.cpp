@@ -107,8 +107,13 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       int tiles = count <= 0 ? 1 : (count - 1) / segment.tile + 1;
       int64_t row = memberCount * b->rowBytes;
       b->members.resize(row + b->rowBytes);
-      for (auto [k, slot] : llvm::enumerate(segment.operands))
-        put(b->members, row + 8 * k, lists[slot.buffer][m].data);
+      for (auto [k, slot] : llvm::enumerate(segment.operands)) {
+        const Member &member = lists[slot.buffer][m];
+        if (slot.index == kLength)
+          put<int64_t>(b->members, row + 8 * k, member.rows * member.columns);
+        else
+          put(b->members, row + 8 * k, member.data);
+      }
       if (wide) {
         put(b->members, row + 8 * pointers, columns);
         put(b->members, row + 8 * pointers + 8, columnBase);
@@ -123,7 +128,10 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
         int64_t first = k * segment.tile;
         b->tiles.resize(tile + b->rowBytes);
         for (auto [p, slot] : llvm::enumerate(segment.operands)) {
-          char *base = static_cast<char *>(lists[slot.buffer][m].data);
+          const Member &member = lists[slot.buffer][m];
+          char *base = static_cast<char *>(member.data);
+          if (slot.index == kLength)
+            base = reinterpret_cast<char *>(member.rows * member.columns);
           int64_t bytes = storageBytes(slot.storage);
           if (slot.index == kI)
             base += first * bytes;

@@ -189,8 +189,12 @@ protected:
                 rows *= extent;
               shape = {name == "col" ? columns : rows};
             }
-            return matrices;
+            shapes = matrices;
           }
+          // What is addressed by the trip has a length of its own, or none.
+          if (name == "schedule" || name == "history")
+            for (auto [k, shape] : llvm::enumerate(shapes))
+              shape = {static_cast<int64_t>(3 * k % 8)};
           return shapes;
         },
         seed, misaligned);

@@ -394,6 +394,102 @@ func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (
   return %x, %change, %trips : !each, !each, !trip
 })mlir");
 
+    // A schedule is read and what is left is recorded, by the number of the
+    // trip.
+    add("LoopByTrip", R"mlir(
+func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %history: !half {foreach.donate = 1 : i64},
+                  %limit: tensor<i32>, %tol: !num) -> (!list, !half, !each, !trip) {
+  %x, %h, %last, %trips = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit -> (!list, !half, !each, !trip) {
+    %x1 = foreach.map (%x = %x, %s = %schedule[trip] : !list) -> !list {
+      %tenth = arith.constant 0.1 : f32
+      %t = arith.mulf %s, %tenth : f32
+      %y = arith.mulf %x, %t : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce max along member (%y = %x1 : !list) -> !each {
+      %s = math.absf %y : f32
+      foreach.yield %s : f32
+    }
+    %h1 = foreach.record %e in %h : !each in !half
+    %last, %more = foreach.map (%e = %e : !each, %tol = %tol as f32 : !num) -> (!each, !flag) {
+      %k = foreach.trip : i32
+      %two = arith.constant 2 : i32
+      %early = arith.cmpi slt, %k, %two : i32
+      %f = arith.sitofp %k : i32 to f32
+      %large = arith.cmpf ogt, %e, %tol : f32
+      %more = arith.ori %early, %large : i1
+      foreach.yield %f, %more : f32, i1
+    }
+    foreach.yield %x1, %h1, %last while %more : !list, !half, !each while !flag
+  }
+  return %x, %h, %last, %trips : !list, !half, !each, !trip
+})mlir");
+
+    add("LoopOverMatricesByTrip", R"mlir(
+func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list<tensor<?xf64>>, %history: !list,
+                   %limit: tensor<i32>, %bound: !each) -> (!list, !list, !list, !trip) {
+  %u, %v, %h, %trips = foreach.while (%u = %row, %v = %col, %h = %history : !list) upto %limit
+      -> (!list, !list, !list, !trip) {
+    %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
+      %y = arith.mulf %x, %v : f32
+      foreach.yield %y : f32
+    }
+    %u1 = foreach.map (%r = %r : !list, %s = %schedule[trip] as f32 : !foreach.list<tensor<?xf64>>) -> !list {
+      %y = arith.mulf %r, %s : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce add along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list) -> !list {
+      %y = arith.mulf %x, %u : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%v = %v, %c = %c : !list) -> !list {
+      %small = arith.constant 1.0e-3 : f32
+      %d = arith.mulf %c, %small : f32
+      %y = arith.addf %v, %d : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce max along i (%u = %u, %u1 = %u1 : !list) -> !each {
+      %d = arith.subf %u, %u1 : f32
+      %s = math.absf %d : f32
+      foreach.yield %s : f32
+    }
+    %h1 = foreach.record %e in %h : !each in !list
+    %more = foreach.map (%e = %e, %bound = %bound : !each) -> !flag {
+      %more = arith.cmpf ogt, %e, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %u1, %v1, %h1 while %more : !list, !list, !list while !flag
+  }
+  return %u, %v, %h, %trips : !list, !list, !list, !trip
+})mlir");
+    result.back().keepsOrder = false;
+
+    add("LoopForAllByTrip", R"mlir(
+func.func @norms(%x0: !list, %history: !half, %limit: tensor<i32>, %tol: !num) -> (!list, !half, !num, tensor<i32>) {
+  %x, %h, %sum, %trips = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit
+      -> (!list, !half, !num, tensor<i32>) {
+    %x1 = foreach.map (%x = %x : !list) -> !list {
+      %half = arith.constant 0.5 : f32
+      %x1 = arith.mulf %half, %x : f32
+      foreach.yield %x1 : f32
+    }
+    %sum = foreach.reduce add along list (%x = %x1 as f64 : !list) -> !num {
+      %q = arith.mulf %x, %x : f64
+      foreach.yield %q : f64
+    }
+    %h1 = foreach.record %sum in %h : !num in !half
+    %part, %more = foreach.map (%s = %sum, %tol = %tol : !num) -> (!num, tensor<i1>) {
+      %k = foreach.trip : i32
+      %f = arith.sitofp %k : i32 to f64
+      %part = arith.mulf %s, %f : f64
+      %more = arith.cmpf ogt, %s, %tol : f64
+      foreach.yield %part, %more : f64, i1
+    }
+    foreach.yield %x1, %h1, %part while %more : !list, !half, !num while tensor<i1>
+  }
+  return %x, %h, %sum, %trips : !list, !half, !num, tensor<i32>
+})mlir");
+
     add("ScalarFunctions", R"mlir(
 func.func @functions(%x: !list, %y: !list) -> (!list, !list, !list) {
   %a, %b, %c = foreach.map (%x = %x, %y = %y : !list) -> (!list, !list, !list) {

@@ -1,0 +1,53 @@
+// A loop with a flag for every member that reads a schedule and records by its
+// trip: an entry for the sweep, where the trip is in memory, and one for the
+// whole loop, where it is in a register and the flags are in a table's rows.
+// RUN: %heddle emit %s | FileCheck %s
+// RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// CHECK:     #include "trips.cuh"
+// CHECK:     anneal_x1_walk(
+// CHECK:       const long long schedule_length = reinterpret_cast<long long>(tile.operand[2]);
+// CHECK:       const float s = heddle::at_trip<float>(schedule, schedule_length, *trip_at);
+// CHECK:     anneal_x1_end(
+// CHECK:       const bool early = *trip_at < 2;
+// CHECK:       if (threadIdx.x == 0) {
+// CHECK:         heddle::record(history, history_length, *trip_at, e);
+// CHECK:     anneal_x1_tiles(heddle_table table, const int *trip_at, float *e_of_tiles) {
+// CHECK:     anneal_loop_in_one_launch(heddle_table table_of_anneal_x1, float *e_of_tiles, int *trips_at, const int *limit_at, unsigned *barrier) {
+// CHECK:       anneal_x1_tile<false, false>({{.*}}, table_of_anneal_x1, &trips, e_of_tiles);
+// CHECK:       heddle::grid_barrier(barrier);
+// CHECK-NEXT:  ++trips;
+// CHECK-NEXT:  more = trips < limit && heddle::any_member<anneal_x1_member_row, {{[0-9]+}}>(table_of_anneal_x1.members, table_of_anneal_x1.member_count);
+// CHECK-NEXT:  heddle::grid_barrier(barrier);
+
+// PLAN-DAG:  "index": "length"
+// PLAN-DAG:  "entry": "anneal_loop_in_one_launch"
+func.func @anneal(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %history: !list {foreach.donate = 1 : i64},
+                  %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %x, %h, %trips = foreach.while (%x = %x0, %h = %history : !list) upto %limit -> (!list, !list, !trip) {
+    %x1 = foreach.map (%x = %x, %s = %schedule[trip] : !list) -> !list {
+      %y = arith.mulf %x, %s : f32
+      foreach.yield %y : f32
+    }
+    %e = foreach.reduce max along member (%y = %x1 : !list) -> !each {
+      foreach.yield %y : f32
+    }
+    %h1 = foreach.record %e in %h : !each in !list
+    %more = foreach.map (%e = %e : !each) -> !flag {
+      %k = foreach.trip : i32
+      %two = arith.constant 2 : i32
+      %early = arith.cmpi slt, %k, %two : i32
+      %one = arith.constant 1.0 : f32
+      %large = arith.cmpf ogt, %e, %one : f32
+      %more = arith.ori %early, %large : i1
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %h1 while %more : !list, !list while !flag
+  }
+  return %x, %h, %trips : !list, !list, !trip
+}
