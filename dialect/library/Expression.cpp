@@ -92,6 +92,12 @@ Scalar integer(Scalar like, int32_t number, StringRef name) {
   return Scalar(builder, made).as(name);
 }
 
+Scalar operator!(Scalar flag) {
+  OpBuilder &builder = flag.getBuilder();
+  Value yes = arith::ConstantOp::create(builder, builder.getUnknownLoc(),
+                                        builder.getBoolAttr(true));
+  return binary<arith::XOrIOp>(flag, Scalar(builder, yes).as("yes"));
+}
 Scalar operator&(Scalar a, Scalar b) { return binary<arith::AndIOp>(a, b); }
 Scalar operator|(Scalar a, Scalar b) { return binary<arith::OrIOp>(a, b); }
 

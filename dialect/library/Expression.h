@@ -66,6 +66,7 @@ Scalar isNaN(Scalar a);
 Scalar trip(Scalar like);
 /// An i32 in the body of `like`.
 Scalar integer(Scalar like, int32_t number, llvm::StringRef name);
+Scalar operator!(Scalar flag);
 /// Of flags, or of the bits of integers.
 Scalar operator&(Scalar a, Scalar b);
 Scalar operator|(Scalar a, Scalar b);

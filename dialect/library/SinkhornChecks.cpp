@@ -59,8 +59,10 @@ void Builder::checkArguments() {
 
   Body body(program);
   SmallVector<std::pair<Scalar, Status>> checks;
-  checks.push_back({body.read(goodA, "good_a", flag), kWeightsA});
-  checks.push_back({body.read(goodB, "good_b", flag), kWeightsB});
+  Scalar weighsA = body.read(goodA, "good_a", flag);
+  Scalar weighsB = body.read(goodB, "good_b", flag);
+  checks.push_back({weighsA, kWeightsA});
+  checks.push_back({weighsB, kWeightsB});
   auto read = [&](Value value, StringRef name) {
     return body.read(value, name, program.f64());
   };
@@ -76,7 +78,10 @@ void Builder::checkArguments() {
       Scalar share = a.constant(1e-4, "share");
       good = atMost(gap, (share * maximum(a, b).as("larger")).as("allowed"));
     }
-    checks.push_back({good.as("good_masses"), kMasses});
+    // Masses are those of weights that are numbers.
+    Scalar weigh = (weighsA & weighsB).as("weigh");
+    good = (good.as("agree") | (!weigh).as("unknown")).as("good_masses");
+    checks.push_back({good, kMasses});
   }
   if (eps) {
     Scalar good = between(read(eps, "eps"), 0, INFINITY, "good_eps");
@@ -160,12 +165,11 @@ void Builder::concludeStatus() {
       select(isNaN(error).as("nan"), integer(bits, kNumbers, "numbers"), none)
           .as("late");
   Scalar done = atMost(error, body.read(tol, "tol", number)).as("done");
+  done = (done & good).as("solved");
   if (stuck) {
     late = select(stuck, integer(bits, kInfeasible, "infeasible"), late)
                .as("seen");
-    // Where its side is met by no potential, a problem has not converged.
-    Scalar no = less(error, error).as("no");
-    done = select(stuck, no, done).as("solved");
+    done = (done & (!stuck).as("placed")).as("solved");
   }
   Scalar status = (bits | select(good, late, none).as("found")).as("status");
   body.write(status, each(status.getType()), "status");
