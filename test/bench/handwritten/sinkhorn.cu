@@ -1,0 +1,585 @@
+// Dense Sinkhorn in the log domain, one read and one exponential per element and iteration, the whole solve in one launch.
+//
+//   bytes per element   one element of c per iteration
+//   blocks              one per SM, cooperative; a cluster of CLUSTER of them splits the columns of rows that one cannot hold
+//   finds its work      kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Nothing that is
+//                       computed depends on how many there are
+//   scalars             eps or its absence, tolerance and iteration limit are in device memory
+//
+// With e = exp(u + L + v - log a), which sums to r / a along a row, the new u is u - log(r / a), and what the row adds to
+// the columns with its new u is e * a / (r / a): the row need not be read again. Row s waits for its sum while the
+// exponentials of row s + 1 are taken, and rows arrive by bulk copies, STAGES ahead, also across the end of an iteration.
+//
+// Exact in every iteration: a row whose sum is out of range (a cold start, another eps) is done again with its maximum
+// shifted out, by the block that has it; a column likewise, by the block that updates it. No flag, no further barrier.
+//
+// Compiled per size class:
+//   ELEMENT   what c holds: 0 f32, 1 f64 (then everything else is f64 too), 2 bf16, 3 f16
+//   THREADS, ITEMS   a block's share of a row has more than THREADS * (ITEMS - 1) and at most THREADS * ITEMS columns
+//   ROWS      rows between two barriers, a power of two; more than one where rows are short
+//   STAGES    ROWS rows each, in shared memory
+//   COLUMNS_SHARED   1: the columns' parts of the exponents are in shared memory, where registers do not suffice
+//   CLUSTER   1, 2, 4 or 8
+
+#ifndef ELEMENT
+#define ELEMENT 0
+#endif
+#ifndef THREADS
+#define THREADS 768
+#define ITEMS 8
+#define ROWS 1
+#define STAGES 8
+#define COLUMNS_SHARED 0
+#define CLUSTER 1
+#define SPLIT 1
+#endif
+
+#if ELEMENT == 1
+typedef double Real;
+#else
+typedef float Real;
+#endif
+#if ELEMENT < 2
+typedef Real Element;
+#else
+typedef unsigned short Element;
+#endif
+
+// Potentials are log scalings: the plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c where eps is null.
+struct Sinkhorn {
+    const Element *c;
+    long long stride;  // elements from one row to the next
+    int rows, columns;
+    const Real *log_a, *log_b;
+    Real *u, *v;  // what they hold is where the solve starts
+    const Real *eps;
+    const Real *tolerance;  // of sum |row sum - a|, of the potentials that enter an iteration
+    const int *limit;       // iterations at most
+    int *iterations;        // done
+    Real *error;            // at the beginning of the last one
+    Real *partial;          // scratch, kPanels x columns
+    Real *panel_error;      // scratch, kPanels
+    unsigned *barrier;      // scratch, zeroed once
+};
+
+constexpr int kPanels = 132 / CLUSTER;
+constexpr int kWarps = THREADS / 32;
+constexpr int kParts = CLUSTER * kWarps;  // of a row's sum
+constexpr bool kSplit = CLUSTER > 1 || SPLIT;
+constexpr int kChunk = 256;               // rows whose values are in shared memory at a time
+constexpr int kGroups = 16;               // of panels, when a column is summed
+constexpr int kWide = THREADS / kGroups;  // columns that a block sums at a time
+static_assert((ROWS & (ROWS - 1)) == 0 && ROWS * CLUSTER <= 32, "one lane sends one row's part to one block");
+
+//----------------------------------------------------------------------------------------------------------------------
+// Arithmetic, in base 2
+//----------------------------------------------------------------------------------------------------------------------
+
+#if ELEMENT == 1
+#define INFINITE __longlong_as_double(0x7ff0000000000000ll)
+constexpr Real kLeastRow = 0x1p-400, kMostRow = 0x1p400, kLeastColumn = 0x1p-500, kLeastWeight = 0x1p-1022;
+#else
+#define INFINITE __int_as_float(0x7f800000)
+// What exponentials below 2^-126 could have added must not matter: 40 + 60 + 24 <= 126.
+constexpr Real kLeastRow = 0x1p-40f, kMostRow = 0x1p40f, kLeastColumn = 0x1p-60f, kLeastWeight = 0x1p-126f;
+#endif
+constexpr Real kLog2e = (Real)1.4426950408889634, kLn2 = (Real)0.6931471805599453;
+
+__device__ __forceinline__ float power_of_two(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+// 2^n times a polynomial for |x - n| <= 1/2, good to 2^-53; no subnormal results.
+__device__ __forceinline__ double power_of_two(double x) {
+    const double shifter = 6755399441055744.0;
+    double shifted = x + shifter, f = x - (shifted - shifter);
+    double p = 4.4558179083360645e-10;
+    p = fma(p, f, 7.074194297288521e-09);
+    p = fma(p, f, 1.0178057087733941e-07);
+    p = fma(p, f, 1.3215432535912375e-06);
+    p = fma(p, f, 1.5252733841556773e-05);
+    p = fma(p, f, 0.00015403530463724353);
+    p = fma(p, f, 0.001333355814640647);
+    p = fma(p, f, 0.009618129107587256);
+    p = fma(p, f, 0.055504108664821625);
+    p = fma(p, f, 0.24022650695910158);
+    p = fma(p, f, 0.6931471805599453);
+    p = fma(p, f, 1.0);
+    int high = __double2hiint(p) + (__double2loint(shifted) << 20), low = __double2loint(p);
+    int top = __double2hiint(x);
+    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which is taken for +infinity and found in the sum
+        high = top < 0 ? 0 : 0x7ff00000;
+        low = 0;
+    }
+    return __hiloint2double(high, low);
+}
+__device__ __forceinline__ float log_two(float x) { return log2f(x); }
+__device__ __forceinline__ double log_two(double x) { return log2(x); }
+__device__ __forceinline__ float larger(float a, float b) { return fmaxf(a, b); }
+__device__ __forceinline__ double larger(double a, double b) { return fmax(a, b); }
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
+__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
+
+__device__ __forceinline__ Real value(Element x) {
+#if ELEMENT == 2
+    return __uint_as_float((unsigned)x << 16);
+#elif ELEMENT == 3
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+#else
+    return x;
+#endif
+}
+
+// Whether a row's sum tells nothing; a row without weight gives nothing anyway.
+__device__ __forceinline__ bool is_bad(Real weight, Real sum) {
+    return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
+}
+
+// A potential as a part of the exponent. +infinity belongs to a row or column that allows nothing.
+__device__ __forceinline__ Real part_of(Real potential) {
+    return potential == INFINITE ? 0 : potential * kLog2e;
+}
+
+//----------------------------------------------------------------------------------------------------------------------
+// Copies and barriers
+//----------------------------------------------------------------------------------------------------------------------
+
+typedef unsigned long long Barrier;  // of the hardware, in shared memory
+
+__device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ __forceinline__ void set_up(Barrier *b, int arrivals) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(arrivals) : "memory");
+}
+__device__ __forceinline__ void expect_bytes(Barrier *b, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void arrive(Barrier *b) {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
+}
+__device__ __forceinline__ void wait(Barrier *b, unsigned phase) {
+    asm volatile(
+        "{\n.reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n}" ::"r"(shared_address(b)), "r"(phase) : "memory");
+}
+__device__ __forceinline__ void copy_bulk(void *to, const void *from, unsigned bytes, Barrier *b) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(b)) : "memory");
+}
+
+__device__ __forceinline__ unsigned rank_in_cluster() {
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ __forceinline__ void meet_cluster() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+// Stores in the shared memory of a block of the cluster and counts the bytes there.
+__device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank) {
+    unsigned at, counter;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(to)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(shared_address(b)), "r"(rank));
+#if ELEMENT == 1
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f64 [%0], %1, [%2];" ::"r"(at), "d"(x),
+                 "r"(counter) : "memory");
+#else
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(at), "f"(x),
+                 "r"(counter) : "memory");
+#endif
+}
+
+// Waits for all blocks. The top bit of the word turns with every barrier and needs no reset between launches.
+__device__ __forceinline__ void meet_grid(unsigned *word) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned before, now, arrival = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
+        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(arrival) : "memory");
+        do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
+        while (((now ^ before) & 0x80000000u) == 0);
+    }
+    __syncthreads();
+}
+
+//----------------------------------------------------------------------------------------------------------------------
+// Sums
+//----------------------------------------------------------------------------------------------------------------------
+
+// Sums N values over the warp at once; lane l gets the sum of value l % N.
+template <int N>
+__device__ __forceinline__ Real warp_sums(Real (&x)[N]) {
+#pragma unroll
+    for (int half = N / 2; half; half /= 2)
+#pragma unroll
+        for (int i = 0; i < half; ++i) {
+            bool upper = threadIdx.x & half;
+            Real keep = upper ? x[i + half] : x[i], give = upper ? x[i] : x[i + half];
+            x[i] = keep + __shfl_xor_sync(~0u, give, half);
+        }
+#pragma unroll
+    for (int mask = N; mask < 32; mask *= 2) x[0] += __shfl_xor_sync(~0u, x[0], mask);
+    return x[0];
+}
+
+// A sum of powers of two with its largest exponent shifted out.
+struct LogSum {
+    Real most, sum;
+
+    __device__ void add(Real x) { add({x, 1}); }
+    __device__ void add(LogSum other) {
+        Real top = larger(most, other.most);
+        if (top == -INFINITE) return;
+        sum = sum * power_of_two(most - top) + other.sum * power_of_two(other.most - top);
+        most = top;
+    }
+    __device__ Real log() const { return most + log_two(sum); }
+
+    // Over the block, for all its threads.
+    __device__ Real log_of_block() {
+        __shared__ Real warps[2][kWarps];
+        for (int mask = 16; mask; mask /= 2) {
+            LogSum other;
+            other.most = __shfl_xor_sync(~0u, most, mask);
+            other.sum = __shfl_xor_sync(~0u, sum, mask);
+            add(other);
+        }
+        __syncthreads();
+        if (threadIdx.x % 32 == 0) warps[0][threadIdx.x / 32] = most, warps[1][threadIdx.x / 32] = sum;
+        __syncthreads();
+        LogSum all;
+        for (int w = 0; w < kWarps; ++w) all.add({warps[0][w], warps[1][w]});
+        return all.log();
+    }
+    __device__ LogSum() : most(-INFINITE), sum(0) {}
+    __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
+};
+
+// The cold paths, by all threads of a block. A row whose exponentials were of no use gives to the columns now; log2 of
+// its sum without its u.
+__device__ __noinline__ Real repair(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
+                                    int width) {
+    auto exponent = [&](int j) {
+        return multiply_add(value(s.c[row * s.stride + j]), factor, part_of(__ldcg(s.v + j)));
+    };
+    LogSum sum;
+    for (int j = threadIdx.x; j < s.columns; j += THREADS) sum.add(exponent(j));
+    Real log = sum.log_of_block();
+    if (log != -INFINITE)
+        for (int j = threadIdx.x; j < width; j += THREADS)  // each thread its own columns
+            __stcg(partial + j, multiply_add(power_of_two(exponent(column + j) - log), weight, __ldcg(partial + j)));
+    return log;
+}
+// log2 of a column's sum without its v.
+__device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real factor) {
+    LogSum sum;
+    for (int i = threadIdx.x; i < s.rows; i += THREADS)
+        sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, part_of(__ldcg(s.u + i))));
+    return sum.log_of_block();
+}
+
+//----------------------------------------------------------------------------------------------------------------------
+// The rows that a block walks, again and again
+//----------------------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
+
+// Runs ahead of the walk and asks for its rows; one thread has it.
+struct Copies {
+    int panel, row, end;  // after what was asked for last
+    int stage;
+    unsigned asked;
+    long long left;  // steps of the whole solve
+
+    __device__ void begin(int rows, int first, int clusters, int limit) {
+        left = 0;
+        for (int p = first; p < kPanels; p += clusters)
+            left += (panel_begin(rows, p + 1) - panel_begin(rows, p) + ROWS - 1) / ROWS;
+        left *= limit;
+        stage = asked = 0;
+        panel = first - clusters;
+        row = end = 0;
+    }
+    // The next step into the next stage.
+    __device__ void ask(const Sinkhorn &s, int first, int clusters, int column, int width, char *stages, int row_bytes,
+                        Barrier *arrived) {
+        if (left == 0) return;
+        --left;
+        ++asked;
+        while (row >= end) {
+            panel = panel + clusters < kPanels ? panel + clusters : first;
+            row = panel_begin(s.rows, panel), end = panel_begin(s.rows, panel + 1);
+        }
+        unsigned bytes[ROWS], total = 0;
+        const char *from[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            unsigned long long begin = (unsigned long long)(s.c + (row + r) * s.stride + column);
+            unsigned long long past = begin + width * sizeof(Element);
+            from[r] = (const char *)(begin & ~15ull);  // rows of odd length are not aligned, copies are
+            bytes[r] = row + r < end ? (unsigned)((past + 15 & ~15ull) - (begin & ~15ull)) : 0;
+            total += bytes[r];
+        }
+        expect_bytes(arrived + stage, total);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (bytes[r]) copy_bulk(stages + (stage * ROWS + r) * row_bytes, from[r], bytes[r], arrived + stage);
+        row += ROWS;
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+    }
+};
+
+// grid: at most one block per SM, a multiple of CLUSTER; shared memory: STAGES * ROWS * row_bytes, and
+// THREADS * ITEMS values with COLUMNS_SHARED
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+#if CLUSTER > 1
+    __cluster_dims__(CLUSTER, 1, 1)
+#endif
+    sinkhorn(const __grid_constant__ Sinkhorn s, const int row_bytes) {
+    extern __shared__ __align__(128) char stages[];
+    __shared__ Barrier arrived[STAGES], met[4];
+    __shared__ Real parts[4][kParts * ROWS];  // of row sums, [warp][row]
+    __shared__ Real groups[THREADS];
+    __shared__ Real log_weight[kChunk], weight[kChunk], old_part[kChunk], row_part[kChunk], row_sum[kChunk], errors[kChunk];
+    __shared__ unsigned offset[kChunk];  // of a row in what was copied
+    __shared__ Copies copies;            // of thread 0
+    __shared__ int trips;
+
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
+    const int first_panel = blockIdx.x / CLUSTER, clusters = gridDim.x / CLUSTER;
+    const int column = (int)((long long)s.columns * rank / CLUSTER);
+    const int width = (int)((long long)s.columns * (rank + 1) / CLUSTER) - column;
+    const Real factor = s.eps ? -kLog2e / *s.eps : kLog2e;
+    if (*s.limit < 1) {
+        if (blockIdx.x == 0 && t == 0) *s.iterations = 0;
+        return;
+    }
+
+    auto ask = [&] { copies.ask(s, first_panel, clusters, column, width, stages, row_bytes, arrived); };
+    if (t == 0) {
+        trips = 0;
+        for (int k = 0; k < STAGES; ++k) set_up(arrived + k, 1);
+        for (int k = 0; k < 4; ++k) set_up(met + k, CLUSTER > 1 ? 1 : kWarps);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        copies.begin(s.rows, first_panel, clusters, *s.limit);
+        for (int k = 0; k < STAGES; ++k) ask();
+    }
+    __syncthreads();
+    if (CLUSTER > 1) meet_cluster();
+
+    // Whether this thread has a column in round k; only the last one is not full.
+    auto has = [&](int k) { return k < ITEMS - 1 || t + k * THREADS < width; };
+#if COLUMNS_SHARED
+    Real *const column_parts = (Real *)(stages + STAGES * ROWS * row_bytes) + t;
+    auto column_part = [&](int k) -> Real & { return column_parts[k * THREADS]; };
+#else
+    Real column_parts[ITEMS];
+    auto column_part = [&](int k) -> Real & { return column_parts[k]; };
+#endif
+    Real sums[ITEMS], e[2][ROWS][ITEMS];
+    int stage = 0;
+    unsigned phase = 0, step = 0;  // of the stages; steps that first() has begun
+
+    // Takes the exponentials of a step and gives away what this warp knows of their sums.
+    auto first = [&](int row, int rows, Real(&x)[ROWS][ITEMS]) {
+        wait(arrived + stage, phase);
+        Real known[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const Element *from = (const Element *)(stages + (stage * ROWS + r) * row_bytes + offset[row + r]) + t;
+            known[r] = 0;
+            if (ROWS > 1 && row + r >= rows) {
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) x[r][k] = 0;
+                continue;
+            }
+            Real part = row_part[row + r], odd = 0;
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) {
+                Real c = has(k) ? value(from[k * THREADS]) : 0;
+                x[r][k] = power_of_two(multiply_add(c, factor, part + column_part(k)));
+                (k % 2 ? odd : known[r]) += x[r][k];
+            }
+            known[r] += odd;
+        }
+        Real mine = warp_sums(known);
+        Real *to = &parts[step % 4][warp * ROWS];
+        if (CLUSTER == 1) {
+            if (lane < ROWS) to[lane] = mine;
+            if (SPLIT) {
+                __syncwarp();
+                if (lane == 0) arrive(met + step % 4);
+            }
+        } else {
+            if (t == 0) expect_bytes(met + step % 4, kParts * ROWS * sizeof(Real));
+            if (lane < ROWS * CLUSTER)
+                send(to + rank * kWarps * ROWS + lane % ROWS, mine, met + step % 4, lane / ROWS);
+        }
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
+        phase ^= stage == 0;
+        ++step;
+    };
+    // Waits until all have given. All have then read the rows, too.
+    auto meet = [&](unsigned of) {
+        if (kSplit)
+            wait(met + of % 4, of / 4 & 1);
+        else
+            __syncthreads();
+        if (t == 0) ask();
+    };
+    // Adds what a step gives to the columns.
+    auto second = [&](int row, int rows, unsigned of, Real(&x)[ROWS][ITEMS]) {
+        Real sum[1] = {0};
+#pragma unroll
+        for (int k = 0; k < (kParts * ROWS + 31) / 32; ++k)
+            if (kParts * ROWS % 32 == 0 || lane + 32 * k < kParts * ROWS) sum[0] += parts[of % 4][lane + 32 * k];
+#pragma unroll
+        for (int mask = ROWS; mask < 32; mask *= 2) sum[0] += __shfl_xor_sync(~0u, sum[0], mask);
+
+        int mine = row + lane % ROWS;  // this lane's row
+        bool there = ROWS == 1 || mine < rows;
+        Real a = there ? weight[mine] : 0;
+        if (warp == 0 && lane < ROWS && there) row_sum[mine] = sum[0];
+        bool bad = is_bad(a, sum[0]);
+        Real give = a == 0 || bad ? 0 : quotient(a, sum[0]);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            Real g = ROWS == 1 ? give : __shfl_sync(~0u, give, r);
+            if (g != 0)  // the exponentials of a bad row may be infinite
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(x[r][k], g, sums[k]);
+        }
+    };
+
+    for (;;) {
+        for (int panel = first_panel; panel < kPanels; panel += clusters) {
+            const int begin = panel_begin(s.rows, panel), end = panel_begin(s.rows, panel + 1);
+            if (t < kChunk) errors[t] = 0;
+            for (int chunk = begin; chunk == begin || chunk < end; chunk += kChunk) {
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) {
+                    column_part(k) = has(k) ? part_of(__ldcg(s.v + column + t + k * THREADS)) : -INFINITE;
+                    sums[k] = 0;
+                }
+                const int rows = min(kChunk, end - chunk), steps = (rows + ROWS - 1) / ROWS;
+                const unsigned start = step;
+                if (t < rows) {
+                    Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
+                    // Without weight: no exponential. Infinite: any finite part does, the sum will tell.
+                    part = log_a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
+                    log_weight[t] = log_a;
+                    weight[t] = log_a == -INFINITE ? 0 : larger(power_of_two(log_a * kLog2e), kLeastWeight);
+                    row_part[t] = old_part[t] = part;
+                    offset[t] = (unsigned)(unsigned long long)(s.c + (chunk + t) * s.stride + column) & 15;
+                }
+                __syncthreads();
+                for (int k = 0; k <= steps; k += 2) {
+                    if (k < steps) first(k * ROWS, rows, e[0]);
+                    if (!kSplit && k < steps) meet(0);
+                    if (k > 0) {
+                        if (kSplit) meet(start + k - 1);
+                        second((k - 1) * ROWS, rows, start + k - 1, e[1]);
+                    }
+                    if (k == steps) break;
+                    if (k + 1 < steps) first((k + 1) * ROWS, rows, e[1]);
+                    if (!kSplit && k + 1 < steps) meet(0);
+                    if (kSplit) meet(start + k);
+                    second(k * ROWS, rows, start + k, e[0]);
+                }
+                Real *partial = s.partial + (long long)panel * s.columns + column;
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k)
+                    if (has(k)) {
+                        Real *at = partial + t + k * THREADS;
+                        __stcg(at, chunk == begin ? sums[k] : __ldcg(at) + sums[k]);
+                    }
+                __syncthreads();
+                if (__syncthreads_or(t < rows && is_bad(weight[t], row_sum[t]))) {
+                    for (int k = 0; k < rows; ++k)
+                        if (is_bad(weight[k], row_sum[k])) {
+                            Real log = repair(s, factor, chunk + k, weight[k], partial, column, width);
+                            if (t == 0) row_part[k] = -log, row_sum[k] = 1;
+                            __syncthreads();
+                        }
+                    __syncthreads();
+                }
+                if (t < rows && rank == 0) {
+                    Real log_a = log_weight[t], part = row_part[t], sum = row_sum[t];
+                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(old_part[t] - part);  // of sum and weight
+                    __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (part - log_two(sum)));
+                    if (log_a != -INFINITE) errors[t] += weight[t] * fabs(ratio - 1);
+                }
+            }
+            __syncthreads();
+            if (warp == 0 && rank == 0) {
+                Real error[1] = {0};
+                for (int k = lane; k < kChunk; k += 32) error[0] += errors[k];
+                Real all = warp_sums(error);
+                if (lane == 0) __stcg(s.panel_error + panel, all);
+            }
+        }
+        meet_grid(s.barrier);
+
+        // Columns, in an order that does not depend on who does it.
+        const int share = (s.columns + gridDim.x - 1) / gridDim.x;
+        const int from = blockIdx.x * share, to = min(from + share, s.columns);
+        for (int begin = from; begin < to; begin += kWide) {
+            int c = t % kWide, group = t / kWide, j = begin + c;
+            Real sum = 0;
+            if (j < to)
+#pragma unroll
+                for (int k = 0; k < (kPanels + kGroups - 1) / kGroups; ++k)
+                    if (group + k * kGroups < kPanels)
+                        sum += __ldcg(s.partial + (long long)(group + k * kGroups) * s.columns + j);
+            __syncthreads();
+            if (t < kWide * kGroups) groups[t] = sum;
+            __syncthreads();
+            bool bad = false;
+            if (t < kWide && j < to) {
+                Real log_b = __ldg(s.log_b + j);
+                sum = 0;
+#pragma unroll
+                for (int k = 0; k < kGroups; ++k) sum += groups[k * kWide + c];
+                bad = log_b != -INFINITE && !(sum >= kLeastColumn);
+                Real v = __ldcg(s.v + j);
+                v = (v == INFINITE ? 0 : v) + log_b - kLn2 * log_two(sum);
+                __stcg(s.v + j, log_b == -INFINITE ? log_b : v);
+            }
+            if (__syncthreads_or(bad)) {
+                if (t < kWide) groups[t] = bad;
+                __syncthreads();
+                for (int k = 0; k < kWide; ++k)
+                    if (groups[k] != 0) {
+                        Real log = log_of_column(s, begin + k, factor);
+                        if (t == 0) __stcg(s.v + begin + k, __ldg(s.log_b + begin + k) - kLn2 * log);
+                    }
+            }
+        }
+        if (blockIdx.x == gridDim.x - 1 && warp == kWarps - 1) {
+            Real error[1] = {0};
+            for (int p = lane; p < kPanels; p += 32) error[0] += __ldcg(s.panel_error + p);
+            Real all = warp_sums(error);
+            if (lane == 0) {
+                __stcg(s.error, all);
+                __stcg(s.iterations, trips + 1);
+            }
+        }
+        meet_grid(s.barrier);
+        if (t == 0) ++trips;
+        __syncthreads();
+        if (trips >= __ldg(s.limit) || __ldcg(s.error) <= __ldg(s.tolerance)) break;
+    }
+
+    // Nothing may arrive in the shared memory of a block that has ended.
+    if (t == 0)
+        for (; step != copies.asked; ++step) {
+            wait(arrived + stage, phase);
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+            phase ^= stage == 0;
+        }
+}
