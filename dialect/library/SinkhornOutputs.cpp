@@ -108,7 +108,8 @@ Value Builder::gainOf(const Side &side) {
   f = f.as(side.index == kI ? "f" : "g");
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, number);
-    Scalar kept = exp(-(f / rho).as("pull")).as("kept");
+    Scalar pull = (-(f / rho).as("slack")).as("pull");
+    Scalar kept = exp(pull).as("kept");
     Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
     // A point without an allowed entry may have any potential: the best one.
     Scalar none = log.constant(-INFINITY, "none");

@@ -105,7 +105,14 @@ TEST(Library, EveryValueHasAName) {
        {"adam:amsgrad=true,maximize=true,weight_decay=1", "adamw:groups=true",
         "sgd:momentum=0.9,dampening=0.5,weight_decay=1,maximize=true",
         "sgd:momentum=0.9,nesterov=true", "adamw:dtype=f32/bf16,state=f32",
-        "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm"}) {
+        "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm", "sinkhorn",
+        "sinkhorn:rho_a=1,rho_b=1,omega=1.5,anneal=geometric,norm=l2,order=v,"
+        "convention=ott,outputs=potentials/plan/cost/dual/marginals/argmax/"
+        "product/projection/history,points=2",
+        "sinkhorn:rho_b=1,anneal=list,norm=max,init=given,convention=geomloss,"
+        "normalize=true,regularizer=entropy,outputs=dual,weights=log",
+        "sinkhorn:matrix=log_kernel,init=given,groups=true,omega=0.5,"
+        "outputs=cost,dtype=bf16"}) {
     Context context;
     Runner runner = Runner::library(context, text);
     llvm::StringSet<> results;
@@ -181,6 +188,77 @@ TEST(LibraryErrors, Contradictions) {
   EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
   EXPECT_EQ(errorOf("sgd:dampening=0.1"),
             "'dampening' acts on the momentum buffer; set 'momentum', too");
+}
+
+TEST(LibraryErrors, Sinkhorn) {
+  for (const char *eps : {"0", "-1"})
+    EXPECT_EQ(errorOf("sinkhorn:eps=" + std::string(eps)),
+              "'eps' has to be positive");
+  EXPECT_EQ(errorOf("sinkhorn:rho_a=-1"),
+            "'rho_a' has to be positive, or 0 where sums are met exactly");
+  EXPECT_EQ(errorOf("sinkhorn:rho_b=-1"),
+            "'rho_b' has to be positive, or 0 where sums are met exactly");
+  for (const char *omega : {"0", "2", "-0.5"})
+    EXPECT_EQ(errorOf("sinkhorn:omega=" + std::string(omega)),
+              "'omega' has to lie between 0 and 2");
+  EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,eps0=0"),
+            "'eps0' has to be positive");
+  for (const char *decay : {"0", "1"})
+    EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,decay=" + std::string(decay)),
+              "'decay' has to lie between 0 and 1");
+  for (const char *limit : {"-1", "2147483648"})
+    EXPECT_EQ(errorOf("sinkhorn:limit=" + std::string(limit)),
+              "'limit' has to be a number of trips, from 0 to 2147483647");
+  for (const char *anneal : {"geometric", "list"})
+    EXPECT_EQ(
+        errorOf("sinkhorn:matrix=log_kernel,anneal=" + std::string(anneal)),
+        "'anneal' needs a cost; a log kernel has an eps of its own");
+  for (const char *points : {"-1", "65"})
+    EXPECT_EQ(errorOf("sinkhorn:outputs=product,points=" + std::string(points)),
+              "'points' has to be a number of coordinates, from 0 to 64");
+  for (std::string output : {"product", "projection"})
+    EXPECT_EQ(errorOf("sinkhorn:outputs=plan/" + output),
+              "'outputs=" + output +
+                  "' needs the number of coordinates: set 'points', too");
+  EXPECT_EQ(errorOf("sinkhorn:points=3"),
+            "'points' are used by 'outputs=product' and 'outputs=projection'");
+  EXPECT_EQ(errorOf("sinkhorn:limit=many"),
+            "option 'limit' of 'sinkhorn' expects a whole number, found "
+            "'many'");
+  EXPECT_EQ(errorOf("sinkhorn:norm=l3"), "option 'norm' of 'sinkhorn' expects "
+                                         "one of l1, l2, max, found 'l3'");
+  EXPECT_EQ(errorOf("sinkhorn:outputs=plan/plan"),
+            "option 'outputs' of 'sinkhorn' expects one or several of "
+            "potentials, plan, cost, dual, marginals, argmax, product, "
+            "projection, history, joined by '/' and different from each other, "
+            "found 'plan/plan'");
+}
+
+/// Only what is asked for is an argument or a result.
+TEST(Library, SinkhornHasWhatIsAskedFor) {
+  Context context;
+  auto namesOf = [&](llvm::StringRef text) {
+    Runner runner = Runner::library(context, text);
+    std::string names;
+    for (mlir::BlockArgument argument : runner.function.getArguments())
+      names += (nameOf(argument) + " ").str();
+    names += "->";
+    for (unsigned k = 0; k < runner.function.getNumResults(); ++k)
+      names += (" " + library::resultName(runner.function, k)).str();
+    return names;
+  };
+  EXPECT_EQ(namesOf("sinkhorn"),
+            "C a b eps tol limit -> u v error trips converged status");
+  EXPECT_EQ(namesOf("sinkhorn:matrix=log_kernel,weights=log,outputs=argmax"),
+            "L log_a log_b tol limit -> error trips converged status argmax");
+  EXPECT_EQ(
+      namesOf("sinkhorn:init=given,convention=ott,rho_a=1,rho_b=2,omega=1.5,"
+              "anneal=geometric,outputs=history/marginals"),
+      "C a b f g errors eps rho_a rho_b omega eps0 decay tol limit -> f g "
+      "error trips converged status errors marginal_a marginal_b");
+  EXPECT_EQ(namesOf("sinkhorn:anneal=list,outputs=projection/product,points=2"),
+            "C a b x1 x2 epsilons eps tol limit -> error trips converged "
+            "status product1 y1 product2 y2");
 }
 
 /// Diagnostics point into the text.
