@@ -25,43 +25,28 @@
 struct Class {
     const char *name;
     int element, rows, columns, threads, items, group, stages, shared, cluster;  // cluster < 0: resident, so many blocks
-    int split;
 };
 static const Class kClasses[] = {
-    // name                 element rows  columns threads items group stages shared cluster split
-    {"f32 501x601 r2", 0, 501, 601, 512, 19, 2, 0, 0, -8},
-    {"f32 501x601 r1", 0, 501, 601, 512, 19, 1, 0, 0, -8},
-    {"f32 501x601 r2 c16", 0, 501, 601, 512, 19, 2, 0, 0, -16},
-    {"f32 501x601 r1 c16", 0, 501, 601, 512, 19, 1, 0, 0, -16},
-    {"f32 600x600 r2", 0, 600, 600, 512, 19, 2, 0, 0, -8},
-    {"f32 501x601 panel r4", 0, 501, 601, 320, 2, 4, 12, 0, 1, 1},
-    {"f32 1000x1000 512x2 r1 m", 0, 1000, 1000, 512, 2, 1, 16, 0, 1, 1},
-    {"f32 1000x1000 512x2 r4 m", 0, 1000, 1000, 512, 2, 4, 8, 0, 1, 1},
-    {"f32 1000x1000 512x2 r8", 0, 1000, 1000, 512, 2, 8, 6, 0, 1, 0},
-    {"f32 1000x1000 512x2 r8 m", 0, 1000, 1000, 512, 2, 8, 6, 0, 1, 1},
-    {"f32 1000x1000 256x4 r8 m", 0, 1000, 1000, 256, 4, 8, 6, 0, 1, 1},
-    {"f32 2500x2500 512x5 r1 m", 0, 2500, 2500, 512, 5, 1, 20, 0, 1, 1},
-    {"f32 2500x2500 512x5 r2 m", 0, 2500, 2500, 512, 5, 2, 10, 0, 1, 1},
-    {"f32 2500x2500 512x5 r4", 0, 2500, 2500, 512, 5, 4, 5, 0, 1, 0},
-    {"f32 2500x2500 512x5 r4 m", 0, 2500, 2500, 512, 5, 4, 5, 0, 1, 1},
-    {"f32 2500x2500 320x8 r4 m", 0, 2500, 2500, 320, 8, 4, 5, 0, 1, 1},
-    {"f32 5001x6001 512x12 m", 0, 5001, 6001, 512, 12, 1, 9, 0, 1, 1},
-    {"f32 5001x6001 768x8 m", 0, 5001, 6001, 768, 8, 1, 9, 0, 1, 1},
-    {"f32 5001x6001 512x12 r2", 0, 5001, 6001, 512, 12, 2, 4, 0, 1, 0},
-    {"f32 5001x6001 512x12 r2 m", 0, 5001, 6001, 512, 12, 2, 4, 0, 1, 1},
-    {"f32 5001x6001 384x16 r2", 0, 5001, 6001, 384, 16, 2, 4, 0, 1, 0},
-    {"f32 5001x6001 384x16 r2 m", 0, 5001, 6001, 384, 16, 2, 4, 0, 1, 1},
-    {"f32 5001x6001 512x6 r2 c2", 0, 5001, 6001, 512, 6, 2, 8, 0, 2, 1},
-    {"f32 5001x6001 512x6 r4 c2", 0, 5001, 6001, 512, 6, 4, 4, 0, 2, 1},
-    {"f32 10001x12001 512x24 m", 0, 10001, 12001, 512, 24, 1, 4, 0, 1, 1},
-    {"f32 10001x12001 512x12 r2 c2", 0, 10001, 12001, 512, 12, 2, 4, 0, 2, 1},
-    {"f32 20001x20001 512x20 c2", 0, 20001, 20001, 512, 20, 1, 5, 0, 2, 1},
-    {"f64 5001x6001 512x12s m", 1, 5001, 6001, 512, 12, 1, 3, 1, 1, 1},
-    {"f64 5001x6001 512x6 c2", 1, 5001, 6001, 512, 6, 1, 8, 0, 2, 1},
-    {"f64 10001x12001 512x12s c2", 1, 10001, 12001, 512, 12, 1, 3, 1, 2, 1},
-    {"bf16 5001x6001 512x12 r2", 2, 5001, 6001, 512, 12, 2, 8, 0, 1, 0},
-    {"bf16 5001x6001 512x12 r2 m", 2, 5001, 6001, 512, 12, 2, 8, 0, 1, 1},
-    {"f16 5001x6001 512x12 r2 m", 3, 5001, 6001, 512, 12, 2, 8, 0, 1, 1},
+    // name                 element rows  columns threads items group stages shared cluster
+    {"f32 501x601 resident", 0, 501, 601, 512, 19, 2, 0, 0, -8},
+    {"f32 501x601 resident c16", 0, 501, 601, 512, 19, 2, 0, 0, -16},
+    {"f32 501x601 panels", 0, 501, 601, 256, 3, 4, 12, 0, 1},
+    {"f32 600x600 resident", 0, 600, 600, 512, 19, 2, 0, 0, -8},
+    {"f32 1000x1000 512x2 r8", 0, 1000, 1000, 512, 2, 8, 6, 0, 1},
+    {"f32 1000x1000 256x4 r8", 0, 1000, 1000, 256, 4, 8, 6, 0, 1},
+    {"f32 2500x2500 512x5 r2", 0, 2500, 2500, 512, 5, 2, 10, 0, 1},
+    {"f32 2500x2500 512x5 r4", 0, 2500, 2500, 512, 5, 4, 5, 0, 1},
+    {"f32 5001x6001 512x12 r1", 0, 5001, 6001, 512, 12, 1, 9, 0, 1},
+    {"f32 5001x6001 512x12 r2", 0, 5001, 6001, 512, 12, 2, 4, 0, 1},
+    {"f32 5001x6001 512x6 r4 c2", 0, 5001, 6001, 512, 6, 4, 4, 0, 2},
+    {"f32 10001x12001 512x12 r2 c2", 0, 10001, 12001, 512, 12, 2, 4, 0, 2},
+    {"f32 20001x20001 512x20 c2", 0, 20001, 20001, 512, 20, 1, 5, 0, 2},
+    {"f64 5001x6001 512x12s", 1, 5001, 6001, 512, 12, 1, 3, 1, 1},
+    {"f64 5001x6001 512x6 r2 c2", 1, 5001, 6001, 512, 6, 2, 4, 1, 2},
+    {"f64 10001x12001 384x16s c2", 1, 10001, 12001, 384, 16, 1, 3, 1, 2},
+    {"bf16 5001x6001 512x12 r2", 2, 5001, 6001, 512, 12, 2, 8, 0, 1},
+    {"bf16 5001x6001 384x16 r2", 2, 5001, 6001, 384, 16, 2, 8, 0, 1},
+    {"f16 5001x6001 512x12 r2", 3, 5001, 6001, 512, 12, 2, 8, 0, 1},
 };
 
 #define CHECK(call)                                                                        \
@@ -94,7 +79,7 @@ static void compile(const std::string &directory, const Class &c) {
     if (resident)
         options.push_back(define("BLOCKS", -c.cluster));
     else
-        for (auto &[name, value] : {std::pair("STAGES", c.stages), {"COLUMNS_SHARED", c.shared}, {"CLUSTER", c.cluster}, {"SPLIT", c.split}})
+        for (auto &[name, value] : {std::pair("STAGES", c.stages), {"COLUMNS_SHARED", c.shared}, {"CLUSTER", c.cluster}})
             options.push_back(define(name, value));
     std::vector<const char *> arguments;
     for (auto &option : options) arguments.push_back(option.c_str());
@@ -272,7 +257,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
     s.eps = numbers, s.tolerance = numbers + 1;
     int *limit = allocate<int>(2);
     s.limit = limit, s.iterations = limit + 1;
-    s.error = allocate<Real>(1), s.partial = allocate<Real>(132 * (size_t)c.columns), s.panel_error = allocate<Real>(132);
+    s.error = allocate<Real>(1), s.partial = allocate<Real>(132 * (size_t)c.columns), s.panel_error = allocate<Real>(8 * 132);
     s.barrier = allocate<unsigned>(1);
     CHECK(cudaMemset(s.barrier, 0, 4));
     double *wideA = allocate<double>(c.rows), *wideB = allocate<double>(c.columns), *wideU = allocate<double>(c.rows),

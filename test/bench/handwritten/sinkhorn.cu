@@ -31,7 +31,6 @@
 #define STAGES 8
 #define COLUMNS_SHARED 0
 #define CLUSTER 1
-#define SPLIT 1
 #endif
 
 #if ELEMENT == 1
@@ -58,14 +57,13 @@ struct Sinkhorn {
     int *iterations;        // done
     Real *error;            // at the beginning of the last one
     Real *partial;          // scratch, kPanels x columns
-    Real *panel_error;      // scratch, kPanels
+    Real *panel_error;      // scratch, 8 * kPanels
     unsigned *barrier;      // scratch, zeroed once
 };
 
 constexpr int kPanels = 132 / CLUSTER;
 constexpr int kWarps = THREADS / 32;
 constexpr int kParts = CLUSTER * kWarps;  // of a row's sum
-constexpr bool kSplit = CLUSTER > 1 || SPLIT;
 constexpr int kChunk = 256;               // rows whose values are in shared memory at a time
 constexpr int kGroups = 16;               // of panels, when a column is summed
 constexpr int kWide = THREADS / kGroups;  // columns that a block sums at a time
@@ -158,9 +156,6 @@ __device__ __forceinline__ void set_up(Barrier *b, int arrivals) {
 __device__ __forceinline__ void expect_bytes(Barrier *b, unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(b)), "r"(bytes) : "memory");
 }
-__device__ __forceinline__ void arrive(Barrier *b) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(b)) : "memory");
-}
 __device__ __forceinline__ void wait(Barrier *b, unsigned phase) {
     asm volatile(
         "{\n.reg .pred done;\n"
@@ -194,14 +189,15 @@ __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank
 #endif
 }
 
-// Waits for all blocks. The top bit of the word turns with every barrier and needs no reset between launches.
-__device__ __forceinline__ void meet_grid(unsigned *word) {
+// Waits for all blocks. The top bit of the word, which is `top` before, turns with every barrier; nothing is reset
+// between launches. An addition that returns nothing: its answer would be waited for.
+__device__ __forceinline__ void meet_grid(unsigned *word, unsigned top) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        unsigned before, now, arrival = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
-        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(arrival) : "memory");
+        unsigned now, arrival = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
+        asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(word), "r"(arrival) : "memory");
         do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
-        while (((now ^ before) & 0x80000000u) == 0);
+        while (((now ^ top) & 0x80000000u) == 0);
     }
     __syncthreads();
 }
@@ -288,47 +284,45 @@ __device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real f
 
 __device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
 
-// Runs ahead of the walk and asks for its rows; one thread has it.
+// Runs ahead of the walk and asks for its rows; one thread does.
 struct Copies {
-    int panel, row, end;  // after what was asked for last
+    const char *next;  // the row to ask for
+    int rows;          // from there to the end of the panel
     int stage;
-    unsigned asked;
-    long long left;  // steps of the whole solve
+    unsigned asked, left;  // steps, of the whole solve
 
-    __device__ void begin(int rows, int first, int clusters, int limit) {
-        left = 0;
-        for (int p = first; p < kPanels; p += clusters)
-            left += (panel_begin(rows, p + 1) - panel_begin(rows, p) + ROWS - 1) / ROWS;
-        left *= limit;
-        stage = asked = 0;
-        panel = first - clusters;
-        row = end = 0;
+    __device__ void begin(const Sinkhorn &s, int first_panel, int clusters) {
+        rows = stage = asked = left = 0;
+        for (int p = first_panel; p < kPanels; p += clusters)
+            left += (panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + ROWS - 1) / ROWS;
+        left *= *s.limit;
     }
-    // The next step into the next stage.
-    __device__ void ask(const Sinkhorn &s, int first, int clusters, int column, int width, char *stages, int row_bytes,
-                        Barrier *arrived) {
-        if (left == 0) return;
-        --left;
+    // The next step into the next stage; `panel` is the one that its row is in.
+    __device__ void ask(const Sinkhorn &s, int first_panel, int clusters, int column, int width, char *stages,
+                        int row_bytes, Barrier *arrived, int &panel) {
+        if (asked == left) return;
         ++asked;
-        while (row >= end) {
-            panel = panel + clusters < kPanels ? panel + clusters : first;
-            row = panel_begin(s.rows, panel), end = panel_begin(s.rows, panel + 1);
+        while (rows <= 0) {
+            panel = panel + clusters < kPanels ? panel + clusters : first_panel;
+            int begin = panel_begin(s.rows, panel);
+            rows = panel_begin(s.rows, panel + 1) - begin;
+            next = (const char *)(s.c + begin * s.stride + column);
         }
         unsigned bytes[ROWS], total = 0;
         const char *from[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            unsigned long long begin = (unsigned long long)(s.c + (row + r) * s.stride + column);
-            unsigned long long past = begin + width * sizeof(Element);
-            from[r] = (const char *)(begin & ~15ull);  // rows of odd length are not aligned, copies are
-            bytes[r] = row + r < end ? (unsigned)((past + 15 & ~15ull) - (begin & ~15ull)) : 0;
+            unsigned off = (unsigned)(unsigned long long)next & 15;  // rows of odd length are not aligned, copies are
+            from[r] = next - off;
+            bytes[r] = r < rows ? off + width * (unsigned)sizeof(Element) + 15 & ~15u : 0;
             total += bytes[r];
+            next += s.stride * sizeof(Element);
         }
         expect_bytes(arrived + stage, total);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r)
             if (bytes[r]) copy_bulk(stages + (stage * ROWS + r) * row_bytes, from[r], bytes[r], arrived + stage);
-        row += ROWS;
+        rows -= ROWS;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
 };
@@ -346,8 +340,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Real groups[THREADS];
     __shared__ Real log_weight[kChunk], weight[kChunk], old_part[kChunk], row_part[kChunk], row_sum[kChunk], errors[kChunk];
     __shared__ unsigned offset[kChunk];  // of a row in what was copied
-    __shared__ Copies copies;            // of thread 0
-    __shared__ int trips;
+    __shared__ int trips, next_panel, bad_chunk;  // the last: 1 + its first row, where a sum is bad
+    __shared__ unsigned top;                      // of the grid's barrier, before both of an iteration
 
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
@@ -360,13 +354,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         return;
     }
 
-    auto ask = [&] { copies.ask(s, first_panel, clusters, column, width, stages, row_bytes, arrived); };
+#if COLUMNS_SHARED  // where registers do not suffice
+    __shared__
+#endif
+        Copies copies;  // of thread 0
+    auto ask = [&] { copies.ask(s, first_panel, clusters, column, width, stages, row_bytes, arrived, next_panel); };
     if (t == 0) {
-        trips = 0;
+        trips = bad_chunk = 0;
+        next_panel = first_panel - clusters;
+        top = __ldcg(s.barrier);
         for (int k = 0; k < STAGES; ++k) set_up(arrived + k, 1);
-        for (int k = 0; k < 4; ++k) set_up(met + k, CLUSTER > 1 ? 1 : kWarps);
+        for (int k = 0; k < 4; ++k) set_up(met + k, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        copies.begin(s.rows, first_panel, clusters, *s.limit);
+        copies.begin(s, first_panel, clusters);
         for (int k = 0; k < STAGES; ++k) ask();
     }
     __syncthreads();
@@ -411,10 +411,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         Real *to = &parts[step % 4][warp * ROWS];
         if (CLUSTER == 1) {
             if (lane < ROWS) to[lane] = mine;
-            if (SPLIT) {
-                __syncwarp();
-                if (lane == 0) arrive(met + step % 4);
-            }
         } else {
             if (t == 0) expect_bytes(met + step % 4, kParts * ROWS * sizeof(Real));
             if (lane < ROWS * CLUSTER)
@@ -426,14 +422,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     // Waits until all have given. All have then read the rows, too.
     auto meet = [&](unsigned of) {
-        if (kSplit)
+        if (CLUSTER > 1)
             wait(met + of % 4, of / 4 & 1);
         else
             __syncthreads();
         if (t == 0) ask();
     };
     // Adds what a step gives to the columns.
-    auto second = [&](int row, int rows, unsigned of, Real(&x)[ROWS][ITEMS]) {
+    auto second = [&](int row, int chunk, int rows, unsigned of, Real(&x)[ROWS][ITEMS]) {
         Real sum[1] = {0};
 #pragma unroll
         for (int k = 0; k < (kParts * ROWS + 31) / 32; ++k)
@@ -444,8 +440,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         int mine = row + lane % ROWS;  // this lane's row
         bool there = ROWS == 1 || mine < rows;
         Real a = there ? weight[mine] : 0;
-        if (warp == 0 && lane < ROWS && there) row_sum[mine] = sum[0];
         bool bad = is_bad(a, sum[0]);
+        if (warp == 0 && lane < ROWS && there) {
+            row_sum[mine] = sum[0];
+            if (bad) bad_chunk = chunk + 1;  // repaired when all rows are done
+        }
         Real give = a == 0 || bad ? 0 : quotient(a, sum[0]);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
@@ -461,13 +460,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             const int begin = panel_begin(s.rows, panel), end = panel_begin(s.rows, panel + 1);
             if (t < kChunk) errors[t] = 0;
             for (int chunk = begin; chunk == begin || chunk < end; chunk += kChunk) {
-#pragma unroll
-                for (int k = 0; k < ITEMS; ++k) {
-                    column_part(k) = has(k) ? part_of(__ldcg(s.v + column + t + k * THREADS)) : -INFINITE;
-                    sums[k] = 0;
-                }
                 const int rows = min(kChunk, end - chunk), steps = (rows + ROWS - 1) / ROWS;
                 const unsigned start = step;
+                // All that comes from memory is asked for before any of it is used.
+                const Real last_error = __ldcg(s.error);
+                const Real tolerance = __ldg(s.tolerance);
+                const int limit = __ldg(s.limit);
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) {
+                    column_part(k) = has(k) ? __ldcg(s.v + column + t + k * THREADS) : -INFINITE;
+                    sums[k] = 0;
+                }
                 if (t < rows) {
                     Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
                     // Without weight: no exponential. Infinite: any finite part does, the sum will tell.
@@ -477,19 +480,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     row_part[t] = old_part[t] = part;
                     offset[t] = (unsigned)(unsigned long long)(s.c + (chunk + t) * s.stride + column) & 15;
                 }
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) column_part(k) = part_of(column_part(k));
+                if (trips > 0 && (trips >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int k = 0; k <= steps; k += 2) {
                     if (k < steps) first(k * ROWS, rows, e[0]);
-                    if (!kSplit && k < steps) meet(0);
+                    if (CLUSTER == 1 && k < steps) meet(0);
                     if (k > 0) {
-                        if (kSplit) meet(start + k - 1);
-                        second((k - 1) * ROWS, rows, start + k - 1, e[1]);
+                        if (CLUSTER > 1) meet(start + k - 1);
+                        second((k - 1) * ROWS, chunk, rows, start + k - 1, e[1]);
                     }
                     if (k == steps) break;
                     if (k + 1 < steps) first((k + 1) * ROWS, rows, e[1]);
-                    if (!kSplit && k + 1 < steps) meet(0);
-                    if (kSplit) meet(start + k);
-                    second(k * ROWS, rows, start + k, e[0]);
+                    if (CLUSTER == 1 && k + 1 < steps) meet(0);
+                    if (CLUSTER > 1) meet(start + k);
+                    second(k * ROWS, chunk, rows, start + k, e[0]);
                 }
                 Real *partial = s.partial + (long long)panel * s.columns + column;
 #pragma unroll
@@ -499,7 +505,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                         __stcg(at, chunk == begin ? sums[k] : __ldcg(at) + sums[k]);
                     }
                 __syncthreads();
-                if (__syncthreads_or(t < rows && is_bad(weight[t], row_sum[t]))) {
+                if (bad_chunk == chunk + 1) {
                     for (int k = 0; k < rows; ++k)
                         if (is_bad(weight[k], row_sum[k])) {
                             Real log = repair(s, factor, chunk + k, weight[k], partial, column, width);
@@ -515,38 +521,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     if (log_a != -INFINITE) errors[t] += weight[t] * fabs(ratio - 1);
                 }
             }
-            __syncthreads();
-            if (warp == 0 && rank == 0) {
-                Real error[1] = {0};
-                for (int k = lane; k < kChunk; k += 32) error[0] += errors[k];
+            if (t < kChunk && rank == 0) {
+                Real error[1] = {errors[t]};
                 Real all = warp_sums(error);
-                if (lane == 0) __stcg(s.panel_error + panel, all);
+                if (lane == 0) __stcg(s.panel_error + panel * (kChunk / 32) + warp, all);
             }
         }
-        meet_grid(s.barrier);
+        meet_grid(s.barrier, top);
+        if (t == 0) {
+            bad_chunk = 0;
+            ++trips;
+            if (blockIdx.x == 0) __stcg(s.iterations, trips);
+        }
 
         // Columns, in an order that does not depend on who does it.
         const int share = (s.columns + gridDim.x - 1) / gridDim.x;
         const int from = blockIdx.x * share, to = min(from + share, s.columns);
         for (int begin = from; begin < to; begin += kWide) {
             int c = t % kWide, group = t / kWide, j = begin + c;
-            Real sum = 0;
+            Real sum = 0, log_b, v;
+            if (t < kWide && j < to) log_b = __ldg(s.log_b + j), v = __ldcg(s.v + j);
             if (j < to)
 #pragma unroll
                 for (int k = 0; k < (kPanels + kGroups - 1) / kGroups; ++k)
                     if (group + k * kGroups < kPanels)
                         sum += __ldcg(s.partial + (long long)(group + k * kGroups) * s.columns + j);
-            __syncthreads();
             if (t < kWide * kGroups) groups[t] = sum;
             __syncthreads();
             bool bad = false;
             if (t < kWide && j < to) {
-                Real log_b = __ldg(s.log_b + j);
                 sum = 0;
 #pragma unroll
                 for (int k = 0; k < kGroups; ++k) sum += groups[k * kWide + c];
                 bad = log_b != -INFINITE && !(sum >= kLeastColumn);
-                Real v = __ldcg(s.v + j);
                 v = (v == INFINITE ? 0 : v) + log_b - kLn2 * log_two(sum);
                 __stcg(s.v + j, log_b == -INFINITE ? log_b : v);
             }
@@ -558,23 +565,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                         Real log = log_of_column(s, begin + k, factor);
                         if (t == 0) __stcg(s.v + begin + k, __ldg(s.log_b + begin + k) - kLn2 * log);
                     }
+                __syncthreads();
             }
         }
         if (blockIdx.x == gridDim.x - 1 && warp == kWarps - 1) {
             Real error[1] = {0};
-            for (int p = lane; p < kPanels; p += 32) error[0] += __ldcg(s.panel_error + p);
+#pragma unroll 11
+            for (int p = lane; p < kPanels * (kChunk / 32); p += 32) error[0] += __ldcg(s.panel_error + p);
             Real all = warp_sums(error);
-            if (lane == 0) {
-                __stcg(s.error, all);
-                __stcg(s.iterations, trips + 1);
-            }
+            if (lane == 0) __stcg(s.error, all);
         }
-        meet_grid(s.barrier);
-        if (t == 0) ++trips;
-        __syncthreads();
-        if (trips >= __ldg(s.limit) || __ldcg(s.error) <= __ldg(s.tolerance)) break;
+        meet_grid(s.barrier, ~top);
     }
-
+done:
     // Nothing may arrive in the shared memory of a block that has ended.
     if (t == 0)
         for (; step != copies.asked; ++step) {
