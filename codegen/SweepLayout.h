@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/// The index of the slot behind that of a vector which is addressed by the trip:
-/// it holds the vector's length.
+/// The index of the slot behind that of a vector which is addressed by the
+/// trip: it holds the vector's length.
 inline constexpr int32_t kLength = kTrip + 1;
 
 /// A pointer slot in the rows of a segment: one buffer at one index. An operand

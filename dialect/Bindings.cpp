@@ -262,13 +262,12 @@ LogicalResult verifyRecord(Operation *op, Value into, Value record) {
     return op->emitOpError(
         "records in a vector that the loop around it does not carry");
   if (!carried.hasOneUse())
-    return op->emitOpError(
-        "records in a vector that is read in the same trip");
-  bool goesOn = record.hasOneUse() &&
-                record.getUses().begin()->getOwner() ==
-                    carried.getOwner()->getTerminator() &&
-                record.getUses().begin()->getOperandNumber() ==
-                    carried.getArgNumber();
+    return op->emitOpError("records in a vector that is read in the same trip");
+  bool goesOn =
+      record.hasOneUse() &&
+      record.getUses().begin()->getOwner() ==
+          carried.getOwner()->getTerminator() &&
+      record.getUses().begin()->getOperandNumber() == carried.getArgNumber();
   if (!goesOn)
     return op->emitOpError("expected its result to be carried on as value #")
            << carried.getArgNumber()

@@ -207,8 +207,8 @@ void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
   Value value = bind(op.getValue(), kScalar);
   Value into = bind(op.getInto(), kTrip);
   OpBuilder inner = parts.at(segment);
-  Value recorded = fused::RecordOp::create(inner, op.getLoc(), value.getType(),
-                                           value, into);
+  Value recorded =
+      fused::RecordOp::create(inner, op.getLoc(), value.getType(), value, into);
   parts.addResult(segment, recorded, op.getType(), nameOf(op.getResult()));
   mapResults(op, parts.build(builder, op.getLoc()).getResults());
   ++numSweeps;

@@ -156,8 +156,7 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
   int32_t index = sweep.getIndices()[number];
   // An entry takes the place of the one before it, and of nothing else.
   auto record = sweep.getRecord(position);
-  Value bound =
-      sweep.getSegmentBlock(segment).getArgument(number - firstInput);
+  Value bound = sweep.getSegmentBlock(segment).getArgument(number - firstInput);
   if (record || index == kTrip)
     return (record && record.getInto() == bound) ||
            no("it is read by another index");

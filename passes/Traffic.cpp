@@ -47,9 +47,9 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
     return shape;
   };
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    for (auto [operand, index, argument] : llvm::zip_equal(
-             sweep.getSegmentInputs(s), sweep.getSegmentIndices(s),
-             sweep.getSegmentBlock(s).getArguments()))
+    for (auto [operand, index, argument] :
+         llvm::zip_equal(sweep.getSegmentInputs(s), sweep.getSegmentIndices(s),
+                         sweep.getSegmentBlock(s).getArguments()))
       if (isList(operand.getType()) && !argument.use_empty() &&
           !isRecordedIn(argument) && seen.insert(operand).second)
         entry(list, shapeOf(operand, index == kTrip), perTrip).read +=

@@ -156,8 +156,7 @@ Value *SegmentEmitter::addressOfTrip(int slot) {
   storeStored(ir, storage, convert(ir, ofNoTrip, computed, storage), none);
   Value *length = lengthOf(slot);
   Value *entry = ir.smaller(trip(), b.CreateSub(length, ir.i64(1)));
-  Value *address =
-      ir.element(ir.memoryTypeOf(storage), operands[slot], entry);
+  Value *address = ir.element(ir.memoryTypeOf(storage), operands[slot], entry);
   return b.CreateSelect(b.CreateICmpEQ(length, ir.i64(0)), none, address);
 }
 

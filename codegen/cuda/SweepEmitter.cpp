@@ -145,9 +145,8 @@ std::string stateOf(fused::ReduceOp op) {
 void SegmentEmitter::declarePointers(
     llvm::function_ref<bool(unsigned)> wanted) {
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name =
-        scope.fresh(buffers[slot.buffer].name +
-                    (slot.index == kLength ? "_length" : ""));
+    std::string name = scope.fresh(buffers[slot.buffer].name +
+                                   (slot.index == kLength ? "_length" : ""));
     pointers.push_back(name);
     // A length belongs to the vector before it.
     bool isLength = slot.index == kLength;
@@ -377,8 +376,7 @@ void SegmentEmitter::storeMemberResults() {
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
     if (slot < 0 || !isMemberIndex(slots.operands[slot].index))
       continue;
-    std::string stored =
-        storedExpression(value, slots.operands[slot].storage);
+    std::string stored = storedExpression(value, slots.operands[slot].storage);
     if (slots.operands[slot].index == kTrip)
       os << "heddle::record(" << pointers[slot] << ", " << pointers[slot + 1]
          << ", " << tripText() << ", " << stored << ");\n";
@@ -503,10 +501,9 @@ LogicalResult SegmentEmitter::emitEnd() {
   bool reducesColumns = llvm::any_of(reductions, [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
   });
-  bool anyColumn =
-      reducesColumns || llvm::any_of(slots.results, [&](int slot) {
-        return slot >= 0 && slots.operands[slot].index == kJ;
-      });
+  bool anyColumn = reducesColumns || llvm::any_of(slots.results, [&](int slot) {
+                     return slot >= 0 && slots.operands[slot].index == kJ;
+                   });
   if (anyColumn) {
     os << "for (long long column = threadIdx.x; column < tile.columns; "
           "column += "
@@ -634,8 +631,8 @@ LogicalResult SegmentEmitter::emitEndFunction() {
   // What came before the elements is computed anew: holding it while they are
   // computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
-  bool fromAhead = llvm::any_of(
-      body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+  bool fromAhead =
+      llvm::any_of(body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
         return llvm::any_of(ahead.getResults(),
                             [&](Value value) { return isUsedAtEnd(value); });
       });

@@ -581,9 +581,9 @@ LogicalResult Interpreter::evaluate(foreach::RecordOp op) {
   bool each = isList(op.getValue().getType());
   size_t count = recorded->members.size();
   if (each && value.members.size() != count)
-    return op.emitOpError("records ") << value.members.size()
-                                      << " values in the vectors of " << count
-                                      << " members";
+    return op.emitOpError("records ")
+           << value.members.size() << " values in the vectors of " << count
+           << " members";
   for (auto [member, tensor] : llvm::enumerate(recorded->members))
     if (trip < tensor.size() && !isInactive(op.getInto(), member)) {
       tensor.data[trip] = value.members[each ? member : 0].data.front();

@@ -27,13 +27,15 @@ std::string bodyOf(const std::string &element, const std::string &bound) {
          each + ", %h = %history : " + listType("f32") +
          R"() upto %limit attributes {fused.name = "loop", fused.more = 4 : i64,
       fused.places = array<i64: 0, 2, 5>} -> ()" +
-         each + ", " + listType("f32") + ", tensor<i32>) {\n    %x1, %h1 = " +
-         "fused.sweep" + stream("step", "0, 2", 1, 1) + "(%x = %x : " + each +
+         each + ", " + listType("f32") +
+         ", tensor<i32>) {\n    %x1, %h1 = " + "fused.sweep" +
+         stream("step", "0, 2", 1, 1) + "(%x = %x : " + each +
          ", %s = %schedule[trip]" + as + " : " + list +
          ", %into = %h[trip] : " + listType("f32") + ") -> (" + each + ", " +
          listType("f32") + R"() {
       %zero = arith.constant 0.0 : f64
-      )" + convert +
+      )" +
+         convert +
          R"(
       %k = foreach.trip : i32
       %f = arith.sitofp %k : i32 to f64

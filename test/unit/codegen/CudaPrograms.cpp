@@ -464,6 +464,123 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
 })mlir");
     result.back().keepsOrder = false;
 
+    // Log-domain matrix balancing: one exponential serves rows and columns.
+    add("LoopBalances", R"mlir(
+func.func @balances(%x: !mats, %row: !list, %col: !list, %u0: !list {foreach.donate = 0 : i64},
+                    %v0: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each, %sharp: tensor<f64>)
+    -> (!list, !list, !each, !trip) {
+  %u, %v, %error, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !trip) {
+    %r = foreach.reduce logsumexp along j (%x = %x[i, j] : !mats, %v = %v[j] : !list, %s = %sharp as f32 : tensor<f64>) -> !list {
+      %sx = arith.mulf %x, %s : f32
+      %y = arith.addf %sx, %v : f32
+      foreach.yield %y : f32
+    }
+    %u1 = foreach.map (%a = %row, %r = %r : !list) -> !list {
+      %y = arith.subf %a, %r : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list, %s = %sharp as f32 : tensor<f64>) -> !list {
+      %sx = arith.mulf %x, %s : f32
+      %y = arith.addf %sx, %u : f32
+      foreach.yield %y : f32
+    }
+    %v1 = foreach.map (%b = %col, %c = %c : !list) -> !list {
+      %y = arith.subf %b, %c : f32
+      foreach.yield %y : f32
+    }
+    %error = foreach.reduce max along i (%u = %u, %u1 = %u1 : !list) -> !each {
+      %d = arith.subf %u, %u1 : f32
+      %y = math.absf %d : f32
+      foreach.yield %y : f32
+    }
+    %more = foreach.map (%error = %error, %bound = %bound : !each) -> !flag {
+      %more = arith.cmpf ogt, %error, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
+  }
+  return %u, %v, %error, %trips : !list, !list, !each, !trip
+})mlir", /*isExact=*/false);
+
+    // Two sums over one read, the second of what the first gave.
+    add("LoopOfGrams", R"mlir(
+func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !trip) {
+  %q, %p, %trips = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !trip) {
+    %t = foreach.reduce add along j (%x = %x[i, j], %w = %w[i, j] : !mats, %p = %p[j] : !list) -> !list {
+      %m = arith.mulf %x, %w : f32
+      %y = arith.mulf %m, %p : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce add along i (%x = %x[i, j] : !mats, %t = %t[i] : !list) -> !list {
+      %y = arith.mulf %x, %t : f32
+      foreach.yield %y : f32
+    }
+    %most = foreach.reduce max along i (%x = %x[i, j] : !mats, %t = %t[i] : !list) -> !list {
+      %y = arith.subf %x, %t : f32
+      foreach.yield %y : f32
+    }
+    %p1 = foreach.map (%c = %c, %most = %most : !list) -> !list {
+      %a = math.absf %c : f32
+      %one = arith.constant 1.0 : f32
+      %b = arith.addf %a, %one : f32
+      %n = arith.divf %c, %b : f32
+      %tenth = arith.constant 0.1 : f32
+      %s = arith.mulf %most, %tenth : f32
+      %y = arith.addf %n, %s : f32
+      foreach.yield %y : f32
+    }
+    %size = foreach.reduce add along i (%t = %t : !list) -> !each {
+      %y = arith.mulf %t, %t : f32
+      foreach.yield %y : f32
+    }
+    %more = foreach.map (%size = %size, %bound = %bound : !each) -> !flag {
+      %more = arith.cmpf ogt, %size, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %t, %p1 while %more : !list, !list while !flag
+  }
+  return %q, %p, %trips : !list, !list, !trip
+})mlir");
+    result.back().keepsOrder = false;
+    result.back().isExact = false;
+
+    // Two families of vectors and one flag for a member of both, which the second
+    // of two sweeps finds.
+    add("LoopInTwoSweepsByTrip", R"mlir(
+func.func @together(%x0: !list {foreach.donate = 0 : i64}, %y0: !half {foreach.donate = 1 : i64}, %bound: !each,
+                    %history: !list, %limit: tensor<i32>) -> (!list, !half, !list, !trip) {
+  %x, %y, %h, %trips = foreach.while (%x = %x0 : !list, %y = %y0 : !half, %h = %history : !list) upto %limit
+      -> (!list, !half, !list, !trip) {
+    %y1 = foreach.map (%y = %y as f32 : !half) -> !half {
+      %k = foreach.trip : i32
+      %f = arith.sitofp %k : i32 to f32
+      %half = arith.constant 0.5 : f32
+      %a = arith.mulf %half, %y : f32
+      %b = arith.addf %a, %f : f32
+      foreach.yield %b : f32
+    }
+    %s = foreach.reduce add along member (%y = %y1 as f32 : !half) -> !each {
+      foreach.yield %y : f32
+    }
+    %x1 = foreach.map (%x = %x : !list) -> !list {
+      %most = arith.constant 0.75 : f32
+      %z = arith.mulf %x, %most : f32
+      foreach.yield %z : f32
+    }
+    %e = foreach.reduce max along member (%x = %x1 : !list) -> !each {
+      foreach.yield %x : f32
+    }
+    %h1 = foreach.record %e in %h : !each in !list
+    %more = foreach.map (%e = %e, %s = %s, %bound = %bound : !each) -> !flag {
+      %sum = arith.addf %e, %s : f32
+      %more = arith.cmpf ogt, %sum, %bound : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %y1, %h1 while %more : !list, !half, !list while !flag
+  }
+  return %x, %y, %h, %trips : !list, !half, !list, !trip
+})mlir");
+
     add("LoopForAllByTrip", R"mlir(
 func.func @norms(%x0: !list, %history: !half, %limit: tensor<i32>, %tol: !num) -> (!list, !half, !num, tensor<i32>) {
   %x, %h, %sum, %trips = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit

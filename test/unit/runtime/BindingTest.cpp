@@ -7,6 +7,7 @@
 #include "runtime/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
 
 #include <cmath>
 
@@ -340,6 +341,49 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       failure(Layout::resolve(binding, space), StatusCode::BadInput),
       "argument 'x', member 1: expected at least 2 dimensions, found extents "
       "[28]");
+}
+
+TEST(Layout, LengthsStandBehindVectors) {
+  const char *text = R"json({
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "schedule", "kind": "list", "dtype": "f64", "rank": 1, "role": "argument"}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "t", "rank": 1, "pointers": 3, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": ""}, {"buffer": 1, "index": "length"}],
+     "count": [0, 0], "shift": true}]}],
+  "nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
+             "arguments": [{"table": 0}], "writes": [0]}]})json";
+  FloorSpace space;
+  Plan plan = parsed(text);
+  std::string again = formatv("{0}", planToJSON(plan));
+  EXPECT_EQ(parsed(again.c_str()).tables[0].segments[0].operands[2].index,
+            OperandIndex::Length);
+  Binding binding(std::make_shared<Plan>(plan));
+  alignas(256) static char memory[512];
+  std::vector<ListMember> x = {{memory, {9}}, {memory + 64, {2}}};
+  std::vector<ListMember> schedule = {{memory + 256, {3, 5}}, {nullptr, {0}}};
+  ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
+  ASSERT_TRUE(succeeded(binding.bindList("schedule", DType::F64, schedule)));
+  Expected<Layout> layout = Layout::resolve(binding, space);
+  ASSERT_TRUE(succeeded(layout.takeError()));
+  RowLayout row(3, 1);
+  std::vector<char> rows = layout->memberRows(0);
+  for (int m : {0, 1}) {
+    MemberRow member = readMemberRow(row, rows.data() + m * row.bytes());
+    EXPECT_EQ(member.operands[1], schedule[m].data);
+    EXPECT_EQ(reinterpret_cast<intptr_t>(member.operands[2]), m ? 0 : 15);
+  }
+  // Tiles have what their member has.
+  const TableView &view = layout->tables()[0];
+  ASSERT_EQ(view.tileCount, 3 + 1);
+  std::vector<char> tiles(view.tileCount * row.bytes());
+  expandTiles(row, rows.data(), view.memberCount,
+              segmentSteps(plan, plan.tables[0]), tiles.data(), view.tileCount);
+  TileRow last = readTileRow(row, tiles.data() + 2 * row.bytes());
+  EXPECT_EQ(last.first, 8);
+  EXPECT_EQ(last.operands[1], schedule[0].data);
+  EXPECT_EQ(reinterpret_cast<intptr_t>(last.operands[2]), 15);
 }
 
 TEST_F(BindingTest, VectorsTakeAnyShape) {
