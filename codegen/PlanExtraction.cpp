@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/PanelLayout.h"
 #include "codegen/PlanExtraction.h"
 #include "codegen/SweepLayout.h"
 #include "codegen/cuda/CudaEmitter.h"
+#include "codegen/cuda/Names.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/BitVector.h"
@@ -44,6 +46,7 @@ private:
   FailureOr<Access> addSweep(fused::SweepOp sweep, PlanGraph &graph);
   FailureOr<Access> addLoop(fused::LoopOp loop, PlanGraph &graph);
   void addLoopVariants(fused::LoopOp loop, PlanNode &node);
+  void addPanel(fused::LoopOp loop, PlanNode &node);
   void addFlags(fused::LoopOp loop, PlanGraph &graph,
                 SmallVectorImpl<Access> &accesses);
   void addCopy(int from, int to, PlanGraph &graph,
@@ -110,9 +113,6 @@ LogicalResult Extraction::addBuffers() {
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
-  PlanSegment segment;
-  segment.tile = layout.tile;
 /// An entry of a vector is found by the body, in the vector as a whole.
 static OperandIndex indexOf(int32_t index) {
   return index == kTrip     ? OperandIndex::None
@@ -120,6 +120,9 @@ static OperandIndex indexOf(int32_t index) {
                             : static_cast<OperandIndex>(index);
 }
 
+static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
+  PlanSegment segment;
+  segment.tile = layout.tile;
   auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
     for (const OperandSlot &slot : layout.operands)
       if (slot.index == index)
@@ -282,6 +285,7 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   launch.maxTiles.reset();
   node.variants.push_back(launch);
   // The arguments of its sweeps, one after the other, then its own.
+  // The number of the trip is in a register.
   for (const PlanNode &inner : node.body.nodes)
     llvm::copy_if(inner.arguments, std::back_inserter(node.arguments),
                   [&](const PlanArgument &argument) {
@@ -289,17 +293,62 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
                            argument.index != node.trips;
                   });
   for (int buffer : {node.trips, node.limit})
-  // The number of the trip is in a register.
     node.arguments.push_back({ArgumentKind::Buffer, buffer});
-  node.arguments.push_back(
-      {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
-  PlanScratch barrier;
   // The flags of members are in the rows of a table.
   if (!loop.getActive())
     node.arguments.push_back({ArgumentKind::Buffer, node.more});
+  node.arguments.push_back(
+      {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
+  PlanScratch barrier;
   barrier.bytes = 8;
   barrier.zero = true;
   plan.scratch.push_back(barrier);
+}
+
+/// One launch for the loop, where its members are matrices whose rows meet their
+/// columns in every trip.
+void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
+  auto layout = PanelLayout::compute(loop, buffers);
+  if (!layout)
+    return;
+  const PlanNode &sweep = node.body.nodes.front();
+  auto slots = SweepLayout::compute(
+      cast<fused::SweepOp>(loop.getBody().front().front()), buffers);
+  PlanPanel panel;
+  panel.entry = cuda::identifierFrom(layout->name);
+  panel.table = sweep.table;
+  panel.words = layout->words;
+  panel.rowWords = layout->rowWords;
+  for (int slot : layout->matrices)
+    panel.elementBytes.push_back(
+        storageBytes(slots->segments[0].operands[slot].storage));
+  panel.arguments.push_back({ArgumentKind::Table, sweep.table});
+  for (auto [k, slot] : llvm::enumerate(slots->scalars))
+    if (slots->trip != static_cast<int>(k))
+      panel.arguments.push_back(
+          {slot.isNumber ? ArgumentKind::Number : ArgumentKind::Buffer,
+           slot.buffer});
+  panel.arguments.push_back({ArgumentKind::Buffer, layout->limit});
+  auto addScratch = [&](runtime::ScratchPer per, int64_t bytes, bool zero) {
+    PlanScratch area;
+    area.per = per;
+    area.table = per == runtime::ScratchPer::Once ? -1 : sweep.table;
+    area.bytes = bytes;
+    area.zero = zero;
+    panel.arguments.push_back(
+        {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
+    plan.scratch.push_back(area);
+  };
+  for (const PanelScratch &area : layout->scratch) {
+    panel.computeBytes = std::max<int>(panel.computeBytes, area.bytes);
+    addScratch(area.per == PanelScratchPer::row ? runtime::ScratchPer::Row
+               : area.per == PanelScratchPer::panel
+                   ? runtime::ScratchPer::Panel
+                   : runtime::ScratchPer::PanelColumn,
+               area.bytes, /*zero=*/false);
+  }
+  addScratch(runtime::ScratchPer::Once, 8, /*zero=*/true);
+  node.panel = std::move(panel);
 }
 
 static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses, bool inLoop);
@@ -335,6 +384,7 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
   node.trips = buffers.of(loop.getTrips());
   node.limit = buffers.of(loop.getLimit());
   addLoopVariants(loop, node);
+  addPanel(loop, node);
   Access access;
   for (const Access &inner : accesses)
     access.add(inner);

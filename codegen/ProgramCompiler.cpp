@@ -151,6 +151,10 @@ llvm::Expected<runtime::Plan> Compilation::planForCuda() {
   if (failed(source))
     return failure("no CUDA text could be emitted");
   plan->source = std::move(*source);
+  auto panels = cuda::emitPanels(kernel, *buffers);
+  if (failed(panels))
+    return failure("no CUDA text could be emitted");
+  plan->panelSource = std::move(*panels);
   for (StringRef name : cuda::deviceHeaderNames())
     plan->headers[name.str()] = cuda::deviceHeader(name).str();
   // Products and sums are contracted only where an operation allows it.
@@ -217,7 +221,9 @@ public:
     if (!plan)
       return plan.takeError();
     if (stage == "cuda")
-      return plan->source;
+      return plan->panelSource.empty()
+                 ? plan->source
+                 : plan->source + "\n" + plan->panelSource;
     if (stage != "plan")
       return makeError(StatusCode::BadInput,
                        "unknown stage '{0}'; expected foreach, fused, cuda, "

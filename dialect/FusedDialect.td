@@ -32,7 +32,7 @@ def Fused_Level : I32EnumAttr<"Level", "what a value is one of", [
 }
 
 def Fused_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a sweep walks its domain", [
-    I32EnumAttrCase<"stream", 0>, I32EnumAttrCase<"rows", 1>]> {
+    I32EnumAttrCase<"stream", 0>, I32EnumAttrCase<"rows", 1>, I32EnumAttrCase<"panel", 2>]> {
   let cppNamespace = "::heddle::fused";
 }
 
@@ -41,7 +41,8 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
   let summary = "how a sweep walks its domain, and why";
   let description = [{
     `stream`: a block takes a tile of `tile[s]` consecutive elements of a member of segment `s`, each thread `vector[s]`
-    at a time. `rows`: a block takes a panel of `tile[s]` rows, one after the other.
+    at a time. `rows`: a block takes a panel of `tile[s]` rows, one after the other. `panel`: the loop around the sweep
+    runs in one launch whose blocks keep panels of rows from trip to trip, where the device can; elsewhere as `rows`.
 
     ```mlir
     #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column">

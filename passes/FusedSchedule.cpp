@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
-#include "dialect/FusedLevels.h"
+#include "dialect/FusedPanel.h"
 #include "dialect/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Fusion.h"
@@ -82,7 +82,8 @@ static bool reducesColumns(SweepOp sweep, unsigned segment) {
   });
 }
 
-static ScheduleAttr scheduleFor(SweepOp sweep) {
+/// `remark` says why a sweep of a loop is not walked by panels.
+static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   bool rows = needsRows(sweep);
   bool columns = false;
   SmallVector<int64_t> vector, tile;
@@ -108,9 +109,14 @@ static ScheduleAttr scheduleFor(SweepOp sweep) {
       : columns ? "rows are complete while they are on chip; a panel of them "
                   "leaves one partial value per column"
                 : "rows are complete while they are on chip";
-  return ScheduleAttr::get(sweep.getContext(),
-                           rows ? ScheduleKind::rows : ScheduleKind::stream,
-                           kThreads, vector, tile, reason);
+  ScheduleKind kind = rows ? ScheduleKind::rows : ScheduleKind::stream;
+  if (rows && isa<LoopOp>(sweep->getParentOp()) && Panel::of(sweep, remark)) {
+    kind = ScheduleKind::panel;
+    reason = "a loop whose rows meet their columns in every trip keeps columns "
+             "on chip and reads each element once";
+  }
+  return ScheduleAttr::get(sweep.getContext(), kind, kThreads, vector, tile,
+                           reason);
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,13 +250,15 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
   if (ahead)
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
       moveAhead(sweep, s);
-  ScheduleAttr schedule = scheduleFor(sweep);
+  std::string whyNoPanels;
+  ScheduleAttr schedule = scheduleFor(sweep, whyNoPanels);
   sweep.setScheduleAttr(schedule);
   if (remarks)
     mlir::emitRemark(sweep.getLoc())
         << nameForRemarks(sweep) << " is walked by '"
         << stringifyScheduleKind(schedule.getKind())
-        << "': " << schedule.getReason();
+        << "': " << schedule.getReason()
+        << (whyNoPanels.empty() ? "" : "; not by panels, for ") << whyNoPanels;
   if (!before)
     return;
   for (auto [operand, index] :

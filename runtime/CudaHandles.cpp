@@ -58,6 +58,10 @@ Expected<ContextPtr> Context::retain(int ordinal) {
                      CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device);
   HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->l2Size,
                      CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->sharedSize,
+                     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                     device);
+  context->bulkCopies = major >= 9;
   context->writeValue64 = write64 != 0;
   context->overlaps = major >= 9 && api.graphAddDependencies;
   context->architecture = formatv("sm_{0}{1}", major, minor).str();

@@ -53,6 +53,11 @@ public:
   /// Whether a kernel can begin before the one that it waits for has ended.
   bool canOverlap() const { return overlaps; }
   int64_t l2Bytes() const { return l2Size; }
+  /// Shared memory that a block can ask for.
+  int64_t sharedBytes() const { return sharedSize; }
+  /// Whether rows can be copied to shared memory behind a kernel's back, and
+  /// blocks form clusters.
+  bool canCopyInBulk() const { return bulkCopies; }
 
   /// Makes the context current on this thread for a scope; free of driver calls
   /// but one when it is current already.
@@ -76,8 +81,8 @@ private:
   CUdevice device = 0;
   CUcontext context = nullptr;
   int multiprocessorCount = 0;
-  int l2Size = 0;
-  bool writeValue64 = false, overlaps = false;
+  int l2Size = 0, sharedSize = 0;
+  bool writeValue64 = false, overlaps = false, bulkCopies = false;
   std::string architecture, deviceName;
 };
 

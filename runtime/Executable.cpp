@@ -5,6 +5,7 @@
 #include "runtime/Dump.h"
 #include "runtime/Nvrtc.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
@@ -53,6 +54,30 @@ Expected<std::shared_ptr<Module>> Executable::load(const ContextPtr &context) {
                            ")",
                        module.takeError());
   modules.emplace_back(context, *module);
+  return module;
+}
+
+Expected<std::shared_ptr<Module>>
+Executable::loadPanels(const ContextPtr &context, const PanelClass &panels) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const PanelModule &loaded : panelModules)
+    if (loaded.context == context && loaded.panels == panels)
+      return loaded.module;
+  const Plan &plan = *program;
+  std::vector<std::string> options = plan.options;
+  append_range(options, panels.defines());
+  std::string name = (plan.name.empty() ? "program" : plan.name) + "_panels";
+  Expected<CompiledImage> compiled =
+      compileSource({name, plan.panelSource, plan.headers, options},
+                    architecture, ImageKind::Cubin);
+  if (!compiled)
+    return compiled.takeError();
+  Expected<std::shared_ptr<Module>> module = Module::load(
+      context,
+      ArrayRef<char>(compiled->image.data(), compiled->image.size()));
+  if (!module)
+    return withContext("'" + name + "'", module.takeError());
+  panelModules.push_back({context, panels, *module});
   return module;
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/Compiler.h"
 #include "runtime/CudaHandles.h"
+#include "runtime/PanelClass.h"
 
 namespace heddle::runtime {
 
@@ -31,6 +32,10 @@ public:
 
   /// The module in a context, loaded once per context.
   llvm::Expected<std::shared_ptr<Module>> load(const ContextPtr &context);
+  /// The module of the loops in panels for one class of widths, compiled when it
+  /// is first met.
+  llvm::Expected<std::shared_ptr<Module>>
+  loadPanels(const ContextPtr &context, const PanelClass &panels);
 
 private:
   std::shared_ptr<const Plan> program;
@@ -40,6 +45,12 @@ private:
 
   std::mutex mutex;
   std::vector<std::pair<ContextPtr, std::shared_ptr<Module>>> modules;
+  struct PanelModule {
+    ContextPtr context;
+    PanelClass panels;
+    std::shared_ptr<Module> module;
+  };
+  std::vector<PanelModule> panelModules;
 };
 
 /// The target and architecture to use when the caller left them open: the

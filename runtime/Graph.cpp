@@ -165,7 +165,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
                        plan.name);
   }
 
-  StepBuilder builder(next, device, module);
+  StepBuilder builder(next, device, module, *executable());
   if (Error error = builder.choose())
     return error;
 

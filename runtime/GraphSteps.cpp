@@ -95,9 +95,16 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
     Choice choice;
     if (node.kind == NodeKind::Copy || node.kind == NodeKind::Fill) {
       addSpans(node, choice);
-    } else if (Error error = chooseVariants(node, choice, inLoop)) {
-      return error;
+    } else if (node.kind == NodeKind::While && !inLoop && node.panel) {
+      auto panel = choosePanel(node);
+      if (!panel)
+        return panel.takeError();
+      choice.panel = std::move(*panel);
     }
+    if (!choice.panel && (node.kind == NodeKind::Kernel ||
+                          node.kind == NodeKind::While))
+      if (Error error = chooseVariants(node, choice, inLoop))
+        return error;
     choices[index] = choice;
     if (node.kind == NodeKind::While)
       if (Error error = chooseIn(node.body, /*inLoop=*/true))
@@ -308,7 +315,8 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
   for (const PlanNode &node : graph.nodes) {
     const Choice choice = choices[nextChoice++];
     Step &step = steps.emplace_back();
-    if (node.kind == NodeKind::While && choice.replayed->graphForm) {
+    if (!choice.panel && node.kind == NodeKind::While &&
+        choice.replayed->graphForm) {
       if (Error error = loop(node, choice, addresses, step))
         return std::move(error);
       continue;
@@ -316,6 +324,8 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
     Expected<Launch> launch =
         node.kind == NodeKind::Copy || node.kind == NodeKind::Fill
             ? copyOrFill(node, choice, addresses)
+        : choice.panel
+            ? panel(node, *choice.panel, addresses)
             : kernel(node, *choice.replayed, choice.grid, addresses,
                      /*replayed=*/true);
     if (!launch)
@@ -389,12 +399,20 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, *function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                        variant.sharedBytes);
-  for (const PlanArgument &argument : node.arguments) {
+  addArguments(node.arguments, variant.numbersByValue, addresses, replayed,
+               launch);
+  return launch;
+}
+
+void StepBuilder::addArguments(ArrayRef<PlanArgument> arguments, bool byValue,
+                               const Addresses &addresses, bool replayed,
+                               Launch &launch) {
+  for (const PlanArgument &argument : arguments) {
     if (argument.kind == ArgumentKind::Table)
       launch.add(addresses.tables[argument.index]);
     else if (argument.kind == ArgumentKind::Scratch)
       launch.add(addresses.scratch[argument.index]);
-    else if (argument.kind == ArgumentKind::Number && variant.numbersByValue)
+    else if (argument.kind == ArgumentKind::Number && byValue)
       launch.addNumber(argument.index,
                        addresses.slotValues + argument.index * sizeof(double));
     else {
@@ -403,6 +421,73 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
         slotReads[argument.index] = true;
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+Expected<std::optional<StepBuilder::PanelChoice>>
+StepBuilder::choosePanel(const PlanNode &node) {
+  std::optional<PanelChoice> none;
+  if (!node.panel || !context->canCopyInBulk())
+    return none;
+  const TableView &view = layout.tables()[node.panel->table];
+  if (view.memberCount == 0 || view.widest == 0)
+    return none;
+  std::optional<PanelClass> panels = panelClassFor(
+      *node.panel, view.narrowest, view.widest, context->sharedBytes());
+  if (!panels)
+    return none;
+  Expected<std::shared_ptr<Module>> compiled =
+      executable.loadPanels(context, *panels);
+  if (!compiled)
+    return compiled.takeError();
+  PanelChoice choice;
+  choice.module = std::move(*compiled);
+  choice.variant.entry = node.panel->entry;
+  choice.variant.block = panels->threads;
+  choice.variant.sharedBytes = panels->sharedBytes;
+  choice.variant.cooperative = true;
+  Expected<CUfunction> function = choice.module->function(node.panel->entry);
+  if (!function)
+    return function.takeError();
+  const Driver &driver = context->driver();
+  int blocks = 0;
+  HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                     panels->sharedBytes);
+  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                     &blocks, *function, panels->threads, panels->sharedBytes);
+  // Clusters do not reach over the groups of multiprocessors; a few of those
+  // are left over where a group is no multiple of the cluster.
+  int64_t resident = int64_t(blocks) * context->multiprocessors();
+  if (panels->cluster > 2)
+    resident = resident * 3 / 4;
+  int64_t units =
+      std::min<int64_t>(panels->panels(), resident / panels->cluster);
+  units = std::min(units, std::max<int64_t>(view.longest, 1));
+  if (units == 0)
+    return none;
+  choice.grid = units * panels->cluster;
+  return std::optional(std::move(choice));
+}
+
+Expected<Launch> StepBuilder::panel(const PlanNode &node,
+                                    const PanelChoice &choice,
+                                    const Addresses &addresses) {
+  Launch launch;
+  launch.name = node.name;
+  launch.cooperative = true;
+  Expected<CUfunction> function = choice.module->function(choice.variant.entry);
+  if (!function)
+    return function.takeError();
+  launch.function = *function;
+  launch.grid = choice.grid;
+  launch.block = choice.variant.block;
+  launch.sharedBytes = choice.variant.sharedBytes;
+  addArguments(node.panel->arguments, /*byValue=*/false, addresses,
+               /*replayed=*/true, launch);
   return launch;
 }
 

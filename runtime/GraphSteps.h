@@ -9,7 +9,7 @@
 #ifndef HEDDLE_RUNTIME_GRAPHSTEPS_H
 #define HEDDLE_RUNTIME_GRAPHSTEPS_H
 
-#include "runtime/CudaHandles.h"
+#include "runtime/Executable.h"
 #include "runtime/Layout.h"
 
 #include <array>
@@ -77,9 +77,9 @@ struct Step {
 class StepBuilder {
 public:
   StepBuilder(const Layout &layout, ContextPtr context,
-              std::shared_ptr<Module> module)
+              std::shared_ptr<Module> module, Executable &executable)
       : layout(layout), plan(layout.plan()), context(std::move(context)),
-        module(std::move(module)) {}
+        module(std::move(module)), executable(executable) {}
 
   /// Decides the variant of every node. Fails if none can run on this device.
   llvm::Error choose();
@@ -109,7 +109,14 @@ public:
                                            llvm::StringRef name);
 
 private:
+  /// A loop in panels, in the class of what is bound.
+  struct PanelChoice {
+    PlanVariant variant;
+    std::shared_ptr<Module> module;
+    unsigned grid;
+  };
   struct Choice {
+    std::optional<PanelChoice> panel;
     const PlanVariant *replayed = nullptr; ///< null: no kernel (copy, fill)
     /// What a capture of the user's takes; null for a loop without a
     /// cooperative variant, and where only replays run a node.
@@ -122,6 +129,8 @@ private:
 
   llvm::Error chooseIn(const PlanGraph &graph, bool inLoop);
   llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
+  /// Nothing where the loop cannot run in panels here.
+  llvm::Expected<std::optional<PanelChoice>> choosePanel(const PlanNode &node);
   /// Whether the predicates of a variant hold, for a replay or for a capture.
   bool holds(const PlanNode &node, const PlanVariant &variant,
              bool forCapture) const;
@@ -140,6 +149,10 @@ private:
   llvm::Expected<Launch> kernel(const PlanNode &node,
                                 const PlanVariant &variant, unsigned grid,
                                 const Addresses &addresses, bool replayed);
+  llvm::Expected<Launch> panel(const PlanNode &node, const PanelChoice &choice,
+                               const Addresses &addresses);
+  void addArguments(llvm::ArrayRef<PlanArgument> arguments, bool byValue,
+                    const Addresses &addresses, bool replayed, Launch &launch);
   llvm::Error loop(const PlanNode &node, const Choice &choice,
                    const Addresses &addresses, Step &step);
   llvm::Expected<Launch> copyOrFill(const PlanNode &node, const Choice &choice,
@@ -149,6 +162,7 @@ private:
   const Plan &plan;
   ContextPtr context;
   std::shared_ptr<Module> module;
+  Executable &executable;
   std::vector<bool> tileRows, slotReads;
   std::vector<Choice>
       choices; ///< of every node, bodies after their loop, in plan order

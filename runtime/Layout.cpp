@@ -2,6 +2,8 @@
 
 #include "runtime/Layout.h"
 
+#include "runtime/PanelClass.h"
+
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -532,8 +534,14 @@ private:
                 StatusCode::BadInput,
                 "table '{0}': expected fewer than 2^31 tiles, found more",
                 table.name);
-          view.columnTotal +=
-              table.rank == 2 ? own * columnsOf(segment, position) : 0;
+          if (table.rank != 2)
+            continue;
+          int64_t columns = columnsOf(segment, position);
+          view.columnTotal += own * columns;
+          view.narrowest =
+              rows == 1 ? columns : std::min(view.narrowest, columns);
+          view.widest = std::max(view.widest, columns);
+          view.longest = std::max(view.longest, count);
         }
       }
       view.memberCount = static_cast<int>(rows);
@@ -544,13 +552,31 @@ private:
       int64_t number = 1;
       if (scratch.per != ScratchPer::Once) {
         const TableView &view = layout.tableViews[scratch.table];
-        number = scratch.per == ScratchPer::Tile     ? view.tileCount
-                 : scratch.per == ScratchPer::Member ? view.memberCount
-                                                     : view.columnTotal;
+        number = numberOf(scratch.per, view);
       }
       layout.scratchSizes.push_back(number * scratch.bytes);
     }
     return Error::success();
+  }
+
+  static int64_t numberOf(ScratchPer per, const TableView &view) {
+    switch (per) {
+    case ScratchPer::Tile:
+      return view.tileCount;
+    case ScratchPer::Member:
+      return view.memberCount;
+    case ScratchPer::TileColumn:
+      return view.columnTotal;
+    case ScratchPer::PanelColumn:
+      return PanelClass::kMostPanels * view.widest;
+    case ScratchPer::Panel:
+      return PanelClass::kMostPanels;
+    case ScratchPer::Row:
+      return view.longest;
+    case ScratchPer::Once:
+      break;
+    }
+    return 1;
   }
 
   std::vector<void *> operandsOf(const PlanSegment &segment, size_t position) {

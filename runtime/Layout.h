@@ -48,6 +48,8 @@ struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
   int64_t columnTotal = 0;  ///< columns over all tiles (rank 2)
+  int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
+  int64_t longest = 0;               ///< rows of one (rank 2)
   int64_t elementBytes = 0; ///< of what is addressed by element, active members
 };
 

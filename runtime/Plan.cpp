@@ -385,7 +385,28 @@ private:
     if (node.table != -1 && !isTable(node.table))
       return bad("expected a table in 0.." + Twine(plan.tables.size()) +
                  ", found " + Twine(node.table));
-    for (const PlanArgument &argument : node.arguments) {
+    if (Error error = checkArguments(node.arguments))
+      return error;
+    if (node.panel)
+      if (Error error = checkPanel(*node.panel))
+        return error;
+    return checkVariants(node, inLoop);
+  }
+
+  Error checkPanel(const PlanPanel &panel) {
+    if (panel.entry.empty())
+      return bad("panel: expected an entry");
+    if (!isTable(panel.table) || plan.tables[panel.table].rank != 2)
+      return bad("panel: expected a table of rank 2");
+    if (panel.elementBytes.empty() || panel.words < 1 || panel.rowWords < 1 ||
+        panel.computeBytes < 1 ||
+        llvm::any_of(panel.elementBytes, [](int bytes) { return bytes < 1; }))
+      return bad("panel: expected matrices, words and bytes of at least 1");
+    return checkArguments(panel.arguments);
+  }
+
+  Error checkArguments(ArrayRef<PlanArgument> arguments) {
+    for (const PlanArgument &argument : arguments) {
       if (argument.kind == ArgumentKind::Table && !isTable(argument.index))
         return bad("arguments: expected a table in 0.." +
                    Twine(plan.tables.size()) + ", found " +
@@ -412,7 +433,7 @@ private:
         return bad("arguments: expected a number that nothing writes, found '" +
                    plan.buffers[argument.index].name + "'");
     }
-    return checkVariants(node, inLoop);
+    return Error::success();
   }
 
   Error checkGraph(const PlanGraph &graph, const std::string &prefix,

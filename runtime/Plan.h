@@ -93,7 +93,17 @@ struct PlanTable {
   std::vector<PlanSegment> segments;
 };
 
-enum class ScratchPer : uint8_t { Tile, Member, TileColumn, Once };
+/// The last three belong to loops in panels, which take one member after the
+/// other: of the widest, the longest and any.
+enum class ScratchPer : uint8_t {
+  Tile,
+  Member,
+  TileColumn,
+  Once,
+  PanelColumn,
+  Row,
+  Panel
+};
 
 struct PlanScratch {
   ScratchPer per = ScratchPer::Once;
@@ -138,6 +148,21 @@ struct PlanVariant {
   bool hasPredicate() const { return maxTiles || minTiles || fitsL2; }
 };
 
+/// A while node whose blocks keep panels of rows: one launch, compiled from
+/// Plan::panelSource for the class of widths that is bound (PanelClass.h).
+struct PlanPanel {
+  std::string entry;
+  /// The table whose members' rows are dealt to panels.
+  int table = -1;
+  /// Bytes of an element of each matrix that is read.
+  std::vector<int> elementBytes;
+  /// Bytes of what is computed, and 4-byte words that a thread keeps for each
+  /// of its columns: once, and for each row that is under way.
+  int computeBytes = 4;
+  int words = 2, rowWords = 1;
+  std::vector<PlanArgument> arguments;
+};
+
 enum class NodeKind : uint8_t { Kernel, While, Copy, Fill };
 
 struct PlanEdge {
@@ -170,6 +195,7 @@ struct PlanNode {
   int trips = -1;
   int limit = -1;
   int more = -1;
+  std::optional<PlanPanel> panel;
   // Copy and fill nodes.
   int from = -1;
   int to = -1;
@@ -186,6 +212,8 @@ struct Plan {
   std::vector<PlanScratch> scratch;
   PlanGraph graph;
   std::string source;
+  /// Text of its own for loops in panels; empty without any.
+  std::string panelSource;
   std::map<std::string, std::string> headers;
   std::vector<std::string> options;
 

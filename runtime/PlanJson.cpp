@@ -41,7 +41,10 @@ static constexpr EnumName<ScratchPer> scratchPers[] = {
     {ScratchPer::Tile, "tile"},
     {ScratchPer::Member, "member"},
     {ScratchPer::TileColumn, "tile_column"},
-    {ScratchPer::Once, "once"}};
+    {ScratchPer::Once, "once"},
+    {ScratchPer::PanelColumn, "panel_column"},
+    {ScratchPer::Row, "row"},
+    {ScratchPer::Panel, "panel"}};
 static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
                                                    {NodeKind::While, "while"},
                                                    {NodeKind::Copy, "copy"},
@@ -278,6 +281,16 @@ static bool readFill(const json::Value &value, double &out, json::Path path) {
   return false;
 }
 
+static bool fromJSON(const json::Value &value, PlanPanel &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("entry", out.entry) && map.map("table", out.table) &&
+         map.map("element_bytes", out.elementBytes) &&
+         map.map("compute_bytes", out.computeBytes) &&
+         map.map("words", out.words) &&
+         map.map("row_words", out.rowWords) && map.map("arguments", out.arguments);
+}
+
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
 
 static bool fromJSON(const json::Value &value, PlanGraph &out,
@@ -303,7 +316,8 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
     return true;
   case NodeKind::While:
     return map.map("body", out.body) && map.map("trips", out.trips) &&
-           map.map("limit", out.limit) && map.map("more", out.more);
+           map.map("limit", out.limit) && map.map("more", out.more) &&
+           map.mapOptional("panel", out.panel);
   case NodeKind::Copy:
     return map.map("from", out.from) && map.map("to", out.to);
   case NodeKind::Fill:
@@ -329,6 +343,7 @@ Expected<Plan> planFromJSON(const json::Value &value) {
       !map.map("nodes", plan.graph.nodes) ||
       !map.mapOptional("edges", plan.graph.edges) ||
       !map.mapOptional("source", plan.source) ||
+      !map.mapOptional("panel_source", plan.panelSource) ||
       !map.mapOptional("headers", plan.headers) ||
       !map.mapOptional("options", plan.options)) {
     auto [code, text] = takeError(root.getError());
@@ -458,6 +473,19 @@ static json::Value toJSON(const PlanArgument &argument) {
 
 static json::Object graphToJSON(const PlanGraph &graph);
 
+static json::Value toJSON(const PlanPanel &panel) {
+  json::Array arguments;
+  for (const PlanArgument &argument : panel.arguments)
+    arguments.push_back(toJSON(argument));
+  return json::Object{{"entry", panel.entry},
+                      {"table", panel.table},
+                      {"element_bytes", json::Array(panel.elementBytes)},
+                      {"compute_bytes", panel.computeBytes},
+                      {"words", panel.words},
+                      {"row_words", panel.rowWords},
+                      {"arguments", std::move(arguments)}};
+}
+
 static json::Value toJSON(const PlanNode &node) {
   json::Object object{{"kind", nameOf(nodeKinds, node.kind)},
                       {"name", node.name}};
@@ -493,6 +521,8 @@ static json::Value toJSON(const PlanNode &node) {
     object["trips"] = node.trips;
     object["limit"] = node.limit;
     object["more"] = node.more;
+    if (node.panel)
+      object["panel"] = toJSON(*node.panel);
   }
   return object;
 }
@@ -531,6 +561,8 @@ json::Value planToJSON(const Plan &plan) {
   object["tables"] = std::move(tables);
   object["scratch"] = std::move(scratch);
   object["source"] = json::fixUTF8(plan.source);
+  if (!plan.panelSource.empty())
+    object["panel_source"] = json::fixUTF8(plan.panelSource);
   object["headers"] = std::move(headers);
   object["options"] = json::Array(plan.options);
   return object;

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/FinishEmitter.h"
+#include "codegen/cuda/PanelEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +88,7 @@ public:
   KernelEmitter(raw_ostream &os, fused::KernelOp kernel, const Buffers &buffers)
       : os(os), kernel(kernel), buffers(buffers) {}
   LogicalResult emit();
+  LogicalResult emitPanels();
 
 private:
   LogicalResult emitSweep(fused::SweepOp sweep);
@@ -155,9 +157,9 @@ void KernelEmitter::emitIncludes() {
     loops |= isa<fused::LoopOp>(op);
   });
   for (fused::SweepOp sweep : sweeps)
-    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
-  for (fused::SweepOp sweep : sweeps)
     trips |= sweep.usesTrip();
+  for (fused::SweepOp sweep : sweeps)
+    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -392,8 +394,6 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
-  for (Operation &op : loop.getBody().front().without_terminator())
 /// A sweep that runs where the flag of its member holds, or null.
 static fused::SweepOp sweepUnder(Value active) {
   for (OpOperand &use : active.getUses())
@@ -403,6 +403,8 @@ static fused::SweepOp sweepUnder(Value active) {
   return {};
 }
 
+bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
+  for (Operation &op : loop.getBody().front().without_terminator())
     if (!isa<fused::SweepOp>(op))
       return false;
   // The flags of members are found in the rows of a sweep, in the place where
@@ -434,10 +436,10 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
     bool endsList, reversed;
   };
   SmallVector<Call> calls;
-  for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
-    auto layout = SweepLayout::compute(sweep, buffers);
   Value active = loop.getActive();
   std::string anyActive;
+  for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
+    auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
       return failure();
     SweepNames names = nameSweep(sweep, *layout);
@@ -452,11 +454,12 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
     parameters +=
         (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
     if (active && sweep.getWhere() == active)
-      anyActive = llvm::formatv(
-          "heddle::any_member<{0}_member_row, {1}>({2}.members, "
-          "{2}.member_count)",
-          names.sweep, layout->whereOperand[0], call.table);
-    for (auto [k, slot, own] : llvm::enumerate(layout->scalars, names.scalars)) {
+      anyActive =
+          llvm::formatv("heddle::any_member<{0}_member_row, {1}>({2}.members, "
+                        "{2}.member_count)",
+                        names.sweep, layout->whereOperand[0], call.table);
+    for (auto [k, slot, own] :
+         llvm::enumerate(layout->scalars, names.scalars)) {
       if (layout->trip == static_cast<int>(k)) {
         call.arguments += ", &trips";
         continue;
@@ -482,9 +485,8 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
      << ", 2)\n"
      << name << "_in_one_launch(" << parameters << ", int *" << tripsAt
-     << ", const int *" << limitAt
-     << (active ? "" : ", const bool *" + moreAt) << ", unsigned *" << barrier
-     << ") {\n";
+     << ", const int *" << limitAt << (active ? "" : ", const bool *" + moreAt)
+     << ", unsigned *" << barrier << ") {\n";
   os.indent();
   os << "const int limit = *" << limitAt << ";\n"
      << "int trips = 0;\n"
@@ -534,15 +536,57 @@ LogicalResult KernelEmitter::emit() {
   return loops;
 }
 
-FailureOr<std::string> emitKernel(fused::KernelOp kernel,
-                                  const Buffers &buffers) {
+/// A text of its own, compiled once for every class of widths that is met.
+LogicalResult KernelEmitter::emitPanels() {
+  LogicalResult done = success();
+  bool any = false;
+  kernel.walk([&](fused::LoopOp loop) {
+    auto panel = PanelLayout::compute(loop, buffers);
+    if (!panel)
+      return;
+    auto sweep = cast<fused::SweepOp>(loop.getBody().front().front());
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout)) {
+      done = failure();
+      return;
+    }
+    SweepNames names = nameSweep(sweep, *layout);
+    if (!any)
+      os << "// " << identifierFrom(kernel.getSymName())
+         << ": loops whose blocks keep panels of rows\n"
+         << "#include \"panel.cuh\"\n#include \"trips.cuh\"\n\n";
+    any = true;
+    emitRowTypes(*layout, names);
+    if (failed(PanelEmitter(os, sweep, *layout, names, buffers, *panel)
+                   .emitLoop()))
+      done = failure();
+  });
+  return done;
+}
+
+static FailureOr<std::string>
+emitText(llvm::function_ref<LogicalResult(raw_ostream &)> emit) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (failed(KernelEmitter(os, kernel, buffers).emit()))
+  if (failed(emit(os)))
     return failure();
   while (StringRef(text).ends_with("\n\n"))
     text.pop_back();
   return text;
+}
+
+FailureOr<std::string> emitKernel(fused::KernelOp kernel,
+                                  const Buffers &buffers) {
+  return emitText([&](raw_ostream &os) {
+    return KernelEmitter(os, kernel, buffers).emit();
+  });
+}
+
+FailureOr<std::string> emitPanels(fused::KernelOp kernel,
+                                  const Buffers &buffers) {
+  return emitText([&](raw_ostream &os) {
+    return KernelEmitter(os, kernel, buffers).emitPanels();
+  });
 }
 
 } // namespace heddle::cuda

@@ -16,6 +16,11 @@ namespace heddle::cuda {
 mlir::FailureOr<std::string> emitKernel(fused::KernelOp kernel,
                                         const Buffers &buffers);
 
+/// The text of the loops of `kernel` that have a form in panels, for one class
+/// of widths (device/panel.cuh); empty where there are none.
+mlir::FailureOr<std::string> emitPanels(fused::KernelOp kernel,
+                                        const Buffers &buffers);
+
 /// The device header called `name` ("access.cuh"), or an empty string.
 llvm::StringRef deviceHeader(llvm::StringRef name);
 /// The names of all device headers.

@@ -55,6 +55,8 @@ protected:
   using OpSet = llvm::DenseSet<mlir::Operation *>;
   using Filter = llvm::function_ref<bool(mlir::Operation *)>;
 
+  /// Every function has a scope of its own.
+  void newScope();
   /// Prints the walk over the tile, from its operands to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
 
@@ -82,10 +84,10 @@ protected:
   mlir::LogicalResult declareAhead();
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
+  /// The number of the trip of the loop around.
+  virtual std::string tripText() const { return "*" + names.scalars[*layout.trip]; }
   std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);
-  /// The number of the trip of the loop around.
-  std::string tripText() const { return "*" + names.scalars[*layout.trip]; }
   void storePartials();
   /// Where the launch before this one may still run: whatever it writes is read
   /// after this.
@@ -121,10 +123,11 @@ protected:
   llvm::DenseMap<mlir::Operation *, std::string> accumulators;
   std::string stale; // whether values computed ahead had to be computed anew
 
+  void storeMemberResults();
+
 private:
   mlir::LogicalResult emitMemberValues();
   void emitAheadOfNextStep();
-  void storeMemberResults();
   void storeListStates();
   void findUsedAtEnd();
   bool isUsedAtEnd(mlir::Value value) const {
@@ -143,8 +146,6 @@ private:
   void endFunction();
   bool waitsAtOnce() const;
   std::string callOf(llvm::StringRef part);
-  /// Every function has a scope of its own.
-  void newScope();
 };
 
 /// One tile of consecutive elements, a few of them per thread at a time.

@@ -31,4 +31,34 @@ __device__ __forceinline__ void grid_barrier(unsigned *words) {
   __syncthreads();
 }
 
+// The same for a launch that meets often: one word counts all arrivals of all
+// launches, each a multiple of the grid.
+class grid_meeting {
+public:
+  __device__ __forceinline__ explicit grid_meeting(unsigned long long *word) : word(word) {
+    if (threadIdx.x == 0)
+      target() = 0;
+  }
+  __device__ __forceinline__ void meet() {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (target() == 0)
+        target() = (arrive_after(word) / gridDim.x + 1) * gridDim.x;
+      else
+        arrive(word), target() += gridDim.x;
+      while (read_now(word) < target()) {
+      }
+    }
+    __syncthreads();
+  }
+
+private:
+  // Of the one thread that waits.
+  static __device__ __forceinline__ unsigned long long &target() {
+    __shared__ unsigned long long value;
+    return value;
+  }
+  unsigned long long *word;
+};
+
 } // namespace heddle

@@ -54,6 +54,17 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return to.value;
 }
 
+// The value of lane `lane` of the warp.
+template <class T> __device__ __forceinline__ T from_lane(T value, int lane) {
+  static_assert(sizeof(T) % 4 == 0, "shuffles move words");
+  constexpr int words = sizeof(T) / 4;
+  union { T value; unsigned word[words]; } from = {value}, to = {value};
+#pragma unroll
+  for (int w = 0; w < words; ++w)
+    to.word[w] = __shfl_sync(~0u, from.word[w], lane);
+  return to.value;
+}
+
 // Reads and writes that leave the cache first. Vectors of 4, 8 and 16 bytes.
 template <class Vector> __device__ __forceinline__ Vector read_passing(const Vector *from) {
   union { Vector vector; unsigned word; uint2 two; uint4 four; } result;
@@ -100,6 +111,23 @@ __device__ __forceinline__ unsigned read_now(const unsigned *word) {
   return value;
 }
 
+__device__ __forceinline__ unsigned long long read_now(const unsigned long long *word) {
+  unsigned long long value;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+
+// Counts an arrival, after all that this block did; the first also says how many
+// came before.
+__device__ __forceinline__ unsigned long long arrive_after(unsigned long long *word) {
+  unsigned long long before;
+  asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], 1;" : "=l"(before) : "l"(word) : "memory");
+  return before;
+}
+__device__ __forceinline__ void arrive(unsigned long long *word) {
+  asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(word) : "memory");
+}
+
 // Lets the next launch begin while this one still runs, and waits until the one
 // before has finished and all it wrote is there. Without programmatic launches
 // the next begins after this one anyway.
@@ -113,5 +141,94 @@ __device__ __forceinline__ void wait_for_previous() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+
+// Reads past the first-level cache, which does not see what others wrote.
+template <class T> __device__ __forceinline__ T read_fresh(const T *from) {
+  return *static_cast<const volatile T *>(from);
+}
+
+// Base 2: one instruction each, to about two units in the last place.
+__device__ __forceinline__ float exp_2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float log_2(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// The shared memory that a launch asks for.
+__device__ __forceinline__ char *dynamic_shared() {
+  extern __shared__ __align__(128) char heddle_dynamic_shared[];
+  return heddle_dynamic_shared;
+}
+
+#if __CUDA_ARCH__ >= 900
+// A barrier in shared memory on which threads arrive, and the bytes of copies.
+struct arrival { unsigned long long bits; };
+
+__device__ __forceinline__ unsigned shared_address(const void *pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+__device__ __forceinline__ void arrival_init(arrival *barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+__device__ __forceinline__ void arrival_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+}
+__device__ __forceinline__ void arrival_expect(arrival *barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void arrival_wait(arrival *barrier, unsigned phase) {
+  asm volatile("{\n"
+               ".reg .pred done;\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@!done bra again;\n"
+               "}"
+               : : "r"(shared_address(barrier)), "r"(phase) : "memory");
+}
+// Multiples of 16 bytes, from global to shared memory.
+__device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               : : "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier)) : "memory");
+}
+// Between a thread's own writes and copies to the same place.
+__device__ __forceinline__ void bulk_copy_fence() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
+
+// Blocks of a cluster, which see each other's shared memory.
+__device__ __forceinline__ int cluster_rank() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" : : : "memory");
+}
+// Writes to the place that `to` is in the block of rank `rank`.
+template <class T> __device__ __forceinline__ void put(T *to, const T &value, int rank) {
+  unsigned place;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
+  static_assert(sizeof(T) % 4 == 0, "words");
+  union { T value; unsigned word[sizeof(T) / 4]; } sent = {value};
+#pragma unroll
+  for (int k = 0; k < static_cast<int>(sizeof(T) / 4); ++k)
+    asm volatile("st.shared::cluster.u32 [%0], %1;" : : "r"(place + 4 * k), "r"(sent.word[k]) : "memory");
+}
+// Writes to the place that `to` is in the block of rank `rank`, and arrives with
+// as many bytes on the barrier that `barrier` is there.
+template <class T> __device__ __forceinline__ void send(T *to, T value, arrival *barrier, int rank) {
+  unsigned place, bell;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(shared_address(barrier)), "r"(rank));
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one word or two");
+  union { T value; unsigned word; unsigned long long two; } sent = {value};
+  if constexpr (sizeof(T) == 4)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" : : "r"(place), "r"(sent.word), "r"(bell) : "memory");
+  else
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" : : "r"(place), "l"(sent.two), "r"(bell) : "memory");
+}
+#endif
 
 } // namespace heddle

@@ -83,6 +83,7 @@ template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int
 
 } // namespace heddle
 
+#ifndef HEDDLE_PANEL_THREADS // loops in panels deal with rows, not tiles
 // Writes the tile rows of a table from its member rows, one thread for each
 // tile. `steps` holds, for every segment, its tile and then the advance of each
 // operand in bytes: s > 0 per element or row, s < 0 per row of `columns`
@@ -149,3 +150,4 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   out[2] = ints[2];
   out[3] = ints[1];
 }
+#endif

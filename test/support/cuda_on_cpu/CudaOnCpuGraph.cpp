@@ -148,16 +148,24 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
   return found;
 }
 
-Expected<GridLaunch> CudaOnCpuGraph::launchOf(const PlanNode &node,
-                                              const PlanVariant &variant) {
+bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
+  constexpr int64_t columns = 64 * 4; // the defaults of device/panel.cuh
+  return node.panel && chosen == "_panels" &&
+         layout->tables()[node.panel->table].memberCount > 0 &&
+         layout->tables()[node.panel->table].widest <= columns;
+}
+
+Expected<GridLaunch>
+CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
+                         ArrayRef<PlanArgument> arguments) {
   const heddle_entry *entry = text->find(variant.entry);
   if (!entry)
     return makeError(StatusCode::Failed, "there is no entry '{0}'",
                      variant.entry);
-  if (entry->parameters != static_cast<int>(node.arguments.size()))
+  if (entry->parameters != static_cast<int>(arguments.size()))
     return makeError(StatusCode::Failed,
                      "'{0}' has {1} parameters and its node {2} arguments",
-                     entry->name, entry->parameters, node.arguments.size());
+                     entry->name, entry->parameters, arguments.size());
   if (node.hasNumbers() && entry->by_value != variant.numbersByValue)
     return makeError(StatusCode::Failed,
                      "'{0}' and its variant do not agree on numbers",
@@ -167,7 +175,7 @@ Expected<GridLaunch> CudaOnCpuGraph::launchOf(const PlanNode &node,
   launch.block = variant.block;
   launch.cooperative = variant.cooperative;
   int64_t tiles = 0, members = 0;
-  for (const PlanArgument &argument : node.arguments)
+  for (const PlanArgument &argument : arguments)
     switch (argument.kind) {
     case ArgumentKind::Table: {
       DeviceTable &table = tables[argument.index].table;
@@ -220,7 +228,7 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
   };
   for (auto [index, node] : enumerate(graph.nodes)) {
     if (node.kind == NodeKind::Kernel) {
-      Expected<GridLaunch> launch = launchOf(node, *choose(node));
+      Expected<GridLaunch> launch = launchOf(node, *choose(node), node.arguments);
       if (!launch)
         return launch.takeError();
       if (launch->grid == 0) // stands for what it depends on
@@ -256,9 +264,23 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
 }
 
 Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
+  if (fitsPanels(node)) {
+    PlanVariant panels;
+    panels.entry = node.panel->entry;
+    panels.block = 64;
+    panels.grid = GridKind::Fixed;
+    panels.gridBlocks = 1 + seed % 5;
+    panels.cooperative = true;
+    Expected<GridLaunch> launch =
+        launchOf(node, panels, node.panel->arguments);
+    if (!launch)
+      return launch.takeError();
+    std::vector<GridLaunch> alone = {std::move(*launch)};
+    return runLaunches(alone);
+  }
   const PlanVariant &variant = *choose(node);
   if (!variant.graphForm) {
-    Expected<GridLaunch> launch = launchOf(node, variant);
+    Expected<GridLaunch> launch = launchOf(node, variant, node.arguments);
     if (!launch)
       return launch.takeError();
     launch->grid = std::max(1u, launch->grid);

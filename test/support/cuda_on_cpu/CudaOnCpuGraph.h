@@ -46,8 +46,12 @@ private:
 
   llvm::Error run(const runtime::PlanGraph &graph);
   const runtime::PlanVariant *choose(const runtime::PlanNode &node) const;
-  llvm::Expected<GridLaunch> launchOf(const runtime::PlanNode &node,
-                                      const runtime::PlanVariant &variant);
+  llvm::Expected<GridLaunch>
+  launchOf(const runtime::PlanNode &node, const runtime::PlanVariant &variant,
+           llvm::ArrayRef<runtime::PlanArgument> arguments);
+  /// Whether the loop's members fit the one class that the text was compiled
+  /// for.
+  bool fitsPanels(const runtime::PlanNode &node) const;
   llvm::Error runLaunches(std::vector<GridLaunch> &launches);
   llvm::Error runLoop(const runtime::PlanNode &node);
   llvm::Error checkAtRest();

@@ -65,7 +65,15 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans) {
     std::string name = "text" + std::to_string(k) + ".cu";
     folder.write(name, plan->source);
     text += "#include \"" + name + "\"\n";
-    for (const std::string &entry : entryNames(plan->source))
+    std::vector<std::string> entries = entryNames(plan->source);
+    if (!plan->panelSource.empty()) {
+      // In the smallest class, which leaves the fewest threads without work.
+      name = "panels" + std::to_string(k) + ".cu";
+      folder.write(name, plan->panelSource);
+      text += "#include \"" + name + "\"\n";
+      append_range(entries, entryNames(plan->panelSource));
+    }
+    for (const std::string &entry : entries)
       table += "    heddle_launch::entry<" + entry + ">(\"" + entry + "\"),\n";
   }
   text += "#include \"launch.h\"\n"

@@ -90,6 +90,9 @@ inline unsigned read_now(const unsigned *word) {
   return *static_cast<const volatile unsigned *>(word);
 }
 
+inline void let_next_begin() { heddle_on_cpu->let_next_begin(); }
+inline void wait_for_previous() { heddle_on_cpu->wait_for_previous(); }
+
 inline unsigned long long read_now(const unsigned long long *word) {
   heddle_on_cpu->give_way();
   return *static_cast<const volatile unsigned long long *>(word);
@@ -100,7 +103,93 @@ inline unsigned long long arrive_after(unsigned long long *word) {
 }
 inline void arrive(unsigned long long *word) { arrive_after(word); }
 
-inline void let_next_begin() { heddle_on_cpu->let_next_begin(); }
-inline void wait_for_previous() { heddle_on_cpu->wait_for_previous(); }
+template <class T> T read_fresh(const T *from) {
+  heddle_on_cpu->pause();
+  return *static_cast<const volatile T *>(from);
+}
+
+inline float exp_2(float x) { return exp2f(x); }
+inline float log_2(float x) { return log2f(x); }
+
+template <class T> T from_lane(T value, int lane) {
+  for (int bit = 1; bit < 32; bit *= 2) {
+    const T other = shuffle_xor(value, bit);
+    if ((threadIdx.x ^ lane) & bit)
+      value = other;
+  }
+  return value;
+}
+
+inline char *dynamic_shared() {
+  alignas(128) static thread_local char bytes[232448];
+  return bytes;
+}
+
+// Copies happen as late as they may: when somebody waits for them.
+struct arrival { unsigned arrivals, left, phase; long long bytes; };
+struct late_copy { char *to; const char *from; unsigned bytes; arrival *barrier; };
+struct late_copies { late_copy all[512]; int count; };
+inline late_copies &copies_under_way() {
+  static thread_local late_copies copies;
+  return copies;
+}
+inline void complete(arrival *barrier) {
+  if (barrier->left == 0 && barrier->bytes == 0) {
+    barrier->left = barrier->arrivals;
+    ++barrier->phase;
+  }
+}
+inline void arrival_init(arrival *barrier, int arrivals) {
+  *barrier = {static_cast<unsigned>(arrivals), static_cast<unsigned>(arrivals), 0, 0};
+  copies_under_way().count = 0;
+}
+inline void arrival_init_fence() {}
+inline void arrive(arrival *barrier) {
+  heddle_on_cpu->give_way();
+  --barrier->left;
+  complete(barrier);
+}
+inline void arrival_expect(arrival *barrier, unsigned bytes) {
+  barrier->bytes += bytes;
+  arrive(barrier);
+}
+inline void bulk_copy_fence() {}
+inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
+  late_copies &copies = copies_under_way();
+  if (copies.count == 512 || bytes % 16 || reinterpret_cast<unsigned long long>(to) % 16 || reinterpret_cast<unsigned long long>(from) % 16)
+    __builtin_trap();
+  __builtin_memset(to, 0xff, bytes);
+  copies.all[copies.count++] = {static_cast<char *>(to), static_cast<const char *>(from), bytes, barrier};
+}
+inline void arrival_wait(arrival *barrier, unsigned phase) {
+  while ((barrier->phase & 1) == phase) {
+    heddle_on_cpu->give_way();
+    late_copies &copies = copies_under_way();
+    int kept = 0;
+    for (int k = 0; k < copies.count; ++k) {
+      const late_copy copy = copies.all[k];
+      if (copy.barrier != barrier || barrier->left) {
+        copies.all[kept++] = copy;
+        continue;
+      }
+      __builtin_memcpy(copy.to, copy.from, copy.bytes);
+      barrier->bytes -= copy.bytes;
+    }
+    copies.count = kept;
+    if (barrier->left == 0)
+      complete(barrier);
+  }
+}
+
+// Clusters of one block.
+inline int cluster_rank() { return 0; }
+inline void cluster_barrier() { heddle_on_cpu->barrier(0); }
+template <class T> void put(T *to, const T &value, int) { *to = value; }
+template <class T> void send(T *to, T value, arrival *barrier, int) {
+  *to = value;
+  barrier->bytes -= sizeof(T);
+  if (barrier->left == 0)
+    complete(barrier);
+}
 
 } // namespace heddle

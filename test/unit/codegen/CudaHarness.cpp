@@ -424,8 +424,8 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
 }
 
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
-  static const llvm::StringRef suffixes[] = {"_tiles", "_cached", "_search",
-                                             "_tiles_by_address", "_in_one_launch"};
+  static const llvm::StringRef suffixes[] = {"_tiles", "_cached", "_tiles_by_address",
+                                             "_in_one_launch", "_panels"};
   return suffixes;
 }
 

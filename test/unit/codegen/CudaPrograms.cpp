@@ -466,11 +466,11 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
 
     // Log-domain matrix balancing: one exponential serves rows and columns.
     add("LoopBalances", R"mlir(
-func.func @balances(%x: !mats, %row: !list, %col: !list, %u0: !list {foreach.donate = 0 : i64},
-                    %v0: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each, %sharp: tensor<f64>)
+func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
+                    %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each, %sharp: !each)
     -> (!list, !list, !each, !trip) {
-  %u, %v, %error, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !trip) {
-    %r = foreach.reduce logsumexp along j (%x = %x[i, j] : !mats, %v = %v[j] : !list, %s = %sharp as f32 : tensor<f64>) -> !list {
+  %u, %v, %error, %trips = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !trip) {
+    %r = foreach.reduce logsumexp along j (%x = %x[i, j] : !mats, %v = %v[j] : !list, %s = %sharp : !each) -> !list {
       %sx = arith.mulf %x, %s : f32
       %y = arith.addf %sx, %v : f32
       foreach.yield %y : f32
@@ -479,7 +479,7 @@ func.func @balances(%x: !mats, %row: !list, %col: !list, %u0: !list {foreach.don
       %y = arith.subf %a, %r : f32
       foreach.yield %y : f32
     }
-    %c = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list, %s = %sharp as f32 : tensor<f64>) -> !list {
+    %c = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list, %s = %sharp : !each) -> !list {
       %sx = arith.mulf %x, %s : f32
       %y = arith.addf %sx, %u : f32
       foreach.yield %y : f32

@@ -1,0 +1,46 @@
+//===- PanelLayout.h - what a loop of panels is called with -----*- C++ -*-===//
+//
+// The arguments of the launch that runs a whole loop, in order: the sweep's
+// table, its scalars, the bound of trips, its scratch areas, a barrier. The
+// runtime picks the class of widths (docs/plan.md, Panels).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_PANELLAYOUT_H
+#define HEDDLE_CODEGEN_PANELLAYOUT_H
+
+#include "codegen/SweepLayout.h"
+#include "dialect/FusedPanel.h"
+
+namespace heddle {
+
+/// What an area has one value of: a column in each panel, a row, a panel.
+enum class PanelScratchPer { panelColumn, row, panel };
+
+struct PanelScratch {
+  PanelScratchPer per;
+  int64_t bytes;
+  fused::ReduceOp owner;
+};
+
+struct PanelLayout {
+  /// Nothing where the loop has no such form.
+  static std::optional<PanelLayout> compute(fused::LoopOp loop,
+                                            const Buffers &buffers);
+
+  fused::Panel passes;
+  llvm::SmallVector<PanelScratch> scratch;
+  /// Operand slots of the matrices that are read element by element.
+  llvm::SmallVector<int> matrices;
+  /// 4-byte words that a thread keeps for each of its columns: once, and for
+  /// each row that is under way.
+  int64_t words = 0, rowWords = 0;
+  int limit = -1;
+  std::string name;
+
+  int scratchOf(fused::ReduceOp owner, PanelScratchPer per) const;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_CODEGEN_PANELLAYOUT_H

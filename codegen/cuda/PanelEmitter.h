@@ -1,0 +1,90 @@
+//===- PanelEmitter.h - a loop whose blocks keep panels of rows -*- C++ -*-===//
+//
+// Prints the loop around one sweep as one cooperative launch (docs/lowering.md,
+// Panels).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
+#define HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
+
+#include "codegen/PanelLayout.h"
+#include "codegen/cuda/SweepEmitter.h"
+#include "dialect/Exponents.h"
+
+namespace heddle::cuda {
+
+class PanelEmitter : public SegmentEmitter {
+public:
+  PanelEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
+               const SweepLayout &layout, const SweepNames &names,
+               const Buffers &buffers, const PanelLayout &panel);
+
+  /// Prints the entry that runs the loop.
+  mlir::LogicalResult emitLoop();
+
+private:
+  mlir::LogicalResult emitWalk() override { return mlir::success(); }
+  std::string tripText() const override { return "trip"; }
+
+  /// A sum of exponentials of elements: the argument's parts, and the names of
+  /// what is kept of them.
+  struct Exponential {
+    fused::ReduceOp reduce;
+    fused::Exponent exponent;
+    llvm::SmallVector<std::string> factors; // of its terms of elements
+    std::string guess, rowPart, columnPart; // arrays, the parts in base 2
+    std::string kept; // the exponentials of a thread's columns
+  };
+  Exponential &exponentialOf(mlir::Operation *reduce);
+
+  /// Prints what `roots` are computed from and is not in scope, in order.
+  mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);
+  /// The arguments of level `level` that `roots` are computed from and that are
+  /// not in scope.
+  llvm::SetVector<mlir::Value> inputsOf(llvm::ArrayRef<mlir::Value> roots,
+                                        fused::Level level);
+  llvm::SetVector<mlir::Value> rowsMetBy(llvm::ArrayRef<mlir::Value> roots);
+  void open(const llvm::Twine &line);
+  void close(llvm::StringRef end = "}");
+  std::string sumOf(llvm::ArrayRef<fused::Term> terms, llvm::StringRef type);
+  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<fused::Term> terms);
+  void declareInput(mlir::Value argument, const llvm::Twine &at,
+                    llvm::StringRef unless = "");
+  unsigned slotOf(mlir::Value argument) const;
+  std::string computed(fused::ReduceOp op) const;
+  std::string argumentInBaseTwo(const Exponential &sum,
+                                const llvm::Twine &base);
+
+  std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
+  void declareRowArrays();
+  mlir::LogicalResult emitTripScalars();
+  mlir::LogicalResult emitColumnParts();
+  mlir::LogicalResult emitPanels();
+  mlir::LogicalResult emitRowValues();
+  mlir::LogicalResult emitFirstPass();
+  mlir::LogicalResult emitSecondPass();
+  mlir::LogicalResult emitRepair(Exponential &sum);
+  mlir::LogicalResult emitRowResults();
+  mlir::LogicalResult emitColumns();
+  mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
+  mlir::LogicalResult emitMember();
+  mlir::LogicalResult declareRowsAfter(llvm::ArrayRef<mlir::Value> roots);
+  /// Row values that the walk over elements needs, before and after rows are
+  /// reduced.
+  void findWalkValues();
+
+  const PanelLayout &panel;
+  llvm::SmallVector<std::string> scratchNames;
+  const fused::Panel &passes;
+  std::vector<Exponential> exponentials;
+  llvm::SetVector<mlir::Value> rowValues; // of the first pass, one thread's work
+  llvm::SetVector<mlir::Value> scales;    // row values of the second
+  llvm::SetVector<mlir::Value> columnValues; // arguments, kept by each thread
+  llvm::DenseMap<mlir::Value, std::string> columnArrays, rowArrays, keptArrays;
+  llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums;
+};
+
+} // namespace heddle::cuda
+
+#endif // HEDDLE_CODEGEN_CUDA_PANELEMITTER_H

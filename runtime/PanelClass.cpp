@@ -1,0 +1,93 @@
+//===- PanelClass.cpp - Shapes of blocks that keep panels of rows ---------===//
+
+#include "runtime/PanelClass.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+namespace {
+/// Columns of a thread beyond which a row's latency is hidden anyway.
+constexpr int64_t mostItems = 24;
+/// Rows of a step: a power of two.
+constexpr int64_t mostRows = 8;
+/// Stages that a bit each keeps the phase of.
+constexpr int64_t mostStages = 32;
+/// Rows of a block whose own values it keeps (device/panel.cuh), and values.
+constexpr int64_t rowsKept = 256, valuesOfRow = 8;
+/// Registers that a thread needs besides what it keeps of its columns.
+constexpr int64_t otherRegisters = 28;
+constexpr int64_t registers = 65536, mostRegisters = 255;
+/// Fixed shared memory that nobody counted: barriers, sums of warps.
+constexpr int64_t margin = 2048;
+} // namespace
+
+std::vector<std::string> PanelClass::defines() const {
+  auto define = [](const char *name, int value) {
+    return formatv("-DHEDDLE_PANEL_{0}={1}", name, value).str();
+  };
+  return {define("THREADS", threads), define("ITEMS", items),
+          define("ROWS", rows), define("STAGES", stages), define("CLUSTER", cluster),
+          define("RAGGED", ragged)};
+}
+
+std::string PanelClass::describe() const {
+  return formatv("{0}{1} threads of {2} columns each, {3} rows a step, {4} "
+                 "steps on their way",
+                 cluster > 1 ? formatv("clusters of {0}, ", cluster).str() : "",
+                 threads, items, rows, stages)
+      .str();
+}
+
+std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
+                                        int64_t narrowest, int64_t widest,
+                                        int64_t sharedBytes) {
+  auto divided = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  int64_t element = 0, matrices = panel.elementBytes.size();
+  for (int bytes : panel.elementBytes)
+    element = std::max<int64_t>(element, bytes);
+  for (int64_t cluster : {1, 2, 4, 8})
+    for (int64_t threads : {256, 512, 1024}) {
+      int64_t items =
+          std::max<int64_t>(1, divided(divided(widest, cluster), threads));
+      int64_t words =
+          std::min(registers / threads, mostRegisters) - otherRegisters;
+      // Steps of several rows cost fewer meetings; two steps are under way.
+      int64_t rows = mostRows;
+      while (rows > 1 && items * (panel.words + 2 * rows * panel.rowWords) >
+                             words)
+        rows /= 2;
+      if (items > mostItems ||
+          items * (panel.words + 2 * rows * panel.rowWords) > words)
+        continue;
+      // Fixed: values of rows, and of every thread its part of columns (one,
+      // and a maximum and a sum where one must be taken exactly).
+      int64_t fixed = panel.computeBytes *
+                          (rowsKept * valuesOfRow + 4 * threads) +
+                      margin;
+      int64_t stage = rows * matrices * (threads * items * element + 32);
+      int64_t stages = std::min((sharedBytes - fixed) / stage, mostStages);
+      if (stages < 2)
+        continue;
+      PanelClass result;
+      result.threads = threads;
+      result.items = items;
+      result.rows = rows;
+      result.stages = stages;
+      result.cluster = cluster;
+      int64_t least = divided(std::max<int64_t>(narrowest, 1), cluster);
+      result.ragged = divided(least, threads) != items ||
+                      divided(widest, cluster) * (cluster - 1) +
+                              (items - 1) * threads >=
+                          widest;
+      result.sharedBytes = stages * stage;
+      return result;
+    }
+  return std::nullopt;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,47 @@
+//===- PanelClass.h - Shapes of blocks that keep panels of rows -*- C++ -*-===//
+//
+// A loop in panels is compiled for a class of widths: threads of a block,
+// columns of a thread, rows between two meetings and steps of as many on their
+// way, blocks to a panel. A class follows
+// from extents and from what an architecture offers, never from how many
+// multiprocessors a device has: results depend on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_PANELCLASS_H
+#define HEDDLE_RUNTIME_PANELCLASS_H
+
+#include "runtime/Plan.h"
+
+namespace heddle::runtime {
+
+struct PanelClass {
+  int threads = 256, items = 1, rows = 1, stages = 2, cluster = 1;
+  /// Whether the members differ in width by more than the last item.
+  bool ragged = false;
+  /// Dynamic shared memory of a block.
+  int sharedBytes = 0;
+
+  /// Panels of a member, as device/panel.cuh counts them.
+  int panels() const {
+    return cluster == 1 ? kMostPanels : cluster == 2 ? 66 : 128 / cluster;
+  }
+  static constexpr int kMostPanels = 132;
+
+  /// What selects the class in the text: options of its compilation.
+  std::vector<std::string> defines() const;
+  /// "512 threads of 12 columns, 8 rows on their way".
+  std::string describe() const;
+  bool operator==(const PanelClass &) const = default;
+};
+
+/// The class for members that have `narrowest` to `widest` columns, on an
+/// architecture whose blocks have `sharedBytes` of shared memory; nothing where
+/// none is wide enough.
+std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
+                                        int64_t narrowest, int64_t widest,
+                                        int64_t sharedBytes);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_PANELCLASS_H
