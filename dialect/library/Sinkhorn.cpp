@@ -197,9 +197,9 @@ void Builder::followEps(Value at) {
 }
 
 /// The eps that potentials at hand belong to before the first trip: the last
-/// one, for every problem if each has its own afterwards.
+/// one. Each problem carries its own, so that none waits for the others.
 Value Builder::startingEps() {
-  if (!epsilons || options.groups)
+  if (options.groups)
     return eps;
   Body body(program);
   body.read(sound, "sound", flag);
