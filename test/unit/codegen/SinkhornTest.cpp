@@ -56,7 +56,6 @@ protected:
                 const std::vector<Problem> &problems,
                 const Scalars &scalars = {}, Lists lists = {});
 
-  /// One in every dtype of the compiler's choice is rounded before it is used.
   static Inputs inputsFor(Program &program,
                           const std::vector<Problem> &problems,
                           const Scalars &scalars, Lists &lists);
@@ -863,9 +862,10 @@ TEST_P(Sinkhorn, AgreesWithPot) {
   Vector numbers;
   for (double x; std::fscanf(pipe, "%lf", &x) == 1;)
     numbers.push_back(x);
-  ASSERT_EQ(pclose(pipe), 0);
-  if (numbers.empty())
-    GTEST_SKIP() << "POT is not installed";
+  int ended = pclose(pipe);
+  if (numbers.empty() && (ended == 0 || WEXITSTATUS(ended) == 127))
+    GTEST_SKIP() << "Python or POT is not installed";
+  ASSERT_EQ(ended, 0);
   Problem p{7, 9, Vector(63), Vector(7), Vector(9)};
   for (int i = 0; i < 7; ++i)
     for (int j = 0; j < 9; ++j)
