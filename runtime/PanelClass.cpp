@@ -11,8 +11,15 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// Columns of a thread beyond which a row's latency is hidden anyway.
-constexpr int64_t mostItems = 24;
+/// Blocks to choose from, in this order: few threads that keep many columns
+/// each leave the most registers, and a row's latency wants them to be few
+/// where a row is short. Of a cluster, blocks may be busier still: its rows
+/// meet less often.
+struct Block {
+  int64_t threads, mostItems, mostItemsOfCluster;
+};
+constexpr Block blocks[] = {
+    {256, 5, 5}, {512, 6, 24}, {768, 11, 11}, {384, 16, 16}};
 /// Rows of a step: a power of two.
 constexpr int64_t mostRows = 8;
 /// Stages that a bit each keeps the phase of.
@@ -20,7 +27,7 @@ constexpr int64_t mostStages = 32;
 /// Rows of a block whose own values it keeps (device/panel.cuh), and values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 8;
 /// Registers that a thread needs besides what it keeps of its columns.
-constexpr int64_t otherRegisters = 28;
+constexpr int64_t otherRegisters = 40;
 constexpr int64_t registers = 65536, mostRegisters = 255;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
@@ -51,7 +58,7 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
   for (int bytes : panel.elementBytes)
     element = std::max<int64_t>(element, bytes);
   for (int64_t cluster : {1, 2, 4, 8})
-    for (int64_t threads : {256, 512, 1024}) {
+    for (auto [threads, mostItems, mostItemsOfCluster] : blocks) {
       int64_t items =
           std::max<int64_t>(1, divided(divided(widest, cluster), threads));
       int64_t words =
@@ -61,7 +68,7 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
       while (rows > 1 && items * (panel.words + 2 * rows * panel.rowWords) >
                              words)
         rows /= 2;
-      if (items > mostItems ||
+      if (items > (cluster > 1 ? mostItemsOfCluster : mostItems) ||
           items * (panel.words + 2 * rows * panel.rowWords) > words)
         continue;
       // Fixed: values of rows, and of every thread its part of columns (one,

@@ -322,23 +322,47 @@ LogicalResult PanelEmitter::emitTripScalars() {
 static constexpr StringRef kThere =
     "HEDDLE_PANEL_RAGGED || k == Items - 1 ? c < width : true";
 
-LogicalResult PanelEmitter::emitColumnParts() {
-  for (Exponential &sum : exponentials)
-    os << computed(sum.reduce) << ' ' << sum.columnPart << "[Items];\n";
-  for (Value value : columnValues)
-    os << computedType(value.getType()) << ' ' << columnArrays[value]
-       << "[Items];\n";
+/// What is wanted of columns, as it lies in memory: everything is asked for
+/// before any of it is used.
+void PanelEmitter::loadColumns() {
   SmallVector<Value> roots(columnValues.begin(), columnValues.end());
   for (Exponential &sum : exponentials)
     llvm::append_range(roots, valuesOf(sum.exponent.column));
+  loadedColumns = inputsOf(roots, Level::column);
+  for (Value input : loadedColumns) {
+    std::string name = scope.fresh(
+        (nameOf(input).empty() ? "column" : nameOf(input).str()) + "_read");
+    loadedNames[input] = name;
+    os << computedType(input.getType()) << ' ' << name << "[Items];\n";
+  }
+  if (loadedColumns.empty())
+    return;
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = threadIdx.x + k * Threads;\n"
-     << "const bool there = c < width;\n";
+  os << "const int c = threadIdx.x + k * Threads;\n";
+  for (Value input : loadedColumns)
+    os << loadedNames[input] << "[k] = c < width ? heddle::convert<"
+       << computedType(input.getType()) << ">(" << pointers[slotOf(input)]
+       << "[first_column + c]) : 0;\n";
+  close();
+}
+
+LogicalResult PanelEmitter::emitColumnParts() {
+  SmallVector<Value> roots(columnValues.begin(), columnValues.end());
+  for (Exponential &sum : exponentials) {
+    os << computed(sum.reduce) << ' ' << sum.columnPart << "[Items];\n";
+    llvm::append_range(roots, valuesOf(sum.exponent.column));
+  }
+  for (Value value : columnValues)
+    os << computedType(value.getType()) << ' ' << columnArrays[value]
+       << "[Items];\n";
+  os << "#pragma unroll\n";
+  open("for (int k = 0; k < Items; ++k) {");
+  os << "const bool there = static_cast<int>(threadIdx.x) + k * Threads < "
+        "width;\n";
   Scope outer = scope;
-  for (Value input : inputsOf(roots, Level::column))
-    declareInput(input, pointers[slotOf(input)] + "[first_column + c]",
-                 "there");
+  for (Value input : loadedColumns)
+    scope.bind(input, loadedNames[input] + "[k]");
   if (failed(declareNeeded(roots)))
     return failure();
   for (Value value : columnValues)
@@ -366,7 +390,8 @@ LogicalResult PanelEmitter::emitRowValues() {
     roots.push_back(sum.reduce.getAbout());
   }
   Scope outer = scope;
-  os << "__syncthreads(); // what lies in the rows' values has been read\n";
+  os << "if (begin > 0 || panel != unit)\n"
+     << "  __syncthreads(); // what lies in the rows' values has been read\n";
   open("for (int r = threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = panel + static_cast<long long>(begin + r) * "
         "heddle::panels;\n";
@@ -391,7 +416,6 @@ LogicalResult PanelEmitter::emitRowValues() {
        << (part.empty() ? "-" : part + " - ") << guess << ");\n";
   }
   close();
-  os << "__syncthreads();\n";
   scope = outer;
   return success();
 }
@@ -797,7 +821,13 @@ LogicalResult PanelEmitter::emitPanels() {
   close();
   if (!exponentials.empty())
     os << "bool bad = false; // a row whose sum was not safe\n";
-  if (failed(emitRowValues()) || failed(emitFirstPass()) ||
+  loadColumns();
+  if (failed(emitRowValues()) || failed(emitColumnParts()))
+    return failure();
+  if (!layout.whereOperand.empty())
+    os << "if (!more)\n  goto stopped;\n";
+  os << "__syncthreads();\n";
+  if (failed(emitFirstPass()) ||
       failed(emitSecondPass()))
     return failure();
   os << "// The second pass runs a step behind the first.\n"
@@ -928,6 +958,27 @@ LogicalResult PanelEmitter::emitColumns() {
   os << "const int c = threadIdx.x % Batch;\n"
      << "const long long column = base + c;\n"
      << "const bool is_first = group == 0 && column < until;\n";
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<Value> roots;
+  auto isColumnResult = [&](int slot) {
+    return slot >= 0 && slots.operands[slot].index == kJ;
+  };
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (isColumnResult(slot))
+      roots.push_back(value);
+  SmallVector<Value> all = roots;
+  llvm::DenseMap<Operation *, fused::Exponent> own;
+  for (fused::ReduceOp column : passes.columns) {
+    scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
+    if (Operation *shared = sharedBy(column)) {
+      own[column] = *fused::decompose(column.getValue(), levels);
+      llvm::append_range(all, valuesOf(own[column].column));
+      llvm::append_range(all, valuesOf(exponentialOf(shared).exponent.column));
+    }
+  }
+  // Asked for together with the parts of the columns.
+  for (Value input : inputsOf(all, Level::column))
+    declareInput(input, pointers[slotOf(input)] + "[column]", "is_first");
   auto kind = [&](fused::ReduceOp column) {
     return sharedBy(column) ? "heddle::add<" + computed(column) + ">"
                             : kindOf(column);
@@ -964,26 +1015,6 @@ LogicalResult PanelEmitter::emitColumns() {
          << "(exact_" << columnSums[column]
          << "_of, base, static_cast<int>(until - base < Batch ? until - base : Batch));\n";
   open("if (is_first) {");
-  auto yield = sweep.getSegmentYield(segment);
-  SmallVector<Value> roots;
-  auto isColumnResult = [&](int slot) {
-    return slot >= 0 && slots.operands[slot].index == kJ;
-  };
-  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    if (isColumnResult(slot))
-      roots.push_back(value);
-  SmallVector<Value> all = roots;
-  llvm::DenseMap<Operation *, fused::Exponent> own;
-  for (fused::ReduceOp column : passes.columns)
-    if (Operation *shared = sharedBy(column)) {
-      own[column] = *fused::decompose(column.getValue(), levels);
-      llvm::append_range(all, valuesOf(own[column].column));
-      llvm::append_range(all, valuesOf(exponentialOf(shared).exponent.column));
-    }
-  for (fused::ReduceOp column : passes.columns)
-    scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
-  for (Value input : inputsOf(all, Level::column))
-    declareInput(input, pointers[slotOf(input)] + "[column]");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
     if (Operation *shared = sharedBy(column)) {
@@ -1030,16 +1061,6 @@ LogicalResult PanelEmitter::emitColumns() {
 LogicalResult PanelEmitter::emitMember() {
   Scope outer = scope;
   open("if (blockIdx.x == gridDim.x - 1) { // what follows for the member");
-  for (fused::ReduceOp member : passes.members) {
-    std::string state = scope.fresh("state");
-    os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
-       << ", Threads>(" << scratch(member, PanelScratchPer::panel)
-       << ", heddle::panels);\n"
-       << "const " << computedType(member.getResult(0).getType()) << ' '
-       << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
-       << "::value(" << state << ");\n";
-  }
-  open("if (threadIdx.x == 0) {");
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isMemberResult = [&](int slot) {
@@ -1052,6 +1073,16 @@ LogicalResult PanelEmitter::emitMember() {
   for (Level level : {Level::member, Level::list})
     wanted.insert_range(inputsOf(roots, level));
   declareScalarInputs([&](Value value) { return wanted.contains(value); });
+  for (fused::ReduceOp member : passes.members) {
+    std::string state = scope.fresh("state");
+    os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
+       << ", Threads>(" << scratch(member, PanelScratchPer::panel)
+       << ", heddle::panels);\n"
+       << "const " << computedType(member.getResult(0).getType()) << ' '
+       << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
+       << "::value(" << state << ");\n";
+  }
+  open("if (threadIdx.x == 0) {");
   if (failed(declareNeeded(roots)))
     return failure();
   storeMemberResults();
@@ -1101,7 +1132,7 @@ LogicalResult PanelEmitter::emitLoop() {
   }
   parameters += ", unsigned long long *" + barrier;
   for (StringRef word :
-       {"Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
+       {"more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
         "kept", "even", "odd", "meet", "first_pass", "second_pass", "base",
@@ -1168,16 +1199,17 @@ LogicalResult PanelEmitter::emitLoop() {
         "width);\n";
   open("for (int trip = 0; trip < limit; ++trip) {");
   if (!layout.whereOperand.empty())
-    os << "if (!heddle::read_fresh("
-       << pointers[layout.whereOperand[segment]] << "))\n  break;\n";
-  if (failed(emitTripScalars()) || failed(emitColumnParts()) ||
-      failed(emitPanels()))
+    os << "const bool more = *" << pointers[layout.whereOperand[segment]]
+       << "; // looked at when all else has been asked for\n";
+  if (failed(emitTripScalars()) || failed(emitPanels()))
     return failure();
   os << "grid.meet();\n";
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
   os << "grid.meet();\n";
   close();
+  if (!layout.whereOperand.empty())
+    os.unindent() << "stopped:\n", os.indent();
   os << "queue.close();\n";
   close();
   os << "if (Cluster > 1)\n  heddle::cluster_barrier(); // nobody writes to a "

@@ -59,6 +59,7 @@ private:
   std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
   void declareRowArrays();
   mlir::LogicalResult emitTripScalars();
+  void loadColumns();
   mlir::LogicalResult emitColumnParts();
   mlir::LogicalResult emitPanels();
   mlir::LogicalResult emitRowValues();
@@ -81,7 +82,8 @@ private:
   llvm::SetVector<mlir::Value> rowValues; // of the first pass, one thread's work
   llvm::SetVector<mlir::Value> scales;    // row values of the second
   llvm::SetVector<mlir::Value> columnValues; // arguments, kept by each thread
-  llvm::DenseMap<mlir::Value, std::string> columnArrays, rowArrays, keptArrays;
+  llvm::SetVector<mlir::Value> loadedColumns;
+  llvm::DenseMap<mlir::Value, std::string> loadedNames, columnArrays, rowArrays, keptArrays;
   llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums;
 };
 
