@@ -436,7 +436,8 @@ StepBuilder::choosePanel(const PlanNode &node) {
   if (view.memberCount == 0 || view.widest == 0)
     return none;
   std::optional<PanelClass> panels = panelClassFor(
-      *node.panel, view.narrowest, view.widest, context->sharedBytes());
+      *node.panel, view.narrowest, view.widest, view.longest,
+      context->sharedBytes());
   if (!panels)
     return none;
   Expected<std::shared_ptr<Module>> compiled =
@@ -448,7 +449,7 @@ StepBuilder::choosePanel(const PlanNode &node) {
   choice.variant.entry = node.panel->entry;
   choice.variant.block = panels->threads;
   choice.variant.sharedBytes = panels->sharedBytes;
-  choice.variant.cooperative = true;
+  choice.variant.cooperative = panels->team == 0;
   Expected<CUfunction> function = choice.module->function(node.panel->entry);
   if (!function)
     return function.takeError();
@@ -457,6 +458,13 @@ StepBuilder::choosePanel(const PlanNode &node) {
   HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                      panels->sharedBytes);
+  if (panels->team) {
+    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    choice.grid = panels->team *
+                  std::min<int64_t>(view.memberCount, PanelClass::kMostTeams);
+    return std::optional(std::move(choice));
+  }
   HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
                      &blocks, *function, panels->threads, panels->sharedBytes);
   // Clusters do not reach over the groups of multiprocessors; a few of those
@@ -478,7 +486,7 @@ Expected<Launch> StepBuilder::panel(const PlanNode &node,
                                     const Addresses &addresses) {
   Launch launch;
   launch.name = node.name;
-  launch.cooperative = true;
+  launch.cooperative = choice.variant.cooperative;
   Expected<CUfunction> function = choice.module->function(choice.variant.entry);
   if (!function)
     return function.takeError();

@@ -572,7 +572,8 @@ private:
     case ScratchPer::Panel:
       return PanelClass::kMostPanels;
     case ScratchPer::Row:
-      return view.longest;
+      return std::max<int64_t>(
+          view.longest, PanelClass::kMostTeams * PanelClass::kTeamRows);
     case ScratchPer::Once:
       break;
     }

@@ -31,6 +31,13 @@ constexpr int64_t otherRegisters = 40;
 constexpr int64_t registers = 65536, mostRegisters = 255;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
+/// Blocks of a cluster that takes a small member alone: they meet much faster
+/// than a grid, and keep the member on chip.
+constexpr int team = 16;
+/// Columns and rows beyond which all multiprocessors are faster.
+constexpr int64_t mostOfTeam = 768;
+/// Architectures whose clusters have so many blocks have shared memory, too.
+constexpr int64_t sharedBytesOfTeams = 200 * 1024;
 } // namespace
 
 std::vector<std::string> PanelClass::defines() const {
@@ -39,20 +46,24 @@ std::vector<std::string> PanelClass::defines() const {
   };
   return {define("THREADS", threads), define("ITEMS", items),
           define("ROWS", rows), define("STAGES", stages), define("CLUSTER", cluster),
+          define("TEAM", team),
           define("RAGGED", ragged)};
 }
 
 std::string PanelClass::describe() const {
   return formatv("{0}{1} threads of {2} columns each, {3} rows a step, {4} "
                  "steps on their way",
-                 cluster > 1 ? formatv("clusters of {0}, ", cluster).str() : "",
+                 team          ? formatv("a cluster of {0} for each member, ",
+                                         team).str()
+                 : cluster > 1 ? formatv("clusters of {0}, ", cluster).str()
+                               : "",
                  threads, items, rows, stages)
       .str();
 }
 
 std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
-                                        int64_t sharedBytes) {
+                                        int64_t longest, int64_t sharedBytes) {
   auto divided = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
   int64_t element = 0, matrices = panel.elementBytes.size();
   for (int bytes : panel.elementBytes)
@@ -92,6 +103,10 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                               (items - 1) * threads >=
                           widest;
       result.sharedBytes = stages * stage;
+      if (sharedBytes >= sharedBytesOfTeams && widest <= mostOfTeam &&
+          longest <= mostOfTeam &&
+          divided(divided(longest, team), rows) <= stages)
+        result.team = team;
       return result;
     }
   return std::nullopt;

@@ -2,7 +2,7 @@
 //
 // A loop in panels is compiled for a class of widths: threads of a block,
 // columns of a thread, rows between two meetings and steps of as many on their
-// way, blocks to a panel. A class follows
+// way, blocks to a panel, and whether a cluster has a member to itself. A class follows
 // from extents and from what an architecture offers, never from how many
 // multiprocessors a device has: results depend on it.
 //
@@ -16,7 +16,7 @@
 namespace heddle::runtime {
 
 struct PanelClass {
-  int threads = 256, items = 1, rows = 1, stages = 2, cluster = 1;
+  int threads = 256, items = 1, rows = 1, stages = 2, cluster = 1, team = 0;
   /// Whether the members differ in width by more than the last item.
   bool ragged = false;
   /// Dynamic shared memory of a block.
@@ -24,9 +24,12 @@ struct PanelClass {
 
   /// Panels of a member, as device/panel.cuh counts them.
   int panels() const {
-    return cluster == 1 ? kMostPanels : cluster == 2 ? 66 : 128 / cluster;
+    return team           ? team
+           : cluster == 1 ? kMostPanels : cluster == 2 ? 66 : 128 / cluster;
   }
   static constexpr int kMostPanels = 132;
+  /// Members that are under way at a time, each with a team, and their rows.
+  static constexpr int kMostTeams = 8, kTeamRows = 1024;
 
   /// What selects the class in the text: options of its compilation.
   std::vector<std::string> defines() const;
@@ -35,12 +38,12 @@ struct PanelClass {
   bool operator==(const PanelClass &) const = default;
 };
 
-/// The class for members that have `narrowest` to `widest` columns, on an
-/// architecture whose blocks have `sharedBytes` of shared memory; nothing where
+/// The class for members that have `narrowest` to `widest` columns and at most
+/// `longest` rows, on an architecture whose blocks have `sharedBytes` of shared memory; nothing where
 /// none is wide enough.
 std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
-                                        int64_t sharedBytes);
+                                        int64_t longest, int64_t sharedBytes);
 
 } // namespace heddle::runtime
 

@@ -407,7 +407,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = trip ? " << scratch(sum.reduce, PanelScratchPer::row)
-       << "[row] : 0;\n"
+       << "[first_row + row] : 0;\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = 0;\n";
     std::string part = sumOf(sum.exponent.row, type);
@@ -549,8 +549,9 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
     elements.push_back(term.value);
   auto readElements = [&] {
     for (Value input : inputsOf(elements, Level::element))
-      declareInput(input, pointers[slotOf(input)] +
-                              "[row * member.columns + first_column + c]");
+      declareInput(input, pointers[slotOf(input)] + "[row * " +
+                              pointers[slotOf(input) + 1] +
+                              " + first_column + c]");
     SmallVector<Value> columns = valuesOf(sum.exponent.column);
     llvm::append_range(columns, columnValues);
     for (Value input : inputsOf(columns, Level::column))
@@ -606,7 +607,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
       std::string base = "heddle::per_bit<" + type + ">(" +
                          (shift.empty() ? "0" : shift) + ") + " + columnPart();
       os << scratch(column, PanelScratchPer::panelColumn)
-         << "[panel * member.columns + first_column + c] += heddle::exp_2("
+         << "[(first_panel + panel) * member.columns + first_column + c] += heddle::exp_2("
          << argumentInBaseTwo(sum, base) << ");\n";
     }
   scope = inner;
@@ -778,12 +779,12 @@ LogicalResult PanelEmitter::emitRowResults() {
       std::string type = computed(column);
       std::string terms = sumOf(own[column].row, type);
       os << scratch(column, PanelScratchPer::row)
-         << "[row] = heddle::per_bit<" << type << ">("
+         << "[first_row + row] = heddle::per_bit<" << type << ">("
          << (terms.empty() ? "0" : terms) << ");\n";
     }
   for (Exponential &sum : exponentials)
     os << scratch(sum.reduce, PanelScratchPer::row)
-       << "[row] = " << rowSums[sum.reduce] << "[r];\n";
+       << "[first_row + row] = " << rowSums[sum.reduce] << "[r];\n";
   close();
   for (fused::ReduceOp member : passes.members)
     os << accumulators[member] << " = " << kindOf(member) << "::combine("
@@ -850,7 +851,7 @@ LogicalResult PanelEmitter::emitPanels() {
                                         : kindOf(column);
     std::string part = columnSums[column] + "[k]";
     os << "auto &part = " << scratch(column, PanelScratchPer::panelColumn)
-       << "[panel * member.columns + first_column + c];\n"
+       << "[(first_panel + panel) * member.columns + first_column + c];\n"
        << "part = begin == 0 ? " << part << " : " << kind << "::combine(part, "
        << part << ");\n";
     if (&column != &passes.columns.back())
@@ -872,7 +873,7 @@ LogicalResult PanelEmitter::emitPanels() {
     os << part << " = heddle::over_block<" << kindOf(member)
        << ", Threads>(" << part << ");\n"
        << "if (threadIdx.x == 0 && rank == 0)\n  "
-       << scratch(member, PanelScratchPer::panel) << "[panel] = " << part
+       << scratch(member, PanelScratchPer::panel) << "[first_panel + panel] = " << part
        << ";\n";
   }
   scope = outer;
@@ -907,8 +908,8 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
   for (const fused::Term &term : sum.exponent.element)
     roots.push_back(term.value);
   for (Value input : inputsOf(roots, Level::element))
-    declareInput(input,
-                 pointers[slotOf(input)] + "[row * member.columns + column]");
+    declareInput(input, pointers[slotOf(input)] + "[row * " +
+                            pointers[slotOf(input) + 1] + " + column]");
   for (Level level : {Level::row, Level::column})
     for (Value input : inputsOf(roots, level))
       declareInput(input, pointers[slotOf(input)] +
@@ -917,7 +918,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
     return failure();
   os << "state = " << kind << "::combine(state, " << kind << "::lift("
      << argumentInBaseTwo(
-            sum, scratch(column, PanelScratchPer::row) + "[row]")
+            sum, scratch(column, PanelScratchPer::row) + "[first_row + row]")
      << "));\n";
   close();
   close();
@@ -949,11 +950,11 @@ LogicalResult PanelEmitter::emitColumns() {
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[Batch];\n";
   }
-  os << "const long long columns = member.columns, share = (columns + gridDim.x - 1) / gridDim.x;\n"
-     << "const long long until = columns < (blockIdx.x + 1) * share ? columns "
-        ": (blockIdx.x + 1) * share;\n"
+  os << "const long long columns = member.columns, share = (columns + blocks - 1) / blocks;\n"
+     << "const long long until = columns < (block + 1) * share ? columns "
+        ": (block + 1) * share;\n"
      << "const int group = threadIdx.x / Batch;\n";
-  open("for (long long base = blockIdx.x * share; base < until; base += Batch) "
+  open("for (long long base = block * share; base < until; base += Batch) "
        "{");
   os << "const int c = threadIdx.x % Batch;\n"
      << "const long long column = base + c;\n"
@@ -991,7 +992,7 @@ LogicalResult PanelEmitter::emitColumns() {
     open("for (int k = 0; k < per_group; ++k)");
     os << sum << " = " << kind(column) << "::combine(" << sum << ", "
        << scratch(column, PanelScratchPer::panelColumn)
-       << "[(group * per_group + k) * member.columns + column]);\n";
+       << "[(first_panel + group * per_group + k) * member.columns + column]);\n";
     os.unindent();
     close();
   }
@@ -1060,7 +1061,7 @@ LogicalResult PanelEmitter::emitColumns() {
 
 LogicalResult PanelEmitter::emitMember() {
   Scope outer = scope;
-  open("if (blockIdx.x == gridDim.x - 1) { // what follows for the member");
+  open("if (block == blocks - 1) { // what follows for the member");
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isMemberResult = [&](int slot) {
@@ -1077,7 +1078,7 @@ LogicalResult PanelEmitter::emitMember() {
     std::string state = scope.fresh("state");
     os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
        << ", Threads>(" << scratch(member, PanelScratchPer::panel)
-       << ", heddle::panels);\n"
+       << " + first_panel, heddle::panels);\n"
        << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << state << ");\n";
@@ -1136,7 +1137,7 @@ LogicalResult PanelEmitter::emitLoop() {
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
         "kept", "even", "odd", "meet", "first_pass", "second_pass", "base",
-        "until", "group", "column", "lane", "warp", "b", "state", "grid"})
+        "until", "group", "column", "lane", "warp", "b", "state", "blocks_of_member", "Team", "team", "teams", "block", "blocks", "first_panel", "first_row"})
     scope.fresh(word);
   findWalkValues();
 
@@ -1148,9 +1149,16 @@ LogicalResult PanelEmitter::emitLoop() {
         "HEDDLE_PANEL_ITEMS, Rows = HEDDLE_PANEL_ROWS, Cluster = "
         "HEDDLE_PANEL_CLUSTER;\n"
      << "const int rank = Cluster == 1 ? 0 : heddle::cluster_rank();\n"
-     << "const int unit = blockIdx.x / Cluster, units = gridDim.x / Cluster;\n"
+     << "constexpr int Team = HEDDLE_PANEL_TEAM;\n"
+     << "const int team = Team ? blockIdx.x / Team : 0, teams = Team ? "
+        "gridDim.x / Team : 1;\n"
+     << "const int block = Team ? blockIdx.x % Team : blockIdx.x, blocks = "
+        "Team ? Team : gridDim.x;\n"
+     << "const int unit = block / Cluster, units = blocks / Cluster;\n"
+     << "const int first_panel = team * heddle::panels, first_row = team * "
+        "heddle::team_rows;\n"
      << "const int limit = *" << limitAt << ";\n"
-     << "heddle::grid_meeting grid(" << barrier << ");\n";
+     << "heddle::member_meeting blocks_of_member(" << barrier << ");\n";
   int64_t widest = 0;
   for (int slot : panel.matrices)
     widest = std::max(widest, storageBytes(slots.operands[slot].storage));
@@ -1169,10 +1177,9 @@ LogicalResult PanelEmitter::emitLoop() {
         "there\n";
   os << "__shared__ " << names.sweep << "_member_row member;\n";
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name = scope.fresh(buffers[slot.buffer].name +
-                                   (slot.index == kLength ? "_length" : ""));
+    std::string name = scope.fresh(nameOfSlot(slot));
     pointers.push_back(name + "()");
-    if (slot.index == kLength) {
+    if (isNumberOfOperand(slot)) {
       os << "const auto " << name
          << " = [&] { return reinterpret_cast<long long>(member.operand[" << k
          << "]); };\n";
@@ -1183,7 +1190,7 @@ LogicalResult PanelEmitter::emitLoop() {
     os << "const auto " << name << " = [&] { return static_cast<" << qualifier
        << type << " *>(member.operand[" << k << "]); };\n";
   }
-  open("for (int m = 0; m < table.member_count; ++m) {");
+  open("for (int m = team; m < table.member_count; m += teams) {");
   // Registers are for columns: what else is wanted now and then is looked up.
   os << "__syncthreads();\n"
      << "if (threadIdx.x == 0)\n  member = heddle::row_at<" << names.sweep
@@ -1194,7 +1201,7 @@ LogicalResult PanelEmitter::emitLoop() {
         "member.columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
     os << "if (threadIdx.x == 0)\n  queue.take(" << k << ", "
-       << pointers[slot] << ");\n";
+       << pointers[slot] << ", " << pointers[slot + 1] << ");\n";
   os << "queue.open(unit, units, member.count, member.columns, first_column, "
         "width);\n";
   open("for (int trip = 0; trip < limit; ++trip) {");
@@ -1203,10 +1210,10 @@ LogicalResult PanelEmitter::emitLoop() {
        << "; // looked at when all else has been asked for\n";
   if (failed(emitTripScalars()) || failed(emitPanels()))
     return failure();
-  os << "grid.meet();\n";
+  os << "blocks_of_member.meet();\n";
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
-  os << "grid.meet();\n";
+  os << "blocks_of_member.meet();\n";
   close();
   if (!layout.whereOperand.empty())
     os.unindent() << "stopped:\n", os.indent();

@@ -20,9 +20,12 @@
 #define HEDDLE_PANEL_ROWS 2    // rows between two meetings, a power of two
 #define HEDDLE_PANEL_STAGES 4  // as many rows each, on their way at a time
 #define HEDDLE_PANEL_CLUSTER 1 // blocks that share a panel
+#define HEDDLE_PANEL_TEAM 0    // blocks of a cluster that has a member to itself; 0: the whole grid takes each
 #define HEDDLE_PANEL_RAGGED 1  // whether members differ in width
 #endif
-#if HEDDLE_PANEL_CLUSTER > 1
+#if HEDDLE_PANEL_TEAM
+#define HEDDLE_PANEL_CLUSTER_DIMENSIONS __cluster_dims__(HEDDLE_PANEL_TEAM)
+#elif HEDDLE_PANEL_CLUSTER > 1
 #define HEDDLE_PANEL_CLUSTER_DIMENSIONS __cluster_dims__(HEDDLE_PANEL_CLUSTER)
 #else
 #define HEDDLE_PANEL_CLUSTER_DIMENSIONS
@@ -30,8 +33,13 @@
 
 namespace heddle {
 
-// As many panels as an H100 or H200 has room for clusters.
-constexpr int panels = HEDDLE_PANEL_CLUSTER == 1 ? 132 : HEDDLE_PANEL_CLUSTER == 2 ? 66 : 128 / HEDDLE_PANEL_CLUSTER;
+// As many panels as an H100 or H200 has room for clusters, or a team has blocks.
+constexpr int panels = HEDDLE_PANEL_TEAM           ? HEDDLE_PANEL_TEAM
+                       : HEDDLE_PANEL_CLUSTER == 1 ? 132
+                       : HEDDLE_PANEL_CLUSTER == 2 ? 66
+                                                   : 128 / HEDDLE_PANEL_CLUSTER;
+// Rows of a member that a team may have, which lie apart in scratch memory.
+constexpr int team_rows = 1024;
 // Rows whose own values a block keeps at a time.
 constexpr int panel_rows = 256;
 // A column's parts meet in groups of consecutive panels, and the groups then.
@@ -47,6 +55,7 @@ template <int Stages, int Rows, int Matrices> class row_queue {
   struct asked_rows {
     const char *matrix[Matrices];
     int element[Matrices];
+    long long stride[Matrices]; // elements from a row to the next
     long long rows, columns, first_column;
     int width, panel, units, next_panel, next_row;
     unsigned count; // steps that were asked for
@@ -70,9 +79,10 @@ public:
   }
 
   // Matrix `m` of the member that is opened next; by one thread.
-  template <class T> __device__ __forceinline__ void take(int m, const T *matrix) {
+  template <class T> __device__ __forceinline__ void take(int m, const T *matrix, long long stride) {
     ask().matrix[m] = reinterpret_cast<const char *>(matrix);
     ask().element[m] = sizeof(T);
+    ask().stride[m] = stride;
   }
 
   // The rows `panel + k * panels` of every `units`th panel of a member; of each
@@ -163,8 +173,8 @@ private:
       if (Rows > 1 && all.next_row + q >= rows_of(all.next_panel, all.rows))
         continue;
       const long long row = all.next_panel + static_cast<long long>(all.next_row + q) * panels;
-      const char *matrix = all.matrix[m], *matrix_end = matrix + all.rows * all.columns * all.element[m];
-      const char *begin = matrix + (row * all.columns + all.first_column) * all.element[m];
+      const char *matrix = all.matrix[m], *matrix_end = matrix + ((all.rows - 1) * all.stride[m] + all.columns) * all.element[m];
+      const char *begin = matrix + (row * all.stride[m] + all.first_column) * all.element[m];
       const char *end = begin + static_cast<long long>(all.width) * all.element[m];
       const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(begin) % 16);
       const unsigned tail = static_cast<unsigned>(-reinterpret_cast<unsigned long long>(end) % 16);
@@ -341,6 +351,21 @@ template <class T> struct log_sum_2 {
     return {most, from_a + from_b};
   }
   static __device__ __forceinline__ T value(state s) { return s.most + log_2(s.sum); }
+};
+
+// Where the blocks that share a member meet.
+class member_meeting {
+public:
+  __device__ __forceinline__ explicit member_meeting(unsigned long long *word) : grid(word) {}
+  __device__ __forceinline__ void meet() {
+    if constexpr (HEDDLE_PANEL_TEAM == 0)
+      grid.meet();
+    else
+      cluster_barrier();
+  }
+
+private:
+  grid_meeting grid;
 };
 
 } // namespace heddle
