@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/PanelLayout.h"
 #include "codegen/PlanExtraction.h"
+#include "codegen/PanelLayout.h"
 #include "codegen/SweepLayout.h"
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/Names.h"
@@ -117,6 +117,7 @@ LogicalResult Extraction::addBuffers() {
 static OperandIndex indexOf(int32_t index) {
   return index == kTrip     ? OperandIndex::None
          : index == kLength ? OperandIndex::Length
+         : index == kStride ? OperandIndex::Stride
                             : static_cast<OperandIndex>(index);
 }
 
@@ -305,8 +306,8 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   plan.scratch.push_back(barrier);
 }
 
-/// One launch for the loop, where its members are matrices whose rows meet their
-/// columns in every trip.
+/// One launch for the loop, where its members are matrices whose rows meet
+/// their columns in every trip.
 void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   auto layout = PanelLayout::compute(loop, buffers);
   if (!layout)

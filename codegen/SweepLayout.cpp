@@ -114,6 +114,8 @@ int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
       {buffer, index, storageType(type), !written, written});
   if (index == kTrip)
     segment.operands.push_back({buffer, kLength, storageType(type)});
+  if (index == kIJ)
+    segment.operands.push_back({buffer, kStride, storageType(type)});
   return position;
 }
 

@@ -18,12 +18,15 @@ namespace heddle {
 /// The index of the slot behind that of a vector which is addressed by the
 /// trip: it holds the vector's length.
 inline constexpr int32_t kLength = kTrip + 1;
+/// The index of the slot behind that of a matrix which is walked by rows: it
+/// holds the number of elements from one row to the next.
+inline constexpr int32_t kStride = kLength + 1;
 
 /// A pointer slot in the rows of a segment: one buffer at one index. An operand
 /// that is updated in place is one slot, read and written.
 struct OperandSlot {
   int buffer;
-  int32_t index; // Index of Bindings.h, or kLength
+  int32_t index; // Index of Bindings.h, or one of the above
   mlir::Type storage;
   bool read = false, written = false;
 };

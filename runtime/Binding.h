@@ -21,11 +21,13 @@
 
 namespace heddle::runtime {
 
-/// One member of a list as the caller has it: the address of a dense tensor and
-/// its extents, in elements.
+/// One member of a list as the caller has it: the address of a tensor and its
+/// extents, in elements.
 struct ListMember {
   void *data = nullptr;
   llvm::SmallVector<int64_t, 4> extents;
+  /// Rank 2: elements from one row to the next; 0: dense.
+  int64_t rowStride = 0;
 };
 
 /// What is bound to one buffer of the plan.

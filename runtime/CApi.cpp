@@ -165,14 +165,13 @@ constexpr size_t mostMembers = size_t(1) << 31;
 Error checkCount(const char *name, size_t members) {
   if (members <= mostMembers)
     return Error::success();
-  return badInput(Twine("'") + name + "': expected at most 2^31 members, found " +
-                  Twine(members));
+  return badInput(Twine("'") + name +
+                  "': expected at most 2^31 members, found " + Twine(members));
 }
 
-Expected<std::vector<ListMember>> readMembers(const char *name, size_t members,
-                                              void *const *pointers,
-                                              const int *ranks,
-                                              const int64_t *extents) {
+Expected<std::vector<ListMember>>
+readMembers(const char *name, size_t members, void *const *pointers,
+            const int *ranks, const int64_t *extents, const int64_t *strides) {
   if (members && (!pointers || !ranks))
     return badInput(Twine("'") + name +
                     "': expected pointers and ranks, found null");
@@ -190,6 +189,8 @@ Expected<std::vector<ListMember>> readMembers(const char *name, size_t members,
     list[member].data = pointers[member];
     list[member].extents.assign(extents, extents + ranks[member]);
     extents += ranks[member];
+    if (strides)
+      list[member].rowStride = strides[member];
   }
   return list;
 }
@@ -393,13 +394,22 @@ heddle_status heddle_bind_list(heddle_graph *graph, const char *name,
                                heddle_dtype dtype, size_t members,
                                void *const *pointers, const int *ranks,
                                const int64_t *extents) {
-  if (Error error = requireAll("heddle_bind_list", graph, name))
+  return heddle_bind_list_strided(graph, name, dtype, members, pointers, ranks,
+                                  extents, /*strides=*/nullptr);
+}
+
+heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
+                                       heddle_dtype dtype, size_t members,
+                                       void *const *pointers, const int *ranks,
+                                       const int64_t *extents,
+                                       const int64_t *strides) {
+  if (Error error = requireAll("heddle_bind_list_strided", graph, name))
     return finish(std::move(error));
   Expected<DType> type = readDType(dtype);
   if (!type)
     return finish(type.takeError());
   Expected<std::vector<ListMember>> list =
-      readMembers(name, members, pointers, ranks, extents);
+      readMembers(name, members, pointers, ranks, extents, strides);
   if (!list)
     return finish(list.takeError());
   return finish(graph->graph->bindList(name, *type, *list));
@@ -426,13 +436,23 @@ heddle_status heddle_bind_result(heddle_graph *graph, const char *name,
                                  heddle_dtype dtype, size_t members,
                                  void *const *pointers, const int *ranks,
                                  const int64_t *extents) {
-  if (Error error = requireAll("heddle_bind_result", graph, name))
+  return heddle_bind_result_strided(graph, name, dtype, members, pointers,
+                                    ranks, extents, /*strides=*/nullptr);
+}
+
+heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
+                                         heddle_dtype dtype, size_t members,
+                                         void *const *pointers,
+                                         const int *ranks,
+                                         const int64_t *extents,
+                                         const int64_t *strides) {
+  if (Error error = requireAll("heddle_bind_result_strided", graph, name))
     return finish(std::move(error));
   Expected<DType> type = readDType(dtype);
   if (!type)
     return finish(type.takeError());
   Expected<std::vector<ListMember>> list =
-      readMembers(name, members, pointers, ranks, extents);
+      readMembers(name, members, pointers, ranks, extents, strides);
   if (!list)
     return finish(list.takeError());
   return finish(graph->graph->bindResult(name, *type, *list));

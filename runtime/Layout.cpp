@@ -136,6 +136,34 @@ private:
     return Error::success();
   }
 
+  /// After readExtents().
+  Error readStride(const PlanBuffer &buffer, size_t index, int64_t stride,
+                   MemberView &member) {
+    member.rowStride = member.extent[1];
+    if (stride == 0)
+      return Error::success();
+    if (buffer.rank != 2)
+      return makeError(
+          StatusCode::BadInput,
+          "{0}: expected a dense tensor (rank {1}), found a row stride of {2}",
+          memberName(buffer, index), buffer.rank, stride);
+    if (member.extent[0] <= 1) // no row follows another
+      return Error::success();
+    if (stride < member.extent[1])
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected a row stride of at least {1}, its "
+                       "columns, found {2}",
+                       memberName(buffer, index), member.extent[1], stride);
+    if (stride > (INT64_MAX / 8) / member.extent[0])
+      return makeError(
+          StatusCode::BadInput,
+          "{0}: expected fewer than 2^60 elements, found {1} rows with a "
+          "stride of {2}",
+          memberName(buffer, index), member.extent[0], stride);
+    member.rowStride = stride;
+    return Error::success();
+  }
+
   Error readMembers(int index) {
     const PlanBuffer &buffer = plan.buffers[index];
     for (auto [position, bound] : enumerate(binding[index].members)) {
@@ -145,6 +173,8 @@ private:
       bool absent = !bound.data && bound.extents.empty();
       if (!absent || buffer.rank == 0) {
         if (Error error = readExtents(buffer, position, bound.extents, member))
+          return error;
+        if (Error error = readStride(buffer, position, bound.rowStride, member))
           return error;
       } else {
         member.extent[0] = member.extent[1] = -1;
@@ -254,6 +284,7 @@ private:
         member.extent[dimension] =
             std::max<int64_t>(source[position].extent[extent.dimension], 0);
       }
+      member.rowStride = member.extent[1];
     }
     if (binding[index].bound) {
       if (Error error = readMembers(index))
@@ -304,7 +335,8 @@ private:
                        "inactive to skip it)",
                        memberName(buffer, position));
     if (operand.index == OperandIndex::None ||
-        operand.index == OperandIndex::Length) {
+        operand.index == OperandIndex::Length ||
+        operand.index == OperandIndex::Stride) {
       if (buffer.rank == 0 && member.elements() != 1)
         return makeError(StatusCode::BadInput,
                          "{0}: expected one value, found {1}",
@@ -313,14 +345,18 @@ private:
     }
     int64_t count = countOf(table, segment, position),
             columns = columnsOf(segment, position);
-    int64_t expected = operand.index == OperandIndex::I   ? count
-                       : operand.index == OperandIndex::J ? columns
-                                                          : count * columns;
+    int64_t expected = operand.index == OperandIndex::J ? columns : count;
     std::string model = describeBuffer(
         plan.buffers[operand.index == OperandIndex::J ? segment.columns->buffer
                                                       : segment.count->buffer]);
-    bool matches = member.elements() == expected;
-    if (operand.index == OperandIndex::IJ && buffer.rank == 2) {
+    if (operand.index == OperandIndex::I && !member.isDense())
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected a dense matrix, as '{1}' takes it for "
+                       "one vector, found {2} columns with a row stride of "
+                       "{3}: bind a dense copy",
+                       memberName(buffer, position), table.name,
+                       member.extent[1], member.rowStride);
+    if (operand.index == OperandIndex::IJ) {
       if (member.extent[0] == count && member.extent[1] == columns)
         return Error::success();
       return makeError(
@@ -329,7 +365,7 @@ private:
           memberName(buffer, position), count, columns, model, member.extent[0],
           member.extent[1]);
     }
-    if (matches)
+    if (member.elements() == expected)
       return Error::success();
     return makeError(
         StatusCode::BadInput, "{0}: expected {1} elements as in {2}, found {3}",
@@ -438,14 +474,15 @@ private:
               "{0}: expected an address aligned to {1} bytes ({2}), found {3}",
               memberName(buffer, position), size, dtypeName(buffer.dtype),
               static_cast<void *>(member.address));
-        if (Error error = space.check(member.address, member.elements() * size))
+        if (Error error = space.check(member.address, member.reach() * size))
           return withContext(memberName(buffer, position), std::move(error));
       }
     }
     return Error::success();
   }
 
-  /// No written member may share a byte with anything else that is bound.
+  /// No written member may share a byte with anything else that is bound; what
+  /// lies between the rows of one counts as its own.
   Error checkOverlap() {
     BitVector written(plan.buffers.size());
     for (auto [index, buffer] : enumerate(plan.buffers))
@@ -471,7 +508,7 @@ private:
         if (!member.inactive && member.address && member.elements() > 0) {
           auto begin = reinterpret_cast<uintptr_t>(member.address);
           intervals.push_back(
-              {begin, begin + member.elements() * dtypeSize(buffer.dtype),
+              {begin, begin + member.reach() * dtypeSize(buffer.dtype),
                static_cast<unsigned>(index), static_cast<unsigned>(position)});
         }
     }
@@ -572,8 +609,8 @@ private:
     case ScratchPer::Panel:
       return PanelClass::kMostPanels;
     case ScratchPer::Row:
-      return std::max<int64_t>(
-          view.longest, PanelClass::kMostTeams * PanelClass::kTeamRows);
+      return std::max<int64_t>(view.longest,
+                               PanelClass::kMostTeams * PanelClass::kTeamRows);
     case ScratchPer::Once:
       break;
     }
@@ -662,11 +699,13 @@ std::vector<char> Layout::memberRows(int index) const {
             bufferViews[operand.buffer].members;
         bool list = program->buffers[operand.buffer].kind == BufferKind::List;
         const MemberView &member = views[list ? position : 0];
+        auto number = [&](int64_t value) {
+          return reinterpret_cast<void *>(static_cast<intptr_t>(value));
+        };
         row.operands.push_back(
-            operand.index == OperandIndex::Length
-                ? reinterpret_cast<void *>(
-                      static_cast<intptr_t>(member.elements()))
-                : member.address);
+            operand.index == OperandIndex::Length   ? number(member.elements())
+            : operand.index == OperandIndex::Stride ? number(member.rowStride)
+                                                    : member.address);
       }
       row.count = 1;
       row.columns = 0;
@@ -704,12 +743,17 @@ std::vector<Span> Layout::spans(int from, int to) const {
   std::vector<Span> result;
   unsigned size = dtypeSize(program->buffers[to].dtype);
   for (auto [position, member] : enumerate(bufferViews[to].members)) {
-    int64_t bytes = member.elements() * size;
-    if (member.inactive || bytes <= 0)
+    if (member.inactive || member.elements() <= 0)
       continue;
-    result.push_back(
-        {from < 0 ? nullptr : bufferViews[from].members[position].address,
-         member.address, bytes});
+    const MemberView *source =
+        from < 0 ? nullptr : &bufferViews[from].members[position];
+    bool dense = member.isDense() && (!source || source->isDense());
+    int64_t rows = dense ? 1 : member.extent[0];
+    int64_t bytes = member.elements() / rows * size;
+    for (int64_t row = 0; row < rows; ++row)
+      result.push_back(
+          {source ? source->address + row * source->rowStride * size : nullptr,
+           member.address + row * member.rowStride * size, bytes});
   }
   return result;
 }

@@ -32,9 +32,15 @@ struct MemberView {
       nullptr; ///< null until placed, or if there is nothing to point at
   int64_t extent[2] = {
       1, 1}; ///< rank 0: 1, 1; rank 1: elements, 1; rank 2: rows, columns
+  int64_t rowStride = 1; ///< elements from one row to the next
   bool inactive = false;
 
   int64_t elements() const { return extent[0] * extent[1]; }
+  bool isDense() const { return rowStride == extent[1]; }
+  /// Elements from the first to the last, with what lies between rows.
+  int64_t reach() const {
+    return elements() == 0 ? 0 : (extent[0] - 1) * rowStride + extent[1];
+  }
 };
 
 struct BufferView {
@@ -47,13 +53,14 @@ struct BufferView {
 struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
-  int64_t columnTotal = 0;  ///< columns over all tiles (rank 2)
+  int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of one (rank 2)
   int64_t elementBytes = 0; ///< of what is addressed by element, active members
 };
 
-/// A node that copies or fills, or a loop's flags: active members only.
+/// Of a node that copies or fills, or of a loop's flags: an active member, or a
+/// row of one that is not dense.
 struct Span {
   const char *from = nullptr;
   char *to = nullptr;

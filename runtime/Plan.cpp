@@ -228,6 +228,23 @@ private:
     return Error::success();
   }
 
+  /// A matrix and the stride of its rows stand side by side.
+  Error checkStrides(const PlanSegment &segment) {
+    const std::vector<PlanOperand> &operands = segment.operands;
+    for (size_t k = 0; k <= operands.size(); ++k) {
+      bool matrix = k > 0 && operands[k - 1].index == OperandIndex::IJ;
+      bool stride =
+          k < operands.size() && operands[k].index == OperandIndex::Stride;
+      if (matrix && !(stride && operands[k].buffer == operands[k - 1].buffer))
+        return bad("operand '" + plan.buffers[operands[k - 1].buffer].name +
+                   "': expected its index 'stride' behind 'ij'");
+      if (stride && !matrix)
+        return bad("operand '" + plan.buffers[operands[k].buffer].name +
+                   "': expected its index 'ij' before 'stride'");
+    }
+    return Error::success();
+  }
+
   Error checkTable(const PlanTable &table) {
     if (table.rank < 0 || table.rank > 2)
       return bad("expected a rank of 0, 1 or 2, found " + Twine(table.rank));
@@ -243,7 +260,8 @@ private:
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {
             return operand.index != OperandIndex::None &&
-                   operand.index != OperandIndex::Length;
+                   operand.index != OperandIndex::Length &&
+                   operand.index != OperandIndex::Stride;
           });
       if (table.rank == 0 ? segment.count.has_value()
                           : hasElements && !segment.count)
@@ -273,6 +291,11 @@ private:
           return bad("operand '" + buffer.name +
                      "': expected the index 'i' or '' in a table of rank " +
                      Twine(table.rank));
+        if (operand.index == OperandIndex::IJ && buffer.rank != 2)
+          return bad("operand '" + buffer.name +
+                     "': expected a list of rank 2 for the index 'ij', found "
+                     "rank " +
+                     Twine(buffer.rank));
         if (operand.index == OperandIndex::I && table.rank == 0)
           return bad("operand '" + buffer.name +
                      "': expected the index '' in a table of rank 0");
@@ -281,6 +304,8 @@ private:
           return bad("operand '" + buffer.name +
                      "': expected the index '' for a scalar");
       }
+      if (Error error = checkStrides(segment))
+        return error;
     }
     if (table.pointers < 0 || static_cast<size_t>(table.pointers) != widest)
       return bad("pointers: expected the largest number of operands, " +

@@ -66,8 +66,9 @@ struct PlanResult {
   int buffer = -1;
 };
 
-/// `Length`: the slot holds the member's number of elements, not its address.
-enum class OperandIndex : uint8_t { None, I, J, IJ, Length };
+/// `Length` and `Stride`: the slot holds a number that belongs to the operand
+/// before it, not an address: its elements, or those from one row to the next.
+enum class OperandIndex : uint8_t { None, I, J, IJ, Length, Stride };
 
 struct PlanOperand {
   int buffer = -1;

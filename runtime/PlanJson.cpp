@@ -32,11 +32,9 @@ static constexpr EnumName<BufferRole> bufferRoles[] = {
     {BufferRole::Result, "result"},
     {BufferRole::Temporary, "temporary"}};
 static constexpr EnumName<OperandIndex> operandIndices[] = {
-    {OperandIndex::None, ""},
-    {OperandIndex::I, "i"},
-    {OperandIndex::J, "j"},
-    {OperandIndex::IJ, "ij"},
-    {OperandIndex::Length, "length"}};
+    {OperandIndex::None, ""},         {OperandIndex::I, "i"},
+    {OperandIndex::J, "j"},           {OperandIndex::IJ, "ij"},
+    {OperandIndex::Length, "length"}, {OperandIndex::Stride, "stride"}};
 static constexpr EnumName<ScratchPer> scratchPers[] = {
     {ScratchPer::Tile, "tile"},
     {ScratchPer::Member, "member"},
@@ -287,8 +285,8 @@ static bool fromJSON(const json::Value &value, PlanPanel &out,
   return map && map.map("entry", out.entry) && map.map("table", out.table) &&
          map.map("element_bytes", out.elementBytes) &&
          map.map("compute_bytes", out.computeBytes) &&
-         map.map("words", out.words) &&
-         map.map("row_words", out.rowWords) && map.map("arguments", out.arguments);
+         map.map("words", out.words) && map.map("row_words", out.rowWords) &&
+         map.map("arguments", out.arguments);
 }
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);

@@ -132,6 +132,7 @@ Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
         view.inactive || view.elements() <= 0 ? nullptr : view.address;
     member.extents[0] = std::max<int64_t>(view.extent[0], 0);
     member.extents[1] = std::max<int64_t>(view.extent[1], 0);
+    member.rowStride = view.rowStride;
     members.push_back(member);
   }
   return members;

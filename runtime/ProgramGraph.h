@@ -19,6 +19,7 @@ namespace heddle::runtime {
 struct ResultMember {
   void *address = nullptr; ///< null if the member is inactive or empty
   int64_t extents[2] = {1, 1};
+  int64_t rowStride = 1; ///< elements from one row to the next
   int rank = 0;
 };
 

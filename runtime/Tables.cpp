@@ -152,8 +152,9 @@ void expandTiles(const RowLayout &layout, const char *memberRows,
       std::memset(out, 0, bytes);
       for (int slot = 0; slot < layout.pointers; ++slot) {
         char *base = get<char *>(row, slot * sizeof(void *));
-        int64_t offset = step[slot] >= 0 ? first * step[slot]
-                                         : first * columns * -step[slot];
+        int64_t offset = first * step[slot];
+        if (step[slot] < 0)
+          offset *= -get<int64_t>(row, (slot + 1) * sizeof(void *));
         put(out, slot * sizeof(void *), base ? base + offset : base);
       }
       if (layout.rank == 2) {

@@ -82,7 +82,8 @@ TileRow readTileRow(const RowLayout &layout, const char *row);
 
 /// The `steps` argument of heddle_expand_tiles: for each segment its tile
 /// (negative where members may be shifted), then the step of each operand in
-/// bytes (s > 0: first * s; s < 0: first * columns * -s; 0: does not advance).
+/// bytes (s > 0: first * s; s < 0: first * stride * -s, with the stride from
+/// the next slot; 0: does not advance).
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
 /// The elements that the first tile of a member lacks, so that all others begin

@@ -172,6 +172,20 @@ HEDDLE_EXPORT heddle_status heddle_bind_list(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents);
 
+/* As heddle_bind_list, of matrices (rank 2) that are parts of larger ones: a
+ * row of member m begins strides[m] elements behind the one before, at least as
+ * many as it has columns; 0 where the member is dense (a stride of one row does
+ * not count). Of more than two dimensions, the last are the columns and all
+ * rows have the one stride. A program that takes a matrix for one vector (as
+ * element-wise ones do) needs it dense: prepare or replay then says so. What
+ * lies between the rows is never written, but counts as the member's where the
+ * overlap of what is written is checked. `strides` may be null: all are dense.
+ */
+HEDDLE_EXPORT heddle_status heddle_bind_list_strided(
+    heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
+    void *const *pointers, const int *ranks, const int64_t *extents,
+    const int64_t *strides);
+
 /* Binds a scalar argument to a value of the caller's in the target's memory,
  * which every replay reads anew. NULL: back to the graph's own value. */
 HEDDLE_EXPORT heddle_status heddle_bind_scalar(heddle_graph *graph,
@@ -194,6 +208,12 @@ HEDDLE_EXPORT heddle_status heddle_set_scalar(heddle_graph *graph,
 HEDDLE_EXPORT heddle_status heddle_bind_result(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents);
+
+/* As heddle_bind_result, with strides as in heddle_bind_list_strided. */
+HEDDLE_EXPORT heddle_status heddle_bind_result_strided(
+    heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
+    void *const *pointers, const int *ranks, const int64_t *extents,
+    const int64_t *strides);
 
 /* Marks members of a list argument as inactive where mask[m] is not 0 (a
  * gradient that is not there). An inactive member is skipped in every list that
@@ -222,7 +242,8 @@ HEDDLE_EXPORT heddle_status heddle_result_members(heddle_graph *graph,
                                                   const char *name,
                                                   size_t *members);
 /* `extents` has room for 2; `rank` of them are set. *pointer is null for an
- * inactive or empty member. */
+ * inactive or empty member. Rows of memory of the caller's lie as they were
+ * bound; the graph's own is dense. */
 HEDDLE_EXPORT heddle_status heddle_result_member(heddle_graph *graph,
                                                  const char *name,
                                                  size_t member, void **pointer,

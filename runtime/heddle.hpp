@@ -105,11 +105,14 @@ private:
   Status status;
 };
 
-/// A dense tensor of the caller's: where it is and its extents, in elements.
-/// Null where a member is inactive or empty.
+/// A tensor of the caller's: where it is and its extents, in elements. Null
+/// where a member is inactive or empty.
 struct Tensor {
   void *data = nullptr;
   std::vector<int64_t> extents;
+  /// Of a matrix that is part of a larger one: elements from one row to the
+  /// next. 0: dense.
+  int64_t rowStride = 0;
 };
 
 /// What to compile for; empty fields are chosen by what the machine has.
@@ -136,11 +139,11 @@ inline heddle_options raw(const Options &options) {
   return result;
 }
 
-/// Tensors as the three arrays of the C interface.
+/// Tensors as the arrays of the C interface.
 struct Arrays {
   std::vector<void *> pointers;
   std::vector<int> ranks;
-  std::vector<int64_t> extents;
+  std::vector<int64_t> extents, strides;
 
   explicit Arrays(const std::vector<Tensor> &tensors) {
     for (const Tensor &tensor : tensors) {
@@ -148,6 +151,7 @@ struct Arrays {
       ranks.push_back(static_cast<int>(tensor.extents.size()));
       extents.insert(extents.end(), tensor.extents.begin(),
                      tensor.extents.end());
+      strides.push_back(tensor.rowStride);
     }
   }
 };
@@ -257,9 +261,10 @@ public:
   Status bindList(const std::string &name, heddle_dtype dtype,
                   const std::vector<Tensor> &members) {
     detail::Arrays arrays(members);
-    return heddle_bind_list(handle.get(), name.c_str(), dtype, members.size(),
-                            arrays.pointers.data(), arrays.ranks.data(),
-                            arrays.extents.data());
+    return heddle_bind_list_strided(handle.get(), name.c_str(), dtype,
+                                    members.size(), arrays.pointers.data(),
+                                    arrays.ranks.data(), arrays.extents.data(),
+                                    arrays.strides.data());
   }
   /// Binds a scalar argument to a value in the target's memory, read anew by
   /// every replay; null: back to its own.
@@ -272,9 +277,10 @@ public:
   Status bindResult(const std::string &name, heddle_dtype dtype,
                     const std::vector<Tensor> &members) {
     detail::Arrays arrays(members);
-    return heddle_bind_result(handle.get(), name.c_str(), dtype, members.size(),
-                              arrays.pointers.data(), arrays.ranks.data(),
-                              arrays.extents.data());
+    return heddle_bind_result_strided(
+        handle.get(), name.c_str(), dtype, members.size(),
+        arrays.pointers.data(), arrays.ranks.data(), arrays.extents.data(),
+        arrays.strides.data());
   }
   /// Skips the members whose mask is true, in every list that they meet; an
   /// empty mask: none.

@@ -123,7 +123,6 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
   Position at;
   at.index[kI] = r;
   at.index[kJ] = column;
-  at.index[kIJ] = b.CreateAdd(b.CreateMul(r, columns), column);
   compute(walk.values, at);
   for (Running *running : walk.reductions) {
     Reduction &states = running->states;

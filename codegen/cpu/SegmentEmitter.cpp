@@ -135,10 +135,18 @@ Value *SegmentEmitter::lengthOf(int slot) {
   return b.CreatePtrToInt(operands[slot + 1], b.getInt64Ty(), "length");
 }
 
+Value *SegmentEmitter::strideOf(int slot) {
+  return b.CreatePtrToInt(operands[slot + 1], b.getInt64Ty(), "stride");
+}
+
 Value *SegmentEmitter::addressOf(int slot, const Position &at) {
   const OperandSlot &operand = slots.operands[slot];
   if (operand.index == kScalar)
     return operands[slot];
+  if (operand.index == kIJ)
+    return ir.element(
+        ir.memoryTypeOf(operand.storage), operands[slot],
+        b.CreateAdd(b.CreateMul(at.index[kI], strideOf(slot)), at.index[kJ]));
   return ir.element(ir.memoryTypeOf(operand.storage), operands[slot],
                     at.index[operand.index]);
 }

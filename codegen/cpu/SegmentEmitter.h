@@ -93,6 +93,8 @@ private:
   /// The number of the trip, as i64, and the length of the vector at `slot`.
   llvm::Value *trip();
   llvm::Value *lengthOf(int slot);
+  /// Elements from one row to the next of the matrix at `slot`.
+  llvm::Value *strideOf(int slot);
   void makeScopes();
   void tag(llvm::Instruction *access, int scope);
 

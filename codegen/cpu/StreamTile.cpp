@@ -81,7 +81,7 @@ void StreamTile::emit() {
 
 void StreamTile::emitElement(Value *element) {
   Position at;
-  at.index[kI] = at.index[kIJ] = element;
+  at.index[kI] = element;
   compute(inLoop, at);
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::element && result.isStored())

@@ -78,7 +78,7 @@ LogicalResult RowsEmitter::declareSlice(ArrayRef<Value> roots) {
     scope.forget(argument);
     StringRef type = computedType(argument.getType());
     std::string at = slots.operands[slot].index == kIJ
-                         ? "row * tile.columns + column"
+                         ? "row * " + pointers[slot + 1] + " + column"
                          : "column";
     os << "const " << type << ' ' << scope.declare(argument)
        << " = heddle::convert<" << type << ">(" << pointers[slot] << "[" << at
@@ -132,7 +132,8 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
        << ");\n";
   }
   for (unsigned k : written)
-    os << pointers[slots.results[k]] << "[row * tile.columns + column] = "
+    os << pointers[slots.results[k]] << "[row * "
+       << pointers[slots.results[k] + 1] << " + column] = "
        << storedExpression(yield.getValues()[k],
                            slots.operands[slots.results[k]].storage)
        << ";\n";
@@ -185,8 +186,8 @@ void RowsEmitter::declareRowInputs() {
 /// What a row leaves behind: its own results, and its part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
-  // Where no reduction of the row made the threads meet, some may still be about
-  // to read what is replaced.
+  // Where no reduction of the row made the threads meet, some may still be
+  // about to read what is replaced.
   if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
         return slot >= 0 && slots.operands[slot].index == kI &&
                slots.operands[slot].read;

@@ -142,17 +142,21 @@ std::string stateOf(fused::ReduceOp op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
+std::string SegmentEmitter::nameOfSlot(const OperandSlot &slot) const {
+  return buffers[slot.buffer].name + (slot.index == kLength   ? "_length"
+                                      : slot.index == kStride ? "_stride"
+                                                              : "");
+}
+
 void SegmentEmitter::declarePointers(
     llvm::function_ref<bool(unsigned)> wanted) {
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name = scope.fresh(buffers[slot.buffer].name +
-                                   (slot.index == kLength ? "_length" : ""));
+    std::string name = scope.fresh(nameOfSlot(slot));
     pointers.push_back(name);
-    // A length belongs to the vector before it.
-    bool isLength = slot.index == kLength;
-    if (wanted && !wanted(isLength ? k - 1 : k))
+    bool isNumber = isNumberOfOperand(slot);
+    if (wanted && !wanted(isNumber ? k - 1 : k))
       continue;
-    if (isLength) {
+    if (isNumber) {
       os << "const long long " << name
          << " = reinterpret_cast<long long>(tile.operand[" << k << "]);\n";
       continue;

@@ -81,11 +81,18 @@ protected:
   void
   declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
   void declarePointers(llvm::function_ref<bool(unsigned)> wanted = nullptr);
+  /// What the slot is called: lengths and strides by the operand before them.
+  std::string nameOfSlot(const OperandSlot &slot) const;
+  static bool isNumberOfOperand(const OperandSlot &slot) {
+    return slot.index == kLength || slot.index == kStride;
+  }
   mlir::LogicalResult declareAhead();
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
   /// The number of the trip of the loop around.
-  virtual std::string tripText() const { return "*" + names.scalars[*layout.trip]; }
+  virtual std::string tripText() const {
+    return "*" + names.scalars[*layout.trip];
+  }
   std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);
   void storePartials();

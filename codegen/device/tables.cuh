@@ -86,8 +86,8 @@ template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int
 #ifndef HEDDLE_PANEL_THREADS // loops in panels deal with rows, not tiles
 // Writes the tile rows of a table from its member rows, one thread for each
 // tile. `steps` holds, for every segment, its tile and then the advance of each
-// operand in bytes: s > 0 per element or row, s < 0 per row of `columns`
-// elements of -s bytes, 0 not at all. Where the tile is negative, the first of a
+// operand in bytes: s > 0 per element or row, s < 0 per row of as many elements
+// of -s bytes as the next slot says, 0 not at all. Where the tile is negative, the first of a
 // member is shorter if that makes all others begin at a multiple of 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
 heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
@@ -133,7 +133,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const long long most = k ? elements : elements - shift;
   for (int p = 0; p < pointers; ++p) {
     const long long s = step[1 + p];
-    const long long advance = s >= 0 ? first * s : first * columns * -s;
+    const long long advance = s >= 0 ? first * s : first * *reinterpret_cast<const long long *>(from + 8 * p + 8) * -s;
     char *operand = *reinterpret_cast<char *const *>(from + 8 * p);
     *reinterpret_cast<char **>(to + 8 * p) = operand ? operand + advance : operand;
   }

@@ -53,6 +53,61 @@ static void bind(heddle_graph *graph, const char *name,
             name);
 }
 
+/* Sums of the rows of a matrix. */
+static const char *const sums =
+    "!mats = !foreach.list<tensor<?x?xf32>>\n"
+    "!list = !foreach.list<tensor<?xf32>>\n"
+    "func.func @sums(%x: !mats) -> !list {\n"
+    "  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {\n"
+    "    foreach.yield %x : f32\n"
+    "  }\n"
+    "  return %sum : !list\n"
+    "}\n";
+
+/* The left part of a larger matrix, and mistakes with its stride. */
+static void sum_strided_rows(const heddle_options *options) {
+  enum { ROWS = 5, COLUMNS = 3, STRIDE = 7 };
+  float matrix[ROWS * STRIDE], sum[ROWS];
+  for (int k = 0; k < ROWS * STRIDE; ++k)
+    matrix[k] = k % STRIDE < COLUMNS ? (float)k : 1e30f;
+  heddle_executable *executable = NULL;
+  heddle_graph *graph = NULL;
+  if (heddle_compile(sums, options, &executable) != HEDDLE_OK ||
+      heddle_graph_create(executable, &graph) != HEDDLE_OK) {
+    fail("compiling sums of rows");
+    return;
+  }
+  void *pointer = matrix, *result = sum;
+  int rank = 2, one = 1;
+  int64_t shape[] = {ROWS, COLUMNS}, rows = ROWS, stride = STRIDE, narrow = 2;
+  expect_ok(heddle_bind_list_strided(graph, "x", HEDDLE_F32, 1, &pointer, &rank,
+                                     shape, &stride),
+            "bind_list_strided");
+  expect_ok(
+      heddle_bind_result(graph, "sum", HEDDLE_F32, 1, &result, &one, &rows),
+      "bind_result");
+  expect_ok(heddle_replay(graph, NULL), "replay");
+  for (int i = 0; i < ROWS; ++i)
+    if (sum[i] != (float)(3 * i * STRIDE + 3))
+      fail("sums of strided rows");
+
+  expect_ok(heddle_bind_list_strided(graph, "x", HEDDLE_F32, 1, &pointer, &rank,
+                                     shape, &narrow),
+            "bind_list_strided");
+  expect_mistake(heddle_replay(graph, NULL), "row stride of at least 3",
+                 "rows that overlap");
+  expect_ok(heddle_bind_list_strided(graph, "x", HEDDLE_F32, 1, &pointer, &rank,
+                                     shape, &stride),
+            "bind_list_strided");
+  expect_ok(heddle_bind_result_strided(graph, "sum", HEDDLE_F32, 1, &result,
+                                       &one, &rows, &stride),
+            "bind_result_strided");
+  expect_mistake(heddle_replay(graph, NULL), "expected a dense tensor (rank 1)",
+                 "a vector with a stride");
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+}
+
 int main(void) {
   heddle_options options = {0};
   options.struct_size = sizeof(options);
@@ -121,7 +176,8 @@ int main(void) {
 
   heddle_graph_free(graph);
   heddle_executable_free(executable);
+  sum_strided_rows(&options);
   printf("heddle %s from C: %s\n", heddle_version(),
-         failures ? "failed" : "two steps and six mistakes as expected");
+         failures ? "failed" : "two steps and eight mistakes as expected");
   return failures != 0;
 }

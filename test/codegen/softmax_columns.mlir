@@ -22,7 +22,7 @@
 // CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
 // CHECK:          = expf(
 // CHECK:          column_of_columns[tile.column_base + column] =
-// CHECK:          [row * tile.columns + column] = p_1;
+// CHECK:          p[row * p_stride + column] = p_1;
 // CHECK:      // once for the member, by the block that finishes it last
 // CHECK:      softmax_columns_end(
 // CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {

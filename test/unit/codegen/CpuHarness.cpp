@@ -111,6 +111,8 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
         const Member &member = lists[slot.buffer][m];
         if (slot.index == kLength)
           put<int64_t>(b->members, row + 8 * k, member.rows * member.columns);
+        else if (slot.index == kStride)
+          put<int64_t>(b->members, row + 8 * k, member.columns);
         else
           put(b->members, row + 8 * k, member.data);
       }
@@ -132,6 +134,8 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
           char *base = static_cast<char *>(member.data);
           if (slot.index == kLength)
             base = reinterpret_cast<char *>(member.rows * member.columns);
+          if (slot.index == kStride)
+            base = reinterpret_cast<char *>(member.columns);
           int64_t bytes = storageBytes(slot.storage);
           if (slot.index == kI)
             base += first * bytes;

@@ -196,7 +196,8 @@ protected:
               int64_t columns = shape.back(), rows = 1;
               for (int64_t extent : llvm::ArrayRef(shape).drop_back())
                 rows *= extent;
-              shape = {llvm::StringRef(name).starts_with("col") ? columns : rows};
+              shape = {llvm::StringRef(name).starts_with("col") ? columns
+                                                                : rows};
             }
             shapes = matrices;
           }
@@ -233,6 +234,14 @@ TEST_P(CudaModule, AgreesWithTheCpu) {
     runAndCompare(program, inputsOf(program, 11, misaligned), GetParam(),
                   check);
   }
+}
+
+TEST_P(CudaModule, TakesMatricesWithAStride) {
+  Program program(GetParam().text);
+  ASSERT_TRUE(program.isGood());
+  Inputs inputs = inputsOf(program, 15, true);
+  spreadRows(inputs);
+  runAndCompare(program, inputs, GetParam());
 }
 
 TEST_P(CudaModule, SkipsInactiveMembers) {

@@ -160,9 +160,14 @@ void GraphRun::setList(llvm::StringRef argument, const ListInput &list) {
   for (auto [memory, member] : llvm::zip(memories, list.members)) {
     if (first) {
       memory.size = member.data.size() * size;
+      if (member.gap && takesStrides(argument) && memory.size) {
+        memory.row = member.extents.back() * size;
+        memory.stride = memory.row + member.gap * size;
+        memory.size =
+            (memory.size / memory.row - 1) * memory.stride + memory.row;
+      }
       memory.bytes.assign(memory.size + 4 * kMargin + 64, kPoison);
-      auto address =
-          reinterpret_cast<uintptr_t>(memory.bytes.data()) + kMargin;
+      auto address = reinterpret_cast<uintptr_t>(memory.bytes.data()) + kMargin;
       memory.data = reinterpret_cast<char *>(address + (-address & 255) % 128) +
                     member.offset * size;
     }
@@ -172,11 +177,17 @@ void GraphRun::setList(llvm::StringRef argument, const ListInput &list) {
         note(std::move(error));
         break;
       }
-      std::memcpy(memory.data + k * size, bytes.data(), size);
+      size_t at = k * size;
+      std::memcpy(memory.data + at / memory.row * memory.stride +
+                      at % memory.row,
+                  bytes.data(), size);
     }
-    members.push_back({memory.data, llvm::SmallVector<int64_t, 4>(
-                                        member.extents.begin(),
-                                        member.extents.end())});
+    members.push_back({memory.data,
+                       llvm::SmallVector<int64_t, 4>(member.extents.begin(),
+                                                     member.extents.end()),
+                       memory.stride == memory.row
+                           ? 0
+                           : static_cast<int64_t>(memory.stride / size)});
   }
   if (!first) // the same addresses with other values: no binding changes
     return;
@@ -185,6 +196,20 @@ void GraphRun::setList(llvm::StringRef argument, const ListInput &list) {
     llvm::SmallVector<bool> mask(list.inactive.begin(), list.inactive.end());
     note(owned->setInactive(argument, mask));
   }
+}
+
+bool GraphRun::takesStrides(llvm::StringRef argument) const {
+  const Plan &plan = owned->plan();
+  int buffer = plan.findArgument(argument);
+  return plan.buffers[buffer].rank == 2 &&
+         llvm::none_of(plan.tables, [&](const runtime::PlanTable &table) {
+           return table.rank != 2 &&
+                  llvm::any_of(table.segments, [&](const auto &segment) {
+                    return llvm::any_of(segment.operands, [&](auto &operand) {
+                      return operand.buffer == buffer;
+                    });
+                  });
+         });
 }
 
 void GraphRun::note(llvm::Error error) {
@@ -204,8 +229,7 @@ llvm::Error GraphRun::checkMargins() {
   for (auto &[argument, memories] : lists)
     for (auto [m, memory] : llvm::enumerate(memories))
       for (char &byte : memory.bytes)
-        if ((&byte < memory.data || &byte >= memory.data + memory.size) &&
-            byte != kPoison)
+        if (!memory.holds(&byte) && byte != kPoison)
           return makeError(StatusCode::Failed,
                            "memory beside member {0} of '{1}' was written", m,
                            argument);
@@ -225,7 +249,9 @@ Numbers GraphRun::results() {
       for (size_t k = 0; k < elements.size(); ++k)
         elements[k] =
             decodeScalar(dtype, static_cast<const char *>(member.address) +
-                                    k * dtypeSize(dtype));
+                                    (k / member.extents[1] * member.rowStride +
+                                     k % member.extents[1]) *
+                                        dtypeSize(dtype));
     }
   }
   return numbers;
@@ -282,8 +308,8 @@ std::shared_ptr<HostText> Program::hostText() {
   return host;
 }
 
-std::unique_ptr<Runnable>
-Program::reference(const Inputs &inputs, reference::Arithmetic arithmetic) {
+std::unique_ptr<Runnable> Program::reference(const Inputs &inputs,
+                                             reference::Arithmetic arithmetic) {
   return std::make_unique<ReferenceRun>(func, inputs, arithmetic);
 }
 
@@ -383,8 +409,9 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
       for (size_t k = 0; k < e.size(); ++k) {
         // Where a plain evaluation overflows or has no number, so may this.
         if (!std::isfinite(p[k]) || !std::isfinite(e[k])) {
-          if (!std::isfinite(f[k]) ? sameBits(f[k], p[k]) || sameBits(f[k], e[k])
-                                   : f[k] == e[k])
+          if (!std::isfinite(f[k])
+                  ? sameBits(f[k], p[k]) || sameBits(f[k], e[k])
+                  : f[k] == e[k])
             continue;
           return llvm::formatv("{0}: expected {1} or {2}, found {3}",
                                place(r, m, k), e[k], p[k], f[k])
@@ -424,8 +451,8 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
 }
 
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
-  static const llvm::StringRef suffixes[] = {"_tiles", "_cached", "_tiles_by_address",
-                                             "_in_one_launch", "_panels"};
+  static const llvm::StringRef suffixes[] = {
+      "_tiles", "_cached", "_tiles_by_address", "_in_one_launch", "_panels"};
   return suffixes;
 }
 
@@ -453,8 +480,8 @@ Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
       if (name.contains("step"))
         return random() % 5;
       if (isDefault) // a hyperparameter for each member of a group
-        return name.contains("beta")      ? 0.9 + 0.01 * (random() % 9)
-               : name.contains("eps")     ? 1e-8
+        return name.contains("beta")       ? 0.9 + 0.01 * (random() % 9)
+               : name.contains("eps")      ? 1e-8
                : name.contains("max_norm") ? 3.0
                                            : 0.001 * (1 + random() % 100);
       double value = normal(random);
@@ -474,13 +501,20 @@ Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
       for (int64_t extent : member.extents)
         count *= extent;
       for (int64_t k = 0; k < count; ++k)
-        member.data.push_back(
-            decodeNumber(dtypeOf(storage), number()));
+        member.data.push_back(decodeNumber(dtypeOf(storage), number()));
       list.members.push_back(std::move(member));
     }
     inputs.lists[name.str()] = std::move(list);
   }
   return inputs;
+}
+
+void spreadRows(Inputs &inputs) {
+  int gap = 0;
+  for (auto &[name, list] : inputs.lists)
+    for (ListInput::Member &member : list.members)
+      if (member.extents.size() >= 2)
+        member.gap = 1 + gap++ % 9;
 }
 
 } // namespace heddle::test

@@ -27,6 +27,8 @@ struct ListInput {
     std::vector<double> data;
     /// Elements by which the member is off an address of full alignment.
     int offset = 0;
+    /// Of a matrix: elements between its rows, for those who can do with them.
+    int gap = 0;
   };
   std::vector<Member> members;
   std::vector<bool> inactive;
@@ -71,9 +73,15 @@ private:
   struct Memory {
     std::vector<char> bytes;
     char *data = nullptr;
-    size_t size = 0;
+    size_t size = 0, row = 1, stride = 1; // bytes
+    bool holds(const char *byte) const {
+      return byte >= data && byte < data + size &&
+             static_cast<size_t>(byte - data) % stride < row;
+    }
   };
   llvm::Error checkMargins();
+  /// Whether no sweep takes the matrices of an argument for vectors.
+  bool takesStrides(llvm::StringRef argument) const;
 
   std::unique_ptr<runtime::ProgramGraph> owned;
   std::map<std::string, std::vector<Memory>> lists;
@@ -137,6 +145,8 @@ using ExtentsOf = std::function<std::vector<std::vector<int64_t>>(
     llvm::StringRef name, int64_t rank)>;
 Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
                     bool misaligned = false);
+/// Gives every matrix a gap of its own between its rows.
+void spreadRows(Inputs &inputs);
 
 } // namespace heddle::test
 

@@ -302,9 +302,9 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
     {"name": "v", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 1]], "members": 0},
     {"name": "y", "kind": "list", "dtype": "f32", "rank": 2, "role": "result", "extents": [[0, 0], [2, 0]], "members": 0}],
   "results": [{"name": "v", "buffer": 2}, {"name": "y", "buffer": 3}],
-  "tables": [{"name": "t", "rank": 2, "pointers": 4, "segments": [{"tile": 4,
-     "operands": [{"buffer": 0, "index": "ij"}, {"buffer": 1, "index": "i"}, {"buffer": 2, "index": "j"},
-                  {"buffer": 3, "index": "ij"}],
+  "tables": [{"name": "t", "rank": 2, "pointers": 6, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "ij"}, {"buffer": 0, "index": "stride"}, {"buffer": 1, "index": "i"},
+                  {"buffer": 2, "index": "j"}, {"buffer": 3, "index": "ij"}, {"buffer": 3, "index": "stride"}],
      "count": [0, 0], "columns": [0, 1]}]}],
   "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false}],
   "nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
@@ -325,7 +325,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
   MemberRow second = readMemberRow(
-      RowLayout(4, 2), layout->memberRows(0).data() + RowLayout(4, 2).bytes());
+      RowLayout(6, 2), layout->memberRows(0).data() + RowLayout(6, 2).bytes());
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
@@ -341,6 +341,118 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       failure(Layout::resolve(binding, space), StatusCode::BadInput),
       "argument 'x', member 1: expected at least 2 dimensions, found extents "
       "[28]");
+}
+
+/// `x` is walked by rows and goes into `y`; with `flat`, one more sweep takes
+/// it for a vector.
+Plan stridedPlan(bool flat) {
+  std::string text = R"json({
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 2, "role": "argument"},
+    {"name": "w", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 2, "role": "result", "extents": [[0, 0], [0, 1]], "members": 0}],
+  "results": [{"name": "y", "buffer": 2}],
+  "tables": [{"name": "t", "rank": 2, "pointers": 5, "segments": [{"tile": 2,
+     "operands": [{"buffer": 0, "index": "ij"}, {"buffer": 0, "index": "stride"}, {"buffer": 1, "index": "j"},
+                  {"buffer": 2, "index": "ij"}, {"buffer": 2, "index": "stride"}],
+     "count": [0, 0], "columns": [0, 1]}]})json";
+  if (flat)
+    text +=
+        R"json(, {"name": "flat", "rank": 1, "pointers": 1, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0]}]})json";
+  text += R"json(],
+  "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2},
+            {"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
+             "arguments": [{"table": 0}], "writes": [2]}],
+  "edges": [[0, 1]]})json";
+  return parsed(text.c_str());
+}
+
+TEST(Layout, RowsMayHaveAStride) {
+  Plan plan = stridedPlan(false);
+  std::string again = formatv("{0}", planToJSON(plan));
+  EXPECT_EQ(parsed(again.c_str()).tables[0].segments[0].operands[1].index,
+            OperandIndex::Stride);
+  FloorSpace space;
+  Binding binding(std::make_shared<Plan>(plan));
+  alignas(256) static char memory[4096];
+  std::vector<ListMember> x = {{memory, {3, 5}, 8}, {memory + 256, {2, 2, 3}}},
+                          w = {{memory + 512, {5}}, {memory + 544, {3}}},
+                          y = {{memory + 1024, {3, 5}, 6},
+                               {memory + 2048, {4, 3}, 3}};
+  auto resolve = [&] {
+    cantFail(binding.bindList("x", DType::F32, x));
+    cantFail(binding.bindList("w", DType::F32, w));
+    cantFail(binding.bindResult("y", DType::F32, y));
+    return Layout::resolve(binding, space);
+  };
+  auto problem = [&] { return failure(resolve(), StatusCode::BadInput); };
+  Expected<Layout> layout = resolve();
+  ASSERT_TRUE(succeeded(layout.takeError()));
+  EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (15 + 12) * 4);
+  RowLayout row(plan.tables[0]);
+  std::vector<char> rows = layout->memberRows(0), tiles(4 * row.bytes());
+  MemberRow first = readMemberRow(row, rows.data());
+  EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[1]), 8);
+  EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[4]), 6);
+  EXPECT_EQ(first.columns, 5);
+  expandTiles(row, rows.data(), 2, segmentSteps(plan, plan.tables[0]),
+              tiles.data(), 4);
+  TileRow second = readTileRow(row, tiles.data() + row.bytes());
+  EXPECT_EQ(second.operands[0], memory + 2 * 8 * 4);
+  EXPECT_EQ(second.operands[2], w[0].data);
+  EXPECT_EQ(second.operands[3], memory + 1024 + 2 * 6 * 4);
+  TileRow last = readTileRow(row, tiles.data() + 3 * row.bytes());
+  EXPECT_EQ(last.operands[0], memory + 256 + 2 * 3 * 4);
+  // A copy takes row after row, or a dense member as a whole.
+  std::vector<Span> spans = layout->spans(0, 2);
+  ASSERT_EQ(spans.size(), 3u + 1);
+  EXPECT_EQ(spans[2].from, memory + 2 * 8 * 4);
+  EXPECT_EQ(spans[2].to, memory + 1024 + 2 * 6 * 4);
+  EXPECT_EQ(spans[2].bytes, 5 * 4);
+  EXPECT_EQ(spans[3].bytes, 12 * 4);
+
+  x[0].rowStride = 4;
+  EXPECT_CONTAINS(problem(), "argument 'x', member 0: expected a row stride of "
+                             "at least 5, its columns, found 4");
+  x[0].rowStride = -8;
+  EXPECT_CONTAINS(problem(), "at least 5, its columns, found -8");
+  x[0].rowStride = INT64_MAX / 16;
+  EXPECT_CONTAINS(problem(), "argument 'x', member 0: expected fewer than 2^60 "
+                             "elements, found 3 rows with a stride of ");
+  x[0].rowStride = 8;
+  w[1].rowStride = 4;
+  EXPECT_CONTAINS(problem(), "argument 'w', member 1: expected a dense tensor "
+                             "(rank 1), found a row stride of 4");
+  w[1].rowStride = 0;
+  // What lies between rows is the member's, up to its last element.
+  w[0].data = memory + 1024 + 5 * 4;
+  EXPECT_CONTAINS(problem(), "overlap");
+  w[0].data = memory + 1024 + (2 * 6 + 5) * 4;
+  ASSERT_TRUE(succeeded(resolve().takeError()));
+  w[0].data = memory + 1024 + (2 * 6 + 4) * 4;
+  EXPECT_CONTAINS(problem(), "overlap");
+}
+
+TEST(Layout, VectorsAreDense) {
+  FloorSpace space;
+  Binding binding(std::make_shared<Plan>(stridedPlan(true)));
+  alignas(256) static char memory[512];
+  std::vector<ListMember> x = {{memory, {3, 5}, 8}}, w = {{memory + 256, {5}}};
+  cantFail(binding.bindList("w", DType::F32, w));
+  cantFail(binding.bindList("x", DType::F32, x));
+  EXPECT_CONTAINS(
+      failure(Layout::resolve(binding, space), StatusCode::BadInput),
+      "argument 'x', member 0: expected a dense matrix, as 'flat' takes it for "
+      "one vector, found 5 columns with a row stride of 8: bind a dense copy");
+  // A stride of as much as there are columns is dense, and so is one row,
+  // whatever is said of a next one.
+  x[0].rowStride = 5;
+  cantFail(binding.bindList("x", DType::F32, x));
+  ASSERT_TRUE(succeeded(Layout::resolve(binding, space).takeError()));
+  x[0] = {memory, {1, 5}, 3};
+  cantFail(binding.bindList("x", DType::F32, x));
+  ASSERT_TRUE(succeeded(Layout::resolve(binding, space).takeError()));
 }
 
 TEST(Layout, LengthsStandBehindVectors) {

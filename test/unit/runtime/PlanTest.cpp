@@ -84,8 +84,8 @@ const char *loopPlan = R"json({
     {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0},
     {"name": "y", "kind": "list", "dtype": "f32", "rank": 2, "role": "result", "extents": [[0, 0], [0, 1]], "members": 0}],
   "results": [{"name": "trips", "buffer": 2}, {"name": "y", "buffer": 4}],
-  "tables": [{"name": "t", "rank": 2, "pointers": 2, "segments": [{"tile": 2,
-     "operands": [{"buffer": 4, "index": "ij"}, {"buffer": 3, "index": ""}], "count": [0, 0], "columns": [0, 1]}]}],
+  "tables": [{"name": "t", "rank": 2, "pointers": 3, "segments": [{"tile": 2,
+     "operands": [{"buffer": 4, "index": "ij"}, {"buffer": 4, "index": "stride"}, {"buffer": 3, "index": ""}], "count": [0, 0], "columns": [0, 1]}]}],
   "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false}],
   "nodes": [
     {"kind": "copy", "name": "start", "from": 0, "to": 4},
@@ -235,10 +235,9 @@ TEST(PlanValidation, Tables) {
                   "no count in a table of rank 0");
   EXPECT_CONTAINS(says([](Plan &p) { p.tables[0].rank = 2; }),
                   "expected columns");
-  EXPECT_CONTAINS(says([](Plan &p) {
-                    p.tables[0].segments[0].columns = ExtentRef{0, 0};
-                  }),
-                  "expected no columns");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.tables[0].segments[0].columns = ExtentRef{0, 0}; }),
+      "expected no columns");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.tables[0].segments[0].operands[0].buffer = 70; }),
       "operand: expected a buffer");
@@ -350,6 +349,26 @@ TEST(PlanValidation, NumbersAndEarlyKernels) {
                   "numbers by address in the body of a loop");
   EXPECT_CONTAINS(inLoop([](Plan &p) { p.tables[0].segments[0].shift = true; }),
                   "no shift in a table of rank 2");
+  auto withOperands = [&](auto change) {
+    return inLoop([&](Plan &p) { change(p.tables[0].segments[0].operands); });
+  };
+  EXPECT_CONTAINS(withOperands([](auto &operands) {
+                    operands.erase(operands.begin() + 1);
+                  }),
+                  "operand 'y': expected its index 'stride' behind 'ij'");
+  EXPECT_CONTAINS(withOperands([](auto &operands) { operands.resize(1); }),
+                  "operand 'y': expected its index 'stride' behind 'ij'");
+  EXPECT_CONTAINS(withOperands([](auto &operands) { operands[1].buffer = 0; }),
+                  "operand 'y': expected its index 'stride' behind 'ij'");
+  EXPECT_CONTAINS(withOperands([](auto &operands) {
+                    operands[2].index = OperandIndex::Stride;
+                  }),
+                  "operand 'more': expected its index 'ij' before 'stride'");
+  EXPECT_CONTAINS(withOperands([](auto &operands) {
+                    operands[2].index = OperandIndex::IJ;
+                  }),
+                  "operand 'more': expected a list of rank 2 for the index "
+                  "'ij', found rank 0");
   EXPECT_CONTAINS(inLoop([](Plan &p) {
                     PlanGraph &body = p.graph.nodes[2].body;
                     body.nodes.push_back(body.nodes[0]);
@@ -380,9 +399,7 @@ TEST(PlanValidation, LoopsCopiesEdges) {
                   "one kind and dtype");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
                   "value: expected 0 or 1 for i1");
-  EXPECT_CONTAINS(says([](Plan &p) {
-                    p.graph.edges[0] = {2, 0};
-                  }),
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),
                   "0 <= from < to < 3");
 }
 

@@ -147,12 +147,12 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
 }
 
 TEST(Tables, ExpandsRowsOfMatrices) {
-  RowLayout layout(3, 2);
-  float matrix[5 * 3], rows[5], columns[3];
-  std::vector<int64_t> steps = {2, -4, 4, 0};
+  RowLayout layout(4, 2);
+  float matrix[5 * 8], rows[5], columns[3];
+  std::vector<int64_t> steps = {2, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
   MemberRow row;
-  row.operands = {matrix, rows, columns};
+  row.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
   row.columns = 3;
   row.columnBase = 100;
   row.count = 5;
@@ -160,9 +160,10 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   writeMemberRow(layout, row, members.data());
   expandTiles(layout, members.data(), 1, steps, tiles.data(), 3);
   TileRow last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
-  EXPECT_EQ(last.operands[0], matrix + 12);
-  EXPECT_EQ(last.operands[1], rows + 4);
-  EXPECT_EQ(last.operands[2], columns);
+  EXPECT_EQ(last.operands[0], matrix + 4 * 8);
+  EXPECT_EQ(last.operands[1], reinterpret_cast<void *>(8));
+  EXPECT_EQ(last.operands[2], rows + 4);
+  EXPECT_EQ(last.operands[3], columns);
   EXPECT_EQ(last.first, 4);
   EXPECT_EQ(last.count, 1);
   EXPECT_EQ(last.columns, 3);
