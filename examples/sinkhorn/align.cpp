@@ -31,7 +31,8 @@ constexpr int Sources = 480, Targets = 400, Limit = 2000;
 constexpr double Eps = 0.005, FirstEps = 4, Decay = 0.8, Tolerance = 1e-3;
 constexpr double Near = 0.05; // the spiral is 2 wide
 
-/// Symmetric and positive definite, so that it is the optimal map itself.
+/// Its matrix is symmetric and positive definite: of all ways to take a set of
+/// points to where it takes them, none has a lower sum of squared distances.
 Point moved(Point p) {
   return {0.95f * p.x - 0.25f * p.y + 2.1f, -0.25f * p.x + 0.65f * p.y + 0.5f};
 }
