@@ -20,7 +20,7 @@
 namespace {
 
 constexpr double Top = 48, Tall = 300, Height = 432, Width = 1310;
-const std::string Dot = "fill=\"none\" stroke-linecap=\"round\" ";
+const std::string Dot = "fill='none' stroke-linecap='round' ";
 
 std::string format(const char *pattern, ...) {
   char text[512];
@@ -32,7 +32,7 @@ std::string format(const char *pattern, ...) {
 }
 
 std::string stroke(double width, const std::string &colour) {
-  return format("stroke-width=\"%g\" stroke=\"%s\"", width, colour.c_str());
+  return format("stroke-width='%g' stroke='%s'", width, colour.c_str());
 }
 
 using Colour = std::array<int, 3>;
@@ -61,11 +61,11 @@ public:
   void titles(const std::string &title, const std::string &xLabel,
               const std::string &yLabel) {
     put(left + wide / 2, Top - 16, title, "middle",
-        "font-size=\"17\" font-weight=\"bold\"");
+        "font-size='17' font-weight='bold'");
     put(left + wide / 2, Top + Tall + 40, xLabel);
     double x = left - 47, y = Top + Tall / 2;
     put(x, y, yLabel, "middle",
-        format("transform=\"rotate(-90 %.1f %.1f)\"", x, y));
+        format("transform='rotate(-90 %.1f %.1f)'", x, y));
   }
   void ranges(double x0, double x1, double y0, double y1) {
     xFirst = x0, xLast = x1, yFirst = y0, yLast = y1;
@@ -89,12 +89,12 @@ public:
     put(left - 9, atY(y) + 5, label, "end");
   }
   void path(const std::string &marks, const std::string &style) {
-    text += "<path " + style + " d=\"" + marks + "\"/>\n";
+    text += "<path " + style + " d='" + marks + "'/>\n";
   }
   void put(double x, double y, const std::string &words,
            const char *anchor = "middle", const std::string &style = "") {
-    text += format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" %s>", x, y,
-                   anchor, style.c_str()) +
+    text += format("<text x='%.1f' y='%.1f' text-anchor='%s' %s>", x, y, anchor,
+                   style.c_str()) +
             words + "</text>\n";
   }
   /// An entry of a legend, at an offset from the panel's lower left corner.
@@ -105,8 +105,8 @@ public:
     put(x + 27, y + 5, words, "start");
   }
   std::string framed() const {
-    return text + format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                         "height=\"%.1f\" fill=\"none\" stroke=\"#444444\"/>\n",
+    return text + format("<rect x='%.1f' y='%.1f' width='%.1f' "
+                         "height='%.1f' fill='none' stroke='#444444'/>\n",
                          left, Top, wide, Tall);
   }
 
@@ -146,7 +146,7 @@ std::string drawPoints(const Alignment &found) {
     target += "M" + panel.at(q.x, q.y) + "h0";
 
   for (auto &[colour, marks] : lines)
-    panel.path(marks, "fill=\"none\" opacity=\"0.4\" " + stroke(0.8, colour));
+    panel.path(marks, "fill='none' opacity='0.4' " + stroke(0.8, colour));
   panel.path(target, Dot + stroke(7, "#c8c8c8"));
   for (auto &[colour, marks] : from)
     panel.path(marks, Dot + stroke(4, colour));
@@ -156,7 +156,7 @@ std::string drawPoints(const Alignment &found) {
   panel.legend(-14, 65, "m14 0h0", Dot + stroke(6, "#1c2c78"), "source");
   panel.legend(78, 65, "m14 0h0", Dot + stroke(8, "#c8c8c8"), "target");
   panel.legend(165, 65, "m14 0h0", Dot + stroke(3, "#1c2c78"), "projection");
-  panel.legend(283, 65, "h22", "opacity=\"0.5\" " + stroke(1.2, "#1c2c78"),
+  panel.legend(283, 65, "h22", "opacity='0.5' " + stroke(1.2, "#1c2c78"),
                "strongest couplings");
   return panel.framed();
 }
@@ -184,15 +184,15 @@ std::string drawPlan(const Alignment &found) {
   for (size_t k = 0; k < mass.size(); ++k)
     cells[std::lround(Shades * mass[k] / most)] +=
         format("M%zu %zuh1v1h-1z", k % Cells, k / Cells);
-  std::string place = format("transform=\"translate(%g %g) scale(%g)\" ",
+  std::string place = format("transform='translate(%g %g) scale(%g)' ",
                              panel.left, Top, Tall / Cells);
   for (size_t shade = 1; shade <= Shades; ++shade) {
     std::string colour =
         between({222, 236, 244}, {12, 22, 84}, (shade - 1) / (Shades - 1.0));
-    panel.path(cells[shade], place + "fill=\"" + colour + "\"");
+    panel.path(cells[shade], place + "fill='" + colour + "'");
     panel.path(format("M%.1f %.1fh8.2v12h-8.2z",
                       panel.left + 82 + 8 * (shade - 1), Top + Tall + 59),
-               "fill=\"" + colour + "\"");
+               "fill='" + colour + "'");
   }
   panel.put(panel.left + 74, Top + Tall + 70, "0", "end");
   panel.put(panel.left + 218, Top + Tall + 70, format("%.1g of the mass", most),
@@ -220,9 +220,9 @@ std::string drawErrors(const Alignment &found) {
     panel.tickY(power, power == 0 ? "1" : format("1e%d", power));
   }
   panel.path("M" + panel.at(0, stop) + format("h%g", panel.wide),
-             "stroke-dasharray=\"4 3\" " + stroke(1, "#888888"));
+             "stroke-dasharray='4 3' " + stroke(1, "#888888"));
   panel.put(panel.left + 8, panel.atY(stop) + 17, "tolerance", "start",
-            "fill=\"#666666\"");
+            "fill='#666666'");
 
   for (size_t k = 0; k < found.curves.size(); ++k) {
     std::string marks;
@@ -230,7 +230,7 @@ std::string drawErrors(const Alignment &found) {
     for (size_t trip = 0; trip < errors.size(); ++trip)
       if (double height = std::log10(errors[trip]); height <= Highest)
         marks += (marks.empty() ? "M" : "L") + panel.at(trip + 1, height);
-    panel.path(marks, "fill=\"none\" stroke-linejoin=\"round\" " +
+    panel.path(marks, "fill='none' stroke-linejoin='round' " +
                           stroke(2, colours[k % 3]));
     panel.legend(95, 24 + 24 * k - Tall, "h20", stroke(3, colours[k % 3]),
                  found.curves[k].label);
@@ -241,10 +241,10 @@ std::string drawErrors(const Alignment &found) {
 } // namespace
 
 std::string draw(const Alignment &found) {
-  return format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" "
-                "height=\"%g\" viewBox=\"0 0 %g %g\" "
-                "font-family=\"sans-serif\" font-size=\"14\">\n"
-                "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+  return format("<svg xmlns='http://www.w3.org/2000/svg' width='%g' "
+                "height='%g' viewBox='0 0 %g %g' "
+                "font-family='sans-serif' font-size='14'>\n"
+                "<rect width='100%%' height='100%%' fill='white'/>\n",
                 Width, Height, Width, Height) +
          drawPoints(found) + drawPlan(found) + drawErrors(found) + "</svg>\n";
 }

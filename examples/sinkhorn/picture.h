@@ -35,6 +35,6 @@ struct Alignment {
 };
 
 /// The text of an SVG file.
-std::string draw(const Alignment &alignment);
+std::string draw(const Alignment &found);
 
 #endif // HEDDLE_EXAMPLES_SINKHORN_PICTURE_H
