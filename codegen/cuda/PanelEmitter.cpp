@@ -802,13 +802,13 @@ LogicalResult PanelEmitter::emitPanels() {
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column) && failed(emitExactColumns(column)))
       return failure();
-  open("for (int panel = unit; panel < heddle::panels; panel += units) {");
+  open("for (int panel = unit; panel < used; panel += units) {");
   Scope outer = scope;
   declareAccumulators([&](Operation *op) {
     return cast<fused::ReduceOp>(op).getLevel() == Level::member;
   });
   os << "const int all = queue.rows_of(panel, member.count);\n";
-  open("for (int begin = 0; begin < all; begin += heddle::panel_rows) {");
+  open("for (int begin = 0; begin == 0 || begin < all; begin += heddle::panel_rows) {");
   os << "const int count = all - begin < heddle::panel_rows ? all - begin : "
         "heddle::panel_rows;\n";
   for (fused::ReduceOp column : passes.columns)
@@ -990,9 +990,11 @@ LogicalResult PanelEmitter::emitColumns() {
     open("if (column < until && group < heddle::panel_groups) {");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < per_group; ++k)");
+    open("if (group * per_group + k < used)");
     os << sum << " = " << kind(column) << "::combine(" << sum << ", "
        << scratch(column, PanelScratchPer::panelColumn)
        << "[(first_panel + group * per_group + k) * member.columns + column]);\n";
+    os.unindent();
     os.unindent();
     close();
   }
@@ -1078,7 +1080,7 @@ LogicalResult PanelEmitter::emitMember() {
     std::string state = scope.fresh("state");
     os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
        << ", Threads>(" << scratch(member, PanelScratchPer::panel)
-       << " + first_panel, heddle::panels);\n"
+       << " + first_panel, used);\n"
        << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << state << ");\n";
@@ -1133,7 +1135,7 @@ LogicalResult PanelEmitter::emitLoop() {
   }
   parameters += ", unsigned long long *" + barrier;
   for (StringRef word :
-       {"more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
+       {"used", "more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
         "kept", "even", "odd", "meet", "first_pass", "second_pass", "base",
@@ -1201,14 +1203,19 @@ LogicalResult PanelEmitter::emitLoop() {
         "member.columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
     os << "if (threadIdx.x == 0)\n  queue.take(" << k << ", "
-       << pointers[slot] << ", " << pointers[slot + 1] << ");\n";
-  os << "queue.open(unit, units, member.count, member.columns, first_column, "
-        "width);\n";
+       << pointers[slot] << ", " << pointers[slot + 1]
+       << ", member.count, member.columns, first_column, width);\n";
+  os << "queue.open(unit, units, member.count, width);\n"
+     << "const int used = queue.used(member.count);\n";
   open("for (int trip = 0; trip < limit; ++trip) {");
   if (!layout.whereOperand.empty())
     os << "const bool more = *" << pointers[layout.whereOperand[segment]]
        << "; // looked at when all else has been asked for\n";
-  if (failed(emitTripScalars()) || failed(emitPanels()))
+  if (failed(emitTripScalars()))
+    return failure();
+  if (!layout.whereOperand.empty())
+    os << "if (unit >= used && !more)\n  break; // it has no rows\n";
+  if (failed(emitPanels()))
     return failure();
   os << "blocks_of_member.meet();\n";
   if (failed(emitColumns()) || failed(emitMember()))

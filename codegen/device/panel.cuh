@@ -53,11 +53,12 @@ static_assert(panels % panel_groups == 0, "groups are equally large");
 // asking thread needs lies in shared memory, too: registers are for columns.
 template <int Stages, int Rows, int Matrices> class row_queue {
   struct asked_rows {
-    const char *matrix[Matrices];
-    int element[Matrices];
-    long long stride[Matrices]; // elements from a row to the next
-    long long rows, columns, first_column;
-    int width, panel, units, next_panel, next_row;
+    const char *next[Matrices];          // the first byte that is wanted of the next row
+    const char *matrix[Matrices], *end[Matrices];
+    long long row_bytes[Matrices];       // from one row to the next
+    int width_bytes[Matrices], first_bytes[Matrices];
+    long long rows;
+    int first_panel, units, panel, left; // rows left of the panel
     unsigned count; // steps that were asked for
     unsigned most;  // steps that are waited for at all
     int turn;       // stages before the first comes again
@@ -78,31 +79,33 @@ public:
     __syncthreads();
   }
 
-  // Matrix `m` of the member that is opened next; by one thread.
-  template <class T> __device__ __forceinline__ void take(int m, const T *matrix, long long stride) {
-    ask().matrix[m] = reinterpret_cast<const char *>(matrix);
-    ask().element[m] = sizeof(T);
-    ask().stride[m] = stride;
+  // Matrix `m` of the member that is opened next, whose rows lie `stride` elements
+  // apart: of each row, `width` of its columns from `first_column`. By one thread.
+  template <class T>
+  __device__ __forceinline__ void take(int m, const T *matrix, long long stride, long long rows, long long columns, long long first_column, int width) {
+    asked_rows &all = ask();
+    all.matrix[m] = reinterpret_cast<const char *>(matrix);
+    all.end[m] = reinterpret_cast<const char *>(matrix + (rows - 1) * stride + columns);
+    all.row_bytes[m] = stride * sizeof(T);
+    all.first_bytes[m] = static_cast<int>(first_column * sizeof(T));
+    all.width_bytes[m] = width * sizeof(T);
   }
 
-  // The rows `panel + k * panels` of every `units`th panel of a member; of each
-  // row, `width` columns from `first_column`.
-  __device__ __forceinline__ void open(int panel, int units, long long rows, long long columns, long long first_column, int width) {
+  // The rows of every `units`th panel of the member.
+  __device__ __forceinline__ void open(int first_panel, int units, long long rows, int width) {
     at = 0;
     waited = 0;
     __syncthreads(); // what lies in the stages has been read
     if (threadIdx.x == 0) {
       asked_rows &all = ask();
       all.rows = rows;
-      all.columns = columns;
-      all.first_column = first_column;
-      all.width = width;
-      all.panel = all.next_panel = panel;
+      all.first_panel = first_panel;
+      all.panel = first_panel - units;
       all.units = units;
-      all.next_row = 0;
+      all.left = 0;
       all.count = 0;
       long long mine = 0;
-      for (int p = panel; width > 0 && p < panels; p += units)
+      for (int p = first_panel; width > 0 && p < used(rows); p += units)
         mine += (rows_of(p, rows) + Rows - 1) / Rows;
       const bool stay = mine <= Stages;
       all.most = stay ? static_cast<unsigned>(mine) : ~0u;
@@ -113,6 +116,10 @@ public:
     __syncthreads();
   }
 
+  // Panels that have rows, but one at least.
+  static __device__ __forceinline__ int used(long long rows) {
+    return rows >= panels ? panels : rows > 0 ? static_cast<int>(rows) : 1;
+  }
   static __device__ __forceinline__ int rows_of(int panel, long long rows) {
     return panel < rows ? static_cast<int>((rows - panel + panels - 1) / panels) : 0;
   }
@@ -152,58 +159,71 @@ public:
   }
 
 private:
-  // Copies the rows of the next step in order to a stage; by one thread. Bulk
-  // copies move multiples of 16 bytes between multiples of 16; nothing beside the
-  // matrix is touched, and the few bytes at its very ends are copied one by one.
+  // The next panel that has rows of this block; once in a while.
+  __device__ __noinline__ void turn_to_next_panel() {
+    asked_rows &all = ask();
+    do {
+      all.panel += all.units;
+      if (all.panel >= used(all.rows))
+        all.panel = all.first_panel;
+      all.left = rows_of(all.panel, all.rows);
+    } while (all.left == 0);
+    for (int m = 0; m < Matrices; ++m)
+      all.next[m] = all.matrix[m] + all.panel * all.row_bytes[m] + all.first_bytes[m];
+  }
+  // A row at one of the matrix's ends: nothing beside the matrix is touched, the
+  // few bytes that do not fill 16 are copied one by one.
+  __device__ __noinline__ void ask_at_end(int m, const char *row, char *to, arrival *full) {
+    const asked_rows &all = ask();
+    const char *end = row + all.width_bytes[m];
+    const char *from = row - reinterpret_cast<unsigned long long>(row) % 16;
+    const char *until = end + -reinterpret_cast<unsigned long long>(end) % 16;
+    const char *inner = from < all.matrix[m] ? from + 16 : from;
+    if (until > all.end[m])
+      until -= 16;
+    for (const char *byte = row; byte < end && byte < inner; ++byte)
+      to[byte - from] = *byte;
+    for (const char *byte = until > inner ? until : inner; byte < end; ++byte)
+      to[byte - from] = *byte;
+    bulk_copy_fence();
+    if (until > inner) {
+      arrival_more(full, static_cast<unsigned>(until - inner));
+      bulk_copy(to + (inner - from), inner, static_cast<unsigned>(until - inner), full);
+    }
+  }
+
+  // Asks for the rows of the next step in order; by one thread, for which the
+  // others wait. Bulk copies move multiples of 16 bytes between multiples of 16.
+  // A function of its own: the registers of the walk are for columns.
   __device__ __noinline__ void next(int stage) {
     asked_rows &all = ask();
-    while (all.next_row >= rows_of(all.next_panel, all.rows)) {
-      all.next_row = 0;
-      all.next_panel = all.next_panel + all.units < panels ? all.next_panel + all.units : all.panel;
+    if (all.left <= 0)
+      turn_to_next_panel();
+    arrival *const full = &all.full[stage];
+#pragma unroll
+    for (int m = 0; m < Matrices; ++m) {
+      const char *row = all.next[m];
+      const long long step = panels * all.row_bytes[m];
+      const int width = all.width_bytes[m];
+#pragma unroll
+      for (int q = 0; q < Rows; ++q, row += step)
+        if (Rows == 1 || q < all.left) {
+          const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(row)) % 16;
+          const unsigned size = (head + width + 15) / 16 * 16;
+          char *const to = dynamic_shared() + ((stage * Rows + q) * Matrices + m) * bytes;
+          all.head[stage][q][m] = head;
+          if (row - head < all.matrix[m] || row - head + size > all.end[m]) {
+            ask_at_end(m, row, to, full);
+          } else {
+            arrival_more(full, size);
+            bulk_copy(to, row - head, size, full);
+          }
+        }
+      all.next[m] = row;
     }
+    all.left -= Rows;
     ++all.count;
-    unsigned sizes[Rows * Matrices], sum = 0;
-    const char *from[Rows * Matrices];
-    char *to[Rows * Matrices];
-    bool patched = false;
-#pragma unroll
-    for (int k = 0; k < Rows * Matrices; ++k) {
-      const int q = k / Matrices, m = k % Matrices;
-      sizes[k] = 0;
-      if (Rows > 1 && all.next_row + q >= rows_of(all.next_panel, all.rows))
-        continue;
-      const long long row = all.next_panel + static_cast<long long>(all.next_row + q) * panels;
-      const char *matrix = all.matrix[m], *matrix_end = matrix + ((all.rows - 1) * all.stride[m] + all.columns) * all.element[m];
-      const char *begin = matrix + (row * all.stride[m] + all.first_column) * all.element[m];
-      const char *end = begin + static_cast<long long>(all.width) * all.element[m];
-      const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(begin) % 16);
-      const unsigned tail = static_cast<unsigned>(-reinterpret_cast<unsigned long long>(end) % 16);
-      const char *until = end + tail;
-      all.head[stage][q][m] = head;
-      from[k] = begin - head;
-      to[k] = dynamic_shared() + ((stage * Rows + q) * Matrices + m) * bytes;
-      if (from[k] < matrix || until > matrix_end) {
-        patched = true;
-        const char *inner = from[k] < matrix ? from[k] + 16 : from[k];
-        until = until > matrix_end ? until - 16 : until;
-        for (const char *byte = begin; byte < end && byte < inner; ++byte)
-          to[k][byte - from[k]] = *byte;
-        for (const char *byte = until > inner ? until : inner; byte < end; ++byte)
-          to[k][byte - from[k]] = *byte;
-        to[k] += inner - from[k];
-        from[k] = inner;
-      }
-      sizes[k] = until > from[k] ? static_cast<unsigned>(until - from[k]) : 0;
-      sum += sizes[k];
-    }
-    all.next_row += Rows;
-    if (patched)
-      bulk_copy_fence();
-    arrival_expect(&all.full[stage], sum);
-#pragma unroll
-    for (int k = 0; k < Rows * Matrices; ++k)
-      if (sizes[k])
-        bulk_copy(to[k], from[k], sizes[k], &all.full[stage]);
+    arrive(full);
   }
 
   int bytes, at;
@@ -318,8 +338,30 @@ template <class Kind, int Cluster> __device__ __forceinline__ typename Kind::sta
   }
 }
 
-// exp and log in base 2, in which one instruction computes them.
-__device__ __forceinline__ double exp_2(double x) { return exp2(x); }
+// exp and log in base 2, in which exponents need no argument reduction.
+//
+// 2^n times a polynomial for |x - n| <= 1/2, to 2^-53; no subnormal results. NaN
+// is taken for +infinity, and found in the sum.
+__device__ __forceinline__ double exp_2(double x) {
+  const double shifter = 6755399441055744.0; // 1.5 * 2^52: what is added rounds x to an integer
+  const double shifted = x + shifter, f = x - (shifted - shifter);
+  double p = 4.4558179083360645e-10;
+  p = fma(p, f, 7.074194297288521e-09);
+  p = fma(p, f, 1.0178057087733941e-07);
+  p = fma(p, f, 1.3215432535912375e-06);
+  p = fma(p, f, 1.5252733841556773e-05);
+  p = fma(p, f, 0.00015403530463724353);
+  p = fma(p, f, 0.001333355814640647);
+  p = fma(p, f, 0.009618129107587256);
+  p = fma(p, f, 0.055504108664821625);
+  p = fma(p, f, 0.24022650695910158);
+  p = fma(p, f, 0.6931471805599453);
+  p = fma(p, f, 1.0);
+  const long long n = __double_as_longlong(shifted) << 52;
+  const double power = __longlong_as_double(__double_as_longlong(p) + n);
+  return x <= -1022 ? 0 : x < 1022 ? power : infinity<double>();
+}
+__device__ __forceinline__ float log_2(float x) { return log2f(x); }
 __device__ __forceinline__ double log_2(double x) { return log2(x); }
 template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }

@@ -147,18 +147,12 @@ template <class T> __device__ __forceinline__ T read_fresh(const T *from) {
   return *static_cast<const volatile T *>(from);
 }
 
-// Base 2: one instruction each, to about two units in the last place.
+// 2^x in one instruction, to about two units in the last place.
 __device__ __forceinline__ float exp_2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-__device__ __forceinline__ float log_2(float x) {
-  float y;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 // The shared memory that a launch asks for.
 __device__ __forceinline__ char *dynamic_shared() {
   extern __shared__ __align__(128) char heddle_dynamic_shared[];
@@ -180,6 +174,13 @@ __device__ __forceinline__ void arrival_init_fence() {
 }
 __device__ __forceinline__ void arrival_expect(arrival *barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+// More bytes that this phase waits for, and the arrival of one thread.
+__device__ __forceinline__ void arrival_more(arrival *barrier, unsigned bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void arrive(arrival *barrier) {
+  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" : : "r"(shared_address(barrier)) : "memory");
 }
 __device__ __forceinline__ void arrival_wait(arrival *barrier, unsigned phase) {
   asm volatile("{\n"

@@ -30,7 +30,7 @@ public:
 };
 
 constexpr size_t kMargin = 256;
-constexpr char kPoison = char(0xa5);
+constexpr char kPoison = char(0xff);
 } // namespace
 
 void CudaOnCpuGraph::Area::resize(size_t size, char fill) {

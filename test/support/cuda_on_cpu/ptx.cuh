@@ -109,7 +109,6 @@ template <class T> T read_fresh(const T *from) {
 }
 
 inline float exp_2(float x) { return exp2f(x); }
-inline float log_2(float x) { return log2f(x); }
 
 template <class T> T from_lane(T value, int lane) {
   for (int bit = 1; bit < 32; bit *= 2) {
@@ -153,6 +152,7 @@ inline void arrival_expect(arrival *barrier, unsigned bytes) {
   barrier->bytes += bytes;
   arrive(barrier);
 }
+inline void arrival_more(arrival *barrier, unsigned bytes) { barrier->bytes += bytes; }
 inline void bulk_copy_fence() {}
 inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
   late_copies &copies = copies_under_way();
