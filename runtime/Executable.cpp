@@ -66,6 +66,7 @@ Executable::loadPanels(const ContextPtr &context, const PanelClass &panels) {
   const Plan &plan = *program;
   std::vector<std::string> options = plan.options;
   append_range(options, panels.defines());
+  options.push_back("-DHEDDLE_PANELS_ALONE");
   std::string name = (plan.name.empty() ? "program" : plan.name) + "_panels";
   Expected<CompiledImage> compiled =
       compileSource({name, plan.panelSource, plan.headers, options},

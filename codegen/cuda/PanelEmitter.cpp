@@ -423,14 +423,17 @@ LogicalResult PanelEmitter::emitRowValues() {
 /// The elements of a row as the first pass finds them in shared memory.
 LogicalResult PanelEmitter::emitFirstPass() {
   Scope outer = scope;
+  for (auto [k, each] : llvm::enumerate(passes.rows)) {
+    fused::ReduceOp row = each;
+    os << (row.getAbout() ? computed(row) : stateOf(row)) << " mine"
+       << (k ? std::to_string(k) : "")
+       << "[Rows]; // this thread's part of the step's rows\n";
+  }
   open("const auto first_pass = [&](int first, kept_of_step &kept) {");
   os << "queue.wait();\n";
-  llvm::DenseMap<Operation *, std::string> parts, rowParts;
-  for (fused::ReduceOp row : passes.rows) {
-    parts[row] = scope.fresh("mine");
-    os << (row.getAbout() ? computed(row) : stateOf(row)) << ' ' << parts[row]
-       << "[Rows];\n";
-  }
+  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
+  for (auto [k, row] : llvm::enumerate(passes.rows))
+    parts[row] = "mine" + (k ? std::to_string(k) : "");
   os << "#pragma unroll\n";
   open("for (int q = 0; q < Rows; ++q) {");
   os << "const int r = first + q;\n";
@@ -471,8 +474,10 @@ LogicalResult PanelEmitter::emitFirstPass() {
     os << "const " << computed(sum.reduce) << ' ' << rowParts[sum.reduce]
        << " = " << sum.rowPart << "[r];\n";
   }
-  for (fused::ReduceOp row : passes.rows)
-    os << "auto odd_" << parts[row] << " = " << parts[row] << "[q];\n";
+  for (auto [k, row] : llvm::enumerate(passes.rows)) {
+    odds[row] = scope.fresh("odd_ones");
+    os << "auto " << odds[row] << " = " << parts[row] << "[q];\n";
+  }
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   os << "const int c = threadIdx.x + k * Threads;\n"
@@ -487,7 +492,8 @@ LogicalResult PanelEmitter::emitFirstPass() {
     os << "kept." << keptArrays[value] << "[q][k] = " << text(value) << ";\n";
   for (fused::ReduceOp row : passes.rows) {
     // Two sums, so that one need not wait for the other.
-    std::string part = "(k % 2 ? odd_" + parts[row] + " : " + parts[row] + "[q])";
+    std::string part =
+        "(k % 2 ? " + odds[row] + " : " + parts[row] + "[q])";
     if (!row.getAbout()) {
       os << "if (there)\n  " << part << " = " << kindOf(row) << "::combine("
          << part << ", " << kindOf(row) << "::lift(" << text(row.getValue())
@@ -506,9 +512,12 @@ LogicalResult PanelEmitter::emitFirstPass() {
     std::string kind =
         row.getAbout() ? "heddle::add<" + computed(row) + ">" : kindOf(row);
     os << parts[row] << "[q] = " << kind << "::combine(" << parts[row]
-       << "[q], odd_" << parts[row] << ");\n";
+       << "[q], " << odds[row] << ");\n";
   }
   close();
+  close("};");
+  os << "// What the warps of the block, or the cluster, know of the step's sums.\n";
+  open("const auto settle = [&] {");
   for (fused::ReduceOp row : passes.rows)
     os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
   os << "if (Cluster == 1) {\n  __syncthreads();\n  queue.release();\n}\n"
@@ -613,8 +622,9 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   scope = inner;
   close();
   os << "__syncthreads();\n"
-     << "if (threadIdx.x == 0)\n  " << rowSums[sum.reduce]
-     << "[r] = " << scope[sum.reduce.getResult(0)] << ";\n";
+     << "if (threadIdx.x == 0)\n  " << sum.guess
+     << "[r] = " << scope[sum.reduce.getResult(0)] << ", "
+     << rowSums[sum.reduce] << "[r] = 1;\n";
   close();
   close("};");
   scope = outer;
@@ -636,9 +646,9 @@ LogicalResult PanelEmitter::emitSecondPass() {
   os << "// Each lane has a row of its own.\n"
      << "const int r = first + threadIdx.x % Rows;\n"
      << "const bool is_row = Rows == 1 || r < count;\n";
-  llvm::DenseMap<Operation *, std::string> safe;
+  llvm::DenseMap<Operation *, std::string> safe, totals;
   for (fused::ReduceOp row : passes.rows) {
-    std::string total = scope.fresh("total");
+    std::string total = totals[row] = scope.fresh("total");
     os << "const auto " << total << " = " << ofWarps[row] << ".meet();\n";
     std::string type = computed(row);
     if (!row.getAbout()) {
@@ -651,16 +661,22 @@ LogicalResult PanelEmitter::emitSecondPass() {
        << ");\n"
        << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
        << " = " << safe[row] << " ? " << exponentialOf(row).guess
-       << "[r] + heddle::per_e<" << type << ">(heddle::log_2(" << total
-       << ")) : heddle::not_a_number<" << type << ">();\n"
+       << "[r] + heddle::per_e<" << type << ">(heddle::rough_log_2(" << total
+       << ")) : 0;\n"
        << "bad |= is_row && !" << safe[row] << ";\n";
   }
   os << "if (Cluster > 1)\n  queue.release();\n";
   if (failed(declareRowsAfter(scales.getArrayRef())))
     return failure();
   open("if (threadIdx.x < Rows && is_row) {");
-  for (fused::ReduceOp row : passes.rows)
-    os << rowSums[row] << "[r] = " << scope[row.getResult(0)] << ";\n";
+  for (fused::ReduceOp row : passes.rows) {
+    os << rowSums[row] << "[r] = ";
+    if (row.getAbout())
+      os << safe[row] << " ? " << totals[row] << " : heddle::not_a_number<"
+         << computed(row) << ">();\n";
+    else
+      os << scope[row.getResult(0)] << ";\n";
+  }
   close();
   llvm::DenseMap<Operation *, std::string> powers;
   for (fused::ReduceOp column : passes.columns) {
@@ -748,7 +764,13 @@ LogicalResult PanelEmitter::emitRowResults() {
   os << "const long long row = panel + static_cast<long long>(begin + r) * "
         "heddle::panels;\n";
   for (fused::ReduceOp row : passes.rows)
-    scope.bind(row.getResult(0), rowSums[row] + "[r]");
+    if (row.getAbout())
+      os << "const " << computed(row) << ' '
+         << scope.declare(row.getResult(0), "row") << " = "
+         << exponentialOf(row).guess << "[r] + heddle::per_e<" << computed(row)
+         << ">(heddle::log_2(" << rowSums[row] << "[r]));\n";
+    else
+      scope.bind(row.getResult(0), rowSums[row] + "[r]");
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isRowResult = [&](int slot) {
@@ -784,7 +806,7 @@ LogicalResult PanelEmitter::emitRowResults() {
     }
   for (Exponential &sum : exponentials)
     os << scratch(sum.reduce, PanelScratchPer::row)
-       << "[first_row + row] = " << rowSums[sum.reduce] << "[r];\n";
+       << "[first_row + row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
   for (fused::ReduceOp member : passes.members)
     os << accumulators[member] << " = " << kindOf(member) << "::combine("
@@ -831,15 +853,24 @@ LogicalResult PanelEmitter::emitPanels() {
   if (failed(emitFirstPass()) ||
       failed(emitSecondPass()))
     return failure();
-  os << "// The second pass runs a step behind the first.\n"
-     << "kept_of_step even, odd;\n";
-  open("for (int first = 0;; first += 2 * Rows) {");
-  os << "if (first < count)\n  first_pass(first, even);\n"
-     << "if (first > 0)\n  second_pass(first - Rows, odd);\n"
-     << "if (first >= count)\n  break;\n"
-     << "if (first + Rows < count)\n  first_pass(first + Rows, odd);\n"
+  os << "kept_of_step even, odd;\n";
+  open("if (count > 0) {");
+  os << "first_pass(0, even);\nsettle();\n";
+  close();
+  os << "// The second pass of a step runs while the elements of the next come.\n";
+  open("for (int first = 0; first < count; first += 2 * Rows) {");
+  open("if (first + Rows >= count) {");
+  os << "second_pass(first, even);\nbreak;\n";
+  close();
+  os << "first_pass(first + Rows, odd);\n"
      << "second_pass(first, even);\n"
-     << "if (first + Rows >= count)\n  break;\n";
+     << "settle();\n";
+  open("if (first + 2 * Rows >= count) {");
+  os << "second_pass(first + Rows, odd);\nbreak;\n";
+  close();
+  os << "first_pass(first + 2 * Rows, even);\n"
+     << "second_pass(first + Rows, odd);\n"
+     << "settle();\n";
   close();
   os << "// The part of these rows of every column.\n"
      << "#pragma unroll\n";
@@ -1138,7 +1169,7 @@ LogicalResult PanelEmitter::emitLoop() {
        {"used", "more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
-        "kept", "even", "odd", "meet", "first_pass", "second_pass", "base",
+        "kept", "even", "odd", "meet", "first_pass", "second_pass", "settle", "base",
         "until", "group", "column", "lane", "warp", "b", "state", "blocks_of_member", "Team", "team", "teams", "block", "blocks", "first_panel", "first_row"})
     scope.fresh(word);
   findWalkValues();

@@ -41,7 +41,10 @@ constexpr int panels = HEDDLE_PANEL_TEAM           ? HEDDLE_PANEL_TEAM
 // Rows of a member that a team may have, which lie apart in scratch memory.
 constexpr int team_rows = 1024;
 // Rows whose own values a block keeps at a time.
-constexpr int panel_rows = 256;
+#ifndef HEDDLE_PANEL_KEPT_ROWS
+#define HEDDLE_PANEL_KEPT_ROWS 256
+#endif
+constexpr int panel_rows = HEDDLE_PANEL_KEPT_ROWS;
 // A column's parts meet in groups of consecutive panels, and the groups then.
 constexpr int panel_groups = panels % 11 == 0 ? 11 : 4;
 static_assert(panels % panel_groups == 0, "groups are equally large");
@@ -111,7 +114,7 @@ public:
       all.most = stay ? static_cast<unsigned>(mine) : ~0u;
       all.turn = stay ? static_cast<int>(mine) : Stages;
       for (int stage = 0; stage < all.turn; ++stage)
-        next(stage);
+        next(stage, bytes);
     }
     __syncthreads();
   }
@@ -144,7 +147,7 @@ public:
   // All warps are done with the oldest step: its stage is free for another.
   __device__ __forceinline__ void release() {
     if (threadIdx.x == 0 && ask().most == ~0u)
-      next(ask().count % Stages);
+      next(ask().count % Stages, bytes);
   }
 
   // Waits for what is still on its way, and ends with the member.
@@ -160,7 +163,7 @@ public:
 
 private:
   // The next panel that has rows of this block; once in a while.
-  __device__ __noinline__ void turn_to_next_panel() {
+  static __device__ __noinline__ void turn_to_next_panel() {
     asked_rows &all = ask();
     do {
       all.panel += all.units;
@@ -173,7 +176,7 @@ private:
   }
   // A row at one of the matrix's ends: nothing beside the matrix is touched, the
   // few bytes that do not fill 16 are copied one by one.
-  __device__ __noinline__ void ask_at_end(int m, const char *row, char *to, arrival *full) {
+  static __device__ __noinline__ void ask_at_end(int m, const char *row, char *to, arrival *full) {
     const asked_rows &all = ask();
     const char *end = row + all.width_bytes[m];
     const char *from = row - reinterpret_cast<unsigned long long>(row) % 16;
@@ -195,7 +198,7 @@ private:
   // Asks for the rows of the next step in order; by one thread, for which the
   // others wait. Bulk copies move multiples of 16 bytes between multiples of 16.
   // A function of its own: the registers of the walk are for columns.
-  __device__ __noinline__ void next(int stage) {
+  static __device__ __noinline__ void next(int stage, int bytes) {
     asked_rows &all = ask();
     if (all.left <= 0)
       turn_to_next_panel();
@@ -363,6 +366,7 @@ __device__ __forceinline__ double exp_2(double x) {
 }
 __device__ __forceinline__ float log_2(float x) { return log2f(x); }
 __device__ __forceinline__ double log_2(double x) { return log2(x); }
+__device__ __forceinline__ double rough_log_2(double x) { return log2(x); }
 template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
 

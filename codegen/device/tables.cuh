@@ -83,7 +83,7 @@ template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int
 
 } // namespace heddle
 
-#ifndef HEDDLE_PANEL_THREADS // loops in panels deal with rows, not tiles
+#ifndef HEDDLE_PANELS_ALONE // a module of loops in panels, which take rows
 // Writes the tile rows of a table from its member rows, one thread for each
 // tile. `steps` holds, for every segment, its tile and then the advance of each
 // operand in bytes: s > 0 per element or row, s < 0 per row of as many elements
