@@ -70,12 +70,12 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
           return refuse("a log-sum-exp of columns shares no exponential with "
                         "one of rows");
         panel.columns.push_back(reduce);
-      } else if (level == Level::member && from == Level::row && !of.after &&
-                 of.level == Level::row) {
+      } else if (level == Level::member && !of.after && of.level == from &&
+                 (from == Level::row || from == Level::column)) {
         panel.members.push_back(reduce);
       } else {
-        return refuse("it reduces other values than those of rows over a "
-                      "member");
+        return refuse("it reduces other values over a member than those of "
+                      "rows, or of columns as the trip begins");
       }
       second |= level == Level::row;
     }

@@ -17,7 +17,8 @@ namespace heddle::fused {
 
 /// The passes of the one segment of a sweep in a loop.
 struct Panel {
-  /// Reductions of rows, of columns, and over the member, in order.
+  /// Reductions of rows, of columns, and over the member (of values of rows, or
+  /// of those that columns have before the sweep), in order.
   llvm::SmallVector<ReduceOp> rows, columns, members;
   /// Values that depend on a reduction of their row.
   llvm::DenseSet<mlir::Value> second;

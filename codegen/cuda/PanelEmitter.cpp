@@ -780,7 +780,8 @@ LogicalResult PanelEmitter::emitRowResults() {
     if (isRowResult(slot))
       roots.push_back(value);
   for (fused::ReduceOp member : passes.members)
-    roots.push_back(member.getValue());
+    if (!isOverColumns(member))
+      roots.push_back(member.getValue());
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column)) {
@@ -809,9 +810,37 @@ LogicalResult PanelEmitter::emitRowResults() {
        << "[first_row + row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
   for (fused::ReduceOp member : passes.members)
-    os << accumulators[member] << " = " << kindOf(member) << "::combine("
-       << accumulators[member] << ", " << kindOf(member) << "::lift("
-       << text(member.getValue()) << ", row));\n";
+    if (!isOverColumns(member))
+      os << accumulators[member] << " = " << kindOf(member) << "::combine("
+         << accumulators[member] << ", " << kindOf(member) << "::lift("
+         << text(member.getValue()) << ", row));\n";
+  close();
+  scope = outer;
+  return success();
+}
+
+/// Values of columns that are combined over the member, as they are before the
+/// trip: each panel in use takes its turn.
+LogicalResult PanelEmitter::emitOverColumns() {
+  SmallVector<Value> roots;
+  for (fused::ReduceOp member : passes.members)
+    if (isOverColumns(member))
+      roots.push_back(member.getValue());
+  if (roots.empty())
+    return success();
+  Scope outer = scope;
+  open("for (long long column = panel + static_cast<long long>(threadIdx.x) * "
+       "used; column < member.columns; column += static_cast<long "
+       "long>(Threads) * used) {");
+  for (Value input : inputsOf(roots, Level::column))
+    declareInput(input, pointers[slotOf(input)] + "[column]");
+  if (failed(declareNeeded(roots)))
+    return failure();
+  for (fused::ReduceOp member : passes.members)
+    if (isOverColumns(member))
+      os << accumulators[member] << " = " << kindOf(member) << "::combine("
+         << accumulators[member] << ", " << kindOf(member) << "::lift("
+         << text(member.getValue()) << ", column));\n";
   close();
   scope = outer;
   return success();
@@ -829,6 +858,8 @@ LogicalResult PanelEmitter::emitPanels() {
   declareAccumulators([&](Operation *op) {
     return cast<fused::ReduceOp>(op).getLevel() == Level::member;
   });
+  if (failed(emitOverColumns()))
+    return failure();
   os << "const int all = queue.rows_of(panel, member.count);\n";
   open("for (int begin = 0; begin == 0 || begin < all; begin += heddle::panel_rows) {");
   os << "const int count = all - begin < heddle::panel_rows ? all - begin : "

@@ -53,6 +53,9 @@ private:
                     llvm::StringRef unless = "");
   unsigned slotOf(mlir::Value argument) const;
   std::string computed(fused::ReduceOp op) const;
+  bool isOverColumns(fused::ReduceOp op) const {
+    return levels.countedBy(op) == fused::Level::column;
+  }
   std::string argumentInBaseTwo(const Exponential &sum,
                                 const llvm::Twine &base);
 
@@ -61,6 +64,7 @@ private:
   mlir::LogicalResult emitTripScalars();
   void loadColumns();
   mlir::LogicalResult emitColumnParts();
+  mlir::LogicalResult emitOverColumns();
   mlir::LogicalResult emitPanels();
   mlir::LogicalResult emitRowValues();
   mlir::LogicalResult emitFirstPass();
