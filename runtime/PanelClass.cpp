@@ -11,15 +11,14 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// Blocks to choose from, in this order: few threads that keep many columns
-/// each leave the most registers, and a row's latency wants them to be few
-/// where a row is short. Of a cluster, blocks may be busier still: its rows
-/// meet less often.
+/// Blocks to choose from, in this order, and the columns of a thread that they
+/// go up to. What a thread needs besides its columns it needs whatever their
+/// number, so few threads that keep many columns each are faster than many; the
+/// longest rows are left to clusters.
 struct Block {
   int64_t threads, mostItems, mostItemsOfCluster;
 };
-constexpr Block blocks[] = {
-    {256, 5, 5}, {512, 6, 24}, {768, 11, 11}, {384, 16, 16}};
+constexpr Block blocks[] = {{256, 5, 5}, {384, 16, 16}, {512, 0, 24}};
 /// Rows of a step: a power of two.
 constexpr int64_t mostRows = 8;
 /// Stages that a bit each keeps the phase of.
@@ -27,7 +26,7 @@ constexpr int64_t mostStages = 32;
 /// Rows of a block whose own values it keeps (device/panel.cuh), and values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 8;
 /// Registers that a thread needs besides what it keeps of its columns.
-constexpr int64_t otherRegisters = 40;
+constexpr int64_t otherRegisters = 45;
 constexpr int64_t registers = 65536, mostRegisters = 255;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
@@ -73,7 +72,7 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
       int64_t items =
           std::max<int64_t>(1, divided(divided(widest, cluster), threads));
       int64_t words =
-          std::min(registers / threads, mostRegisters) - otherRegisters;
+          std::min(registers / threads / 8 * 8, mostRegisters) - otherRegisters;
       // Steps of several rows cost fewer meetings; two steps are under way.
       int64_t rows = mostRows;
       while (rows > 1 && items * (panel.words + 2 * rows * panel.rowWords) >

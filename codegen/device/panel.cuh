@@ -50,34 +50,39 @@ constexpr int panel_groups = panels % 11 == 0 ? 11 : 4;
 static_assert(panels % panel_groups == 0, "groups are equally large");
 
 // Rows of `Matrices` matrices of one member, brought to shared memory by bulk
-// copies, `Rows` a step, `Stages` steps at a time, in the order in which the block takes them,
-// trip after trip: the first rows of a trip are on their way while the one
-// before ends. The rows of a member that fit all at once stay. What only the
-// asking thread needs lies in shared memory, too: registers are for columns.
+// copies, `Rows` a step, `Stages` steps at a time, in the order in which the block
+// takes them, trip after trip: the first rows of a trip are on their way while the
+// one before ends. The rows of a member that fit all at once stay.
+//
+// One thread asks for rows, and the others wait for it: where they lie is worked
+// out before the first trip, for as many steps as the table holds.
 template <int Stages, int Rows, int Matrices> class row_queue {
-  struct asked_rows {
-    const char *next[Matrices];          // the first byte that is wanted of the next row
+  static constexpr int table_steps = 256 / Rows;
+  struct request {
+    const char *from; // a multiple of 16
+    unsigned bytes;   // a multiple of 16; 0: there is no such row
+    unsigned head;    // bytes in front of the row
+  };
+  struct shared_rows {
     const char *matrix[Matrices], *end[Matrices];
-    long long row_bytes[Matrices];       // from one row to the next
+    long long row_bytes[Matrices]; // from one row to the next
     int width_bytes[Matrices], first_bytes[Matrices];
     long long rows;
-    int first_panel, units, panel, left; // rows left of the panel
-    unsigned count; // steps that were asked for
-    unsigned most;  // steps that are waited for at all
-    int turn;       // stages before the first comes again
-    int head[Stages][Rows][Matrices]; // bytes in front of a row
+    int first_panel, units, steps;
+    unsigned head[Stages][Rows][Matrices];
     arrival full[Stages];
+    alignas(16) request table[table_steps * Rows * Matrices];
   };
-  static __device__ __forceinline__ asked_rows &ask() {
-    __shared__ asked_rows all;
-    return all;
+  static __device__ __forceinline__ shared_rows &all() {
+    __shared__ shared_rows rows_of_member;
+    return rows_of_member;
   }
 
 public:
   // `bytes` of shared memory are there for a row of every matrix.
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
     if (threadIdx.x < Stages)
-      arrival_init(&ask().full[threadIdx.x], 1);
+      arrival_init(&all().full[threadIdx.x], 1);
     arrival_init_fence();
     __syncthreads();
   }
@@ -86,37 +91,37 @@ public:
   // apart: of each row, `width` of its columns from `first_column`. By one thread.
   template <class T>
   __device__ __forceinline__ void take(int m, const T *matrix, long long stride, long long rows, long long columns, long long first_column, int width) {
-    asked_rows &all = ask();
-    all.matrix[m] = reinterpret_cast<const char *>(matrix);
-    all.end[m] = reinterpret_cast<const char *>(matrix + (rows - 1) * stride + columns);
-    all.row_bytes[m] = stride * sizeof(T);
-    all.first_bytes[m] = static_cast<int>(first_column * sizeof(T));
-    all.width_bytes[m] = width * sizeof(T);
+    all().matrix[m] = reinterpret_cast<const char *>(matrix);
+    all().end[m] = reinterpret_cast<const char *>(matrix + (rows - 1) * stride + columns);
+    all().row_bytes[m] = stride * sizeof(T);
+    all().first_bytes[m] = static_cast<int>(first_column * sizeof(T));
+    all().width_bytes[m] = width * sizeof(T);
   }
 
-  // The rows of every `units`th panel of the member.
+  // The rows of every `units`th panel of the member. `take` comes before, and the
+  // block has met since.
   __device__ __forceinline__ void open(int first_panel, int units, long long rows, int width) {
-    at = 0;
-    waited = 0;
-    __syncthreads(); // what lies in the stages has been read
+    int steps = 0;
+    for (int p = first_panel; width > 0 && p < used(rows); p += units)
+      steps += (rows_of(p, rows) + Rows - 1) / Rows;
     if (threadIdx.x == 0) {
-      asked_rows &all = ask();
-      all.rows = rows;
-      all.first_panel = first_panel;
-      all.panel = first_panel - units;
-      all.units = units;
-      all.left = 0;
-      all.count = 0;
-      long long mine = 0;
-      for (int p = first_panel; width > 0 && p < used(rows); p += units)
-        mine += (rows_of(p, rows) + Rows - 1) / Rows;
-      const bool stay = mine <= Stages;
-      all.most = stay ? static_cast<unsigned>(mine) : ~0u;
-      all.turn = stay ? static_cast<int>(mine) : Stages;
-      for (int stage = 0; stage < all.turn; ++stage)
-        next(stage, bytes);
+      all().rows = rows;
+      all().first_panel = first_panel;
+      all().units = units;
+      all().steps = steps;
     }
     __syncthreads();
+    for (int k = threadIdx.x; k < table_steps * Rows && k < steps * Rows; k += HEDDLE_PANEL_THREADS)
+      for (int m = 0; m < Matrices; ++m)
+        all().table[k * Matrices + m] = request_of(k / Rows, k % Rows, m);
+    at = freed = 0;
+    stays = steps <= Stages;
+    to_wait = stays ? steps : Stages;
+    asked = stays ? 0 : Stages;
+    __syncthreads(); // what lies in the stages has been read, too
+    if (threadIdx.x == 0)
+      for (int stage = 0; stage < to_wait; ++stage)
+        ask(stage, stage, bytes);
   }
 
   // Panels that have rows, but one at least.
@@ -130,31 +135,36 @@ public:
   // Waits for the step that comes next, and says where the columns of its row
   // `q` lie.
   __device__ __forceinline__ void wait() {
-    if (waited != ask().most) {
-      arrival_wait(&ask().full[at], phases >> at & 1);
+    if (to_wait) {
+      arrival_wait(&all().full[at], phases >> at & 1);
       phases ^= 1u << at;
-      ++waited;
+      to_wait -= stays;
     }
   }
   template <class T> __device__ __forceinline__ const T *row(int q, int m) const {
-    return reinterpret_cast<const T *>(dynamic_shared() + ((at * Rows + q) * Matrices + m) * bytes + ask().head[at][q][m]);
+    return reinterpret_cast<const T *>(dynamic_shared() + ((at * Rows + q) * Matrices + m) * bytes + all().head[at][q][m]);
   }
   // This warp is done with the step.
   __device__ __forceinline__ void advance() {
-    if (++at == ask().turn)
+    if (++at == (stays ? all().steps : Stages))
       at = 0;
   }
   // All warps are done with the oldest step: its stage is free for another.
   __device__ __forceinline__ void release() {
-    if (threadIdx.x == 0 && ask().most == ~0u)
-      next(ask().count % Stages, bytes);
+    if (stays)
+      return;
+    if (threadIdx.x == 0)
+      ask(asked, freed, bytes);
+    if (++asked == all().steps)
+      asked = 0;
+    if (++freed == Stages)
+      freed = 0;
   }
 
-  // Waits for what is still on its way, and ends with the member.
+  // Waits for what is still on its way, and ends with the member; between trips.
   __device__ __forceinline__ void close() {
-    __syncthreads();
-    for (at = waited % Stages; waited != ask().count; ++waited) {
-      arrival_wait(&ask().full[at], phases >> at & 1);
+    for (; to_wait > 0; --to_wait) {
+      arrival_wait(&all().full[at], phases >> at & 1);
       phases ^= 1u << at;
       if (++at == Stages)
         at = 0;
@@ -162,75 +172,68 @@ public:
   }
 
 private:
-  // The next panel that has rows of this block; once in a while.
-  static __device__ __noinline__ void turn_to_next_panel() {
-    asked_rows &all = ask();
-    do {
-      all.panel += all.units;
-      if (all.panel >= used(all.rows))
-        all.panel = all.first_panel;
-      all.left = rows_of(all.panel, all.rows);
-    } while (all.left == 0);
-    for (int m = 0; m < Matrices; ++m)
-      all.next[m] = all.matrix[m] + all.panel * all.row_bytes[m] + all.first_bytes[m];
+  // Row `q` of step `step` of a trip.
+  static __device__ __noinline__ request request_of(int step, int q, int m) {
+    int panel = all().first_panel;
+    for (;; panel += all().units) {
+      const int steps = (rows_of(panel, all().rows) + Rows - 1) / Rows;
+      if (step < steps)
+        break;
+      step -= steps;
+    }
+    const int k = step * Rows + q;
+    if (k >= rows_of(panel, all().rows))
+      return {nullptr, 0, 0};
+    const long long row = panel + static_cast<long long>(k) * panels;
+    const char *const begin = all().matrix[m] + row * all().row_bytes[m] + all().first_bytes[m];
+    const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(begin) % 16);
+    return {begin - head, (head + all().width_bytes[m] + 15) / 16 * 16, head};
   }
+
   // A row at one of the matrix's ends: nothing beside the matrix is touched, the
   // few bytes that do not fill 16 are copied one by one.
-  static __device__ __noinline__ void ask_at_end(int m, const char *row, char *to, arrival *full) {
-    const asked_rows &all = ask();
-    const char *end = row + all.width_bytes[m];
-    const char *from = row - reinterpret_cast<unsigned long long>(row) % 16;
-    const char *until = end + -reinterpret_cast<unsigned long long>(end) % 16;
-    const char *inner = from < all.matrix[m] ? from + 16 : from;
-    if (until > all.end[m])
+  static __device__ __noinline__ void ask_at_end(int m, request wanted, char *to, arrival *full) {
+    const char *const begin = wanted.from + wanted.head, *const end = begin + all().width_bytes[m];
+    const char *const inner = wanted.from < all().matrix[m] ? wanted.from + 16 : wanted.from;
+    const char *until = wanted.from + wanted.bytes;
+    if (until > all().end[m])
       until -= 16;
-    for (const char *byte = row; byte < end && byte < inner; ++byte)
-      to[byte - from] = *byte;
+    for (const char *byte = begin; byte < end && byte < inner; ++byte)
+      to[byte - wanted.from] = *byte;
     for (const char *byte = until > inner ? until : inner; byte < end; ++byte)
-      to[byte - from] = *byte;
+      to[byte - wanted.from] = *byte;
     bulk_copy_fence();
     if (until > inner) {
       arrival_more(full, static_cast<unsigned>(until - inner));
-      bulk_copy(to + (inner - from), inner, static_cast<unsigned>(until - inner), full);
+      bulk_copy(to + (inner - wanted.from), inner, static_cast<unsigned>(until - inner), full);
     }
   }
 
-  // Asks for the rows of the next step in order; by one thread, for which the
-  // others wait. Bulk copies move multiples of 16 bytes between multiples of 16.
-  // A function of its own: the registers of the walk are for columns.
-  static __device__ __noinline__ void next(int stage, int bytes) {
-    asked_rows &all = ask();
-    if (all.left <= 0)
-      turn_to_next_panel();
-    arrival *const full = &all.full[stage];
+  // Asks for the rows of step `step`; by one thread. Bulk copies move multiples of
+  // 16 bytes between multiples of 16. A function of its own: the registers of the
+  // walk are for columns.
+  static __device__ __noinline__ void ask(int step, int stage, int bytes) {
+    arrival *const full = &all().full[stage];
+    char *to = dynamic_shared() + stage * Rows * Matrices * bytes;
 #pragma unroll
-    for (int m = 0; m < Matrices; ++m) {
-      const char *row = all.next[m];
-      const long long step = panels * all.row_bytes[m];
-      const int width = all.width_bytes[m];
-#pragma unroll
-      for (int q = 0; q < Rows; ++q, row += step)
-        if (Rows == 1 || q < all.left) {
-          const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(row)) % 16;
-          const unsigned size = (head + width + 15) / 16 * 16;
-          char *const to = dynamic_shared() + ((stage * Rows + q) * Matrices + m) * bytes;
-          all.head[stage][q][m] = head;
-          if (row - head < all.matrix[m] || row - head + size > all.end[m]) {
-            ask_at_end(m, row, to, full);
-          } else {
-            arrival_more(full, size);
-            bulk_copy(to, row - head, size, full);
-          }
-        }
-      all.next[m] = row;
+    for (int k = 0; k < Rows * Matrices; ++k, to += bytes) {
+      const request wanted = step < table_steps ? all().table[step * Rows * Matrices + k] : request_of(step, k / Matrices, k % Matrices);
+      all().head[stage][k / Matrices][k % Matrices] = wanted.head;
+      if (wanted.bytes == 0)
+        continue;
+      if (wanted.from < all().matrix[k % Matrices] || wanted.from + wanted.bytes > all().end[k % Matrices]) {
+        ask_at_end(k % Matrices, wanted, to, full);
+      } else {
+        arrival_more(full, wanted.bytes);
+        bulk_copy(to, wanted.from, wanted.bytes, full);
+      }
     }
-    all.left -= Rows;
-    ++all.count;
     arrive(full);
   }
 
-  int bytes, at;
-  unsigned waited, phases = 0; // of each stage's barrier, one bit
+  int bytes, at, freed, asked, to_wait;
+  bool stays;
+  unsigned phases = 0; // of each stage's barrier, one bit
 };
 
 // Columns that a block of a cluster takes, and how many the block of rank `rank`
@@ -413,5 +416,33 @@ public:
 private:
   grid_meeting grid;
 };
+
+// What a block looks up now and then: registers are for columns.
+struct panel_place {
+  int team, teams;   // of blocks that share a member
+  int block, blocks; // within the team
+  int rank;          // within the cluster that shares a panel
+  int unit, units;   // clusters of the team
+  int first_panel, first_row; // of the team, in scratch memory
+  int limit;         // of trips
+  // Of the member: panels that have rows, and the columns of this block.
+  int used, width;
+  long long first_column;
+};
+
+template <int Cluster> __device__ __forceinline__ void find_place(panel_place &at, int limit) {
+  constexpr int team_blocks = HEDDLE_PANEL_TEAM;
+  const int blocks = team_blocks ? team_blocks : gridDim.x;
+  at.team = blockIdx.x / blocks;
+  at.teams = gridDim.x / blocks;
+  at.block = blockIdx.x % blocks;
+  at.blocks = blocks;
+  at.rank = Cluster == 1 ? 0 : cluster_rank();
+  at.unit = at.block / Cluster;
+  at.units = blocks / Cluster;
+  at.first_panel = at.team * panels;
+  at.first_row = at.team * team_rows;
+  at.limit = limit;
+}
 
 } // namespace heddle
