@@ -287,8 +287,13 @@ LogicalResult PanelEmitter::emitTripScalars() {
     fused::LevelOf of = levels.of(value);
     return of.level <= Level::member && !of.after;
   };
+  auto isAtEnd = [&](Value value) {
+    fused::LevelOf of = levels.of(value);
+    return of.level <= Level::member && of.after;
+  };
   for (Operation &op : body.without_terminator())
-    if (op.getNumResults() && !isScalar(op.getResult(0)))
+    if (op.getNumResults() && !isScalar(op.getResult(0)) &&
+        !isAtEnd(op.getResult(0)))
       for (Value operand : op.getOperands())
         if (isScalar(operand))
           roots.push_back(operand);
@@ -390,7 +395,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     roots.push_back(sum.reduce.getAbout());
   }
   Scope outer = scope;
-  os << "if (begin > 0 || panel != unit)\n"
+  os << "if (begin > 0 || panel != at.unit)\n"
      << "  __syncthreads(); // what lies in the rows' values has been read\n";
   open("for (int r = threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = panel + static_cast<long long>(begin + r) * "
@@ -407,7 +412,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = trip ? " << scratch(sum.reduce, PanelScratchPer::row)
-       << "[first_row + row] : 0;\n"
+       << "[at.first_row + row] : 0;\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = 0;\n";
     std::string part = sumOf(sum.exponent.row, type);
@@ -575,6 +580,8 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   };
   open("const auto repair_" + rowSums[sum.reduce] +
        " = [=](int panel, int begin, int count) __attribute__((noinline)) {");
+  os << "const int width = at.width;\n"
+     << "const long long first_column = at.first_column;\n";
   open("for (int r = 0; r < count; ++r) {");
   os << "if (!heddle::is_nan(" << rowSums[sum.reduce]
      << "[r]))\n  continue; // the same in all threads\n"
@@ -616,7 +623,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
       std::string base = "heddle::per_bit<" + type + ">(" +
                          (shift.empty() ? "0" : shift) + ") + " + columnPart();
       os << scratch(column, PanelScratchPer::panelColumn)
-         << "[(first_panel + panel) * member.columns + first_column + c] += heddle::exp_2("
+         << "[(at.first_panel + panel) * member.columns + first_column + c] += heddle::exp_2("
          << argumentInBaseTwo(sum, base) << ");\n";
     }
   scope = inner;
@@ -792,7 +799,7 @@ LogicalResult PanelEmitter::emitRowResults() {
     declareInput(input, pointers[slotOf(input)] + "[row]");
   if (failed(declareNeeded(roots)))
     return failure();
-  open("if (rank == 0) {");
+  open("if (at.rank == 0) {");
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (isRowResult(slot))
       os << pointers[slot] << "[row] = "
@@ -802,12 +809,12 @@ LogicalResult PanelEmitter::emitRowResults() {
       std::string type = computed(column);
       std::string terms = sumOf(own[column].row, type);
       os << scratch(column, PanelScratchPer::row)
-         << "[first_row + row] = heddle::per_bit<" << type << ">("
+         << "[at.first_row + row] = heddle::per_bit<" << type << ">("
          << (terms.empty() ? "0" : terms) << ");\n";
     }
   for (Exponential &sum : exponentials)
     os << scratch(sum.reduce, PanelScratchPer::row)
-       << "[first_row + row] = " << text(sum.reduce.getResult(0)) << ";\n";
+       << "[at.first_row + row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
   for (fused::ReduceOp member : passes.members)
     if (!isOverColumns(member))
@@ -830,8 +837,8 @@ LogicalResult PanelEmitter::emitOverColumns() {
     return success();
   Scope outer = scope;
   open("for (long long column = panel + static_cast<long long>(threadIdx.x) * "
-       "used; column < member.columns; column += static_cast<long "
-       "long>(Threads) * used) {");
+       "at.used; column < member.columns; column += static_cast<long "
+       "long>(Threads) * at.used) {");
   for (Value input : inputsOf(roots, Level::column))
     declareInput(input, pointers[slotOf(input)] + "[column]");
   if (failed(declareNeeded(roots)))
@@ -853,14 +860,16 @@ LogicalResult PanelEmitter::emitPanels() {
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column) && failed(emitExactColumns(column)))
       return failure();
-  open("for (int panel = unit; panel < used; panel += units) {");
+  open("for (int panel = at.unit; panel < at.used; panel += at.units) {");
   Scope outer = scope;
   declareAccumulators([&](Operation *op) {
     return cast<fused::ReduceOp>(op).getLevel() == Level::member;
   });
   if (failed(emitOverColumns()))
     return failure();
-  os << "const int all = queue.rows_of(panel, member.count);\n";
+  os << "const int all = queue.rows_of(panel, member.count);\n"
+     << "const int width = at.width;\n"
+     << "const long long first_column = at.first_column;\n";
   open("for (int begin = 0; begin == 0 || begin < all; begin += heddle::panel_rows) {");
   os << "const int count = all - begin < heddle::panel_rows ? all - begin : "
         "heddle::panel_rows;\n";
@@ -913,7 +922,7 @@ LogicalResult PanelEmitter::emitPanels() {
                                         : kindOf(column);
     std::string part = columnSums[column] + "[k]";
     os << "auto &part = " << scratch(column, PanelScratchPer::panelColumn)
-       << "[(first_panel + panel) * member.columns + first_column + c];\n"
+       << "[(at.first_panel + panel) * member.columns + first_column + c];\n"
        << "part = begin == 0 ? " << part << " : " << kind << "::combine(part, "
        << part << ");\n";
     if (&column != &passes.columns.back())
@@ -934,8 +943,8 @@ LogicalResult PanelEmitter::emitPanels() {
     std::string part = accumulators[member];
     os << part << " = heddle::over_block<" << kindOf(member)
        << ", Threads>(" << part << ");\n"
-       << "if (threadIdx.x == 0 && rank == 0)\n  "
-       << scratch(member, PanelScratchPer::panel) << "[first_panel + panel] = " << part
+       << "if (threadIdx.x == 0 && at.rank == 0)\n  "
+       << scratch(member, PanelScratchPer::panel) << "[at.first_panel + panel] = " << part
        << ";\n";
   }
   scope = outer;
@@ -980,7 +989,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
     return failure();
   os << "state = " << kind << "::combine(state, " << kind << "::lift("
      << argumentInBaseTwo(
-            sum, scratch(column, PanelScratchPer::row) + "[first_row + row]")
+            sum, scratch(column, PanelScratchPer::row) + "[at.first_row + row]")
      << "));\n";
   close();
   close();
@@ -1001,7 +1010,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
 
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
-  open("{ // each block combines a share of the columns");
+  open("{ // each block but the last combines a share of the columns");
   os << "constexpr int Batch = Threads / heddle::panel_groups;\n"
      << "constexpr int per_group = heddle::panels / heddle::panel_groups;\n";
   for (fused::ReduceOp column : passes.columns) {
@@ -1012,11 +1021,11 @@ LogicalResult PanelEmitter::emitColumns() {
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[Batch];\n";
   }
-  os << "const long long columns = member.columns, share = (columns + blocks - 1) / blocks;\n"
-     << "const long long until = columns < (block + 1) * share ? columns "
-        ": (block + 1) * share;\n"
+  os << "const long long columns = member.columns, share = at.share_of_columns(columns);\n"
+     << "const long long until = columns < (at.block + 1) * share ? columns "
+        ": (at.block + 1) * share;\n"
      << "const int group = threadIdx.x / Batch;\n";
-  open("for (long long base = block * share; base < until; base += Batch) "
+  open("for (long long base = at.block * share; base < until; base += Batch) "
        "{");
   os << "const int c = threadIdx.x % Batch;\n"
      << "const long long column = base + c;\n"
@@ -1052,10 +1061,10 @@ LogicalResult PanelEmitter::emitColumns() {
     open("if (column < until && group < heddle::panel_groups) {");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < per_group; ++k)");
-    open("if (group * per_group + k < used)");
+    open("if (group * per_group + k < at.used)");
     os << sum << " = " << kind(column) << "::combine(" << sum << ", "
        << scratch(column, PanelScratchPer::panelColumn)
-       << "[(first_panel + group * per_group + k) * member.columns + column]);\n";
+       << "[(at.first_panel + group * per_group + k) * member.columns + column]);\n";
     os.unindent();
     os.unindent();
     close();
@@ -1125,7 +1134,7 @@ LogicalResult PanelEmitter::emitColumns() {
 
 LogicalResult PanelEmitter::emitMember() {
   Scope outer = scope;
-  open("if (block == blocks - 1) { // what follows for the member");
+  open("if (at.block == at.blocks - 1) { // what follows for the member");
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isMemberResult = [&](int slot) {
@@ -1142,7 +1151,7 @@ LogicalResult PanelEmitter::emitMember() {
     std::string state = scope.fresh("state");
     os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
        << ", Threads>(" << scratch(member, PanelScratchPer::panel)
-       << " + first_panel, used);\n"
+       << " + at.first_panel, at.used);\n"
        << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << state << ");\n";
@@ -1201,7 +1210,7 @@ LogicalResult PanelEmitter::emitLoop() {
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
         "kept", "even", "odd", "meet", "first_pass", "second_pass", "settle", "base",
-        "until", "group", "column", "lane", "warp", "b", "state", "blocks_of_member", "Team", "team", "teams", "block", "blocks", "first_panel", "first_row"})
+        "until", "group", "column", "lane", "warp", "b", "state", "blocks_of_member", "at"})
     scope.fresh(word);
   findWalkValues();
 
@@ -1212,16 +1221,9 @@ LogicalResult PanelEmitter::emitLoop() {
   os << "constexpr int Threads = HEDDLE_PANEL_THREADS, Items = "
         "HEDDLE_PANEL_ITEMS, Rows = HEDDLE_PANEL_ROWS, Cluster = "
         "HEDDLE_PANEL_CLUSTER;\n"
-     << "const int rank = Cluster == 1 ? 0 : heddle::cluster_rank();\n"
-     << "constexpr int Team = HEDDLE_PANEL_TEAM;\n"
-     << "const int team = Team ? blockIdx.x / Team : 0, teams = Team ? "
-        "gridDim.x / Team : 1;\n"
-     << "const int block = Team ? blockIdx.x % Team : blockIdx.x, blocks = "
-        "Team ? Team : gridDim.x;\n"
-     << "const int unit = block / Cluster, units = blocks / Cluster;\n"
-     << "const int first_panel = team * heddle::panels, first_row = team * "
-        "heddle::team_rows;\n"
-     << "const int limit = *" << limitAt << ";\n"
+     << "__shared__ heddle::panel_place at;\n"
+     << "if (threadIdx.x == 0)\n  heddle::find_place<Cluster>(at, *" << limitAt
+     << ");\n"
      << "heddle::member_meeting blocks_of_member(" << barrier << ");\n";
   int64_t widest = 0;
   for (int slot : panel.matrices)
@@ -1254,29 +1256,31 @@ LogicalResult PanelEmitter::emitLoop() {
     os << "const auto " << name << " = [&] { return static_cast<" << qualifier
        << type << " *>(member.operand[" << k << "]); };\n";
   }
-  open("for (int m = team; m < table.member_count; m += teams) {");
-  // Registers are for columns: what else is wanted now and then is looked up.
-  os << "__syncthreads();\n"
-     << "if (threadIdx.x == 0)\n  member = heddle::row_at<" << names.sweep
+  os << "__syncthreads();\n";
+  open("for (int m = at.team; m < table.member_count; m += at.teams) {");
+  os << "__syncthreads();\n";
+  open("if (threadIdx.x == 0) {");
+  os << "member = heddle::row_at<" << names.sweep
      << "_member_row>(table.members, m);\n"
-     << "__syncthreads();\n"
-     << "const int width = heddle::width_of<Cluster>(member.columns, rank);\n"
-     << "const long long first_column = rank * heddle::share_of<Cluster>("
-        "member.columns);\n";
+     << "at.used = queue.used(member.count);\n"
+     << "at.width = heddle::width_of<Cluster>(member.columns, at.rank);\n"
+     << "at.first_column = at.rank * heddle::share_of<Cluster>(member.columns);"
+        "\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
-    os << "if (threadIdx.x == 0)\n  queue.take(" << k << ", "
-       << pointers[slot] << ", " << pointers[slot + 1]
-       << ", member.count, member.columns, first_column, width);\n";
-  os << "queue.open(unit, units, member.count, width);\n"
-     << "const int used = queue.used(member.count);\n";
-  open("for (int trip = 0; trip < limit; ++trip) {");
+    os << "queue.take(" << k << ", " << pointers[slot] << ", "
+       << pointers[slot + 1]
+       << ", member.count, member.columns, at.first_column, at.width);\n";
+  close();
+  os << "__syncthreads();\n"
+     << "queue.open(at.unit, at.units, member.count, at.width);\n";
+  open("for (int trip = 0; trip < at.limit; ++trip) {");
   if (!layout.whereOperand.empty())
     os << "const bool more = *" << pointers[layout.whereOperand[segment]]
        << "; // looked at when all else has been asked for\n";
   if (failed(emitTripScalars()))
     return failure();
   if (!layout.whereOperand.empty())
-    os << "if (unit >= used && !more)\n  break; // it has no rows\n";
+    os << "if (at.unit >= at.used && !more)\n  break; // it has no rows\n";
   if (failed(emitPanels()))
     return failure();
   os << "blocks_of_member.meet();\n";

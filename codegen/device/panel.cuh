@@ -428,6 +428,12 @@ struct panel_place {
   // Of the member: panels that have rows, and the columns of this block.
   int used, width;
   long long first_column;
+
+  // Columns that a block combines: the last one has the member to see to.
+  __device__ __forceinline__ long long share_of_columns(long long columns) const {
+    const int sharing = blocks > 1 ? blocks - 1 : 1;
+    return (columns + sharing - 1) / sharing;
+  }
 };
 
 template <int Cluster> __device__ __forceinline__ void find_place(panel_place &at, int limit) {
