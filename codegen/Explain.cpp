@@ -13,6 +13,7 @@
 #include "codegen/PlanShapes.h"
 #include "codegen/ProgramCompiler.h"
 #include "passes/Traffic.h"
+#include "runtime/PanelClass.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
@@ -39,8 +40,8 @@ struct Bandwidth {
 class Explanation {
 public:
   Explanation(Compilation &compilation, const Plan &plan,
-              const PlanShapes &shapes)
-      : compilation(compilation), plan(plan), shapes(shapes) {}
+              const PlanShapes &shapes, StringRef arch)
+      : compilation(compilation), plan(plan), shapes(shapes), arch(arch) {}
 
   json::Object gather(const Bandwidth &bandwidth);
 
@@ -48,11 +49,15 @@ private:
   double elementsOf(const fused::Traffic &traffic) const;
   Bytes bytesOf(const fused::TrafficList &list) const;
   json::Object describeSweep(fused::SweepOp sweep);
-  void addKernels(const PlanGraph &graph, bool inLoop, json::Array &kernels);
+  std::string panelsOf(const PlanNode &loop) const;
+  /// `loop`: the one around, or null.
+  void addKernels(const PlanGraph &graph, const PlanNode *loop,
+                  json::Array &kernels);
 
   Compilation &compilation;
   const Plan &plan;
   const PlanShapes &shapes;
+  std::string arch;
   llvm::StringMap<fused::SweepOp> sweeps;
 };
 } // namespace
@@ -138,11 +143,35 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   return nullptr;
 }
 
-void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
+/// How a loop in panels runs over the shapes at hand; empty where it is none.
+std::string Explanation::panelsOf(const PlanNode &loop) const {
+  if (!loop.panel)
+    return "";
+  int64_t narrowest = INT64_MAX, widest = 0, longest = 0;
+  for (const runtime::PlanSegment &segment :
+       plan.tables[loop.panel->table].segments)
+    for (const runtime::PlanOperand &operand : segment.operands)
+      if (operand.index == runtime::OperandIndex::IJ)
+        for (const Extents &extents : shapes.of(operand.buffer)) {
+          int64_t columns = extents.back();
+          narrowest = std::min(narrowest, columns);
+          widest = std::max(widest, columns);
+          longest = std::max(longest, elementCount(extents) /
+                                          std::max<int64_t>(1, columns));
+        }
+  auto panels =
+      runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
+                             runtime::panelBytesOf(arch));
+  return panels ? "one launch for all trips: " + panels->describe()
+                : "by rows, a launch for every trip: " + arch +
+                      " has no class as wide";
+}
+
+void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
                              json::Array &kernels) {
   for (const PlanNode &node : graph.nodes) {
     if (node.kind == NodeKind::While)
-      addKernels(node.body, true, kernels);
+      addKernels(node.body, &node, kernels);
     if (node.kind != NodeKind::Kernel)
       continue;
     json::Array described;
@@ -164,12 +193,14 @@ void Explanation::addKernels(const PlanGraph &graph, bool inLoop,
       if (argument.kind == ArgumentKind::Table)
         tiles += shapes.tilesOf(argument.index);
     json::Object kernel{{"name", node.name}, {"schedule", schedule},
-                        {"reason", reason},  {"in_loop", inLoop},
+                        {"reason", reason},  {"in_loop", loop != nullptr},
                         {"tiles", tiles},    {"sweeps", std::move(described)}};
     if (const PlanVariant *variant = chosenVariant(node, tiles)) {
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
     }
+    if (std::string panels = loop ? panelsOf(*loop) : ""; !panels.empty())
+      kernel["panels"] = panels;
     kernels.push_back(std::move(kernel));
   }
 }
@@ -208,7 +239,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
       elements = std::max(elements, shapes.elementsOf(number));
     }
   json::Array kernels, remarks;
-  addKernels(plan.graph, false, kernels);
+  addKernels(plan.graph, nullptr, kernels);
   // A pass that runs until nothing changes may say the same twice.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
@@ -293,6 +324,8 @@ static std::string printText(const json::Object &object) {
     os << "\nkernel " << *kernel.getString("name")
        << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
        << plural(*kernel.getInteger("tiles"), "tile") << '\n';
+    if (auto panels = kernel.getString("panels"))
+      os << "  panels   " << *panels << '\n';
     for (const json::Value &part : *kernel.getArray("sweeps")) {
       const json::Object &sweep = *part.getAsObject();
       os << "  sweep    " << *sweep.getString("name") << ": "
@@ -334,7 +367,8 @@ llvm::Expected<std::string> explainKernel(Compilation &compilation,
     return makeError(StatusCode::Failed, "no plan could be made");
   PlanShapes bound = PlanShapes::bind(*plan, shapes);
   json::Object object =
-      Explanation(compilation, *plan, bound).gather(findBandwidth(arch));
+      Explanation(compilation, *plan, bound, arch.empty() ? "sm_90" : arch)
+          .gather(findBandwidth(arch));
   if (asJson)
     return llvm::formatv("{0:2}\n", json::Value(std::move(object))).str();
   return printText(object);

@@ -605,7 +605,9 @@ private:
     case ScratchPer::TileColumn:
       return view.columnTotal;
     case ScratchPer::PanelColumn:
-      return PanelClass::kMostPanels * view.widest;
+      // Teams lie as far from each other whatever their members' widths.
+      return PanelClass::kMostPanels *
+             std::max<int64_t>(view.widest, PanelClass::kTeamColumns);
     case ScratchPer::Panel:
       return PanelClass::kMostPanels;
     case ScratchPer::Row:

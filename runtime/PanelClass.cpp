@@ -26,7 +26,7 @@ constexpr int64_t mostStages = 32;
 /// Rows of a block whose own values it keeps (device/panel.cuh), and values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 8;
 /// Registers that a thread needs besides what it keeps of its columns.
-constexpr int64_t otherRegisters = 45;
+constexpr int64_t otherRegisters = 40;
 constexpr int64_t registers = 65536, mostRegisters = 255;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
@@ -34,7 +34,7 @@ constexpr int64_t margin = 2048;
 /// than a grid, and keep the member on chip.
 constexpr int team = 16;
 /// Columns and rows beyond which all multiprocessors are faster.
-constexpr int64_t mostOfTeam = 768;
+constexpr int64_t mostOfTeam = PanelClass::kTeamColumns;
 /// Architectures whose clusters have so many blocks have shared memory, too.
 constexpr int64_t sharedBytesOfTeams = 200 * 1024;
 } // namespace
@@ -60,6 +60,14 @@ std::string PanelClass::describe() const {
       .str();
 }
 
+int64_t panelBytesOf(StringRef arch) {
+  unsigned number = 0;
+  arch.consume_front("sm_");
+  if (arch.consumeInteger(10, number) || number < 90)
+    return 0;
+  return (number < 120 ? 227 : 99) * 1024;
+}
+
 std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
                                         int64_t longest, int64_t sharedBytes) {
@@ -71,24 +79,28 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
     for (auto [threads, mostItems, mostItemsOfCluster] : blocks) {
       int64_t items =
           std::max<int64_t>(1, divided(divided(widest, cluster), threads));
-      int64_t words =
-          std::min(registers / threads / 8 * 8, mostRegisters) - otherRegisters;
-      // Steps of several rows cost fewer meetings; two steps are under way.
-      int64_t rows = mostRows;
-      while (rows > 1 && items * (panel.words + 2 * rows * panel.rowWords) >
-                             words)
-        rows /= 2;
-      if (items > (cluster > 1 ? mostItemsOfCluster : mostItems) ||
-          items * (panel.words + 2 * rows * panel.rowWords) > words)
+      if (items > (cluster > 1 ? mostItemsOfCluster : mostItems))
         continue;
-      // Fixed: values of rows, and of every thread its part of columns (one,
-      // and a maximum and a sum where one must be taken exactly).
-      int64_t fixed = panel.computeBytes *
+      int64_t ownRegisters =
+          std::min(registers / threads / 8 * 8, mostRegisters) - otherRegisters;
+      // Fixed: where rows lie, their values, and of every thread its part of
+      // columns (one, and a maximum and a sum where one must be taken exactly).
+      int64_t fixed = rowsKept * matrices * 16 +
+                      panel.computeBytes *
                           (rowsKept * valuesOfRow + 4 * threads) +
                       margin;
-      int64_t stage = rows * matrices * (threads * items * element + 32);
-      int64_t stages = std::min((sharedBytes - fixed) / stage, mostStages);
-      if (stages < 2)
+      // Steps of several rows cost fewer meetings; two steps are under way.
+      int64_t rows = 2 * mostRows, stage, stages;
+      bool fits;
+      do {
+        rows /= 2;
+        stage = rows * matrices * (threads * items * element + 32);
+        stages = std::min((sharedBytes - fixed) / stage, mostStages);
+        fits = stages >= (rows > 1 ? 4 : 2) && items * (panel.words +
+                                       2 * rows * panel.rowWords) <=
+                                  ownRegisters;
+      } while (!fits && rows > 1);
+      if (!fits)
         continue;
       PanelClass result;
       result.threads = threads;

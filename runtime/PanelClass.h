@@ -28,8 +28,9 @@ struct PanelClass {
            : cluster == 1 ? kMostPanels : cluster == 2 ? 66 : 128 / cluster;
   }
   static constexpr int kMostPanels = 132;
-  /// Members that are under way at a time, each with a team, and their rows.
-  static constexpr int kMostTeams = 8, kTeamRows = 1024;
+  /// Members that are under way at a time, each with a team, and what of their
+  /// rows and columns lies apart (device/panel.cuh).
+  static constexpr int kMostTeams = 8, kTeamRows = 1024, kTeamColumns = 768;
 
   /// What selects the class in the text: options of its compilation.
   std::vector<std::string> defines() const;
@@ -37,6 +38,9 @@ struct PanelClass {
   std::string describe() const;
   bool operator==(const PanelClass &) const = default;
 };
+
+/// Shared memory of a block of `arch` ("sm_90"), or 0 where it has no bulk copies.
+int64_t panelBytesOf(llvm::StringRef arch);
 
 /// The class for members that have `narrowest` to `widest` columns and at most
 /// `longest` rows, on an architecture whose blocks have `sharedBytes` of shared memory; nothing where

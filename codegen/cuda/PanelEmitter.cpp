@@ -623,7 +623,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
       std::string base = "heddle::per_bit<" + type + ">(" +
                          (shift.empty() ? "0" : shift) + ") + " + columnPart();
       os << scratch(column, PanelScratchPer::panelColumn)
-         << "[(at.first_panel + panel) * member.columns + first_column + c] += heddle::exp_2("
+         << "[at.first_part + panel * member.columns + first_column + c] += heddle::exp_2("
          << argumentInBaseTwo(sum, base) << ");\n";
     }
   scope = inner;
@@ -664,17 +664,37 @@ LogicalResult PanelEmitter::emitSecondPass() {
       continue;
     }
     safe[row] = scope.fresh("safe");
-    os << "const bool " << safe[row] << " = heddle::is_safe_row(" << total
+    os << "bool " << safe[row] << " = heddle::is_safe_row(" << total
        << ");\n"
        << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
        << " = " << safe[row] << " ? " << exponentialOf(row).guess
        << "[r] + heddle::per_e<" << type << ">(heddle::rough_log_2(" << total
-       << ")) : 0;\n"
-       << "bad |= is_row && !" << safe[row] << ";\n";
+       << ")) : 0;\n";
   }
   os << "if (Cluster > 1)\n  queue.release();\n";
   if (failed(declareRowsAfter(scales.getArrayRef())))
     return failure();
+  llvm::DenseMap<Operation *, std::string> powers;
+  for (fused::ReduceOp column : passes.columns) {
+    Operation *shared = sharedBy(column);
+    if (!shared)
+      continue;
+    auto own = *fused::decompose(column.getValue(), levels);
+    std::string type = computed(column), terms = sumOf(own.row, type);
+    powers[column] = scope.fresh("scale");
+    os << type << ' ' << powers[column] << " = heddle::exp_2(heddle::per_bit<"
+       << type << ">(" << (terms.empty() ? "0" : terms) << ") - "
+       << exponentialOf(shared).rowPart << "[r]);\n"
+       << safe[shared] << " &= heddle::is_safe_scale(" << powers[column]
+       << ");\n";
+  }
+  // What is left to the repair gives nothing now.
+  for (fused::ReduceOp column : passes.columns)
+    if (Operation *shared = sharedBy(column))
+      os << powers[column] << " = is_row && " << safe[shared] << " ? "
+         << powers[column] << " : 0;\n";
+  for (Exponential &sum : exponentials)
+    os << "bad |= is_row && !" << safe[sum.reduce] << ";\n";
   open("if (threadIdx.x < Rows && is_row) {");
   for (fused::ReduceOp row : passes.rows) {
     os << rowSums[row] << "[r] = ";
@@ -685,20 +705,6 @@ LogicalResult PanelEmitter::emitSecondPass() {
       os << scope[row.getResult(0)] << ";\n";
   }
   close();
-  llvm::DenseMap<Operation *, std::string> powers;
-  for (fused::ReduceOp column : passes.columns) {
-    Operation *shared = sharedBy(column);
-    if (!shared)
-      continue;
-    auto own = *fused::decompose(column.getValue(), levels);
-    std::string type = computed(column), terms = sumOf(own.row, type);
-    powers[column] = scope.fresh("scale");
-    // What is left to the repair gives nothing now.
-    os << "const " << type << ' ' << powers[column] << " = is_row && "
-       << safe[shared] << " ? heddle::exp_2(heddle::per_bit<" << type << ">("
-       << (terms.empty() ? "0" : terms) << ") - "
-       << exponentialOf(shared).rowPart << "[r]) : 0;\n";
-  }
   os << "#pragma unroll\n";
   open("for (int q = 0; q < Rows; ++q) {");
   SmallVector<Value> roots;
@@ -922,7 +928,7 @@ LogicalResult PanelEmitter::emitPanels() {
                                         : kindOf(column);
     std::string part = columnSums[column] + "[k]";
     os << "auto &part = " << scratch(column, PanelScratchPer::panelColumn)
-       << "[(at.first_panel + panel) * member.columns + first_column + c];\n"
+       << "[at.first_part + panel * member.columns + first_column + c];\n"
        << "part = begin == 0 ? " << part << " : " << kind << "::combine(part, "
        << part << ");\n";
     if (&column != &passes.columns.back())
@@ -1064,7 +1070,7 @@ LogicalResult PanelEmitter::emitColumns() {
     open("if (group * per_group + k < at.used)");
     os << sum << " = " << kind(column) << "::combine(" << sum << ", "
        << scratch(column, PanelScratchPer::panelColumn)
-       << "[(at.first_panel + group * per_group + k) * member.columns + column]);\n";
+       << "[at.first_part + (group * per_group + k) * member.columns + column]);\n";
     os.unindent();
     os.unindent();
     close();

@@ -38,8 +38,9 @@ constexpr int panels = HEDDLE_PANEL_TEAM           ? HEDDLE_PANEL_TEAM
                        : HEDDLE_PANEL_CLUSTER == 1 ? 132
                        : HEDDLE_PANEL_CLUSTER == 2 ? 66
                                                    : 128 / HEDDLE_PANEL_CLUSTER;
-// Rows of a member that a team may have, which lie apart in scratch memory.
-constexpr int team_rows = 1024;
+// Rows and columns of a member that a team may have: what belongs to them lies
+// apart in scratch memory.
+constexpr int team_rows = 1024, team_columns = 768;
 // Rows whose own values a block keeps at a time.
 #ifndef HEDDLE_PANEL_KEPT_ROWS
 #define HEDDLE_PANEL_KEPT_ROWS 256
@@ -146,7 +147,7 @@ public:
   }
   // This warp is done with the step.
   __device__ __forceinline__ void advance() {
-    if (++at == (stays ? all().steps : Stages))
+    if (++at >= (stays ? all().steps : Stages)) // there may be none
       at = 0;
   }
   // All warps are done with the oldest step: its stage is free for another.
@@ -374,10 +375,14 @@ template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
 
 // Whether sums of exponentials lost nothing that counts. A term vanishes below
-// 2^-126 (in double 2^-1022); in a row whose sum is at least 2^-40, what its
-// terms add to columns vanishes below 2^-86, next to sums of at least 2^-60.
-__device__ __forceinline__ bool is_safe_row(float sum) { return sum > 0x1p-40f && sum < 0x1p40f; }
+// 2^-126 (in double 2^-1022), next to sums of rows of at least 2^-40. What is
+// left of it in a column, after it is scaled by at most 2^30, is below 2^-96, and
+// so is a term of at most 2^30 whose scale vanishes; sums of columns are at least
+// 2^-60.
+__device__ __forceinline__ bool is_safe_row(float sum) { return sum > 0x1p-40f && sum < 0x1p30f; }
 __device__ __forceinline__ bool is_safe_row(double sum) { return sum > 0x1p-400 && sum < 0x1p400; }
+__device__ __forceinline__ bool is_safe_scale(float scale) { return scale < 0x1p30f; }
+__device__ __forceinline__ bool is_safe_scale(double scale) { return scale < 0x1p400; }
 __device__ __forceinline__ bool is_safe_column(float sum) { return sum > 0x1p-60f && sum < 0x1p100f; }
 __device__ __forceinline__ bool is_safe_column(double sum) { return sum > 0x1p-500 && sum < 0x1p900; }
 
@@ -423,7 +428,7 @@ struct panel_place {
   int block, blocks; // within the team
   int rank;          // within the cluster that shares a panel
   int unit, units;   // clusters of the team
-  int first_panel, first_row; // of the team, in scratch memory
+  int first_panel, first_row, first_part; // of the team, in scratch memory
   int limit;         // of trips
   // Of the member: panels that have rows, and the columns of this block.
   int used, width;
@@ -448,6 +453,7 @@ template <int Cluster> __device__ __forceinline__ void find_place(panel_place &a
   at.units = blocks / Cluster;
   at.first_panel = at.team * panels;
   at.first_row = at.team * team_rows;
+  at.first_part = at.first_panel * team_columns;
   at.limit = limit;
 }
 
