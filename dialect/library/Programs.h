@@ -61,6 +61,7 @@ struct SinkhornOptions {
   double tol = 1e-4;
   int64_t limit = 1000;
   Choice matrix{"cost", {"cost", "log_kernel"}};
+  Choice layout{"row", {"row", "column"}};
   Choice weights{"plain", {"plain", "log"}};
   bool normalize = false;
   Choice regularizer{"kl", {"kl", "entropy"}};

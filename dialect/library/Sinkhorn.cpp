@@ -8,6 +8,12 @@
 // began with miss the first side's weights. A row without an entry that allows
 // it, or without a weight, has the potential -inf and no NaN comes of it.
 //
+// A sweep over the matrix completes rows on its way and columns at its end, so
+// a trip reads the matrix once if the sums of rows in memory come first: of C,
+// or of its transpose where it is stored by columns. Where the columns in
+// memory are updated first, the loop is moved by half a trip: they are updated
+// before it, and each trip ends with their update for the next.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Sinkhorn.h"
@@ -40,6 +46,9 @@ void SinkhornOptions::describe(OptionList &list) {
   list.add("tol", tol, "a problem stops at an error of at most this");
   list.add("limit", limit, "trips at most");
   list.add("matrix", matrix, "the cost C is given, or L = -C / eps");
+  list.add("layout", layout,
+           "of the matrix in memory; one stored by columns is bound as its "
+           "transpose");
   list.add("weights", weights, "a and b are given, or their logarithms");
   list.add("normalize", normalize, "divides weights by their sum");
   list.add("regularizer", regularizer,
@@ -109,6 +118,7 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
                ? foreach::computeType(storage)
                : typeNamed(options.compute.value, context);
   bool scaling = options.convention.value == "scaling";
+  bool byRows = options.layout.value == "row";
   flag = program.getBuilder().getI1Type();
   rows = {.name = "u",
           .weight = "a",
@@ -116,8 +126,8 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
           .potential = scaling ? "u" : "f",
           .rhoName = "rho_a",
           .tauName = "tau_a",
-          .along = Axis::j,
-          .index = kI,
+          .along = byRows ? Axis::j : Axis::i,
+          .index = byRows ? kI : kJ,
           .relaxed = options.rhoA != 0};
   columns = {.name = "v",
              .weight = "b",
@@ -125,8 +135,8 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
              .potential = scaling ? "v" : "g",
              .rhoName = "rho_b",
              .tauName = "tau_b",
-             .along = Axis::i,
-             .index = kJ,
+             .along = byRows ? Axis::i : Axis::j,
+             .index = byRows ? kJ : kI,
              .relaxed = options.rhoB != 0};
 }
 
@@ -312,11 +322,10 @@ Value Builder::update(const Side &side, Value sums) {
   return body.map().front();
 }
 
-/// By how much the potentials that a trip begins with miss the weights of the
-/// side that it updates first; where those are relaxed, by how much the
-/// update moves them.
-Value Builder::errorOf(const Side &side, Value sums, Value next) {
-  Body body(program);
+/// By how much the potentials that a trip begins with miss a weight of the side
+/// that it updates first; where those are relaxed, by how much the update moves
+/// them.
+Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
   Scalar miss;
   if (!side.relaxed) {
     Scalar potential = body.read(side.potentials, side.name, number);
@@ -337,8 +346,11 @@ Value Builder::errorOf(const Side &side, Value sums, Value next) {
     miss = select(same, move.constant(0.0, "zero"), move);
   }
   miss = miss.as("d");
-  if (options.norm.value == "l2")
-    miss = (miss * miss).as("square");
+  return options.norm.value == "l2" ? (miss * miss).as("square") : miss;
+}
+
+/// What was missed, over all of a side.
+Value Builder::total(Body &body, Scalar miss) {
   body.write(miss, each(number), options.norm.value == "l1" ? "error1" : "all");
   return body.reduce(
       options.norm.value == "max" ? ReduceKind::max : ReduceKind::add, Axis::i);
@@ -386,7 +398,8 @@ void Builder::iterate() {
   Side &one = first(), &other = second();
   Value sums = sumsOf(one, other);
   Value updated = update(one, sums);
-  Value all = errorOf(one, sums, updated);
+  Body body(program);
+  Value all = total(body, missOf(body, one, sums, updated));
   one.potentials = updated;
   other.potentials = update(other, sumsOf(other, one));
   auto [error, reported, more] = decide(all);
@@ -409,12 +422,62 @@ void Builder::iterate() {
     errors = results.back();
 }
 
+/// The same trips, each from the middle of one to the middle of the next. What
+/// was computed for a trip that is not taken is dropped: the potentials
+/// returned are those of the trip, as is its error.
+void Builder::iterateFromHalfway() {
+  Side &one = first(), &other = second();
+  one.potentials = startOf(one);
+  other.potentials = startOf(other);
+  Value ahead, missed;
+  auto updateAhead = [&] {
+    Value sums = sumsOf(one, other);
+    ahead = update(one, sums);
+    Body body(program);
+    body.write(missOf(body, one, sums, ahead), vector(), "missed");
+    missed = body.map().front();
+  };
+  updateAhead();
+
+  Loop loop(program);
+  loop.carry(one.potentials, one.name); // to return where there is no trip
+  other.potentials = loop.carry(other.potentials, other.name);
+  one.potentials = loop.carry(ahead, one.name.str() + "_ahead");
+  missed = loop.carry(missed, "missed");
+  Value record = history ? loop.carry(history, "errors") : Value();
+
+  Body body(program);
+  Value all = total(body, body.read(missed, "d", number));
+  auto [error, reported, more] = decide(all);
+  other.potentials = update(other, sumsOf(other, one));
+  updateAhead();
+
+  loop.yield(one.potentials, one.name);
+  loop.yield(other.potentials, other.name);
+  loop.yield(ahead, one.name.str() + "_ahead");
+  loop.yield(missed, "missed");
+  if (history)
+    loop.yield(program.record(error, record, "errors1"), "errors");
+  loop.yield(reported, "error");
+  auto results = loop.upto(limit, more, "trips");
+  one.potentials = results[0];
+  other.potentials = results[1];
+  trips = results.pop_back_val();
+  this->error = results.pop_back_val();
+  if (history)
+    errors = results.back();
+}
+
 void Builder::build() {
   declare();
   checkArguments();
   if (!options.anneals())
     followEps(eps);
-  iterate();
+  // eps of the next trip is not at hand in this one.
+  if (first().index == kI || options.anneals())
+    iterate();
+  else
+    iterateFromHalfway();
   addOutputs();
 }
 

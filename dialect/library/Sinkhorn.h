@@ -28,7 +28,9 @@ enum Status : int32_t {
   kInfeasible = 128 // a weight that no entry of the matrix lets go anywhere
 };
 
-/// The rows with their weights `a`, or the columns with `b`.
+/// The rows with their weights `a`, or the columns with `b`. In a matrix that
+/// is stored by columns, those are the rows: `index` and `along` say how it is
+/// bound.
 struct Side {
   llvm::StringRef name, weight, sum; // u, a, row
   llvm::StringRef potential;         // as its argument and result are called
@@ -59,7 +61,9 @@ private:
   Scalar element(Body &body);
   mlir::Value sumsOf(const Side &side, const Side &other);
   mlir::Value update(const Side &side, mlir::Value sums);
-  mlir::Value errorOf(const Side &side, mlir::Value sums, mlir::Value next);
+  Scalar missOf(Body &body, const Side &side, mlir::Value sums,
+                mlir::Value next);
+  mlir::Value total(Body &body, Scalar miss);
   struct Decision {
     mlir::Value error, reported, more;
   };
@@ -67,6 +71,7 @@ private:
   void anneal(mlir::Value before);
   void rescale(Side &side, mlir::Value ratio, llvm::StringRef name);
   void iterate();
+  void iterateFromHalfway();
 
   // Before it and after it, in SinkhornChecks.cpp.
   mlir::Value allGood(const Side &side);

@@ -63,8 +63,8 @@ Value Builder::asConvened(const Side &side) {
 /// One entry of the plan.
 Scalar Builder::planOf(Body &body) {
   Scalar l = element(body);
-  Scalar u = body.read(rows.potentials, kI, "u", number);
-  Scalar v = body.read(columns.potentials, kJ, "v", number);
+  Scalar u = body.read(rows.potentials, rows.index, "u", number);
+  Scalar v = body.read(columns.potentials, columns.index, "v", number);
   return exp(((u + l).as("near") + v).as("log_p")).as("p");
 }
 
@@ -105,7 +105,7 @@ Value Builder::gainOf(const Side &side) {
   Scalar f = body.read(eps, "eps", number) *
              (options.regularizer.value == "kl" ? (potential - log).as("apart")
                                                 : potential);
-  f = f.as(side.index == kI ? "f" : "g");
+  f = f.as(&side == &rows ? "f" : "g");
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, number);
     Scalar pull = (-(f / rho).as("slack")).as("pull");
@@ -167,18 +167,18 @@ Value Builder::dualValue() {
 Value Builder::largestOfRows() {
   Body body(program);
   Scalar l = element(body);
-  Scalar v = body.read(columns.potentials, kJ, "v", number);
+  Scalar v = body.read(columns.potentials, columns.index, "v", number);
   body.write((l + v).as("x"), vector(), "largest");
-  return body.argmax(Axis::j, "argmax");
+  return body.argmax(rows.along, "argmax");
 }
 
 /// plan @ x for one coordinate of X.
 Value Builder::productWith(Value point, StringRef name) {
   Body body(program);
   Scalar p = planOf(body);
-  Scalar x = body.read(point, kJ, "x", number);
+  Scalar x = body.read(point, columns.index, "x", number);
   body.write((p * x).as("carried"), vector(), name);
-  return body.reduce(ReduceKind::add, Axis::j);
+  return body.reduce(ReduceKind::add, rows.along);
 }
 
 /// The mean of X under each row of the plan; 0 in a row without mass.

@@ -1,7 +1,8 @@
 //===- SinkhornTest.cpp - the program `sinkhorn` against oracles ----------===//
 //
 // Closed forms, two passes per trip in plain loops, and inputs at the border of
-// what has a solution; by the interpreter and on the cpu target.
+// what has a solution; by the interpreter, on the cpu target, and by the CUDA
+// text executed on the host, with loops by rows and in panels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +27,10 @@ using oracle::Vector;
 
 namespace {
 
-enum class Executor { interpreter, cpu, cuda };
+enum class Executor { interpreter, cpu, cuda, panels };
 
 void PrintTo(Executor executor, std::ostream *os) {
-  const char *const names[] = {"interpreter", "cpu", "cuda"};
+  const char *const names[] = {"interpreter", "cpu", "cuda", "panels"};
   *os << names[static_cast<int>(executor)];
 }
 
@@ -58,12 +59,25 @@ protected:
 
   static Inputs inputsFor(Program &program,
                           const std::vector<Problem> &problems,
-                          const Scalars &scalars, Lists &lists);
+                          const Scalars &scalars, Lists &lists, bool byColumns);
+
+  /// Whether matrices are parts of larger ones.
+  bool spreads = false;
 };
+
+/// The entries of a matrix of `columns` columns, column after column.
+Vector transposed(const Vector &entries, int64_t columns) {
+  Vector result;
+  for (int64_t j = 0; j < columns; ++j)
+    for (size_t k = j; k < entries.size(); k += columns)
+      result.push_back(entries[k]);
+  return result;
+}
 
 Inputs Sinkhorn::inputsFor(Program &program,
                            const std::vector<Problem> &problems,
-                           const Scalars &scalars, Lists &lists) {
+                           const Scalars &scalars, Lists &lists,
+                           bool byColumns) {
   for (const Problem &p : problems) {
     lists["C"].push_back(p.cost);
     if (lists["a"].size() < problems.size())
@@ -89,11 +103,17 @@ Inputs Sinkhorn::inputsFor(Program &program,
       continue;
     for (size_t m = 0; m < problems.size(); ++m) {
       std::vector<int64_t> extents;
-      if (foreach::rankOf(type) == 2)
+      Vector entries = members[m];
+      if (foreach::rankOf(type) == 2) {
         extents = {problems[m].rows, problems[m].columns};
-      else if (foreach::rankOf(type) == 1)
-        extents = {static_cast<int64_t>(members[m].size())};
-      list.members.push_back({extents, members[m], 0});
+        if (byColumns) {
+          std::swap(extents[0], extents[1]);
+          entries = transposed(entries, problems[m].columns);
+        }
+      } else if (foreach::rankOf(type) == 1) {
+        extents = {static_cast<int64_t>(entries.size())};
+      }
+      list.members.push_back({extents, entries, 0});
     }
   }
   return inputs;
@@ -106,7 +126,10 @@ Results Sinkhorn::solve(const std::string &options,
   Program program(text);
   if (!program.isGood())
     return {};
-  Inputs inputs = inputsFor(program, problems, scalars, lists);
+  bool byColumns = llvm::StringRef(options).contains("layout=column");
+  Inputs inputs = inputsFor(program, problems, scalars, lists, byColumns);
+  if (spreads)
+    spreadRows(inputs);
   std::unique_ptr<Runnable> run;
   switch (GetParam()) {
   case Executor::interpreter:
@@ -118,6 +141,9 @@ Results Sinkhorn::solve(const std::string &options,
   case Executor::cuda:
     run = program.cuda(inputs, "_tiles", 1);
     break;
+  case Executor::panels:
+    run = program.cuda(inputs, "_panels", 2);
+    break;
   }
   if (!run)
     return {};
@@ -128,6 +154,10 @@ Results Sinkhorn::solve(const std::string &options,
   Results results;
   for (auto [k, members] : llvm::enumerate(run->results()))
     results.lists[library::resultName(program.function(), k).str()] = members;
+  if (auto plans = results.lists.find("plan");
+      byColumns && plans != results.lists.end())
+    for (auto [m, plan] : llvm::enumerate(plans->second))
+      plan = transposed(plan, problems[m].rows);
   return results;
 }
 
@@ -274,7 +304,7 @@ struct Variant {
   Scalars scalars;
   std::string convention = "scaling";
   bool given = false, logKernel = false, logWeights = false, normalize = false;
-  bool list = false, groups = false;
+  bool list = false, groups = false, byColumns = false;
 };
 
 Variant randomVariant(std::mt19937_64 &random) {
@@ -298,6 +328,7 @@ Variant randomVariant(std::mt19937_64 &random) {
   v.logWeights = oneIn(3);
   v.normalize = oneIn(4);
   v.groups = oneIn(4);
+  v.byColumns = oneIn(2);
   auto number = [&](const std::string &name, double value, double written) {
     v.options += "," + name + "=" + std::to_string(written);
     v.scalars[name] = value;
@@ -307,6 +338,7 @@ Variant randomVariant(std::mt19937_64 &random) {
               ",regularizer=" + (s.entropy ? "entropy" : "kl") +
               ",init=" + (v.given ? "given" : "zero") +
               ",matrix=" + (v.logKernel ? "log_kernel" : "cost") +
+              ",layout=" + (v.byColumns ? "column" : "row") +
               ",weights=" + (v.logWeights ? "log" : "plain") +
               ",normalize=" + (v.normalize ? "true" : "false") +
               ",groups=" + (v.groups ? "true" : "false");
@@ -356,7 +388,10 @@ Vector convened(const Variant &variant, const Vector &potentials,
 
 TEST_P(Sinkhorn, EveryOption) {
   std::mt19937_64 random(17);
-  int count = GetParam() == Executor::interpreter ? 150 : 40;
+  // Of CUDA text every one is compiled.
+  int count = GetParam() == Executor::interpreter ? 150
+              : GetParam() == Executor::cpu       ? 40
+                                                  : 8;
   std::vector<Problem> problems;
   for (auto [n, m] : {std::pair(5, 8), {17, 3}, {1, 6}, {4, 1}, {33, 40}})
     problems.push_back(oracle::randomProblem(n, m, n * 100 + m));
@@ -403,6 +438,7 @@ TEST_P(Sinkhorn, EveryOption) {
     if (v.groups)
       for (auto &[name, value] : v.scalars)
         lists[name] = std::vector<Vector>(size, Vector{value});
+    spreads = k % 2;
     Results r = solve(v.options, problems, v.scalars, lists);
     ASSERT_FALSE(r.lists.empty());
     for (size_t m = 0; m < size; ++m) {
@@ -835,6 +871,61 @@ TEST_P(Sinkhorn, InfiniteRho) {
   EXPECT_EQ(relaxed["status"][0], Vector{0});
 }
 
+/// What is stored by columns, or begins with the columns in memory, is solved
+/// in another order of work, and ends the same.
+TEST_P(Sinkhorn, LayoutsAgree) {
+  std::vector<Problem> problems;
+  for (auto [n, m] : {std::pair(6, 9), {9, 6}, {1, 4}, {4, 1}, {1, 1}, {5, 5}})
+    problems.push_back(oracle::randomProblem(n, m, 10 * n + m));
+  Problem masked = problems[0], stuckRow = masked, stuckColumn = masked,
+          nothing = masked, lost = masked;
+  for (int j = 0; j < 9; ++j) {
+    masked.at(j % 6, j) = kInf;
+    stuckRow.at(2, j) = kInf;
+  }
+  for (int i = 0; i < 6; ++i)
+    stuckColumn.at(i, 3) = kInf;
+  masked.b[8] += masked.b[1];
+  masked.b[1] = 0;
+  masked.a[0] += masked.a[4];
+  masked.a[4] = 0;
+  nothing.cost[7] = NAN;
+  lost.b[0] = 2;
+  for (const Problem &p : {masked, stuckRow, stuckColumn, nothing, lost})
+    problems.push_back(p);
+  for (auto [n, m] : {std::pair(0, 3), {3, 0}, {0, 0}})
+    problems.push_back(oracle::randomProblem(n, m, 1));
+  for (std::string sides :
+       {",norm=l1", ",norm=l2,rho_a=1,rho_b=2", ",norm=max,rho_b=1,omega=1.2"})
+    for (std::string order : {"u", "v"})
+      for (double limit : {0.0, 2.0, 300.0}) {
+        std::string options = "dtype=f64,order=" + order + sides +
+                              ",outputs=potentials/plan/argmax/marginals/cost/"
+                              "dual/history";
+        SCOPED_TRACE(options);
+        Lists lists{
+            {"errors", std::vector<Vector>(problems.size(), Vector(4, -1))}};
+        Scalars scalars{{"eps", 0.2}, {"tol", 1e-7}, {"limit", limit}};
+        spreads = false;
+        Results byRows = solve(options, problems, scalars, lists);
+        spreads = true;
+        Results byColumns =
+            solve(options + ",layout=column", problems, scalars, lists);
+        ASSERT_EQ(byRows.lists.size(), byColumns.lists.size());
+        for (auto &[name, members] : byRows.lists)
+          for (size_t m = 0; m < problems.size(); ++m) {
+            SCOPED_TRACE(m);
+            const Vector &other = byColumns[name][m];
+            ASSERT_EQ(members[m].size(), other.size()) << name;
+            for (size_t k = 0; k < other.size(); ++k)
+              if (std::isnan(members[m][k]))
+                ASSERT_TRUE(std::isnan(other[k])) << name;
+              else
+                expectNear({other[k]}, {members[m][k]}, 1e-10, name);
+          }
+      }
+}
+
 //===----------------------------------------------------------------------===//
 // A peer
 //===----------------------------------------------------------------------===//
@@ -888,7 +979,8 @@ TEST_P(Sinkhorn, AgreesWithPot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Executors, Sinkhorn,
-                         testing::Values(Executor::interpreter, Executor::cpu),
+                         testing::Values(Executor::interpreter, Executor::cpu,
+                                         Executor::cuda, Executor::panels),
                          testing::PrintToStringParamName());
 
 } // namespace
