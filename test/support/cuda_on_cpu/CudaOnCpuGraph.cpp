@@ -149,10 +149,17 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
 }
 
 bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
-  constexpr int64_t columns = 64 * 4; // the defaults of device/panel.cuh
-  return node.panel && chosen == "_panels" &&
-         layout->tables()[node.panel->table].memberCount > 0 &&
-         layout->tables()[node.panel->table].widest <= columns;
+  if (!node.panel || chosen != "_panels")
+    return false;
+  const PanelText &panels = text->panels();
+  const TableView &view = layout->tables()[node.panel->table];
+  // The last column of each thread alone may be missing.
+  int64_t narrowest =
+      panels.shape.ragged
+          ? 0
+          : panels.columns() - panels.shape.threads + panels.shape.cluster;
+  return view.memberCount > 0 && view.widest <= panels.columns() &&
+         view.narrowest >= narrowest;
 }
 
 Expected<GridLaunch>
@@ -228,7 +235,8 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
   };
   for (auto [index, node] : enumerate(graph.nodes)) {
     if (node.kind == NodeKind::Kernel) {
-      Expected<GridLaunch> launch = launchOf(node, *choose(node), node.arguments);
+      Expected<GridLaunch> launch =
+          launchOf(node, *choose(node), node.arguments);
       if (!launch)
         return launch.takeError();
       if (launch->grid == 0) // stands for what it depends on
@@ -253,8 +261,7 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
       for (const Span &span : layout->spans(node.from, node.to))
         std::memcpy(span.to, span.from, span.bytes);
     } else {
-      uint64_t pattern =
-          fillPattern(plan().buffers[node.to].dtype, node.value);
+      uint64_t pattern = fillPattern(plan().buffers[node.to].dtype, node.value);
       for (const Span &span : layout->spans(-1, node.to))
         for (int64_t at = 0; at < span.bytes; ++at)
           span.to[at] = reinterpret_cast<const char *>(&pattern)[at % 8];
@@ -266,15 +273,17 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
 Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
   if (fitsPanels(node)) {
     PlanVariant panels;
+    const PanelClass &shape = text->panels().shape;
     panels.entry = node.panel->entry;
-    panels.block = 64;
+    panels.block = shape.threads;
     panels.grid = GridKind::Fixed;
-    panels.gridBlocks = 1 + seed % 5;
+    int cluster = std::max(shape.cluster, shape.team);
+    panels.gridBlocks = (1 + seed % 5) * cluster;
     panels.cooperative = true;
-    Expected<GridLaunch> launch =
-        launchOf(node, panels, node.panel->arguments);
+    Expected<GridLaunch> launch = launchOf(node, panels, node.panel->arguments);
     if (!launch)
       return launch.takeError();
+    launch->cluster = cluster;
     std::vector<GridLaunch> alone = {std::move(*launch)};
     return runLaunches(alone);
   }
@@ -294,8 +303,9 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
     if (Error error = run(node.body))
       return error;
     more = ++*trips < *limit &&
-           any_of(layout->spans(-1, node.more),
-                  [](const Span &flag) { return *flag.to != 0; });
+           any_of(
+               layout->spans(-1, node.more),
+               [](const Span &flag) { return *flag.to != 0; });
   }
   return Error::success();
 }

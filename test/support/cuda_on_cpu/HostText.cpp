@@ -54,10 +54,20 @@ std::vector<std::string> entryNames(StringRef text) {
   return names;
 }
 
+runtime::PanelClass PanelText::smallest() {
+  runtime::PanelClass panels;
+  panels.threads = 64;
+  panels.items = 4;
+  panels.rows = 2;
+  panels.stages = 4;
+  panels.ragged = true;
+  return panels;
+}
+
 Expected<std::shared_ptr<HostText>>
-HostText::compile(ArrayRef<const runtime::Plan *> plans) {
+HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
   Folder folder;
-  std::string text = "#include \"device.h\"\n", table;
+  std::string text = "#include \"device.h\"\n", ofPanels, table;
   for (auto [k, plan] : enumerate(plans)) {
     for (const auto &[name, contents] : plan->headers)
       if (name != "ptx.cuh")
@@ -67,16 +77,22 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans) {
     text += "#include \"" + name + "\"\n";
     std::vector<std::string> entries = entryNames(plan->source);
     if (!plan->panelSource.empty()) {
-      // In the smallest class, which leaves the fewest threads without work.
       name = "panels" + std::to_string(k) + ".cu";
       folder.write(name, plan->panelSource);
-      text += "#include \"" + name + "\"\n";
+      ofPanels += "#include \"" + name + "\"\n";
       append_range(entries, entryNames(plan->panelSource));
     }
     for (const std::string &entry : entries)
       table += "    heddle_launch::entry<" + entry + ">(\"" + entry + "\"),\n";
   }
-  text += "#include \"launch.h\"\n"
+  std::vector<std::string> defines = panels.shape.defines();
+  append_range(defines, panels.options);
+  for (StringRef define : defines) {
+    auto [name, value] = define.drop_front(2).split('=');
+    text += ("#define " + name + " " + value + "\n").str();
+  }
+  text += ofPanels +
+          "#include \"launch.h\"\n"
           "extern \"C\" __attribute__((visibility(\"default\")))\n"
           "const heddle_entry heddle_entries[] = {\n" +
           table +
@@ -89,23 +105,23 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans) {
   std::string source = folder.file("text.cpp");
   std::string include = "-I" HEDDLE_TEST_SOURCE "/test/support/cuda_on_cpu";
   std::string here = "-I" + folder.path.str().str();
-  StringRef arguments[] = {HEDDLE_HOST_CXX,
-                           "-std=c++17",
-                           "-O1",
-                           "-w",
-                           "-fPIC",
-                           "-shared",
-                           "-fno-exceptions",
-                           "-fno-rtti",
-                           "-ffp-contract=off",
-                           "-fno-fast-math",
-                           "-fvisibility=hidden",
-                           HEDDLE_HOST_LINKER,
-                           include,
-                           here,
-                           source,
-                           "-o",
-                           output};
+  SmallVector<StringRef> arguments = {HEDDLE_HOST_CXX,
+                                      "-std=c++17",
+                                      "-O1",
+                                      "-w",
+                                      "-fPIC",
+                                      "-shared",
+                                      "-fno-exceptions",
+                                      "-fno-rtti",
+                                      "-ffp-contract=off",
+                                      "-fno-fast-math",
+                                      "-fvisibility=hidden",
+                                      HEDDLE_HOST_LINKER,
+                                      include,
+                                      here,
+                                      source,
+                                      "-o",
+                                      output};
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
   std::string problem;
@@ -119,6 +135,7 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans) {
   }
 
   std::shared_ptr<HostText> result(new HostText);
+  result->panelText = std::move(panels);
   result->library = dlopen(output.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!result->library)
     return makeError(StatusCode::Failed, "{0}", dlerror());

@@ -346,8 +346,8 @@ void Slot::runBlock() {
       for (unsigned count : shuffling)
         shuffle += count;
       fail(std::to_string(waiting) + " threads wait at a barrier and " +
-           std::to_string(shuffle) + " in a shuffle, " +
-           std::to_string(ended) + " have ended");
+           std::to_string(shuffle) + " in a shuffle, " + std::to_string(ended) +
+           " have ended");
       break;
     }
     size_t at = grid.policy == 0   ? 0
@@ -379,6 +379,7 @@ void Slot::show() {
   grid.machine.block_index = {block, 0, 0};
   grid.machine.block_extent = {what.block, 1, 1};
   grid.machine.grid_extent = {what.grid, 1, 1};
+  grid.machine.cluster = what.cluster;
 }
 
 void Slot::fail(const std::string &what) {
@@ -447,7 +448,11 @@ void Slot::pause(unsigned odds, unsigned handOverOdds) {
   handOver |= grid.random.below(handOverOdds) == 0;
   if (!handOver && grid.random.below(odds))
     return;
-  wake(current);
+  // Behind the others: it may be one of them that it waits for.
+  if (grid.policy == 1)
+    ready.insert(ready.begin(), current);
+  else
+    ready.push_back(current);
   leave();
 }
 

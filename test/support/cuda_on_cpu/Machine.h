@@ -28,7 +28,7 @@ struct GridLaunch {
 
   heddle_entry entry;
   std::vector<void *> slots;
-  unsigned grid = 1, block = 256;
+  unsigned grid = 1, block = 256, cluster = 1;
   /// Every block is under way at once.
   bool cooperative = false;
   std::vector<Dependency> dependencies;

@@ -19,6 +19,7 @@ __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 // The threads of a block run on one thread of the host, blocks on different
 // ones: what a block shares is what its thread of the host has of its own.
 #define __shared__ static thread_local

@@ -14,6 +14,8 @@ struct heddle_machine {
     unsigned x, y, z;
   };
   index thread_index, block_index, block_extent, grid_extent;
+  /// Blocks of a cluster.
+  unsigned cluster;
 
   /// Waits for every thread of the block; whether `flag` was set in any.
   int (*barrier)(int flag);

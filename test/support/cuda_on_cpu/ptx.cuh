@@ -109,6 +109,7 @@ template <class T> T read_fresh(const T *from) {
 }
 
 inline float exp_2(float x) { return exp2f(x); }
+inline float rough_log_2(float x) { return log2f(x); }
 
 template <class T> T from_lane(T value, int lane) {
   for (int bit = 1; bit < 32; bit *= 2) {
@@ -163,7 +164,10 @@ inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barri
 }
 inline void arrival_wait(arrival *barrier, unsigned phase) {
   while ((barrier->phase & 1) == phase) {
-    heddle_on_cpu->give_way();
+    if (threadIdx.x % 32 == 0) // one of them is enough
+      heddle_on_cpu->give_way();
+    else
+      heddle_on_cpu->pause();
     late_copies &copies = copies_under_way();
     int kept = 0;
     for (int k = 0; k < copies.count; ++k) {
@@ -181,15 +185,46 @@ inline void arrival_wait(arrival *barrier, unsigned phase) {
   }
 }
 
-// Clusters of one block.
-inline int cluster_rank() { return 0; }
-inline void cluster_barrier() { heddle_on_cpu->barrier(0); }
-template <class T> void put(T *to, const T &value, int) { *to = value; }
-template <class T> void send(T *to, T value, arrival *barrier, int) {
-  *to = value;
-  barrier->bytes -= sizeof(T);
-  if (barrier->left == 0)
-    complete(barrier);
+// Clusters. What a block shares is thread-local, and lies as far from `mailbox`
+// in every block.
+struct cluster { unsigned arrived, phase; };
+inline cluster clusters[64];
+inline char *mailboxes[512];
+inline char &mailbox() {
+  static thread_local char here;
+  return here;
+}
+
+inline int cluster_rank() { return blockIdx.x % heddle_on_cpu->cluster; }
+inline void cluster_barrier() {
+  heddle_on_cpu->barrier(0);
+  if (threadIdx.x == 0) {
+    mailboxes[blockIdx.x] = &mailbox();
+    cluster &own = clusters[blockIdx.x / heddle_on_cpu->cluster];
+    const unsigned phase = *static_cast<volatile unsigned *>(&own.phase);
+    if (++own.arrived == heddle_on_cpu->cluster) {
+      own.arrived = 0;
+      ++own.phase;
+    }
+    while (*static_cast<volatile unsigned *>(&own.phase) == phase)
+      heddle_on_cpu->give_way();
+  }
+  heddle_on_cpu->barrier(0);
+}
+template <class T> T *in_block(T *own, int rank) {
+  char *const there = mailboxes[blockIdx.x - cluster_rank() + rank];
+  return reinterpret_cast<T *>(reinterpret_cast<char *>(own) - &mailbox() + there);
+}
+template <class T> void put(T *to, const T &value, int rank) {
+  heddle_on_cpu->give_way();
+  *in_block(to, rank) = value;
+}
+template <class T> void send(T *to, T value, arrival *barrier, int rank) {
+  heddle_on_cpu->give_way();
+  *in_block(to, rank) = value;
+  arrival *const bell = in_block(barrier, rank);
+  bell->bytes -= sizeof(T);
+  complete(bell);
 }
 
 } // namespace heddle

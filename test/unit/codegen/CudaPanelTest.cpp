@@ -1,0 +1,435 @@
+//===- CudaPanelTest.cpp - loops in panels, executed, where it is hard ----===//
+//
+// Guesses that are far off, weights of zero, entries of -inf, +inf and NaN,
+// matrices of every narrow shape and alignment, in every type, and in classes
+// of widths that take every turn of the text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaHarness.h"
+#include "gtest/gtest.h"
+
+using namespace heddle::runtime;
+using heddle::reference::Arithmetic;
+
+namespace heddle::test {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+struct Types {
+  const char *stored, *computed;
+  /// Relative spacing of what is computed, and log(2) times half the range of
+  /// its exponents.
+  double unit, range;
+};
+constexpr Types kTypes[] = {{"f32", "f32", 1.2e-7, 60},
+                            {"f64", "f64", 2.3e-16, 500},
+                            {"bf16", "f32", 1.2e-7, 60},
+                            {"f16", "f32", 1.2e-7, 60}};
+
+/// Replaces each $S, $T and $N: stored, computed, a name of its own.
+std::string instantiate(llvm::StringRef text, const Types &types) {
+  std::string result;
+  for (size_t k = 0; k < text.size(); ++k)
+    if (text[k] != '$')
+      result += text[k];
+    else
+      switch (text[++k]) {
+      case 'S':
+        result += types.stored;
+        break;
+      case 'T':
+        result += types.computed;
+        break;
+      default:
+        result += std::string("of_") + types.stored;
+        break;
+      }
+  return result;
+}
+
+/// Log-domain balancing with one exponential for rows and columns, that never
+/// gives up: rows and columns without an entry are left out.
+constexpr const char *kBalances = R"mlir(
+!mats = !foreach.list<tensor<?x?x$S>>
+!list = !foreach.list<tensor<?x$T>>
+!each = !foreach.list<tensor<$T>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
+                       %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %sharp: !each)
+    -> (!list, !list, !each, !trip) {
+  %u, %v, %error, %trips = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !trip) {
+    %r = foreach.reduce logsumexp along j (%x = %x[i, j] as $T : !mats, %v = %v[j] : !list, %s = %sharp : !each) -> !list {
+      %sx = arith.mulf %x, %s : $T
+      %y = arith.addf %sx, %v : $T
+      foreach.yield %y : $T
+    }
+    %u1 = foreach.map (%a = %row, %r = %r : !list) -> !list {
+      %never = arith.constant 0xW : $T
+      %y = arith.subf %a, %r : $T
+      %none = arith.cmpf oeq, %r, %never : $T
+      %z = arith.select %none, %never, %y : $T
+      foreach.yield %z : $T
+    }
+    %c = foreach.reduce logsumexp along i (%x = %x[i, j] as $T : !mats, %u = %u1[i] : !list, %s = %sharp : !each) -> !list {
+      %sx = arith.mulf %x, %s : $T
+      %y = arith.addf %sx, %u : $T
+      foreach.yield %y : $T
+    }
+    %v1 = foreach.map (%b = %col, %c = %c : !list) -> !list {
+      %never = arith.constant 0xW : $T
+      %y = arith.subf %b, %c : $T
+      %none = arith.cmpf oeq, %c, %never : $T
+      %z = arith.select %none, %never, %y : $T
+      foreach.yield %z : $T
+    }
+    %error = foreach.reduce max along i (%u1 = %u1 : !list) -> !each {
+      foreach.yield %u1 : $T
+    }
+    %more = foreach.map (%error = %error : !each) -> !flag {
+      %most = arith.constant 1.0e30 : $T
+      %more = arith.cmpf ult, %error, %most : $T
+      foreach.yield %more : i1
+    }
+    foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
+  }
+  return %u, %v, %error, %trips : !list, !list, !each, !trip
+})mlir";
+
+/// Sums without exponentials, of two matrices, and a maximum, of which the
+/// second pass finds values of the first.
+constexpr const char *kGrams = R"mlir(
+!mats = !foreach.list<tensor<?x?x$S>>
+!wide = !foreach.list<tensor<?x?x$T>>
+!list = !foreach.list<tensor<?x$T>>
+!each = !foreach.list<tensor<$T>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tensor<i32>, %sharp: !each)
+    -> (!list, !list, !each, !trip) {
+  %q, %p, %most, %trips = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !each, !trip) {
+    %t = foreach.reduce add along j (%x = %x[i, j] as $T : !mats, %w = %w[i, j] : !wide, %p = %p[j] : !list) -> !list {
+      %m = arith.mulf %x, %w : $T
+      %y = arith.mulf %m, %p : $T
+      foreach.yield %y : $T
+    }
+    %c = foreach.reduce add along i (%x = %x[i, j] as $T : !mats, %t = %t[i] : !list) -> !list {
+      %y = arith.mulf %x, %t : $T
+      foreach.yield %y : $T
+    }
+    %largest = foreach.reduce max along i (%x = %x[i, j] as $T : !mats, %q = %q[i] : !list) -> !list {
+      %y = arith.subf %x, %q : $T
+      foreach.yield %y : $T
+    }
+    %p1 = foreach.map (%c = %c, %largest = %largest : !list) -> !list {
+      %a = math.absf %c : $T
+      %one = arith.constant 1.0 : $T
+      %b = arith.addf %a, %one : $T
+      %n = arith.divf %c, %b : $T
+      %d = math.absf %largest : $T
+      %e = arith.addf %d, %one : $T
+      %f = arith.divf %largest, %e : $T
+      %y = arith.addf %n, %f : $T
+      foreach.yield %y : $T
+    }
+    %most = foreach.reduce add along i (%t = %t : !list) -> !each {
+      %y = arith.mulf %t, %t : $T
+      foreach.yield %y : $T
+    }
+    %more = foreach.map (%most = %most, %s = %sharp : !each) -> !flag {
+      %more = arith.cmpf ugt, %most, %s : $T
+      foreach.yield %more : i1
+    }
+    foreach.yield %t, %p1, %most while %more : !list, !list, !each while !flag
+  }
+  return %q, %p, %most, %trips : !list, !list, !each, !trip
+})mlir";
+
+std::string programOf(llvm::StringRef text, const Types &types) {
+  std::string result = instantiate(text, types);
+  std::string never =
+      types.computed == std::string("f64") ? "FFF0000000000000" : "FF800000";
+  for (size_t at; (at = result.find("0xW")) != std::string::npos;)
+    result.replace(at + 2, 1, never);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+struct NamedClass {
+  const char *name;
+  PanelClass shape;
+  std::vector<std::string> options;
+  /// Widths to choose from.
+  int64_t narrowest = 0;
+
+  friend void PrintTo(const NamedClass &named, std::ostream *os) {
+    *os << named.name;
+  }
+};
+
+PanelClass classOf(int threads, int items, int rows, int stages,
+                   int cluster = 1, int team = 0, bool ragged = true) {
+  PanelClass shape;
+  shape.threads = threads;
+  shape.items = items;
+  shape.rows = rows;
+  shape.stages = stages;
+  shape.cluster = cluster;
+  shape.team = team;
+  shape.ragged = ragged;
+  return shape;
+}
+
+const std::vector<NamedClass> &classes() {
+  // A block keeps values of so few rows that it comes to more.
+  static const std::vector<std::string> few = {"-DHEDDLE_PANEL_KEPT_ROWS=2"};
+  static const std::vector<NamedClass> all = {
+      {"Smallest", PanelText::smallest(), {}},
+      {"OneRow", classOf(32, 8, 1, 2), few},
+      {"ManyRows", classOf(128, 2, 4, 3), {}},
+      {"EvenWidths", classOf(64, 3, 2, 2, 1, 0, false), few, 129},
+      {"Clusters", classOf(32, 4, 2, 3, 2), {}},
+      {"ClustersOfFour", classOf(32, 2, 1, 4, 4), few},
+      {"Teams", classOf(64, 4, 2, 4, 1, 4), {}},
+      {"TeamsOfFewRows", classOf(64, 4, 2, 2, 1, 4), few}};
+  return all;
+}
+
+/// The programs in every type, and their text in a class.
+std::vector<std::unique_ptr<Program>> &programs() {
+  static std::vector<std::unique_ptr<Program>> all = [] {
+    std::vector<std::unique_ptr<Program>> all;
+    for (const char *text : {kBalances, kGrams})
+      for (const Types &types : kTypes)
+        all.push_back(std::make_unique<Program>(programOf(text, types)));
+    return all;
+  }();
+  return all;
+}
+
+std::shared_ptr<HostText> textIn(const NamedClass &named) {
+  static std::map<std::string, std::shared_ptr<HostText>> texts;
+  auto &text = texts[named.name];
+  if (text)
+    return text;
+  std::vector<const Plan *> plans;
+  for (auto &program : programs())
+    plans.push_back(&program->plan());
+  auto compiled = HostText::compile(plans, {named.shape, named.options});
+  if (compiled)
+    text = std::move(*compiled);
+  else
+    ADD_FAILURE() << takeError(compiled.takeError()).second;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+using Shapes = std::vector<std::vector<int64_t>>;
+using Change = std::function<void(std::mt19937_64 &, const Types &, Inputs &)>;
+
+Shapes shapesIn(const NamedClass &named) {
+  if (named.narrowest)
+    return {{1, 150}, {7, 192}, {0, 130}, {270, named.narrowest}};
+  return {{1, 1}, {1, 7},  {9, 1},   {0, 5},   {5, 0},
+          {0, 0}, {17, 1}, {270, 5}, {13, 64}, {3, 256}};
+}
+
+Inputs inputsFor(Program &program, const NamedClass &named, uint64_t seed,
+                 double sharp) {
+  Inputs inputs = randomInputs(
+      program,
+      [&](llvm::StringRef name, int64_t rank) {
+        Shapes shapes = shapesIn(named);
+        if (rank == 1)
+          for (auto &shape : shapes)
+            shape = {shape[name.starts_with("col")]};
+        return shapes;
+      },
+      seed);
+  std::mt19937_64 random(seed + 1);
+  for (auto &[name, list] : inputs.lists)
+    for (ListInput::Member &member : list.members)
+      member.offset = random() % 16;
+  for (ListInput::Member &member : inputs.lists["sharp"].members)
+    member.data = {sharp};
+  inputs.scalars["limit"] = 3;
+  return inputs;
+}
+
+/// Calls for every number of a list.
+void forAll(Inputs &inputs, llvm::StringRef list,
+            llvm::function_ref<void(double &)> change) {
+  for (ListInput::Member &member : inputs.lists[list.str()].members)
+    for (double &number : member.data)
+      change(number);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+class CudaPanels : public testing::TestWithParam<NamedClass> {
+protected:
+  /// Runs the programs of `text` in every type on the inputs that `change`
+  /// makes of random ones.
+  void compare(const char *text, double sharp, const Change &change);
+  void compareOn(Program &program, const Types &types, const Inputs &inputs);
+};
+
+void CudaPanels::compareOn(Program &program, const Types &types,
+                           const Inputs &inputs) {
+  program.setHostText(textIn(GetParam()));
+  std::vector<std::unique_ptr<Runnable>> runs;
+  runs.push_back(program.reference(inputs, Arithmetic::exact));
+  runs.push_back(program.reference(inputs, Arithmetic::asWritten));
+  runs.push_back(program.cpu(inputs));
+  for (uint64_t seed : {1, 4})
+    runs.push_back(program.cuda(inputs, "_panels", seed));
+  // The second step begins with the result of the first where it is donated.
+  for (int step = 0; step < 2; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    std::vector<Numbers> results;
+    for (auto &run : runs) {
+      ASSERT_TRUE(run);
+      if (llvm::Error error = run->step()) {
+        ADD_FAILURE() << run->name << ": "
+                      << takeError(std::move(error)).second;
+        return;
+      }
+      results.push_back(run->results());
+      if (llvm::StringRef(run->name).starts_with("cuda")) {
+        auto &graph = static_cast<CudaOnCpuGraph &>(
+            static_cast<GraphRun &>(*run).graph());
+        EXPECT_TRUE(llvm::any_of(graph.ran, [](llvm::StringRef entry) {
+          return entry.ends_with("_panels");
+        }));
+      }
+    }
+    for (size_t k = 2; k < runs.size(); ++k)
+      ASSERT_EQ(differenceFrom(results[0], results[1], results[k], types.unit),
+                "")
+          << runs[k]->name;
+    // The same bits in every grid.
+    ASSERT_EQ(differenceInBits(results[3], results[4]), "") << runs[4]->name;
+  }
+}
+
+void CudaPanels::compare(const char *text, double sharp, const Change &change) {
+  ASSERT_TRUE(textIn(GetParam()));
+  size_t first = text == kBalances ? 0 : std::size(kTypes);
+  // Two of the types in each class, all of them in the smallest.
+  size_t turn = 0;
+  while (classes()[turn].name != GetParam().name)
+    ++turn;
+  for (auto [k, types] : llvm::enumerate(kTypes)) {
+    if (GetParam().name != std::string("Smallest") && (k + turn) % 4 > 1)
+      continue;
+    SCOPED_TRACE(types.stored);
+    Program &program = *programs()[first + k];
+    Inputs inputs = inputsFor(program, GetParam(), 17 + k, sharp);
+    std::mt19937_64 random(23 + k);
+    change(random, types, inputs);
+    compareOn(program, types, inputs);
+  }
+}
+
+double uniform(std::mt19937_64 &random) { return (random() >> 11) * 0x1p-53; }
+
+TEST_P(CudaPanels, MildSums) {
+  compare(kBalances, 1, [](auto &, auto &, Inputs &) {});
+}
+
+/// Nearly every sum is far from its guess, and far from that of the trip
+/// before.
+TEST_P(CudaPanels, SharpSums) {
+  for (double sharp : {30.0, 1e3, 1e5}) {
+    SCOPED_TRACE(sharp);
+    compare(kBalances, sharp, [](auto &, auto &, Inputs &) {});
+  }
+}
+
+/// What rows and columns are to sum up to is tiny or huge.
+TEST_P(CudaPanels, WeightsOfAllSizes) {
+  compare(kBalances, 3, [](auto &random, const Types &types, Inputs &inputs) {
+    for (const char *name : {"row", "col"})
+      forAll(inputs, name,
+             [&](double &x) { x = types.range * (2 * uniform(random) - 1); });
+  });
+}
+
+TEST_P(CudaPanels, StartsAnywhere) {
+  compare(kBalances, 1, [](auto &random, const Types &types, Inputs &inputs) {
+    const double starts[] = {0,    1,     -1, 3 * types.range, -3 * types.range,
+                             kInf, -kInf, NAN};
+    for (const char *name : {"row_u", "col_v"}) {
+      unsigned count = 4;
+      for (ListInput::Member &member : inputs.lists[name].members) {
+        for (double &x : member.data)
+          x = starts[random() % count];
+        // Columns begin with what counts; rows with a guess alone.
+        if (llvm::StringRef(name) == "col_v")
+          count = 4;
+        else
+          count = 4 + random() % 5;
+      }
+    }
+  });
+}
+
+TEST_P(CudaPanels, ZeroWeightsAndForbiddenEntries) {
+  compare(kBalances, 20, [](auto &random, const Types &, Inputs &inputs) {
+    for (const char *name : {"row", "col"})
+      forAll(inputs, name, [&](double &x) {
+        if (random() % 4 == 0)
+          x = -kInf;
+      });
+    forAll(inputs, "x", [&](double &x) {
+      if (random() % 3 == 0)
+        x = -kInf;
+    });
+    // Rows and columns without any entry.
+    for (ListInput::Member &member : inputs.lists["x"].members)
+      for (auto [k, x] : llvm::enumerate(member.data)) {
+        int64_t row = k / member.extents[1], column = k % member.extents[1];
+        if (row % 7 == 3 || column % 11 == 5)
+          x = -kInf;
+      }
+  });
+}
+
+/// Infinity and NaN reach what they must, and stop their member alone.
+TEST_P(CudaPanels, InfinityAndNaN) {
+  for (double bad : {kInf, double(NAN)}) {
+    SCOPED_TRACE(bad);
+    compare(kBalances, 2, [&](auto &random, const Types &, Inputs &inputs) {
+      for (auto [m, member] : llvm::enumerate(inputs.lists["x"].members))
+        if (m % 2 == 0 && !member.data.empty())
+          member.data[random() % member.data.size()] = bad;
+    });
+  }
+}
+
+TEST_P(CudaPanels, SumsOfTwoMatrices) {
+  compare(kGrams, -1, [](auto &, auto &, Inputs &inputs) {
+    inputs.scalars["limit"] = 2;
+    forAll(inputs, "w", [](double &x) { x *= 0.1; });
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaPanels, testing::ValuesIn(classes()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
+} // namespace heddle::test
