@@ -12,6 +12,7 @@
 #include "Support.h"
 #include "bench/BenchFiles.h"
 #include "bench/Report.h"
+#include "bench/SinkhornReport.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,29 +24,41 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE",
-     "shapes of models, {\"MODEL\": [[dim, ...], ...]} (default: those of\n"
-     "examples/shapes/models.json, which are part of the tool)"},
-    {"--models", "A,B,...", "only these models (default: all of the file)"},
+     "optimizers: shapes of models, {\"MODEL\": [[dim, ...], ...]} (default:\n"
+     "those of examples/shapes/models.json); sinkhorn: shapes of problems,\n"
+     "{\"DTYPE\": [[rows, columns], ...]} (default: those of\n"
+     "examples/shapes/transport.json); both files are part of the tool"},
+    {"--models", "A,B,...",
+     "optimizers: only these models (default: all of the file)"},
     {"--optimizers", "A,B,...",
-     "only these of adamw, sgd, clip_adamw (default: all)"},
+     "optimizers: only these of adamw, sgd, clip_adamw (default: all)"},
+    {"--quick", "", "sinkhorn: two small problems"},
     {"--json", "[FILE]", "JSON, to FILE or to standard output"}};
 
 static std::string details() {
   return R"(optimizers: AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
 models: heddle's replay, the hand-written kernels of test/bench/handwritten compiled by NVRTC with the same
-options, and the floor (bytes that must move over the copy bandwidth, measured in the same run). It needs a
-GPU and takes two minutes.
+options, and the floor (bytes that must move over the copy bandwidth, measured in the same run). It takes two
+minutes.
+
+sinkhorn: 100 iterations of the program 'sinkhorn' over dense matrices that are made on the GPU, beside the
+kernels written by hand and the floor, one read of the matrix for each iteration; a solve that stops by itself,
+the plan, and cold compilations. It takes about a minute; a file named by --json is written after each problem.
+
+Both need a GPU.
 
 examples:
   heddle bench optimizers
   heddle bench optimizers --models resnet50,bert-large --optimizers adamw
   heddle bench optimizers --json bench.json
+  heddle bench sinkhorn --quick
+  heddle bench sinkhorn --json sinkhorn.json
 
 )" + describeEnvironment();
 }
 
 const CommandSpec benchCommand = {
-    "bench", "optimizers",
+    "bench", "optimizers|sinkhorn",
     "Measures heddle, hand-written kernels and the floor side by side.",
     options, details};
 
@@ -97,10 +110,7 @@ readChosenModels(const Arguments &arguments) {
   return chosen;
 }
 
-Expected<int> runBench(const Arguments &arguments) {
-  if (arguments.operand() != "optimizers")
-    return usageError("heddle bench: there is no benchmark '" +
-                      arguments.operand() + "'; expected optimizers");
+static Expected<int> benchOptimizers(const Arguments &arguments) {
   auto models = readChosenModels(arguments);
   if (!models)
     return models.takeError();
@@ -134,6 +144,92 @@ Expected<int> runBench(const Arguments &arguments) {
             output->write(printJSON(bench::toJSON(*report, **device))))
       return std::move(error);
   return 0;
+}
+
+static Expected<std::vector<bench::ProblemShape>>
+readProblems(const Arguments &arguments) {
+  if (arguments.has("--quick")) {
+    if (arguments.has("--shapes"))
+      return usageError("options '--quick' and '--shapes' exclude each other");
+    return std::vector<bench::ProblemShape>{{501, 601, DType::F32},
+                                            {1000, 1000, DType::F32}};
+  }
+  bool given = arguments.has("--shapes");
+  StringRef file = given ? arguments.get("--shapes") : "transport.json";
+  auto models =
+      given ? readModelsFile(file) : readModels(bench::benchFile(file), file);
+  if (!models)
+    return models.takeError();
+  auto problems = bench::problemShapes(*models);
+  if (!problems)
+    return withContext("shapes file '" + file + "'", problems.takeError());
+  if (problems->empty())
+    return usageError("shapes file '" + file +
+                      "': there is nothing to measure");
+  return problems;
+}
+
+static Expected<int> benchSinkhorn(const Arguments &arguments) {
+  auto problems = readProblems(arguments);
+  if (!problems)
+    return problems.takeError();
+  bool json = arguments.has("--json");
+  StringRef path = arguments.get("--json");
+  // Says now that the file cannot be written.
+  auto output = OutputFile::open(path);
+  if (!output)
+    return output.takeError();
+
+  auto device = bench::Device::open();
+  if (!device)
+    return device.takeError();
+  auto write = [&](const bench::SinkhornReport &report) -> Error {
+    auto file = OutputFile::open(path);
+    if (!file)
+      return file.takeError();
+    return file->write(printJSON(bench::toJSON(report, **device)));
+  };
+  bool toStandardOutput = json && output->isStandardOutput();
+  Progress progress;
+  auto report = bench::measureSinkhorn(
+      **device, *problems, progress,
+      [&](const bench::SinkhornReport &report) -> Error {
+        return json && !toStandardOutput ? write(report) : Error::success();
+      });
+  progress.clear();
+  if (!report)
+    return report.takeError();
+  if (!toStandardOutput)
+    bench::print(*report, **device);
+  if (json)
+    if (Error error = write(*report))
+      return std::move(error);
+  return any_of(report->rows, [](const bench::SinkhornRow &row) {
+    return !row.failures.empty();
+  });
+}
+
+/// Benchmarks, and the options that only they have.
+static const struct {
+  StringLiteral name;
+  Expected<int> (*run)(const Arguments &arguments);
+  SmallVector<StringRef, 2> options;
+} benchmarks[] = {{"optimizers", benchOptimizers, {"--models", "--optimizers"}},
+                  {"sinkhorn", benchSinkhorn, {"--quick"}}};
+
+Expected<int> runBench(const Arguments &arguments) {
+  for (const auto &benchmark : benchmarks) {
+    if (arguments.operand() != benchmark.name)
+      continue;
+    for (const auto &other : benchmarks)
+      for (StringRef option : other.options)
+        if (other.name != benchmark.name && arguments.has(option))
+          return usageError("option '" + option + "' belongs to heddle bench " +
+                            other.name);
+    return benchmark.run(arguments);
+  }
+  return usageError("heddle bench: there is no benchmark '" +
+                    arguments.operand() + "'; expected optimizers or sinkhorn");
 }
 
 } // namespace heddle::cli

@@ -48,6 +48,11 @@ private:
 };
 } // namespace
 
+static double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
 /// Until the module is loaded, which creating a graph does.
 static Expected<double> compileOnce(StringRef program) {
   auto begin = std::chrono::steady_clock::now();
@@ -58,8 +63,7 @@ static Expected<double> compileOnce(StringRef program) {
   auto graph = cli::toExpected(heddle::Graph::create(*executable));
   if (!graph)
     return graph.takeError();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
+  return secondsSince(begin);
 }
 
 /// The text of `program` with a name that no compilation has seen.
@@ -108,6 +112,30 @@ measureCompileTimes(ArrayRef<StringRef> programs) {
     result.push_back({program.str(), median(cold), median(warm)});
   }
   return result;
+}
+
+Expected<ColdBinding>
+measureColdBinding(StringRef program,
+                   function_ref<Error(heddle::Graph &)> bindAndPrepare) {
+  TemporaryCache cache;
+  auto text = neverCompiled(program);
+  if (!text)
+    return text.takeError();
+  ColdBinding times;
+  auto begin = std::chrono::steady_clock::now();
+  auto executable =
+      cli::toExpected(heddle::Executable::compile(*text, {"cuda", ""}));
+  if (!executable)
+    return executable.takeError();
+  auto graph = cli::toExpected(heddle::Graph::create(*executable));
+  if (!graph)
+    return graph.takeError();
+  times.program = secondsSince(begin);
+  begin = std::chrono::steady_clock::now();
+  if (Error error = bindAndPrepare(*graph))
+    return std::move(error);
+  times.binding = secondsSince(begin);
+  return times;
 }
 
 } // namespace heddle::bench

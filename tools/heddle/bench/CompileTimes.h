@@ -10,6 +10,8 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_BENCH_COMPILETIMES_H
 #define HEDDLE_TOOLS_HEDDLE_BENCH_COMPILETIMES_H
 
+#include "runtime/heddle.hpp"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
@@ -25,6 +27,15 @@ struct CompileTime {
 /// compilation, the CUDA context.
 llvm::Expected<std::vector<CompileTime>>
 measureCompileTimes(llvm::ArrayRef<llvm::StringRef> programs);
+
+/// Seconds, cold, of one sample: to a graph of the program, and from there
+/// until the graph is prepared for what `bind` binds.
+struct ColdBinding {
+  double program = 0, binding = 0;
+};
+llvm::Expected<ColdBinding> measureColdBinding(
+    llvm::StringRef program,
+    llvm::function_ref<llvm::Error(heddle::Graph &)> bindAndPrepare);
 
 } // namespace heddle::bench
 

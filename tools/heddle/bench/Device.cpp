@@ -17,8 +17,6 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-static constexpr int kReplays = 20, kSamples = 9;
-
 static CUdeviceptr address(const char *at) {
   return reinterpret_cast<CUdeviceptr>(at);
 }
@@ -77,14 +75,15 @@ Expected<size_t> Device::freeBytes() {
   return free;
 }
 
-Expected<double> Device::time(function_ref<Error()> replay) {
+Expected<double> Device::time(function_ref<Error()> replay, int replays,
+                              int samples) {
   auto begin = createEvent(context), end = createEvent(context);
   if (!begin || !end)
     return joinErrors(begin.takeError(), end.takeError());
   std::vector<double> times;
-  for (int sample = 0; sample <= kSamples; ++sample) {
+  for (int sample = 0; sample <= samples; ++sample) {
     HEDDLE_DRIVER_CALL(getDriver(), cuEventRecord, begin->get(), stream.get());
-    for (int k = 0; k < kReplays; ++k)
+    for (int k = 0; k < replays; ++k)
       if (Error error = replay())
         return std::move(error);
     HEDDLE_DRIVER_CALL(getDriver(), cuEventRecord, end->get(), stream.get());
@@ -93,10 +92,10 @@ Expected<double> Device::time(function_ref<Error()> replay) {
     HEDDLE_DRIVER_CALL(getDriver(), cuEventElapsedTime, &milliseconds,
                        begin->get(), end->get());
     if (sample > 0)
-      times.push_back(milliseconds * 1e-3 / kReplays);
+      times.push_back(milliseconds * 1e-3 / replays);
   }
-  std::nth_element(times.begin(), times.begin() + kSamples / 2, times.end());
-  return times[kSamples / 2];
+  std::nth_element(times.begin(), times.begin() + samples / 2, times.end());
+  return times[samples / 2];
 }
 
 Expected<GraphExecHandle> Device::capture(function_ref<Error(CUstream)> issue) {

@@ -36,8 +36,10 @@ public:
   llvm::Error synchronize();
   llvm::Expected<size_t> freeBytes();
 
+  static constexpr int kReplays = 20, kSamples = 9;
   /// Device time of `replay`, which submits one step to the stream.
-  llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay);
+  llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay,
+                              int replays = kReplays, int samples = kSamples);
 
   /// What `issue` launches, as an instantiated graph.
   llvm::Expected<runtime::GraphExecHandle>

@@ -28,6 +28,8 @@ public:
   llvm::Error replay();
   llvm::Error setScalar(llvm::StringRef name, double value);
 
+  heddle::Graph &getGraph() { return graph; }
+  const runtime::Plan &getPlan() const { return plan; }
   int64_t launches(const cli::Model &model) const;
   /// Wall clock of one replay on the host, median of 320.
   llvm::Expected<double> hostTime();

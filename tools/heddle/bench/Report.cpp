@@ -8,11 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
+#include "Conditions.h"
 
-#include "runtime/Nvrtc.h"
 #include "runtime/heddle.hpp"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -20,43 +18,17 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-/// The version of the kernel driver, where Linux tells it.
-static std::string kernelDriver() {
-  auto file = MemoryBuffer::getFileAsStream("/proc/driver/nvidia/version");
-  SmallVector<StringRef> found;
-  if (file && Regex("[^0-9.]([0-9]+\\.[0-9]+(\\.[0-9]+)?) ")
-                  .match((*file)->getBuffer(), &found))
-    return found[1].str();
-  return "";
-}
-
 static json::Object conditions(const OptimizerReport &report,
                                const Device &device) {
-  const Driver &driver = device.getDriver();
-  std::string nvrtc = "unknown";
-  if (auto library = Nvrtc::get())
-    nvrtc = formatv("{0}.{1}", (*library)->major(), (*library)->minor());
-  else
-    consumeError(library.takeError());
-  return json::Object{
-      {"gpu", device.getContext()->name()},
-      {"arch", device.getContext()->arch()},
-      {"multiprocessors", device.getContext()->multiprocessors()},
-      {"driver", kernelDriver()},
-      {"cuda",
-       formatv("{0}.{1}", driver.version / 1000, driver.version % 1000 / 10)
-           .str()},
-      {"nvrtc", nvrtc},
-      {"copy_bytes_per_second", report.copyBandwidth},
-      {"copy_protocol",
-       "2 GiB from device to device, read and written bytes, best of 8"},
-      {"protocol", kProtocol},
-      {"compile_protocol",
-       "program text to loaded cubin, median of 5; NVRTC's library, its first "
-       "compilation and the CUDA context are there already; cold: an empty "
-       "cache and a text that NVRTC has not seen, warm: a hit in it"},
-      {"memory", "float32; one allocation for each kind of list, members "
-                 "16-byte aligned inside it, shared by all candidates"}};
+  json::Object object = conditionsOf(device, report.copyBandwidth);
+  object["protocol"] = kProtocol;
+  object["compile_protocol"] =
+      "program text to loaded cubin, median of 5; NVRTC's library, its first "
+      "compilation and the CUDA context are there already; cold: an empty "
+      "cache and a text that NVRTC has not seen, warm: a hit in it";
+  object["memory"] = "float32; one allocation for each kind of list, members "
+                     "16-byte aligned inside it, shared by all candidates";
+  return object;
 }
 
 static json::Object rowToJSON(const OptimizerRow &row) {
@@ -173,14 +145,8 @@ static void printOptimizer(const OptimizerReport &report,
 }
 
 void print(const OptimizerReport &report, const Device &device) {
-  json::Object where = conditions(report, device);
-  auto text = [&](StringRef key) {
-    return where.getString(key).value_or("").str();
-  };
-  outs() << text("gpu") << ", driver " << text("driver") << ", CUDA "
-         << text("cuda") << ", NVRTC " << text("nvrtc") << ", copy "
-         << formatv("{0:f3}", report.copyBandwidth * 1e-12) << " TB/s\n"
-         << kProtocol << '\n';
+  printConditions(device, report.copyBandwidth);
+  outs() << kProtocol << '\n';
   for (const Optimizer &optimizer : optimizers())
     printOptimizer(report, optimizer);
   outs() << '\n';

@@ -1,0 +1,309 @@
+//===- HandwrittenSinkhorn.cpp - one read per iteration, by hand ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes and launches are those of test/bench/handwritten/README.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HandwrittenSinkhorn.h"
+#include "BenchFiles.h"
+
+#include "runtime/Nvrtc.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace heddle::bench {
+
+/// Strength of the entropy, in units of the largest cost.
+static constexpr double kEps = 0.05;
+/// Panels of sinkhorn.cu, and partial errors of each.
+static constexpr int kPanels = 132, kErrorsOfPanel = 8;
+/// Columns and rows that sinkhorn_resident.cu keeps on chip.
+static constexpr int64_t kMostResident = 608;
+
+//===----------------------------------------------------------------------===//
+// Size classes
+//===----------------------------------------------------------------------===//
+
+std::string HandwrittenClass::describe() const {
+  std::string text = formatv("{0}x{1}, {2} row{3}", threads, items, rows,
+                             rows == 1 ? "" : "s");
+  if (blocks)
+    return "resident in " + std::to_string(blocks) + " blocks, " + text;
+  if (cluster > 1)
+    text += ", clusters of " + std::to_string(cluster);
+  if (columnsShared)
+    text += ", column parts in shared memory";
+  return text;
+}
+
+std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
+  std::vector<HandwrittenClass> classes;
+  bool wide = shape.dtype == DType::F64, narrow = dtypeSize(shape.dtype) == 2;
+  auto add = [&](int threads, int rows, int stages, int cluster) {
+    HandwrittenClass next;
+    next.element = elementCode(shape.dtype);
+    next.threads = threads;
+    int64_t width = (shape.columns + cluster - 1) / cluster;
+    next.items = static_cast<int>((width + threads - 1) / threads);
+    next.rows = rows;
+    next.stages = stages;
+    next.cluster = cluster;
+    next.columnsShared = wide;
+    classes.push_back(next);
+    return &classes.back();
+  };
+  int64_t columns = shape.columns;
+  if (columns <= kMostResident && shape.rows <= kMostResident && !wide)
+    for (int blocks : {16, 8}) {
+      HandwrittenClass *resident = add(512, 2, 0, 1);
+      resident->items = 19;
+      resident->blocks = blocks;
+    }
+  else if (wide) {
+    if (columns <= 6144)
+      add(512, 1, 3, 1);
+    else if (columns <= 12288)
+      add(384, 1, 3, 2);
+  } else if (columns <= 1024) {
+    add(256, 8, 6, 1);
+    add(512, 8, 6, 1);
+  } else if (columns <= 2560)
+    add(512, 4, 5, 1);
+  else if (columns <= 6144) {
+    if (narrow) {
+      add(512, 2, 8, 1);
+      add(384, 2, 8, 1);
+    } else {
+      add(512, 1, 9, 1);
+      add(512, 4, 4, 2);
+      add(768, 1, 8, 1);
+    }
+  } else if (columns <= 12288)
+    add(512, 2, narrow ? 8 : 4, 2);
+  else if (columns <= 20480)
+    add(512, 1, 5, 2);
+  else if (columns <= 40960)
+    add(512, 1, 5, 4);
+  return classes;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+static SourceText sourceOf(const HandwrittenClass &chosen) {
+  SourceText source;
+  source.name = chosen.blocks ? "sinkhorn_resident.cu" : "sinkhorn.cu";
+  source.text = benchFile(source.name).str();
+  source.options = {"--std=c++17", "--fmad=false"};
+  auto define = [&](const char *name, int value) {
+    source.options.push_back(formatv("-D{0}={1}", name, value).str());
+  };
+  define("ELEMENT", chosen.element);
+  define("THREADS", chosen.threads);
+  define("ITEMS", chosen.items);
+  define("ROWS", chosen.rows);
+  if (chosen.blocks) {
+    define("BLOCKS", chosen.blocks);
+  } else {
+    define("STAGES", chosen.stages);
+    define("COLUMNS_SHARED", chosen.columnsShared);
+    define("CLUSTER", chosen.cluster);
+  }
+  return source;
+}
+
+void compileHandwrittenAhead(Device &device, ArrayRef<ProblemShape> shapes) {
+  std::vector<std::thread> threads;
+  StringSet<> seen;
+  std::string arch = device.getContext()->arch();
+  for (const ProblemShape &shape : shapes)
+    for (const HandwrittenClass &chosen : handwrittenClasses(shape)) {
+      SourceText source = sourceOf(chosen);
+      std::string key = source.name;
+      for (const std::string &option : source.options)
+        key += option;
+      if (seen.insert(key).second)
+        threads.emplace_back([source = std::move(source), arch] {
+          auto image = compileSource(source, arch, ImageKind::Cubin);
+          if (!image)
+            consumeError(image.takeError());
+        });
+    }
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+Error HandwrittenSolve::load() {
+  auto image = compileSource(sourceOf(chosen), device->getContext()->arch(),
+                             ImageKind::Cubin);
+  if (!image)
+    return image.takeError();
+  auto loaded =
+      Module::load(device->getContext(),
+                   ArrayRef<char>(image->image.data(), image->image.size()));
+  if (!loaded)
+    return loaded.takeError();
+  module = std::move(*loaded);
+  auto found =
+      module->function(chosen.blocks ? "sinkhorn_resident" : "sinkhorn");
+  if (!found)
+    return found.takeError();
+  function = *found;
+  const Driver &driver = device->getDriver();
+  HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, function,
+                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                     dynamicBytes);
+  if (chosen.blocks > 8)
+    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, function,
+                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// A solve
+//===----------------------------------------------------------------------===//
+
+Error HandwrittenSolve::allocate(const Problem &problem) {
+  int64_t rows = shape.rows, columns = shape.columns;
+  size_t real = dtypeSize(shape.compute());
+  Error failure = Error::success();
+  auto take = [&](size_t bytes) -> char * {
+    if (failure)
+      return nullptr;
+    auto allocated = device->allocate(bytes);
+    if (!allocated) {
+      failure = allocated.takeError();
+      return nullptr;
+    }
+    memory.push_back(std::move(*allocated));
+    return memory.back().address();
+  };
+  arguments.c = problem.costs();
+  arguments.stride = columns;
+  arguments.rows = static_cast<int>(rows);
+  arguments.columns = static_cast<int>(columns);
+  arguments.logA = problem.logA();
+  arguments.logB = problem.logB();
+  arguments.u = take(rows * real);
+  arguments.v = take(columns * real);
+  arguments.eps = take(real);
+  arguments.tolerance = take(real);
+  arguments.limit = take(sizeof(int));
+  arguments.iterations = take(sizeof(int));
+  arguments.error = take(real);
+  arguments.partial = take(kPanels * columns * real);
+  arguments.panelError = take(kErrorsOfPanel * kPanels * real);
+  arguments.barrier = take(sizeof(unsigned));
+  if (failure)
+    return failure;
+  if (Error error = device->clear(arguments.barrier, sizeof(unsigned)))
+    return error;
+  std::vector<char> eps = storeReals(shape.compute(), kEps);
+  return device->upload(arguments.eps, eps.data(), eps.size());
+}
+
+Expected<HandwrittenSolve>
+HandwrittenSolve::create(Device &device, const Problem &problem,
+                         const HandwrittenClass &chosen) {
+  const ProblemShape &shape = problem.getShape();
+  HandwrittenSolve solve(device, shape, chosen);
+  int real = static_cast<int>(dtypeSize(shape.compute()));
+  int columns = static_cast<int>(shape.columns);
+  if (chosen.blocks) {
+    solve.second =
+        static_cast<int>((shape.rows + chosen.blocks - 1) / chosen.blocks);
+    solve.dynamicBytes =
+        real * ((chosen.threads / 32 + 2) * 32 * chosen.items +
+                32 * chosen.blocks + solve.second * (columns + 3));
+    solve.grid = chosen.blocks;
+  } else {
+    int width = (columns + chosen.cluster - 1) / chosen.cluster;
+    int element = static_cast<int>(dtypeSize(shape.dtype));
+    solve.second = ((width * element + 15) / 16 + 1) * 16;
+    solve.dynamicBytes =
+        chosen.stages * chosen.rows * solve.second +
+        chosen.columnsShared * chosen.threads * chosen.items * real;
+    int blocks = std::min(kPanels, device.getContext()->multiprocessors());
+    solve.grid = blocks / chosen.cluster * chosen.cluster;
+  }
+  if (Error error = solve.allocate(problem))
+    return std::move(error);
+  if (Error error = solve.load())
+    return std::move(error);
+  auto graph =
+      device.capture([&](CUstream stream) { return solve.issue(stream); });
+  if (!graph)
+    return graph.takeError();
+  solve.graph = std::move(*graph);
+  return solve;
+}
+
+Error HandwrittenSolve::issue(CUstream stream) {
+  size_t real = dtypeSize(shape.compute());
+  if (Error error = device->clear(arguments.u, shape.rows * real))
+    return error;
+  if (Error error = device->clear(arguments.v, shape.columns * real))
+    return error;
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.cooperative = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = grid;
+  config.blockDimX = chosen.threads;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = dynamicBytes;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = chosen.blocks ? 0 : 1;
+  void *given[] = {&arguments, &second};
+  HEDDLE_DRIVER_CALL(device->getDriver(), cuLaunchKernelEx, &config, function,
+                     given, nullptr);
+  return Error::success();
+}
+
+Error HandwrittenSolve::set(double tolerance, int limit) {
+  if (Error error = device->synchronize())
+    return error;
+  std::vector<char> stored = storeReals(shape.compute(), tolerance);
+  if (Error error =
+          device->upload(arguments.tolerance, stored.data(), stored.size()))
+    return error;
+  return device->upload(arguments.limit, &limit, sizeof(limit));
+}
+
+Error HandwrittenSolve::replay() {
+  HEDDLE_DRIVER_CALL(device->getDriver(), cuGraphLaunch, graph.get(),
+                     device->getStream());
+  return Error::success();
+}
+
+Expected<std::vector<double>> HandwrittenSolve::potentials() {
+  size_t real = dtypeSize(shape.compute());
+  std::vector<char> stored((shape.rows + shape.columns) * real);
+  if (Error error =
+          device->download(stored.data(), arguments.u, shape.rows * real))
+    return std::move(error);
+  if (Error error = device->download(stored.data() + shape.rows * real,
+                                     arguments.v, shape.columns * real))
+    return std::move(error);
+  return loadReals(shape.compute(), stored);
+}
+
+Expected<int> HandwrittenSolve::iterations() {
+  int value = 0;
+  if (Error error =
+          device->download(&value, arguments.iterations, sizeof(value)))
+    return std::move(error);
+  return value;
+}
+
+} // namespace heddle::bench

@@ -1,0 +1,65 @@
+//===- Problem.h - a transport problem on the device ------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Costs uniform in [0, 1) and equal weights, shared by all candidates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_PROBLEM_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_PROBLEM_H
+
+#include "Device.h"
+#include "runtime/Plan.h"
+
+namespace heddle::bench {
+
+/// What a problem is like.
+struct ProblemShape {
+  int64_t rows = 0, columns = 0;
+  runtime::DType dtype = runtime::DType::F32;
+
+  /// Of vectors and of the arithmetic.
+  runtime::DType compute() const {
+    return dtype == runtime::DType::F64 ? dtype : runtime::DType::F32;
+  }
+  size_t bytes() const {
+    return static_cast<size_t>(rows * columns) * runtime::dtypeSize(dtype);
+  }
+  /// "5001x6001 f32"
+  std::string name() const;
+};
+
+/// How the hand-written kernels call an element type, their macro ELEMENT.
+int elementCode(runtime::DType dtype);
+
+/// The numbers of a type of `compute` that `bytes` holds, and the other way.
+std::vector<char> storeReals(runtime::DType dtype,
+                             llvm::ArrayRef<double> values);
+std::vector<double> loadReals(runtime::DType dtype,
+                              llvm::ArrayRef<char> stored);
+
+class Problem {
+public:
+  static llvm::Expected<Problem> create(Device &device,
+                                        const ProblemShape &shape);
+
+  const ProblemShape &getShape() const { return shape; }
+  char *costs() const { return matrix.address(); }
+  /// Equal weights and their logarithms.
+  char *a() const { return vectors[0].address(); }
+  char *b() const { return vectors[1].address(); }
+  char *logA() const { return vectors[2].address(); }
+  char *logB() const { return vectors[3].address(); }
+
+private:
+  explicit Problem(const ProblemShape &shape) : shape(shape) {}
+
+  ProblemShape shape;
+  runtime::DeviceMemory matrix, vectors[4];
+};
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_PROBLEM_H

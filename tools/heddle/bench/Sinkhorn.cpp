@@ -1,0 +1,418 @@
+//===- Sinkhorn.cpp - the benchmark of dense Sinkhorn ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One problem at a time; what fails there is said in its row, and the others go
+// on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sinkhorn.h"
+#include "CompileTimes.h"
+#include "Generated.h"
+#include "HandwrittenSinkhorn.h"
+
+#include "../Support.h"
+#include "codegen/CopyBandwidth.h"
+#include "runtime/PanelClass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace llvm;
+using namespace heddle::runtime;
+using heddle::cli::toError;
+using heddle::cli::toExpected;
+
+namespace heddle::bench {
+
+/// How long the replays between two events take about, where one is shorter.
+static constexpr double kSampleSeconds = 0.03;
+
+Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
+  std::vector<ProblemShape> shapes;
+  for (DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16})
+    for (const cli::Model &model : models) {
+      std::optional<DType> named = parseDType(model.name);
+      if (!named ||
+          !is_contained({DType::F32, DType::F64, DType::BF16, DType::F16},
+                        *named))
+        return makeError(StatusCode::BadInput,
+                         "expected element types f32, f64, bf16 or f16 with "
+                         "lists of problems, found '{0}'",
+                         model.name);
+      if (*named != dtype)
+        continue;
+      for (const Extents &extents : model.shapes) {
+        if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1 ||
+            extents[0] > INT32_MAX || extents[1] > INT32_MAX)
+          return makeError(StatusCode::BadInput,
+                           "{0}: expected problems of [rows, columns], both "
+                           "at least 1",
+                           model.name);
+        shapes.push_back({extents[0], extents[1], dtype});
+      }
+    }
+  return shapes;
+}
+
+namespace {
+/// heddle's program bound to a problem.
+class Solve {
+public:
+  static Expected<Solve> create(Device &device, std::string program,
+                                const Problem &problem) {
+    auto generated = Generated::create(device, std::move(program));
+    if (!generated)
+      return generated.takeError();
+    Solve solve(device, std::move(*generated), problem.getShape());
+    if (Error error = bind(solve.generated.getGraph(), problem))
+      return std::move(error);
+    return solve;
+  }
+  static Error bind(heddle::Graph &graph, const Problem &problem) {
+    const ProblemShape &shape = problem.getShape();
+    auto vectors = static_cast<heddle_dtype>(shape.compute());
+    if (Error error = toError(
+            graph.bindList("C", static_cast<heddle_dtype>(shape.dtype),
+                           {{problem.costs(), {shape.rows, shape.columns}}})))
+      return error;
+    if (Error error = toError(
+            graph.bindList("a", vectors, {{problem.a(), {shape.rows}}})))
+      return error;
+    return toError(
+        graph.bindList("b", vectors, {{problem.b(), {shape.columns}}}));
+  }
+
+  Error set(double tolerance, int limit) {
+    if (Error error = generated.setScalar("tol", tolerance))
+      return error;
+    if (Error error = generated.setScalar("limit", limit))
+      return error;
+    return generated.prepare();
+  }
+  Error replay() { return generated.replay(); }
+
+  /// After the last replay: u, then v.
+  Expected<std::vector<double>> potentials() {
+    size_t real = dtypeSize(shape.compute());
+    std::vector<char> stored((shape.rows + shape.columns) * real);
+    if (Error error = read("u", stored.data(), shape.rows * real))
+      return std::move(error);
+    if (Error error =
+            read("v", stored.data() + shape.rows * real, shape.columns * real))
+      return std::move(error);
+    return loadReals(shape.compute(), stored);
+  }
+  Error read(const std::string &result, void *to, size_t bytes) {
+    auto members = toExpected(generated.getGraph().result(result));
+    if (!members)
+      return members.takeError();
+    return device->download(to, static_cast<char *>(members->front().data),
+                            bytes);
+  }
+  const Generated &getGenerated() const { return generated; }
+
+private:
+  Solve(Device &device, Generated generated, const ProblemShape &shape)
+      : device(&device), generated(std::move(generated)), shape(shape) {}
+
+  Device *device;
+  Generated generated;
+  ProblemShape shape;
+};
+
+class Benchmark {
+public:
+  explicit Benchmark(Device &device) : device(device) {}
+
+  Error measure(const ProblemShape &shape, double bandwidth, SinkhornRow &row);
+
+  /// Notes in the row that a part of its measurement failed.
+  static void attempt(SinkhornRow &row, StringRef what, Error error) {
+    if (error)
+      row.failures.push_back(what.str() + ": " +
+                             takeError(std::move(error)).second);
+  }
+
+private:
+  Expected<double> time(function_ref<Error()> replay);
+  void describe(double bandwidth, SinkhornRow &row);
+  void describe(const Generated &generated, SinkhornRow &row);
+  Error timeRounds(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+                   SinkhornRow &row);
+  Error compare(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+                SinkhornRow &row);
+  Error stop(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+             SinkhornRow &row);
+  Error timePlan(const Problem &problem, double bandwidth, SinkhornRow &row);
+  Error timeCompilation(const Problem &problem, SinkhornRow &row);
+
+  Device &device;
+};
+} // namespace
+
+static void keepBetter(double &best, double time) {
+  best = best == 0 ? time : std::min(best, time);
+}
+
+Expected<double> Benchmark::time(function_ref<Error()> replay) {
+  auto once = device.time(replay, /*replays=*/1, /*samples=*/1);
+  if (!once)
+    return once.takeError();
+  return device.time(replay,
+                     std::clamp(static_cast<int>(kSampleSeconds / *once), 1,
+                                Device::kReplays));
+}
+
+/// The panel form of the program's loop; null if there is none.
+static const PlanPanel *findPanel(const PlanGraph &graph) {
+  for (const PlanNode &node : graph.nodes)
+    if (node.panel)
+      return &*node.panel;
+  return nullptr;
+}
+
+void Benchmark::describe(double bandwidth, SinkhornRow &row) {
+  const Context &context = *device.getContext();
+  auto bytes = static_cast<int64_t>(row.shape.bytes());
+  row.fits = bytes <= context.sharedBytes() * context.multiprocessors()
+                 ? "shared memory"
+             : bytes <= context.l2Bytes() ? "L2"
+                                          : "memory";
+  row.floor = kIterations * static_cast<double>(bytes) / bandwidth;
+}
+
+void Benchmark::describe(const Generated &generated, SinkhornRow &row) {
+  const ProblemShape &shape = row.shape;
+  const Context &context = *device.getContext();
+  cli::Model model;
+  model.shapes.push_back({shape.rows, shape.columns});
+  row.launches = generated.launches(model);
+  const PlanPanel *panel = findPanel(generated.getPlan().graph);
+  if (!panel || !context.canCopyInBulk())
+    return;
+  if (auto chosen = panelClassFor(*panel, shape.columns, shape.columns,
+                                  shape.rows, context.sharedBytes()))
+    row.panels = chosen->describe();
+}
+
+Error Benchmark::timeRounds(Solve &solve,
+                            std::vector<HandwrittenSolve> &candidates,
+                            SinkhornRow &row) {
+  for (int round = 0; round < 2; ++round) {
+    if (Error error = solve.set(-1, kIterations))
+      return error;
+    auto whole = time([&] { return solve.replay(); });
+    if (!whole)
+      return whole.takeError();
+    keepBetter(row.generated, *whole);
+    for (HandwrittenSolve &candidate : candidates) {
+      if (Error error = candidate.set(-1, kIterations))
+        return error;
+      auto seconds = time([&] { return candidate.replay(); });
+      if (!seconds)
+        return seconds.takeError();
+      if (row.handwritten == 0 || *seconds < row.handwritten) {
+        row.handwritten = *seconds;
+        row.handwrittenClass = candidate.describe();
+      }
+    }
+    if (Error error = solve.set(-1, 0))
+      return error;
+    auto fixed = time([&] { return solve.replay(); });
+    if (!fixed)
+      return fixed.takeError();
+    keepBetter(row.fixed, *fixed);
+  }
+  return Error::success();
+}
+
+/// Largest difference over largest magnitude.
+static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
+  double off = 0, most = 0;
+  for (auto [x, y] : zip_equal(a, b)) {
+    if (!std::isfinite(x) || !std::isfinite(y))
+      return INFINITY;
+    off = std::max(off, std::fabs(x - y));
+    most = std::max(most, std::fabs(y));
+  }
+  return off / std::max(most, 1e-300);
+}
+
+/// Of the bits after two replays, and of the potentials from the hand-written
+/// ones.
+Error Benchmark::compare(Solve &solve,
+                         std::vector<HandwrittenSolve> &candidates,
+                         SinkhornRow &row) {
+  if (Error error = solve.set(-1, kIterations))
+    return error;
+  std::vector<double> outcomes[2];
+  for (std::vector<double> &outcome : outcomes) {
+    if (Error error = solve.replay())
+      return error;
+    auto potentials = solve.potentials();
+    if (!potentials)
+      return potentials.takeError();
+    outcome = std::move(*potentials);
+  }
+  // Finite numbers: none is another number's equal.
+  row.sameBits = outcomes[0] == outcomes[1];
+  if (candidates.empty()) {
+    if (!all_of(outcomes[0], [](double x) { return std::isfinite(x); }))
+      row.failures.push_back("comparing: potentials are not finite");
+    return Error::success();
+  }
+  if (Error error = candidates.front().set(-1, kIterations))
+    return error;
+  if (Error error = candidates.front().replay())
+    return error;
+  auto expected = candidates.front().potentials();
+  if (!expected)
+    return expected.takeError();
+  row.difference = relativeDifference(outcomes[0], *expected);
+  return Error::success();
+}
+
+Error Benchmark::stop(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+                      SinkhornRow &row) {
+  if (Error error = solve.set(kTolerance, kMostIterations))
+    return error;
+  auto seconds = time([&] { return solve.replay(); });
+  if (!seconds)
+    return seconds.takeError();
+  row.stopping = *seconds;
+  int trips = 0;
+  bool converged = false;
+  if (Error error = solve.read("trips", &trips, sizeof(trips)))
+    return error;
+  if (Error error = solve.read("converged", &converged, 1))
+    return error;
+  row.trips = trips;
+  row.converged = converged;
+  if (candidates.empty())
+    return Error::success();
+  HandwrittenSolve &candidate = candidates.front();
+  if (Error error = candidate.set(kTolerance, kMostIterations))
+    return error;
+  if (Error error = candidate.replay())
+    return error;
+  auto iterations = candidate.iterations();
+  if (!iterations)
+    return iterations.takeError();
+  row.handwrittenTrips = *iterations;
+  return Error::success();
+}
+
+/// What asking for the plan adds to a solve of no iteration.
+Error Benchmark::timePlan(const Problem &problem, double bandwidth,
+                          SinkhornRow &row) {
+  auto free = device.freeBytes();
+  if (!free)
+    return free.takeError();
+  double needed = 1.05 * static_cast<double>(row.shape.bytes());
+  if (needed > static_cast<double>(*free))
+    return makeError(StatusCode::Failed, "needs {0:f1} GB, {1:f1} are free",
+                     needed * 1e-9, static_cast<double>(*free) * 1e-9);
+  auto solve =
+      Solve::create(device, row.program + ",outputs=potentials/plan", problem);
+  if (!solve)
+    return solve.takeError();
+  if (Error error = solve->set(-1, 0))
+    return error;
+  double best = 0;
+  for (int round = 0; round < 2; ++round) {
+    auto seconds = time([&] { return solve->replay(); });
+    if (!seconds)
+      return seconds.takeError();
+    keepBetter(best, *seconds);
+  }
+  row.plan = best - row.fixed;
+  row.planFloor = 2 * static_cast<double>(row.shape.bytes()) / bandwidth;
+  return device.synchronize();
+}
+
+Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
+  auto times = measureColdBinding(row.program, [&](heddle::Graph &graph) {
+    if (Error error = Solve::bind(graph, problem))
+      return error;
+    return toError(graph.prepare(device.getStream()));
+  });
+  if (!times)
+    return times.takeError();
+  row.compileProgram = times->program;
+  row.compileClass = times->binding;
+  return Error::success();
+}
+
+Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
+                         SinkhornRow &row) {
+  row.shape = shape;
+  row.program = formatv("sinkhorn:dtype={0}", dtypeName(shape.dtype)).str();
+  describe(bandwidth, row);
+  auto problem = Problem::create(device, shape);
+  if (!problem)
+    return problem.takeError();
+  auto solve = Solve::create(device, row.program, *problem);
+  if (!solve)
+    return solve.takeError();
+  describe(solve->getGenerated(), row);
+  std::vector<HandwrittenSolve> candidates;
+  for (const HandwrittenClass &chosen : handwrittenClasses(shape)) {
+    auto candidate = HandwrittenSolve::create(device, *problem, chosen);
+    if (candidate)
+      candidates.push_back(std::move(*candidate));
+    else
+      attempt(row, "by hand, " + chosen.describe(), candidate.takeError());
+  }
+  attempt(row, "comparing", compare(*solve, candidates, row));
+  attempt(row, "timing", timeRounds(*solve, candidates, row));
+  attempt(row, "stopping", stop(*solve, candidates, row));
+  if (row.fits == "memory" && row.fixed > 0)
+    attempt(row, "plan", timePlan(*problem, bandwidth, row));
+  attempt(row, "compiling", timeCompilation(*problem, row));
+  return device.synchronize();
+}
+
+Expected<SinkhornReport>
+measureSinkhorn(Device &device, ArrayRef<ProblemShape> shapes,
+                cli::Progress &progress,
+                function_ref<Error(const SinkhornReport &)> measured) {
+  SinkhornReport report;
+  progress.show("measuring the copy bandwidth ...");
+  auto bandwidth =
+      measureCopyBandwidth(device.getContext(), size_t(1) << 31, 8);
+  if (!bandwidth)
+    return bandwidth.takeError();
+  report.copyBandwidth = *bandwidth;
+  progress.show("compiling kernels written by hand ...");
+  compileHandwrittenAhead(device, shapes);
+
+  Benchmark benchmark(device);
+  for (const ProblemShape &shape : shapes) {
+    auto free = device.freeBytes();
+    if (!free)
+      return free.takeError();
+    double needed = 1.05 * static_cast<double>(shape.bytes());
+    if (needed > static_cast<double>(*free)) {
+      report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} are free",
+                                       shape.name(), needed * 1e-9,
+                                       static_cast<double>(*free) * 1e-9));
+      continue;
+    }
+    progress.show(shape.name() + " ...");
+    SinkhornRow &row = report.rows.emplace_back();
+    Benchmark::attempt(row, "measuring",
+                       benchmark.measure(shape, report.copyBandwidth, row));
+    if (Error error = measured(report))
+      return std::move(error);
+    // Where a kernel went wrong, nothing works in this context any more.
+    if (Error error = device.synchronize())
+      return withContext("after " + shape.name(), std::move(error));
+  }
+  return report;
+}
+
+} // namespace heddle::bench
