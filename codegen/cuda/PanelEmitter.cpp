@@ -363,8 +363,9 @@ LogicalResult PanelEmitter::emitColumnParts() {
        << "[Items];\n";
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
-  os << "const bool there = static_cast<int>(threadIdx.x) + k * Threads < "
-        "width;\n";
+  if (!exponentials.empty())
+    os << "const bool there = static_cast<int>(threadIdx.x) + k * Threads < "
+          "width;\n";
   Scope outer = scope;
   for (Value input : loadedColumns)
     scope.bind(input, loadedNames[input] + "[k]");
@@ -397,9 +398,10 @@ LogicalResult PanelEmitter::emitRowValues() {
   Scope outer = scope;
   os << "if (begin > 0 || panel != at.unit)\n"
      << "  __syncthreads(); // what lies in the rows' values has been read\n";
+  if (roots.empty())
+    return success();
   open("for (int r = threadIdx.x; r < count; r += Threads) {");
-  os << "const long long row = panel + static_cast<long long>(begin + r) * "
-        "heddle::panels;\n";
+  os << "const long long row = first_of_panel + begin + r;\n";
   for (Value input : inputsOf(roots, Level::row))
     declareInput(input, pointers[slotOf(input)] + "[row]");
   if (failed(declareNeeded(roots)))
@@ -580,13 +582,14 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   };
   open("const auto repair_" + rowSums[sum.reduce] +
        " = [=](int panel, int begin, int count) __attribute__((noinline)) {");
-  os << "const int width = at.width;\n"
+  os << "const long long first_of_panel = decltype(queue)::first_of(panel, "
+        "member.count);\n"
+     << "const int width = at.width;\n"
      << "const long long first_column = at.first_column;\n";
   open("for (int r = 0; r < count; ++r) {");
   os << "if (!heddle::is_nan(" << rowSums[sum.reduce]
      << "[r]))\n  continue; // the same in all threads\n"
-     << "const long long row = panel + static_cast<long long>(begin + r) * "
-        "heddle::panels;\n"
+     << "const long long row = first_of_panel + begin + r;\n"
      << "auto state = " << kind << "::neutral();\n";
   for (Value value : rowValues)
     scope.bind(value, rowArrays[value] + "[r]");
@@ -774,8 +777,7 @@ LogicalResult PanelEmitter::emitRowResults() {
   Scope outer = scope;
   os << "__syncthreads();\n";
   open("for (int r = threadIdx.x; r < count; r += Threads) {");
-  os << "const long long row = panel + static_cast<long long>(begin + r) * "
-        "heddle::panels;\n";
+  os << "const long long row = first_of_panel + begin + r;\n";
   for (fused::ReduceOp row : passes.rows)
     if (row.getAbout())
       os << "const " << computed(row) << ' '
@@ -873,7 +875,9 @@ LogicalResult PanelEmitter::emitPanels() {
   });
   if (failed(emitOverColumns()))
     return failure();
-  os << "const int all = queue.rows_of(panel, member.count);\n"
+  os << "const long long first_of_panel = queue.first_of(panel, member.count);"
+        "\n"
+     << "const int all = queue.rows_of(panel, member.count);\n"
      << "const int width = at.width;\n"
      << "const long long first_column = at.first_column;\n";
   open("for (int begin = 0; begin == 0 || begin < all; begin += heddle::panel_rows) {");
@@ -1212,7 +1216,7 @@ LogicalResult PanelEmitter::emitLoop() {
   }
   parameters += ", unsigned long long *" + barrier;
   for (StringRef word :
-       {"used", "more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
+       {"first_of_panel", "used", "more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
         "queue", "m", "member", "rows", "columns", "share", "first_column",
         "width", "trip", "panel", "begin", "all", "count", "r", "row", "k", "c",
         "kept", "even", "odd", "meet", "first_pass", "second_pass", "settle", "base",
