@@ -18,7 +18,7 @@ namespace {
 struct Block {
   int64_t threads, mostItems, mostItemsOfCluster;
 };
-constexpr Block blocks[] = {{256, 5, 5}, {384, 16, 16}, {512, 0, 24}};
+constexpr Block blocks[] = {{256, 10, 10}, {512, 12, 24}, {384, 16, 16}};
 /// Rows of a step: a power of two.
 constexpr int64_t mostRows = 8;
 /// Stages that a bit each keeps the phase of.
@@ -91,12 +91,14 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                       margin;
       // Steps of several rows cost fewer meetings; two steps are under way.
       int64_t rows = 2 * mostRows, stage, stages;
+      while (rows > 2 && rows / 4 * PanelClass::kMostPanels >= longest)
+        rows /= 2;
       bool fits;
       do {
         rows /= 2;
         stage = rows * matrices * (threads * items * element + 32);
         stages = std::min((sharedBytes - fixed) / stage, mostStages);
-        fits = stages >= (rows > 1 ? 4 : 2) && items * (panel.words +
+        fits = stages >= (rows > 1 ? 5 : 2) && items * (panel.words +
                                        2 * rows * panel.rowWords) <=
                                   ownRegisters;
       } while (!fits && rows > 1);

@@ -1,9 +1,9 @@
 // panel.cuh: rows of a member's matrices on their way to the blocks that keep
 // its columns.
 //
-// A member's rows are dealt to panels, one row to each in turn; how many panels
-// there are is a constant of the class, never of the device, for the order in
-// which a column's parts meet depends on it. A block takes panel after panel,
+// A member's rows are cut into panels; how many panels there are is a constant of
+// the class, never of the device, for the order in which a column's parts meet
+// depends on it. A block takes panel after panel,
 // and with several blocks to a panel (a cluster) each takes a share of the
 // columns. docs/lowering.md describes a trip.
 #pragma once
@@ -129,8 +129,12 @@ public:
   static __device__ __forceinline__ int used(long long rows) {
     return rows >= panels ? panels : rows > 0 ? static_cast<int>(rows) : 1;
   }
+  // Panels are rows one after the other: a block walks through few pages of memory.
+  static __device__ __forceinline__ long long first_of(int panel, long long rows) {
+    return rows >= panels ? rows * panel / panels : panel;
+  }
   static __device__ __forceinline__ int rows_of(int panel, long long rows) {
-    return panel < rows ? static_cast<int>((rows - panel + panels - 1) / panels) : 0;
+    return panel < rows ? static_cast<int>(first_of(panel + 1, rows) - first_of(panel, rows)) : 0;
   }
 
   // Waits for the step that comes next, and says where the columns of its row
@@ -185,7 +189,7 @@ private:
     const int k = step * Rows + q;
     if (k >= rows_of(panel, all().rows))
       return {nullptr, 0, 0};
-    const long long row = panel + static_cast<long long>(k) * panels;
+    const long long row = first_of(panel, all().rows) + k;
     const char *const begin = all().matrix[m] + row * all().row_bytes[m] + all().first_bytes[m];
     const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(begin) % 16);
     return {begin - head, (head + all().width_bytes[m] + 15) / 16 * 16, head};
