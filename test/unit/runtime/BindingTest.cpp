@@ -306,7 +306,10 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
      "operands": [{"buffer": 0, "index": "ij"}, {"buffer": 0, "index": "stride"}, {"buffer": 1, "index": "i"},
                   {"buffer": 2, "index": "j"}, {"buffer": 3, "index": "ij"}, {"buffer": 3, "index": "stride"}],
      "count": [0, 0], "columns": [0, 1]}]}],
-  "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false}],
+  "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false},
+              {"per": "panel_column", "table": 0, "bytes": 4, "zero": false},
+              {"per": "row", "table": 0, "bytes": 8, "zero": false},
+              {"per": "panel", "table": 0, "bytes": 16, "zero": false}],
   "nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
              "arguments": [{"table": 0}, {"scratch": 0}], "writes": [2, 3]}]})json";
   FloorSpace space;
@@ -322,6 +325,10 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->tables()[0].columnTotal, 2 * 5 + 7);
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (30 + 28) * 4);
   EXPECT_EQ(layout->scratchBytes()[0], 17u * 4);
+  // In panels, as many as members of a team may have.
+  EXPECT_EQ(layout->scratchBytes()[1], 132u * 768 * 4);
+  EXPECT_EQ(layout->scratchBytes()[2], 8u * 1024 * 8);
+  EXPECT_EQ(layout->scratchBytes()[3], 132u * 16);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
   MemberRow second = readMemberRow(

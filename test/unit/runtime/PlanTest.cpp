@@ -97,6 +97,72 @@ const char *loopPlan = R"json({
         "variants": [{"entry": "k", "block": 64, "grid": 7}], "arguments": [{"table": 0}], "writes": [4]}], "edges": []}}],
   "edges": [[0, 2], [1, 2]]})json";
 
+/// The loop, with a form in panels and areas for it.
+Plan panelPlan() {
+  Plan plan = parsed(loopPlan);
+  int first = plan.scratch.size();
+  for (ScratchPer per :
+       {ScratchPer::PanelColumn, ScratchPer::Row, ScratchPer::Panel})
+    plan.scratch.push_back({per, 0, 4, false});
+  PlanPanel panel;
+  panel.entry = "loop_panels";
+  panel.table = 0;
+  panel.elementBytes = {4, 2};
+  panel.computeBytes = 8;
+  panel.words = 3;
+  panel.rowWords = 5;
+  panel.arguments = {{ArgumentKind::Table, 0}, {ArgumentKind::Buffer, 1}};
+  for (int area = 0; area < 3; ++area)
+    panel.arguments.push_back({ArgumentKind::Scratch, first + area});
+  plan.graph.nodes[2].panel = panel;
+  plan.panelSource = "text of panels";
+  return plan;
+}
+
+TEST(Plan, ReadsPanels) {
+  Plan plan =
+      cantFail(parsePlan(formatv("{0:2}", planToJSON(panelPlan())).str()));
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  EXPECT_EQ(plan.panelSource, "text of panels");
+  const auto &panel = plan.graph.nodes[2].panel;
+  ASSERT_TRUE(panel);
+  EXPECT_EQ(panel->entry, "loop_panels");
+  EXPECT_EQ(panel->table, 0);
+  EXPECT_EQ(panel->elementBytes, (std::vector<int>{4, 2}));
+  EXPECT_EQ(panel->computeBytes, 8);
+  EXPECT_EQ(panel->words, 3);
+  EXPECT_EQ(panel->rowWords, 5);
+  EXPECT_EQ(panel->arguments.size(), 5u);
+  EXPECT_EQ(plan.scratch[1].per, ScratchPer::PanelColumn);
+  EXPECT_EQ(plan.scratch[2].per, ScratchPer::Row);
+  EXPECT_EQ(plan.scratch[3].per, ScratchPer::Panel);
+  EXPECT_FALSE(parsed(loopPlan).graph.nodes[2].panel);
+}
+
+TEST(PlanValidation, Panels) {
+  auto says = [](const std::function<void(PlanPanel &)> &change) {
+    Plan plan = panelPlan();
+    change(*plan.graph.nodes[2].panel);
+    return failure(validatePlan(plan), StatusCode::BadInput);
+  };
+  EXPECT_CONTAINS(says([](PlanPanel &p) { p.entry = ""; }),
+                  "nodes[2] 'loop': panel: expected an entry");
+  EXPECT_CONTAINS(says([](PlanPanel &p) { p.table = 1; }),
+                  "panel: expected a table of rank 2");
+  for (auto change : std::initializer_list<void (*)(PlanPanel &)>{
+           [](PlanPanel &p) { p.elementBytes = {}; },
+           [](PlanPanel &p) { p.elementBytes[1] = 0; },
+           [](PlanPanel &p) { p.computeBytes = 0; },
+           [](PlanPanel &p) { p.words = 0; },
+           [](PlanPanel &p) { p.rowWords = 0; }})
+    EXPECT_CONTAINS(says(change),
+                    "panel: expected matrices, words and bytes of at least 1");
+  EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[4].index = 4; }),
+                  "expected a scratch area in 0..4, found 4");
+  EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[1].index = 0; }),
+                  "lists are passed through tables");
+}
+
 TEST(Plan, RoundTrips) {
   for (const char *text : {updatePlan(), loopPlan, numbersPlan}) {
     Plan plan = parsed(text);

@@ -1,0 +1,138 @@
+//===- PanelClassTest.cpp - classes of widths ----------------------------===//
+
+#include "runtime/PanelClass.h"
+
+#include <gtest/gtest.h>
+
+using namespace heddle::runtime;
+
+namespace {
+
+struct Kind {
+  const char *name;
+  PlanPanel panel;
+};
+
+std::vector<Kind> kinds() {
+  PlanPanel single, half, twice, matrices;
+  single.elementBytes = {4};
+  half.elementBytes = {2};
+  twice.elementBytes = {8};
+  twice.computeBytes = 8;
+  twice.words = 4;
+  twice.rowWords = 2;
+  matrices.elementBytes = {4, 2};
+  matrices.words = 3;
+  matrices.rowWords = 2;
+  return {{"f32", single}, {"bf16", half}, {"f64", twice}, {"two", matrices}};
+}
+
+/// Shared memory of a block, as architectures offer it.
+constexpr int64_t kSmall = 99 * 1024, kLarge = 227 * 1024;
+
+std::vector<int64_t> widths() {
+  std::vector<int64_t> all;
+  for (int64_t width = 1; width <= 100000; width += 1 + width / 37)
+    for (int64_t near : {width - 1, width, width + 1})
+      if (near > 0)
+        all.push_back(near);
+  return all;
+}
+
+TEST(PanelClass, FitsEveryWidthUpToAMost) {
+  for (const Kind &kind : kinds())
+    for (int64_t shared : {kSmall, kLarge}) {
+      bool none = false;
+      int64_t most = 0;
+      for (int64_t width : widths()) {
+        SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(width));
+        auto shape = panelClassFor(kind.panel, width, width, 5000, shared);
+        if (!shape) {
+          none |= width > most;
+          continue;
+        }
+        ASSERT_FALSE(none && width > most) << "a narrower one has no class";
+        most = std::max(most, width);
+        int64_t share = (width + shape->cluster - 1) / shape->cluster;
+        ASSERT_GE(int64_t(shape->threads) * shape->items, share);
+        // No item that no column has.
+        ASSERT_LT(int64_t(shape->threads) * (shape->items - 1), share);
+        ASSERT_EQ(shape->threads % 32, 0);
+        ASSERT_EQ(shape->rows & (shape->rows - 1), 0);
+        ASSERT_GE(shape->rows, 1);
+        ASSERT_LE(shape->rows, 32);
+        ASSERT_GE(shape->stages, 2);
+        ASSERT_LE(shape->stages, 32); // a bit of a word each
+        ASSERT_LE(shape->sharedBytes, shared);
+        int64_t bytes = 0;
+        for (int element : kind.panel.elementBytes)
+          bytes = std::max<int64_t>(bytes, element);
+        ASSERT_EQ(shape->sharedBytes,
+                  shape->stages * shape->rows *
+                      int64_t(kind.panel.elementBytes.size()) *
+                      (shape->threads * shape->items * bytes + 32));
+        ASSERT_LE((shape->items *
+                   (kind.panel.words + 2 * shape->rows * kind.panel.rowWords)) *
+                      shape->threads,
+                  65536);
+        ASSERT_EQ(shape->team, 0); // 5000 rows are too many
+      }
+      EXPECT_GE(most, shared == kLarge ? 20001 : 4000) << kind.name;
+    }
+}
+
+TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
+  PlanPanel panel = kinds()[0].panel;
+  for (int64_t widest : widths())
+    for (int64_t narrowest :
+         {widest, widest - 1, widest - 30, widest / 2, int64_t(0)}) {
+      auto shape = narrowest < 0
+                       ? std::nullopt
+                       : panelClassFor(panel, narrowest, widest, 5000, kLarge);
+      if (!shape || shape->ragged)
+        continue;
+      SCOPED_TRACE(std::to_string(narrowest) + " to " + std::to_string(widest));
+      for (int64_t width : {narrowest, widest}) {
+        int64_t share = (width + shape->cluster - 1) / shape->cluster;
+        int64_t last = width - share * (shape->cluster - 1);
+        ASSERT_GE(last, int64_t(shape->items - 1) * shape->threads);
+      }
+    }
+  EXPECT_FALSE(panelClassFor(panel, 6001, 6001, 5000, kLarge)->ragged);
+  EXPECT_TRUE(panelClassFor(panel, 100, 6001, 5000, kLarge)->ragged);
+}
+
+TEST(PanelClass, GivesSmallMembersATeam) {
+  PlanPanel panel = kinds()[0].panel;
+  auto team = panelClassFor(panel, 601, 601, 501, kLarge);
+  ASSERT_TRUE(team);
+  EXPECT_EQ(team->team, 16);
+  EXPECT_EQ(team->panels(), 16);
+  EXPECT_LE(team->team * PanelClass::kMostTeams, PanelClass::kMostPanels);
+  // All rows stay on chip.
+  EXPECT_LE((501 + 15) / 16, team->rows * team->stages);
+  for (auto [width, rows] : {std::pair(601, 5000), {6001, 501}})
+    EXPECT_EQ(panelClassFor(panel, width, width, rows, kLarge)->team, 0);
+  EXPECT_EQ(panelClassFor(panel, 601, 601, 501, kSmall)->team, 0);
+  EXPECT_LE(PanelClass::kTeamColumns, PanelClass::kTeamRows);
+}
+
+TEST(PanelClass, SaysWhatItIs) {
+  PanelClass shape;
+  shape.threads = 512;
+  shape.items = 12;
+  shape.rows = 2;
+  shape.stages = 3;
+  shape.cluster = 2;
+  EXPECT_EQ(shape.panels(), 66);
+  EXPECT_EQ(shape.describe(), "clusters of 2, 512 threads of 12 columns each, "
+                              "2 rows a step, 3 steps on their way");
+  EXPECT_EQ(shape.defines(),
+            (std::vector<std::string>{
+                "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS=12",
+                "-DHEDDLE_PANEL_ROWS=2", "-DHEDDLE_PANEL_STAGES=3",
+                "-DHEDDLE_PANEL_CLUSTER=2", "-DHEDDLE_PANEL_TEAM=0",
+                "-DHEDDLE_PANEL_RAGGED=0"}));
+}
+
+} // namespace
