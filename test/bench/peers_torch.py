@@ -153,15 +153,7 @@ def parameters(count):
 
 def tables(report):
     """The report as Markdown: one table for each optimizer, times in microseconds with their ratio to the floor."""
-    where = report["conditions"]
-    gpu = where["gpu"]
-    lines = [
-        f"{gpu if gpu.startswith('NVIDIA') else 'NVIDIA ' + gpu}, driver {where.get('driver') or 'unknown'}, "
-        f"CUDA {where['cuda']}, NVRTC {where['nvrtc']}"
-        + (f", torch {where['torch']}" if "torch" in where else "")
-        + f"; copy bandwidth {where['copy_bytes_per_second'] / 1e12:.3f} TB/s, measured in the same run.",
-        "",
-    ]
+    lines = [conditions_line(report["conditions"]), ""]
     for optimizer, title in TITLES.items():
         rows = [row for row in report["rows"] if row["optimizer"] == optimizer]
         if not rows:
@@ -193,15 +185,24 @@ def tables(report):
     return "\n".join(lines) + "\n"
 
 
-def write_markdown(path, text):
+def write_markdown(path, text, begin=BEGIN, end=END):
     """Replaces what is between the marks, or the whole file if it has none."""
     path = pathlib.Path(path)
     before = path.read_text() if path.exists() else ""
-    if BEGIN in before and END in before:
-        head, rest = before.split(BEGIN, 1)
-        tail = rest.split(END, 1)[1]
-        text = f"{head}{BEGIN}\n{text}{END}{tail}"
+    if begin in before and end in before:
+        head, rest = before.split(begin, 1)
+        tail = rest.split(end, 1)[1]
+        text = f"{head}{begin}\n{text}{end}{tail}"
     path.write_text(text)
+
+
+def conditions_line(where):
+    """GPU, versions and copy bandwidth, as Markdown."""
+    gpu = where["gpu"]
+    return (f"{gpu if gpu.startswith('NVIDIA') else 'NVIDIA ' + gpu}, driver {where.get('driver') or 'unknown'}, "
+            f"CUDA {where['cuda']}, NVRTC {where['nvrtc']}"
+            + (f", torch {where['torch']}" if "torch" in where else "")
+            + f"; copy bandwidth {where['copy_bytes_per_second'] / 1e12:.3f} TB/s, measured in the same run.")
 
 
 def main():

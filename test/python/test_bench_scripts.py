@@ -1,6 +1,7 @@
-"""The tables and plots that test/bench makes out of a report of `heddle bench optimizers`."""
+"""The tables and plots that test/bench makes out of a report of `heddle bench`."""
 
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import pytest
 BENCH = pathlib.Path(__file__).resolve().parents[1] / "bench"
 
 
+sys.path.insert(0, str(BENCH))
+
+
 def load(name):
     spec = importlib.util.spec_from_file_location(name, BENCH / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
@@ -17,7 +21,7 @@ def load(name):
     return module
 
 
-peers_torch, plot = load("peers_torch"), load("plot")
+peers_torch, peers_sinkhorn, plot = load("peers_torch"), load("peers_sinkhorn_torch"), load("plot")
 
 
 @pytest.fixture
@@ -55,6 +59,51 @@ def test_markdown_replaces_only_what_is_marked(tmp_path, report):
     assert page.read_text() == f"before\n{peers_torch.BEGIN}\nnew\n{peers_torch.END}\nafter\n"
     peers_torch.write_markdown(tmp_path / "other.md", "whole\n")
     assert (tmp_path / "other.md").read_text() == "whole\n"
+
+
+@pytest.fixture
+def sinkhorn_report():
+    def row(problem, floor, **known):
+        rows, columns = problem.split()[0].split("x")
+        return {"problem": problem, "rows": int(rows), "columns": int(columns), "dtype": problem.split()[1],
+                "fits": "memory", "floor_ms": floor, "failures": [], **known}
+
+    measured = {"heddle_ms": 3.3, "heddle_loop_ms": 3.24, "handwritten_ms": 3.2, "heddle_over_handwritten": 3.3 / 3.2,
+                "heddle_loop_over_handwritten": 3.24 / 3.2, "heddle_iterations_per_second": 1e5 / 3.3,
+                "heddle_bytes_per_element_and_iteration": 4.4, "stop_trips": 9, "stop_ms": 0.3, "stop_converged": True,
+                "plan_ms": 0.24, "plan_ratio": 1.07, "compile_program_ms": 900.0, "compile_class_ms": 500.0,
+                "difference_from_handwritten": 2e-6, "same_bits_every_replay": True, "panels": "512 threads",
+                "handwritten_class": "512x12"}
+    return {"conditions": {"gpu": "H200", "cuda": "13.0", "nvrtc": "13.0", "copy_bytes_per_second": 4.2e12,
+                           "iterations": 100, "stop_tolerance": 1e-4},
+            "rows": [row("5001x6001 f32", 3.0, torch_compile_ms=38.5, **measured),
+                     row("5001x6001 f64", 6.0, failures=["timing: too hot"])]}
+
+
+def test_sinkhorn_tables_leave_gaps_and_say_why(sinkhorn_report):
+    text = peers_sinkhorn.tables(sinkhorn_report)
+    assert "| 5001x6001 f32 | memory | 3.000 | 3.300 (1.10x) | 3.240 (1.08x) | 3.200 (1.07x) | 38.500 (12.83x) |" in text
+    assert "| 5001x6001 f64 | memory | 6.000 |  |  |  |  |  |  |" in text
+    assert "torch eager" not in text and "TorchGW" not in text
+    assert "after 9, 0.300 ms |" in text and "0.240 ms (1.07x)" in text and "| 500 ms | 2.0e-06 | yes |" in text
+    assert "* 5001x6001 f64: timing: too hot" in text
+    tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("| ")]
+    assert len(tables) == 3
+    for table in tables:
+        assert len({line.count("|") for line in table}) == 1
+
+
+def test_sinkhorn_peers_need_known_problems(tmp_path, sinkhorn_report):
+    known = tmp_path / "heddle.json"
+    known.write_text(json.dumps(sinkhorn_report))
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{peers_sinkhorn.BEGIN}\nstale\n{peers_sinkhorn.END}\n{peers_torch.BEGIN}\nkept\n{peers_torch.END}\n")
+    command = [sys.executable, BENCH / "peers_sinkhorn_torch.py", "--no-torch", "--heddle-json", known, "--markdown", page]
+    done = subprocess.run([*command, "--problems", "5001x6001 f16"], capture_output=True, text=True)
+    assert done.returncode == 1 and "there is no problem '5001x6001 f16'" in done.stderr and "stale" in page.read_text()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "stale" not in page.read_text() and "kept" in page.read_text() and "5001x6001 f64" in page.read_text()
 
 
 def test_panels_are_ordered_by_size_and_leave_gaps(report):

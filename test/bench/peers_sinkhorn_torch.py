@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""torch's Sinkhorn and `heddle bench sinkhorn` side by side, in one run on one machine.
+
+Measures 100 iterations of the formula (two logsumexps) eagerly, compiled by torch.compile, and compiled inside a CUDA
+graph; TorchGW and OTT-JAX where they can be imported. Merges the times into the rows that heddle printed.
+
+    peers_sinkhorn_torch.py [--heddle PATH] [--quick] [--shapes FILE] [--problems "5001x6001 f32,..."] [--seconds N]
+                            [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
+
+--problems names the problems that the peers get; heddle gets all. --seconds bounds what the peers take: a form that is
+due later is left out, with that reason. --heddle-json takes rows that were measured before instead of running heddle;
+then the times are not of one run. --markdown writes the tables; in a file with the lines <!-- sinkhorn measured --> and
+<!-- end of sinkhorn measured --> only what is between them is replaced.
+
+Every time is device time per solve: back-to-back solves between two events, as many as take about 30 ms and at most 20,
+median of 5 after one that is not counted. A form whose host is slower than its device is measured with the waiting that
+this costs. OTT-JAX has the clock on the wall.
+"""
+
+import argparse
+import gc
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from peers_torch import ROOT, as_graph, conditions_line, write_markdown  # noqa: E402
+
+SAMPLES, EPS = 5, 0.05
+FORMS = ("torch_compile_graph", "torch_compile", "torch_eager", "torchgw", "ott_jax")
+BEGIN, END = "<!-- sinkhorn measured -->", "<!-- end of sinkhorn measured -->"
+
+
+class Skipped(Exception):
+    """A form that is not there, with the reason."""
+
+
+# --- peers ------------------------------------------------------------------------------------------------------------
+
+
+def time_solves(torch, solve):
+    """Device time of one solve in milliseconds."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def sample(solves):
+        begin.record()
+        for _ in range(solves):
+            solve()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / solves
+
+    solve()  # compiles
+    solves = min(20, max(1, int(30 / max(sample(1), 1e-3))))
+    return statistics.median([sample(solves) for _ in range(SAMPLES)])
+
+
+def iteration(torch):
+    def iterate(kernel, log_a, log_b, v):
+        u = log_a - torch.logsumexp(kernel + v, 1)
+        return u, log_b - torch.logsumexp(kernel + u[:, None], 0)
+
+    return iterate
+
+
+class Torch:
+    """A problem on the device, and what solves it."""
+
+    def __init__(self, torch, row, iterations):
+        self.torch, self.iterations = torch, iterations
+        dtype = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16}[row["dtype"]]
+        compute = torch.float64 if dtype == torch.float64 else torch.float32
+        rows, columns = row["rows"], row["columns"]
+        self.kernel = torch.rand(rows, columns, device="cuda", dtype=dtype).mul_(-1 / EPS)
+        self.log_a = torch.full((rows,), -math.log(rows), device="cuda", dtype=compute)
+        self.log_b = torch.full((columns,), -math.log(columns), device="cuda", dtype=compute)
+
+    def loop(self, iterate):
+        def solve():
+            v = self.torch.zeros_like(self.log_b)
+            for _ in range(self.iterations):
+                u, v = iterate(self.kernel, self.log_a, self.log_b, v)
+            return u, v
+
+        return solve
+
+    def solve(self, form):
+        torch = self.torch
+        if form == "torch_eager":
+            return self.loop(iteration(torch))
+        if form.startswith("torch_compile"):
+            solve = self.loop(torch.compile(iteration(torch), dynamic=False))
+            return as_graph(torch, solve) if form.endswith("_graph") else solve
+        if self.kernel.dtype not in (torch.float32, torch.float64):
+            raise Skipped("takes no matrix of this type")
+        try:
+            from torchgw._triton_sinkhorn import triton_sinkhorn_loop
+        except ImportError as error:
+            raise Skipped(f"torchgw cannot be imported: {error}") from error
+        weights = self.log_a.exp()
+        return lambda: triton_sinkhorn_loop(
+            self.kernel, self.log_a, self.log_b, 1.0, self.iterations, 0.0, 10, weights)
+
+
+def time_ott(row, iterations):
+    """Wall clock of one solve of OTT-JAX in milliseconds."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # torch is there, too
+    try:
+        import jax
+        from ott.geometry import geometry
+        from ott.problems.linear import linear_problem
+        from ott.solvers.linear import sinkhorn
+    except ImportError as error:
+        raise Skipped(f"ott cannot be imported: {error}") from error
+    if row["dtype"] != "f32":
+        raise Skipped("measured in f32 only")
+    solver = sinkhorn.Sinkhorn(threshold=-1.0, min_iterations=iterations, max_iterations=iterations,
+                               inner_iterations=iterations, implicit_diff=None)
+
+    @jax.jit
+    def solve(costs):
+        out = solver(linear_problem.LinearProblem(geometry.Geometry(cost_matrix=costs, epsilon=EPS)))
+        return out.f, out.g
+
+    costs = jax.random.uniform(jax.random.PRNGKey(0), (row["rows"], row["columns"]))
+    times = []
+    for _ in range(SAMPLES + 1):
+        begin = time.perf_counter()
+        jax.block_until_ready(solve(costs))
+        times.append((time.perf_counter() - begin) * 1e3)
+    return statistics.median(times[1:])
+
+
+def measure_peers(rows, iterations, problems, seconds):
+    """Adds the peers' times, in milliseconds, to `rows`; a form without one has the reason instead."""
+    import torch
+
+    deadline = time.monotonic() + seconds
+    said = set()
+    for row in sorted(rows, key=lambda row: row["rows"] * row["columns"]):
+        if problems and row["problem"] not in problems:
+            continue
+        problem = None
+        for form in FORMS:
+            try:
+                if time.monotonic() > deadline:
+                    raise Skipped(f"left out after {seconds} s")
+                if form == "ott_jax":
+                    problem = None
+                    gc.collect()
+                    torch.cuda.empty_cache()
+                    row[form + "_ms"] = time_ott(row, iterations)
+                else:
+                    problem = problem or Torch(torch, row, iterations)
+                    row[form + "_ms"] = time_solves(torch, problem.solve(form))
+            except Skipped as reason:
+                row[form + "_skipped"] = str(reason)
+                if (form, str(reason)) not in said:
+                    said.add((form, str(reason)))
+                    print(f"{form}: {reason}", file=sys.stderr, flush=True)
+            except Exception as error:  # noqa: BLE001, the other forms go on
+                row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
+            gc.collect()
+            torch.cuda.empty_cache()
+        if hasattr(torch, "_dynamo"):
+            torch._dynamo.reset()
+        print(f"{row['problem']}: " + ", ".join(
+            f"{form} {row[form + '_ms']:.2f} ms" for form in FORMS if form + "_ms" in row)
+            + "".join(f", {form} failed: {row[form + '_error']}" for form in FORMS if form + "_error" in row),
+            file=sys.stderr, flush=True)
+    return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
+
+
+# --- heddle -----------------------------------------------------------------------------------------------------------
+
+
+def measure_heddle(arguments):
+    command = [arguments.heddle, "bench", "sinkhorn"]
+    if arguments.quick:
+        command.append("--quick")
+    if arguments.shapes:
+        command += ["--shapes", arguments.shapes]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "heddle.json")
+        code = subprocess.run(command + [f"--json={path}"], stdout=sys.stderr).returncode
+        if not os.path.exists(path):
+            sys.exit("peers_sinkhorn_torch.py: heddle bench failed")
+        if code:
+            print("peers_sinkhorn_torch.py: heddle bench did not measure everything", file=sys.stderr)
+        with open(path) as file:
+            return json.load(file)
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+COLUMNS = (
+    ("heddle", "heddle_ms"),
+    ("its loop", "heddle_loop_ms"),
+    ("by hand", "handwritten_ms"),
+    ("torch.compile in a graph", "torch_compile_graph_ms"),
+    ("torch.compile", "torch_compile_ms"),
+    ("torch eager", "torch_eager_ms"),
+    ("TorchGW", "torchgw_ms"),
+    ("OTT-JAX", "ott_jax_ms"),
+)
+
+
+def tables(report):
+    """The report as Markdown: times in milliseconds with their ratio to the floor, then what else was measured."""
+    where, rows = report["conditions"], report["rows"]
+    columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
+
+    def cell(row, key, text):
+        return text.format(row[key]) if key in row else ""
+
+    def cells(*texts):
+        return "| " + " | ".join(texts) + " |"
+
+    lines = [
+        conditions_line(where),
+        "",
+        f"**{where['iterations']} iterations**, milliseconds per solve (times the floor)",
+        "",
+        cells("problem", "fits", "floor", *(title for title, _ in columns), "heddle / by hand", "loop / by hand"),
+        "|---|---|" + "---|" * (len(columns) + 3),
+    ]
+    for row in rows:
+        floor = row["floor_ms"]
+        lines.append(cells(
+            row["problem"], row["fits"], f"{floor:.3f}",
+            *(f"{row[key]:.3f} ({row[key] / floor:.2f}x)" if key in row else "" for _, key in columns),
+            cell(row, "heddle_over_handwritten", "{:.3f}"), cell(row, "heddle_loop_over_handwritten", "{:.3f}")))
+    lines += [
+        "",
+        cells("problem", "iterations/s", "B per element and iteration", f"stops below {where['stop_tolerance']:g}", "plan",
+              "program compiled cold", "size class cold", "off", "same bits"),
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        stops = ""
+        if "stop_trips" in row:
+            stops = f"after {row['stop_trips']}, {row['stop_ms']:.3f} ms" + ("" if row["stop_converged"] else ", not reached")
+        plan = f"{row['plan_ms']:.3f} ms ({row['plan_ratio']:.2f}x)" if "plan_ms" in row else ""
+        lines.append(cells(
+            row["problem"], cell(row, "heddle_iterations_per_second", "{:.0f}"),
+            cell(row, "heddle_bytes_per_element_and_iteration", "{:.2f}"), stops, plan,
+            cell(row, "compile_program_ms", "{:.0f} ms"), cell(row, "compile_class_ms", "{:.0f} ms"),
+            cell(row, "difference_from_handwritten", "{:.1e}"),
+            {True: "yes", False: "no"}.get(row.get("same_bits_every_replay"), "")))
+    lines += ["", cells("problem", "size class", "by hand"), "|---|---|---|"]
+    lines += [cells(row["problem"], row.get("panels", "sweep by sweep"), row.get("handwritten_class", "")) for row in rows]
+    failures = [f"* {row['problem']}: {failure}" for row in rows for failure in row["failures"]]
+    if failures:
+        lines += ["", "Not measured:", "", *failures]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--heddle", default=os.environ.get("HEDDLE", str(ROOT / "build" / "bin" / "heddle")))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--shapes")
+    parser.add_argument("--problems")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--json")
+    parser.add_argument("--markdown")
+    parser.add_argument("--heddle-json")
+    parser.add_argument("--no-torch", action="store_true")
+    arguments = parser.parse_args()
+
+    if not arguments.no_torch:
+        try:
+            import torch
+        except ImportError:
+            sys.exit("peers_sinkhorn_torch.py: torch is not installed here; --no-torch leaves it out")
+        if not torch.cuda.is_available():
+            sys.exit("peers_sinkhorn_torch.py: torch sees no GPU here")
+    if arguments.heddle_json:
+        with open(arguments.heddle_json) as file:
+            report = json.load(file)
+    else:
+        report = measure_heddle(arguments)
+    problems = [name.strip() for name in (arguments.problems or "").split(",") if name.strip()]
+    known = [row["problem"] for row in report["rows"]]
+    for name in problems:
+        if name not in known:
+            sys.exit(f"peers_sinkhorn_torch.py: there is no problem '{name}'; expected one of {', '.join(known)}")
+    if not arguments.no_torch:
+        report["conditions"].update(
+            measure_peers(report["rows"], report["conditions"]["iterations"], problems, arguments.seconds))
+    for row in report["rows"]:
+        for form in FORMS:
+            if form + "_ms" in row:
+                row[form + "_ratio"] = row[form + "_ms"] / row["floor_ms"]
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.markdown:
+        write_markdown(arguments.markdown, tables(report), BEGIN, END)
+    if not arguments.json and not arguments.markdown:
+        print(tables(report))
+
+
+if __name__ == "__main__":
+    main()
