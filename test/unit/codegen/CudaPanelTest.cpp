@@ -421,6 +421,13 @@ TEST_P(CudaPanels, InfinityAndNaN) {
   }
 }
 
+/// Rows of larger matrices, also where they are read again from memory.
+TEST_P(CudaPanels, RowsWithAStride) {
+  for (double sharp : {1.0, 60.0})
+    compare(kBalances, sharp,
+            [](auto &, auto &, Inputs &inputs) { spreadRows(inputs); });
+}
+
 TEST_P(CudaPanels, SumsOfTwoMatrices) {
   compare(kGrams, -1, [](auto &, auto &, Inputs &inputs) {
     inputs.scalars["limit"] = 2;
