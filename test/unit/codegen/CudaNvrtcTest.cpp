@@ -8,10 +8,12 @@
 #include "CudaHarness.h"
 #include "CudaPrograms.h"
 #include "runtime/Nvrtc.h"
+#include "runtime/PanelClass.h"
 #include "runtime/ResourceReport.h"
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 
+#include <array>
 #include <ctime>
 #include <thread>
 
@@ -130,8 +132,8 @@ std::string problemsOn(const Nvrtc &nvrtc, SourceText source,
       continue;
     }
     if (own->second.spills && streams(source.text, entry))
-      problems += entry + " spills " + std::to_string(own->second.spills) +
-                  " bytes\n";
+      problems +=
+          entry + " spills " + std::to_string(own->second.spills) + " bytes\n";
     if (noStack && own->second.stack && streams(source.text, entry))
       problems += entry + " has a stack frame of " +
                   std::to_string(own->second.stack) + " bytes\n";
@@ -148,8 +150,8 @@ TEST_P(CudaNvrtc, CompilesWithoutAWarningOrSpill) {
   for (size_t k = 0; k < problems.size(); ++k)
     if (knows(kArchitectures[k]))
       threads.emplace_back([&, k] {
-        problems[k] = problemsOn(*nvrtc(), source, kArchitectures[k],
-                                 GetParam().isExact);
+        problems[k] =
+            problemsOn(*nvrtc(), source, kArchitectures[k], GetParam().isExact);
       });
   ASSERT_FALSE(threads.empty());
   for (std::thread &thread : threads)
@@ -206,6 +208,101 @@ TEST_P(CudaNvrtc, CompilesSoon) {
     slowestName = GetParam().name;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Loops in panels
+//===----------------------------------------------------------------------===//
+
+struct PanelProgram {
+  NamedProgram program;
+  std::vector<int64_t> widths;
+  /// Bytes, in the class that has most of them.
+  int mostSpills;
+
+  friend void PrintTo(const PanelProgram &text, std::ostream *os) {
+    *os << text.program.name;
+  }
+};
+
+std::vector<PanelProgram> panelTexts() {
+  std::vector<PanelProgram> texts = {
+      {{"Sinkhorn", "sinkhorn"}, {601, 1000, 2500, 6001, 12001, 20001}, 64},
+      {{"SinkhornF64", "sinkhorn:dtype=f64"}, {601, 6001, 20001}, 256},
+      {{"SinkhornBF16", "sinkhorn:dtype=bf16"}, {1000, 12001}, 256},
+      {{"SinkhornUnbalanced", "sinkhorn:rho_a=1,rho_b=2,omega=1.1"},
+       {2500},
+       256}};
+  for (const NamedProgram &program : writtenPrograms())
+    if (program.name == "LoopBalances" || program.name == "LoopOfGrams" ||
+        program.name == "LoopOverMatricesByTrip")
+      texts.push_back({program, {601, 6001}, 256});
+  return texts;
+}
+
+/// Bytes of shared memory that a block may ask for.
+int sharedBytesOf(llvm::StringRef arch) {
+  return (arch == "sm_120" ? 99 : 227) * 1024;
+}
+
+const PlanPanel *panelIn(const Plan &plan) {
+  for (const PlanNode &node : plan.graph.nodes)
+    if (node.panel)
+      return &*node.panel;
+  return nullptr;
+}
+
+class CudaPanelTexts : public testing::TestWithParam<PanelProgram> {};
+
+TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
+  auto found = Nvrtc::get();
+  if (!found)
+    GTEST_SKIP() << takeError(found.takeError()).second;
+  const Nvrtc &nvrtc = **found;
+  Program program(GetParam().program.text);
+  ASSERT_TRUE(program.isGood());
+  const Plan &plan = program.plan();
+  const PlanPanel *panel = panelIn(plan);
+  ASSERT_TRUE(panel) << "no loop is in panels";
+  static llvm::Regex floatAtomic(
+      "[^a-z_](atom|red)\\.[a-z0-9_.]*(f16|bf16|f16x2|bf16x2|f32|f64)");
+  for (auto [k, width] : llvm::enumerate(GetParam().widths)) {
+    // One architecture for each width, in turn.
+    llvm::StringRef arch = std::array{"sm_90", "sm_100", "sm_120"}[k % 3];
+    auto shape =
+        panelClassFor(*panel, width, width, width, sharedBytesOf(arch));
+    if (!shape && arch == "sm_120")
+      continue; // too wide for it
+    SCOPED_TRACE((arch + ", width " + std::to_string(width)).str());
+    ASSERT_TRUE(shape);
+    SourceText source{plan.name, plan.panelSource, plan.headers, plan.options};
+    for (const std::string &define : shape->defines())
+      source.options.push_back(define);
+    source.options.push_back(kReportOption.str());
+    auto compiled = nvrtc.compile(source, arch, ImageKind::Cubin);
+    ASSERT_TRUE(static_cast<bool>(compiled))
+        << takeError(compiled.takeError()).second;
+    EXPECT_EQ(llvm::StringRef(withoutReport(compiled->log)).trim().str(), "");
+    auto resources = resourcesIn(compiled->log);
+    ASSERT_TRUE(resources.count(panel->entry)) << compiled->log;
+    int spills = resources[panel->entry].spills;
+    EXPECT_LE(spills, GetParam().mostSpills) << shape->describe();
+    if (spills)
+      printf("[  SPILLS  ] %s, width %lld, %s: %d bytes\n",
+             GetParam().program.name.c_str(), static_cast<long long>(width),
+             arch.str().c_str(), spills);
+    if (k > 0)
+      continue;
+    auto text = nvrtc.compile(source, arch, ImageKind::Ptx);
+    ASSERT_TRUE(static_cast<bool>(text)) << takeError(text.takeError()).second;
+    EXPECT_TRUE(llvm::StringRef(text->image).contains("cp.async.bulk"));
+    EXPECT_FALSE(floatAtomic.match(text->image));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, CudaPanelTexts, testing::ValuesIn(panelTexts()),
+                         [](const auto &info) {
+                           return info.param.program.name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Library, CudaNvrtc,
                          testing::ValuesIn(libraryPrograms()),
