@@ -137,10 +137,10 @@ def time_ott(row, iterations):
     return statistics.median(times[1:])
 
 
-def measure_peers(rows, iterations, problems, seconds):
-    """Adds the peers' times, in milliseconds, to `rows`; a form without one has the reason instead."""
-    import torch
-
+def measure_peers(torch, report, problems, seconds, save):
+    """Adds the peers' times, in milliseconds, to the rows; a form without one has the reason instead."""
+    rows, iterations = report["rows"], report["conditions"]["iterations"]
+    report["conditions"].update({"torch": torch.__version__, "torch_cuda": torch.version.cuda})
     deadline = time.monotonic() + seconds
     said = set()
     for row in sorted(rows, key=lambda row: row["rows"] * row["columns"]):
@@ -168,13 +168,12 @@ def measure_peers(rows, iterations, problems, seconds):
                 row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
             gc.collect()
             torch.cuda.empty_cache()
-        if hasattr(torch, "_dynamo"):
-            torch._dynamo.reset()
+        torch._dynamo.reset()  # a problem's kernels are of no use to the next
         print(f"{row['problem']}: " + ", ".join(
             f"{form} {row[form + '_ms']:.2f} ms" for form in FORMS if form + "_ms" in row)
             + "".join(f", {form} failed: {row[form + '_error']}" for form in FORMS if form + "_error" in row),
             file=sys.stderr, flush=True)
-    return {"torch": torch.__version__, "torch_cuda": torch.version.cuda}
+        save()
 
 
 # --- heddle -----------------------------------------------------------------------------------------------------------
@@ -291,17 +290,20 @@ def main():
     for name in problems:
         if name not in known:
             sys.exit(f"peers_sinkhorn_torch.py: there is no problem '{name}'; expected one of {', '.join(known)}")
+
+    def save():
+        for row in report["rows"]:
+            for form in FORMS:
+                if form + "_ms" in row:
+                    row[form + "_ratio"] = row[form + "_ms"] / row["floor_ms"]
+        if arguments.json:
+            pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+        if arguments.markdown:
+            write_markdown(arguments.markdown, tables(report), BEGIN, END)
+
     if not arguments.no_torch:
-        report["conditions"].update(
-            measure_peers(report["rows"], report["conditions"]["iterations"], problems, arguments.seconds))
-    for row in report["rows"]:
-        for form in FORMS:
-            if form + "_ms" in row:
-                row[form + "_ratio"] = row[form + "_ms"] / row["floor_ms"]
-    if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.markdown:
-        write_markdown(arguments.markdown, tables(report), BEGIN, END)
+        measure_peers(torch, report, problems, arguments.seconds, save)
+    save()
     if not arguments.json and not arguments.markdown:
         print(tables(report))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor over models, one panel for each optimizer.
+"""plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor, over models with one panel for each optimizer, or over problems.
 
-BENCH.json is what `heddle bench optimizers --json` or peers_torch.py wrote. Needs matplotlib (`tools/dev setup --plots`).
+BENCH.json is what `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py wrote. Needs matplotlib (`tools/dev setup --plots`).
 """
 
 import json
@@ -15,11 +15,25 @@ SERIES = (  # key of the time, label, colour, marker
     ("torch_fused_us", "torch fused", "#e09f3e", "^"),
     ("torch_foreach_us", "torch foreach", "#7d84b2", "v"),
 )
+SOLVES = (
+    ("heddle_ms", "heddle", "#0b6e4f", "o"),
+    ("handwritten_ms", "by hand", "#444444", "x"),
+    ("torch_compile_graph_ms", "torch.compile in a graph", "#c8553d", "s"),
+    ("torch_compile_ms", "torch.compile", "#e09f3e", "^"),
+    ("torch_eager_ms", "torch eager", "#7d84b2", "v"),
+    ("torchgw_ms", "TorchGW", "#8e6c8a", "D"),
+    ("ott_jax_ms", "OTT-JAX", "#5b8e7d", "P"),
+)
 TITLES = {"adamw": "AdamW", "sgd": "SGD with momentum", "clip_adamw": "clip + AdamW"}
 
 
 def panels(report):
-    """[(title, models, [(label, colour, marker, ratios)])]; a ratio is None where there is no time."""
+    """[(title, models or problems, [(label, colour, marker, ratios)])]; a ratio is None where there is no time."""
+    if report.get("benchmark") == "sinkhorn":
+        rows = report["rows"]
+        lines = [(label, colour, marker, [row[key] / row["floor_ms"] if key in row else None for row in rows])
+                 for key, label, colour, marker in SOLVES if any(key in row for row in rows)]
+        return [(f"Sinkhorn, {report['conditions']['iterations']} iterations", [row["problem"] for row in rows], lines)]
     result = []
     for optimizer, title in TITLES.items():
         rows = sorted((row for row in report["rows"] if row["optimizer"] == optimizer), key=lambda row: row["parameters"])
@@ -41,7 +55,7 @@ def draw(report, path):
 
     matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # the same picture, the same file
     drawn = panels(report)
-    figure, axes = pyplot.subplots(1, len(drawn), figsize=(5.2 * len(drawn), 4.4), sharey=True, squeeze=False)
+    figure, axes = pyplot.subplots(1, len(drawn), figsize=(max(5.2 * len(drawn), 8), 4.4), sharey=True, squeeze=False)
     for axis, (title, models, lines) in zip(axes[0], drawn):
         for label, colour, marker, ratios in lines:
             axis.plot(range(len(models)), [ratio if ratio else float("nan") for ratio in ratios], label=label,
@@ -53,7 +67,7 @@ def draw(report, path):
         axis.set_xticks(range(len(models)), models, rotation=45, ha="right", fontsize=8)
         axis.set_title(title)
         axis.grid(True, axis="y", alpha=0.3)
-    axes[0][0].set_ylabel("time of a step / floor")
+    axes[0][0].set_ylabel("time / floor")
     where = report["conditions"]
     figure.suptitle(f"{where['gpu']}, copy {where['copy_bytes_per_second'] / 1e12:.2f} TB/s", fontsize=9)
     handles, labels = axes[0][0].get_legend_handles_labels()

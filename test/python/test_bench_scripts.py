@@ -93,6 +93,13 @@ def test_sinkhorn_tables_leave_gaps_and_say_why(sinkhorn_report):
         assert len({line.count("|") for line in table}) == 1
 
 
+def test_sinkhorn_problems_are_one_panel(sinkhorn_report):
+    (title, problems, lines), = plot.panels({"benchmark": "sinkhorn", **sinkhorn_report})
+    assert title == "Sinkhorn, 100 iterations" and problems == ["5001x6001 f32", "5001x6001 f64"]
+    assert [label for label, *_ in lines] == ["heddle", "by hand", "torch.compile"]
+    assert lines[0][3] == [pytest.approx(1.1), None]
+
+
 def test_sinkhorn_peers_need_known_problems(tmp_path, sinkhorn_report):
     known = tmp_path / "heddle.json"
     known.write_text(json.dumps(sinkhorn_report))
