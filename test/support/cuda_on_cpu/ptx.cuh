@@ -108,7 +108,7 @@ template <class T> T read_fresh(const T *from) {
   return *static_cast<const volatile T *>(from);
 }
 
-inline float exp_2(float x) { return exp2f(x); }
+inline float exp_2(float x) { return x < -126 ? 0 : exp2f(x); } // no subnormals
 inline float rough_log_2(float x) { return log2f(x); }
 
 template <class T> T from_lane(T value, int lane) {
