@@ -230,16 +230,21 @@ Error Benchmark::timeRounds(Solve &solve,
   return Error::success();
 }
 
-/// Largest difference over largest magnitude.
+/// Largest difference over largest magnitude, of finite numbers.
 static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
   double off = 0, most = 0;
   for (auto [x, y] : zip_equal(a, b)) {
-    if (!std::isfinite(x) || !std::isfinite(y))
-      return INFINITY;
     off = std::max(off, std::fabs(x - y));
     most = std::max(most, std::fabs(y));
   }
-  return off / std::max(most, 1e-300);
+  return most > 0 ? off / most : off;
+}
+
+static Error checkFinite(StringRef whose, ArrayRef<double> potentials) {
+  if (all_of(potentials, [](double x) { return std::isfinite(x); }))
+    return Error::success();
+  return makeError(StatusCode::Failed, "potentials of {0} are not finite",
+                   whose);
 }
 
 /// Of the bits after two replays, and of the potentials from the hand-written
@@ -258,20 +263,21 @@ Error Benchmark::compare(Solve &solve,
       return potentials.takeError();
     outcome = std::move(*potentials);
   }
-  // Finite numbers: none is another number's equal.
+  if (Error error = checkFinite("heddle", outcomes[0]))
+    return error;
   row.sameBits = outcomes[0] == outcomes[1];
-  if (candidates.empty()) {
-    if (!all_of(outcomes[0], [](double x) { return std::isfinite(x); }))
-      row.failures.push_back("comparing: potentials are not finite");
+  if (candidates.empty())
     return Error::success();
-  }
-  if (Error error = candidates.front().set(-1, kIterations))
+  HandwrittenSolve &candidate = candidates.front();
+  if (Error error = candidate.set(-1, kIterations))
     return error;
-  if (Error error = candidates.front().replay())
+  if (Error error = candidate.replay())
     return error;
-  auto expected = candidates.front().potentials();
+  auto expected = candidate.potentials();
   if (!expected)
     return expected.takeError();
+  if (Error error = checkFinite("the hand-written kernel", *expected))
+    return error;
   row.difference = relativeDifference(outcomes[0], *expected);
   return Error::success();
 }
@@ -370,7 +376,7 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
   attempt(row, "comparing", compare(*solve, candidates, row));
   attempt(row, "timing", timeRounds(*solve, candidates, row));
   attempt(row, "stopping", stop(*solve, candidates, row));
-  if (row.fits == "memory" && row.fixed > 0)
+  if (shape.dtype == DType::F32 && row.fits == "memory" && row.fixed > 0)
     attempt(row, "plan", timePlan(*problem, bandwidth, row));
   attempt(row, "compiling", timeCompilation(*problem, row));
   return device.synchronize();
