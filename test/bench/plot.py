@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor, over models with one panel for each optimizer, or over problems.
 
-BENCH.json is what `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py wrote. Needs matplotlib (`tools/dev setup --plots`).
+BENCH.json is what `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py wrote. Needs matplotlib
+(`tools/dev setup --plots`).
 """
 
 import json
