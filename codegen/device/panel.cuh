@@ -58,7 +58,7 @@ static_assert(panels % panel_groups == 0, "groups are equally large");
 // One thread asks for rows, and the others wait for it: where they lie is worked
 // out before the first trip, for as many steps as the table holds.
 template <int Stages, int Rows, int Matrices> class row_queue {
-  static constexpr int table_steps = 256 / Rows;
+  static constexpr int table_steps = panel_rows / Rows;
   struct request {
     const char *from; // a multiple of 16
     unsigned bytes;   // a multiple of 16; 0: there is no such row
