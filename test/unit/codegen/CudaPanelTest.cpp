@@ -329,12 +329,14 @@ void CudaPanels::compareOn(Program &program, const Types &types,
 void CudaPanels::compare(const char *text, double sharp, const Change &change) {
   ASSERT_TRUE(textIn(GetParam()));
   size_t first = text == kBalances ? 0 : std::size(kTypes);
-  // Two of the types in each class, all of them in the smallest.
+  // One of the types in each class, doubles in all clusters, every type in the
+  // smallest class.
   size_t turn = 0;
   while (classes()[turn].name != GetParam().name)
     ++turn;
   for (auto [k, types] : llvm::enumerate(kTypes)) {
-    if (GetParam().name != std::string("Smallest") && (k + turn) % 4 > 1)
+    if (turn > 0 && (k + turn) % 4 > 0 &&
+        (k != 1 || GetParam().shape.cluster == 1))
       continue;
     SCOPED_TRACE(types.stored);
     Program &program = *programs()[first + k];

@@ -123,7 +123,9 @@ Results Sinkhorn::solve(const std::string &options,
                         const std::vector<Problem> &problems,
                         const Scalars &scalars, Lists lists) {
   std::string text = "sinkhorn" + (options.empty() ? "" : ":" + options);
-  Program program(text);
+  // Most are solved more than once, and compiling takes longest.
+  static std::map<std::string, Program> programs;
+  Program &program = programs.try_emplace(text, text).first->second;
   if (!program.isGood())
     return {};
   bool byColumns = llvm::StringRef(options).contains("layout=column");
@@ -902,7 +904,8 @@ TEST_P(Sinkhorn, LayoutsAgree) {
   for (std::string sides :
        {",norm=l1", ",norm=l2,rho_a=1,rho_b=2", ",norm=max,rho_b=1,omega=1.2"})
     for (std::string order : {"u", "v"})
-      for (double limit : {0.0, 2.0, 300.0}) {
+      for (double limit :
+           {0.0, 2.0, GetParam() == Executor::panels ? 20.0 : 300.0}) {
         std::string options = "dtype=f64,order=" + order + sides +
                               ",outputs=potentials/plan/argmax/marginals/cost/"
                               "dual/history";
