@@ -348,7 +348,7 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
                    : runtime::ScratchPer::PanelColumn,
                area.bytes, /*zero=*/false);
   }
-  addScratch(runtime::ScratchPer::Once, 8, /*zero=*/true);
+  addScratch(runtime::ScratchPer::Once, 4, /*zero=*/true);
   node.panel = std::move(panel);
 }
 

@@ -1214,7 +1214,7 @@ LogicalResult PanelEmitter::emitLoop() {
                                                       : computed(area.owner)) +
                   " *" + name;
   }
-  parameters += ", unsigned long long *" + barrier;
+  parameters += ", unsigned *" + barrier;
   for (StringRef word :
        {"first_of_panel", "used", "more", "stopped", "Threads", "Items", "Rows", "first", "q", "is_row", "Cluster", "limit", "rank", "unit", "units",
         "queue", "m", "member", "rows", "columns", "share", "first_column",

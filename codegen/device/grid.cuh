@@ -31,22 +31,23 @@ __device__ __forceinline__ void grid_barrier(unsigned *words) {
   __syncthreads();
 }
 
-// The same for a launch that meets often: one word counts all arrivals of all
-// launches, each a multiple of the grid.
+// The same for a launch that meets often. The top bit of the word turns with every
+// meeting, and the rest of it is zero again: nothing depends on how many blocks
+// the launch before had.
 class grid_meeting {
+  static constexpr unsigned top = 0x80000000u;
+
 public:
-  __device__ __forceinline__ explicit grid_meeting(unsigned long long *word) : word(word) {
+  __device__ __forceinline__ explicit grid_meeting(unsigned *word) : word(word) {
     if (threadIdx.x == 0)
-      target() = 0;
+      turned() = read_now(word) & top; // it stays until this block has arrived
   }
   __device__ __forceinline__ void meet() {
     __syncthreads();
     if (threadIdx.x == 0) {
-      if (target() == 0)
-        target() = (arrive_after(word) / gridDim.x + 1) * gridDim.x;
-      else
-        arrive(word), target() += gridDim.x;
-      while (read_now(word) < target()) {
+      turned() ^= top;
+      arrive(word, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1);
+      while ((read_now(word) & top) != turned()) {
       }
     }
     __syncthreads();
@@ -54,11 +55,11 @@ public:
 
 private:
   // Of the one thread that waits.
-  static __device__ __forceinline__ unsigned long long &target() {
-    __shared__ unsigned long long value;
+  static __device__ __forceinline__ unsigned &turned() {
+    __shared__ unsigned value;
     return value;
   }
-  unsigned long long *word;
+  unsigned *word;
 };
 
 } // namespace heddle

@@ -414,7 +414,7 @@ template <class T> struct log_sum_2 {
 // Where the blocks that share a member meet.
 class member_meeting {
 public:
-  __device__ __forceinline__ explicit member_meeting(unsigned long long *word) : grid(word) {}
+  __device__ __forceinline__ explicit member_meeting(unsigned *word) : grid(word) {}
   __device__ __forceinline__ void meet() {
     if constexpr (HEDDLE_PANEL_TEAM == 0)
       grid.meet();

@@ -111,21 +111,10 @@ __device__ __forceinline__ unsigned read_now(const unsigned *word) {
   return value;
 }
 
-__device__ __forceinline__ unsigned long long read_now(const unsigned long long *word) {
-  unsigned long long value;
-  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-  return value;
-}
-
-// Counts an arrival, after all that this block did; the first also says how many
-// came before.
-__device__ __forceinline__ unsigned long long arrive_after(unsigned long long *word) {
-  unsigned long long before;
-  asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], 1;" : "=l"(before) : "l"(word) : "memory");
-  return before;
-}
-__device__ __forceinline__ void arrive(unsigned long long *word) {
-  asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(word) : "memory");
+// Counts `by` arrivals, after all that this block did. An addition that returns
+// nothing: its answer would be waited for.
+__device__ __forceinline__ void arrive(unsigned *word, unsigned by) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(word), "r"(by) : "memory");
 }
 
 // Lets the next launch begin while this one still runs, and waits until the one

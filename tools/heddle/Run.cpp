@@ -327,13 +327,13 @@ static json::Value toJSON(const RunRequest &request, const RunReport &report) {
           json::Object{{"name", check.name},
                        {"elements", check.elements},
                        {"holds", check.holds()},
+                       {"bound", check.bound},
                        {"largest_error", finite(check.largest())},
                        {"rms_ratio", finite(check.ratio())},
                        {"rms_error", finite(check.rmsError)},
                        {"plain_rms_error", finite(check.plainRmsError)},
                        {"different_from_plain", check.different}});
     object["check"] = json::Object{{"holds", report.holds()},
-                                   {"bound", ResultCheck::kBound},
                                    {"results", std::move(checks)}};
   }
   return object;
@@ -347,7 +347,7 @@ static void printChecks(const RunReport &report) {
   for (const ResultCheck &check : report.checks)
     table.add({check.name, formatv("{0:f2}", check.largest()),
                formatv("{0:f3}", check.ratio()),
-               formatv("{0:f1}", ResultCheck::kBound),
+               formatv("{0:f1}", check.bound),
                formatv("{0} of {1}", grouped(check.different),
                        grouped(check.elements)),
                check.holds() ? paint(Colour::green, "holds")

@@ -181,11 +181,17 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                      evaluation->failure->second);
 
   const Plan &plan = session.getPlan();
+  bool inPanels = !session.onCpu() &&
+                  any_of(plan.graph.nodes, [](const PlanNode &node) {
+                    return node.panel.has_value();
+                  });
   std::vector<ResultCheck> checks;
   for (size_t index = 0; index < plan.results.size(); ++index) {
     const PlanBuffer &buffer = plan.buffers[plan.results[index].buffer];
     ResultCheck &check = checks.emplace_back();
     check.name = plan.results[index].name;
+    if (inPanels)
+      check.bound = ResultCheck::kBoundOfPanels;
     progress.show("comparing '" + check.name + "' ...");
     Comparison comparison(check);
     size_t members =

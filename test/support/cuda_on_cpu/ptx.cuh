@@ -93,15 +93,10 @@ inline unsigned read_now(const unsigned *word) {
 inline void let_next_begin() { heddle_on_cpu->let_next_begin(); }
 inline void wait_for_previous() { heddle_on_cpu->wait_for_previous(); }
 
-inline unsigned long long read_now(const unsigned long long *word) {
+inline void arrive(unsigned *word, unsigned by) {
   heddle_on_cpu->give_way();
-  return *static_cast<const volatile unsigned long long *>(word);
+  *word += by;
 }
-inline unsigned long long arrive_after(unsigned long long *word) {
-  heddle_on_cpu->give_way();
-  return (*word)++;
-}
-inline void arrive(unsigned long long *word) { arrive_after(word); }
 
 template <class T> T read_fresh(const T *from) {
   heddle_on_cpu->pause();

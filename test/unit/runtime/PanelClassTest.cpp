@@ -104,16 +104,16 @@ TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
 
 TEST(PanelClass, GivesSmallMembersATeam) {
   PlanPanel panel = kinds()[0].panel;
-  auto team = panelClassFor(panel, 601, 601, 501, kLarge);
+  auto team = panelClassFor(panel, 301, 301, 251, kLarge);
   ASSERT_TRUE(team);
   EXPECT_EQ(team->team, 16);
   EXPECT_EQ(team->panels(), 16);
   EXPECT_LE(team->team * PanelClass::kMostTeams, PanelClass::kMostPanels);
   // All rows stay on chip.
-  EXPECT_LE((501 + 15) / 16, team->rows * team->stages);
-  for (auto [width, rows] : {std::pair(601, 5000), {6001, 501}})
+  EXPECT_LE((251 + 15) / 16, team->rows * team->stages);
+  for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {501, 601}})
     EXPECT_EQ(panelClassFor(panel, width, width, rows, kLarge)->team, 0);
-  EXPECT_EQ(panelClassFor(panel, 601, 601, 501, kSmall)->team, 0);
+  EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->team, 0);
   EXPECT_LE(PanelClass::kTeamColumns, PanelClass::kTeamRows);
 }
 
