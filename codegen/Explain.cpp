@@ -159,9 +159,8 @@ std::string Explanation::panelsOf(const PlanNode &loop) const {
           longest = std::max(longest, elementCount(extents) /
                                           std::max<int64_t>(1, columns));
         }
-  auto panels =
-      runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
-                             runtime::panelBytesOf(arch));
+  auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
+                                       runtime::panelBytesOf(arch));
   return panels ? "one launch for all trips: " + panels->describe()
                 : "by rows, a launch for every trip: " + arch +
                       " has no class as wide";

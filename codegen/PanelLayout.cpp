@@ -62,10 +62,12 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
   auto levels = fused::Levels::infer(sweep, 0);
   for (BlockArgument argument : sweep.getSegmentBlock(0).getArguments())
     if (levels->of(argument).level == Level::column &&
-        llvm::any_of(argument.getUsers(), [&](Operation *user) {
-          return !isa<fused::YieldOp, fused::ReduceOp>(user) &&
-                 levels->of(user->getResult(0)).level == Level::element;
-        }) &&
+        llvm::any_of(argument.getUsers(),
+                     [&](Operation *user) {
+                       return !isa<fused::YieldOp, fused::ReduceOp>(user) &&
+                              levels->of(user->getResult(0)).level ==
+                                  Level::element;
+                     }) &&
         panel.passes.shared.empty())
       once += bytes(argument);
   panel.words = (once + 3) / 4;

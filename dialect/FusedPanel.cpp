@@ -51,7 +51,8 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
     if (reduce) {
       Level level = reduce.getLevel();
       LevelOf of = levels->of(reduce.getValue());
-      Level from = reduce.getFrom() ? join(of.level, *reduce.getFrom()) : of.level;
+      Level from =
+          reduce.getFrom() ? join(of.level, *reduce.getFrom()) : of.level;
       bool sums = reduce.getKind() == ReduceKind::logsumexp;
       if (reduce.getKind() == ReduceKind::argmax)
         return refuse("positions of maxima are not combined in panels");
@@ -65,7 +66,8 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
         panel.rows.push_back(reduce);
       } else if (level == Level::column) {
         if (of.level != Level::element)
-          return refuse("what a column is reduced from is no value of elements");
+          return refuse(
+              "what a column is reduced from is no value of elements");
         if (sums && !reduce.getSharing())
           return refuse("a log-sum-exp of columns shares no exponential with "
                         "one of rows");
@@ -86,7 +88,8 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
   }
   if (panel.rows.empty() || panel.columns.empty())
     return refuse("it does not reduce both rows and columns");
-  if (llvm::any_of(panel.rows, [](ReduceOp row) { return bool(row.getAbout()); }))
+  if (llvm::any_of(panel.rows,
+                   [](ReduceOp row) { return bool(row.getAbout()); }))
     for (ReduceOp column : panel.columns)
       if (!column.getSharing())
         return refuse("its columns share no exponential with its rows");

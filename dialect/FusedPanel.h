@@ -1,9 +1,10 @@
 //===- FusedPanel.h - a sweep that keeps its columns on chip ----*- C++ -*-===//
 //
 // A block that holds a panel of rows passes over each row twice: the first pass
-// reduces the row, the second, while the row is still on chip, adds what follows
-// to the columns. Which operation belongs to which pass, and why a sweep cannot
-// be walked that way, is decided here, for passes and code generators alike.
+// reduces the row, the second, while the row is still on chip, adds what
+// follows to the columns. Which operation belongs to which pass, and why a
+// sweep cannot be walked that way, is decided here, for passes and code
+// generators alike.
 //
 //===----------------------------------------------------------------------===//
 

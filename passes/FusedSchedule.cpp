@@ -263,10 +263,9 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
     return;
   for (auto [operand, index] :
        llvm::zip_equal(sweep.getInputs(), sweep.getIndices())) {
-    bool again =
-        !isMemberIndex(index) &&
-        (operand.getDefiningOp() == before.getOperation() ||
-         llvm::is_contained(before.getInputs(), operand));
+    bool again = !isMemberIndex(index) &&
+                 (operand.getDefiningOp() == before.getOperation() ||
+                  llvm::is_contained(before.getInputs(), operand));
     if (!again)
       continue;
     sweep.setReversed(!before.getReversed());

@@ -74,8 +74,7 @@ Executable::loadPanels(const ContextPtr &context, const PanelClass &panels) {
   if (!compiled)
     return compiled.takeError();
   Expected<std::shared_ptr<Module>> module = Module::load(
-      context,
-      ArrayRef<char>(compiled->image.data(), compiled->image.size()));
+      context, ArrayRef<char>(compiled->image.data(), compiled->image.size()));
   if (!module)
     return withContext("'" + name + "'", module.takeError());
   panelModules.push_back({context, panels, *module});

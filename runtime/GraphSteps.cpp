@@ -101,8 +101,8 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
         return panel.takeError();
       choice.panel = std::move(*panel);
     }
-    if (!choice.panel && (node.kind == NodeKind::Kernel ||
-                          node.kind == NodeKind::While))
+    if (!choice.panel &&
+        (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))
       if (Error error = chooseVariants(node, choice, inLoop))
         return error;
     choices[index] = choice;
@@ -324,10 +324,9 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
     Expected<Launch> launch =
         node.kind == NodeKind::Copy || node.kind == NodeKind::Fill
             ? copyOrFill(node, choice, addresses)
-        : choice.panel
-            ? panel(node, *choice.panel, addresses)
-            : kernel(node, *choice.replayed, choice.grid, addresses,
-                     /*replayed=*/true);
+        : choice.panel ? panel(node, *choice.panel, addresses)
+                       : kernel(node, *choice.replayed, choice.grid, addresses,
+                                /*replayed=*/true);
     if (!launch)
       return launch.takeError();
     step.launch = std::move(*launch);
@@ -435,9 +434,9 @@ StepBuilder::choosePanel(const PlanNode &node) {
   const TableView &view = layout.tables()[node.panel->table];
   if (view.memberCount == 0 || view.widest == 0)
     return none;
-  std::optional<PanelClass> panels = panelClassFor(
-      *node.panel, view.narrowest, view.widest, view.longest,
-      context->sharedBytes());
+  std::optional<PanelClass> panels =
+      panelClassFor(*node.panel, view.narrowest, view.widest, view.longest,
+                    context->sharedBytes());
   if (!panels)
     return none;
   Expected<std::shared_ptr<Module>> compiled =

@@ -30,8 +30,8 @@ constexpr int64_t otherRegisters = 40;
 constexpr int64_t registers = 65536, mostRegisters = 255;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
-/// Blocks of a cluster that takes a small member alone: several members are under
-/// way at a time.
+/// Blocks of a cluster that takes a small member alone: several members are
+/// under way at a time.
 constexpr int team = 16;
 /// Columns and rows beyond which one member is solved faster by all
 /// multiprocessors (501 x 601 on an H200: 100 trips in 0.63 ms against 0.88).
@@ -45,16 +45,16 @@ std::vector<std::string> PanelClass::defines() const {
     return formatv("-DHEDDLE_PANEL_{0}={1}", name, value).str();
   };
   return {define("THREADS", threads), define("ITEMS", items),
-          define("ROWS", rows), define("STAGES", stages), define("CLUSTER", cluster),
-          define("TEAM", team),
+          define("ROWS", rows),       define("STAGES", stages),
+          define("CLUSTER", cluster), define("TEAM", team),
           define("RAGGED", ragged)};
 }
 
 std::string PanelClass::describe() const {
   return formatv("{0}{1} threads of {2} columns each, {3} rows a step, {4} "
                  "steps on their way",
-                 team          ? formatv("a cluster of {0} for each member, ",
-                                         team).str()
+                 team
+                     ? formatv("a cluster of {0} for each member, ", team).str()
                  : cluster > 1 ? formatv("clusters of {0}, ", cluster).str()
                                : "",
                  threads, items, rows, stages)
@@ -86,10 +86,9 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
           std::min(registers / threads / 8 * 8, mostRegisters) - otherRegisters;
       // Fixed: where rows lie, their values, and of every thread its part of
       // columns (one, and a maximum and a sum where one must be taken exactly).
-      int64_t fixed = rowsKept * matrices * 16 +
-                      panel.computeBytes *
-                          (rowsKept * valuesOfRow + 4 * threads) +
-                      margin;
+      int64_t fixed =
+          rowsKept * matrices * 16 +
+          panel.computeBytes * (rowsKept * valuesOfRow + 4 * threads) + margin;
       // Steps of several rows cost fewer meetings; two steps are under way.
       int64_t rows = 2 * mostRows, stage, stages;
       while (rows > 2 && rows / 4 * PanelClass::kMostPanels >= longest)
@@ -99,9 +98,9 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
         rows /= 2;
         stage = rows * matrices * (threads * items * element + 32);
         stages = std::min((sharedBytes - fixed) / stage, mostStages);
-        fits = stages >= (rows > 1 ? 5 : 2) && items * (panel.words +
-                                       2 * rows * panel.rowWords) <=
-                                  ownRegisters;
+        fits =
+            stages >= (rows > 1 ? 5 : 2) &&
+            items * (panel.words + 2 * rows * panel.rowWords) <= ownRegisters;
       } while (!fits && rows > 1);
       if (!fits)
         continue;
@@ -112,10 +111,10 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
       result.stages = stages;
       result.cluster = cluster;
       int64_t least = divided(std::max<int64_t>(narrowest, 1), cluster);
-      result.ragged = divided(least, threads) != items ||
-                      divided(widest, cluster) * (cluster - 1) +
-                              (items - 1) * threads >=
-                          widest;
+      result.ragged =
+          divided(least, threads) != items ||
+          divided(widest, cluster) * (cluster - 1) + (items - 1) * threads >=
+              widest;
       result.sharedBytes = stages * stage;
       if (sharedBytes >= sharedBytesOfTeams && widest <= mostOfTeam &&
           longest <= mostOfTeam &&

@@ -2,9 +2,9 @@
 //
 // A loop in panels is compiled for a class of widths: threads of a block,
 // columns of a thread, rows between two meetings and steps of as many on their
-// way, blocks to a panel, and whether a cluster has a member to itself. A class follows
-// from extents and from what an architecture offers, never from how many
-// multiprocessors a device has: results depend on it.
+// way, blocks to a panel, and whether a cluster has a member to itself. A class
+// follows from extents and from what an architecture offers, never from how
+// many multiprocessors a device has: results depend on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,9 @@ struct PanelClass {
   /// Panels of a member, as device/panel.cuh counts them.
   int panels() const {
     return team           ? team
-           : cluster == 1 ? kMostPanels : cluster == 2 ? 66 : 128 / cluster;
+           : cluster == 1 ? kMostPanels
+           : cluster == 2 ? 66
+                          : 128 / cluster;
   }
   static constexpr int kMostPanels = 132;
   /// Members that are under way at a time, each with a team, and what of their
@@ -39,12 +41,13 @@ struct PanelClass {
   bool operator==(const PanelClass &) const = default;
 };
 
-/// Shared memory of a block of `arch` ("sm_90"), or 0 where it has no bulk copies.
+/// Shared memory of a block of `arch` ("sm_90"), or 0 where it has no bulk
+/// copies.
 int64_t panelBytesOf(llvm::StringRef arch);
 
 /// The class for members that have `narrowest` to `widest` columns and at most
-/// `longest` rows, on an architecture whose blocks have `sharedBytes` of shared memory; nothing where
-/// none is wide enough.
+/// `longest` rows, on an architecture whose blocks have `sharedBytes` of shared
+/// memory; nothing where none is wide enough.
 std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
                                         int64_t longest, int64_t sharedBytes);

@@ -14,6 +14,12 @@
 
 namespace heddle::cuda {
 
+/// The reduction of rows whose exponentials `column` shares, or null.
+inline mlir::Operation *sharedBy(fused::ReduceOp column) {
+  mlir::Value shared = column.getSharing();
+  return shared ? shared.getDefiningOp() : nullptr;
+}
+
 class PanelEmitter : public SegmentEmitter {
 public:
   PanelEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
@@ -47,6 +53,8 @@ private:
   llvm::SetVector<mlir::Value> rowsMetBy(llvm::ArrayRef<mlir::Value> roots);
   void open(const llvm::Twine &line);
   void close(llvm::StringRef end = "}");
+  /// A floating-point literal that reads back as `value`.
+  static std::string number(double value);
   std::string sumOf(llvm::ArrayRef<fused::Term> terms, llvm::StringRef type);
   llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<fused::Term> terms);
   void declareInput(mlir::Value argument, const llvm::Twine &at,
@@ -83,11 +91,13 @@ private:
   llvm::SmallVector<std::string> scratchNames;
   const fused::Panel &passes;
   std::vector<Exponential> exponentials;
-  llvm::SetVector<mlir::Value> rowValues; // of the first pass, one thread's work
-  llvm::SetVector<mlir::Value> scales;    // row values of the second
+  llvm::SetVector<mlir::Value>
+      rowValues;                       // of the first pass, one thread's work
+  llvm::SetVector<mlir::Value> scales; // row values of the second
   llvm::SetVector<mlir::Value> columnValues; // arguments, kept by each thread
   llvm::SetVector<mlir::Value> loadedColumns;
-  llvm::DenseMap<mlir::Value, std::string> loadedNames, columnArrays, rowArrays, keptArrays;
+  llvm::DenseMap<mlir::Value, std::string> loadedNames, columnArrays, rowArrays,
+      keptArrays;
   llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums;
 };
 

@@ -1,0 +1,230 @@
+//===- PanelColumns.cpp - columns of a loop in panels --------------------===//
+//
+// Columns meet over the panels in a fixed order, each block but the last
+// combining a share of them; the last sees to the member.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/PanelEmitter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using heddle::foreach::ReduceKind;
+using heddle::fused::Level;
+using llvm::Twine;
+
+namespace heddle::cuda {
+
+/// Log-sum-exps of the columns at hand around their maxima, down all rows; a
+/// function of its own.
+LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
+  Exponential &sum = exponentialOf(sharedBy(column));
+  std::string type = computed(column);
+  std::string kind = "heddle::log_sum_2<" + type + ">";
+  std::string part = columnSums[column];
+  Scope outer = scope;
+  open("const auto exact_" + part + " = [=](" + type +
+       " *to, long long base, int count) "
+       "__attribute__((noinline)) {");
+  os << "__shared__ heddle::log_sum<" << type << "> of_thread[Threads];\n"
+     << "const int lane = threadIdx.x % 32;\n";
+  open("for (int b = 0; b < count; b += 32) {");
+  os << "const long long column = base + b + lane;\n"
+     << "auto state = " << kind << "::neutral();\n";
+  open("if (b + lane < count) {");
+  open("for (long long row = threadIdx.x / 32; row < member.count; row += "
+       "Threads / 32) {");
+  SmallVector<Value> roots;
+  for (const fused::Term &term : sum.exponent.element)
+    roots.push_back(term.value);
+  for (Value input : inputsOf(roots, Level::element))
+    declareInput(input, pointers[slotOf(input)] + "[row * " +
+                            pointers[slotOf(input) + 1] + " + column]");
+  for (Level level : {Level::row, Level::column})
+    for (Value input : inputsOf(roots, level))
+      declareInput(input, pointers[slotOf(input)] +
+                              (level == Level::row ? "[row]" : "[column]"));
+  if (failed(declareNeeded(roots)))
+    return failure();
+  os << "state = " << kind << "::combine(state, " << kind << "::lift("
+     << argumentInBaseTwo(sum, scratch(column, PanelScratchPer::row) +
+                                   "[at.first_row + row]")
+     << "));\n";
+  close();
+  close();
+  os << "__syncthreads();\n"
+     << "of_thread[threadIdx.x] = state;\n"
+     << "__syncthreads();\n";
+  open("if (threadIdx.x < 32 && b + lane < count) {");
+  os << "for (int warp = 1; warp < Threads / 32; ++warp)\n"
+     << "  state = " << kind
+     << "::combine(state, of_thread[warp * 32 + lane]);\n"
+     << "to[b + lane] = " << kind << "::value(state);\n";
+  close();
+  close();
+  os << "__syncthreads();\n";
+  close("};");
+  scope = outer;
+  return success();
+}
+
+LogicalResult PanelEmitter::emitColumns() {
+  Scope outer = scope;
+  open("{ // each block but the last combines a share of the columns");
+  os << "constexpr int Batch = Threads / heddle::panel_groups;\n"
+     << "constexpr int per_group = heddle::panels / heddle::panel_groups;\n";
+  for (fused::ReduceOp column : passes.columns) {
+    std::string part = columnSums[column];
+    std::string state = sharedBy(column) ? computed(column) : stateOf(column);
+    os << "__shared__ " << state << ' ' << part << "_of_group[Threads];\n";
+    if (sharedBy(column))
+      os << "__shared__ " << computed(column) << " exact_" << part
+         << "_of[Batch];\n";
+  }
+  os << "const long long columns = member.columns, share = "
+        "at.share_of_columns(columns);\n"
+     << "const long long until = columns < (at.block + 1) * share ? columns "
+        ": (at.block + 1) * share;\n"
+     << "const int group = threadIdx.x / Batch;\n";
+  open("for (long long base = at.block * share; base < until; base += Batch) "
+       "{");
+  os << "const int c = threadIdx.x % Batch;\n"
+     << "const long long column = base + c;\n"
+     << "const bool is_first = group == 0 && column < until;\n";
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<Value> roots;
+  auto isColumnResult = [&](int slot) {
+    return slot >= 0 && slots.operands[slot].index == kJ;
+  };
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (isColumnResult(slot))
+      roots.push_back(value);
+  SmallVector<Value> all = roots;
+  llvm::DenseMap<Operation *, fused::Exponent> own;
+  for (fused::ReduceOp column : passes.columns) {
+    scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
+    if (Operation *shared = sharedBy(column)) {
+      own[column] = *fused::decompose(column.getValue(), levels);
+      llvm::append_range(all, valuesOf(own[column].column));
+      llvm::append_range(all, valuesOf(exponentialOf(shared).exponent.column));
+    }
+  }
+  // Asked for together with the parts of the columns.
+  for (Value input : inputsOf(all, Level::column))
+    declareInput(input, pointers[slotOf(input)] + "[column]", "is_first");
+  auto kind = [&](fused::ReduceOp column) {
+    return sharedBy(column) ? "heddle::add<" + computed(column) + ">"
+                            : kindOf(column);
+  };
+  for (fused::ReduceOp column : passes.columns) {
+    std::string sum = columnSums[column] + "_sum";
+    os << "auto " << sum << " = " << kind(column) << "::neutral();\n";
+    open("if (column < until && group < heddle::panel_groups) {");
+    os << "#pragma unroll\n";
+    open("for (int k = 0; k < per_group; ++k)");
+    open("if (group * per_group + k < at.used)");
+    os << sum << " = " << kind(column) << "::combine(" << sum << ", "
+       << scratch(column, PanelScratchPer::panelColumn)
+       << "[at.first_part + (group * per_group + k) * member.columns + "
+          "column]);\n";
+    os.unindent();
+    os.unindent();
+    close();
+  }
+  os << "__syncthreads();\n";
+  for (fused::ReduceOp column : passes.columns)
+    os << columnSums[column]
+       << "_of_group[threadIdx.x] = " << columnSums[column] << "_sum;\n";
+  os << "__syncthreads();\n";
+  open("if (is_first) {");
+  open("for (int g = 1; g < heddle::panel_groups; ++g) {");
+  for (fused::ReduceOp column : passes.columns)
+    os << columnSums[column] << "_sum = " << kind(column) << "::combine("
+       << columnSums[column] << "_sum, " << columnSums[column]
+       << "_of_group[g * Batch + c]);\n";
+  close();
+  close();
+  for (fused::ReduceOp column : passes.columns)
+    if (sharedBy(column))
+      os << "if (__syncthreads_or(is_first && !heddle::is_safe_column("
+         << columnSums[column] << "_sum)))\n  exact_" << columnSums[column]
+         << "(exact_" << columnSums[column]
+         << "_of, base, static_cast<int>(until - base < Batch ? until - base : "
+            "Batch));\n";
+  open("if (is_first) {");
+  SmallVector<Value> before;
+  for (fused::ReduceOp column : passes.columns)
+    if (Operation *shared = sharedBy(column)) {
+      llvm::append_range(before, valuesOf(own[column].column));
+      llvm::append_range(before,
+                         valuesOf(exponentialOf(shared).exponent.column));
+    }
+  if (failed(declareNeeded(before)))
+    return failure();
+  for (fused::ReduceOp column : passes.columns) {
+    std::string type = computed(column), sum = columnSums[column] + "_sum";
+    os << "const " << type << ' ' << scope[column.getResult(0)] << " = ";
+    Operation *shared = sharedBy(column);
+    if (!shared) {
+      os << kindOf(column) << "::value(" << sum << ");\n";
+      continue;
+    }
+    std::string mine = sumOf(own[column].column, type);
+    std::string taken = sumOf(exponentialOf(shared).exponent.column, type);
+    std::string plus = mine.empty() ? "" : " + (" + mine + ")";
+    std::string minus = taken.empty() ? "" : " - (" + taken + ")";
+    os << "heddle::is_safe_column(" << sum << ") ? heddle::per_e<" << type
+       << ">(heddle::log_2(" << sum << "))" << minus << plus
+       << " : heddle::per_e<" << type << ">(exact_" << columnSums[column]
+       << "_of[c])" << plus << ";\n";
+  }
+  if (failed(declareNeeded(roots)))
+    return failure();
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (isColumnResult(slot))
+      os << pointers[slot] << "[column] = "
+         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+  close();
+  close();
+  close();
+  scope = outer;
+  return success();
+}
+
+LogicalResult PanelEmitter::emitMember() {
+  Scope outer = scope;
+  open("if (at.block == at.blocks - 1) { // what follows for the member");
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<Value> roots;
+  auto isMemberResult = [&](int slot) {
+    return slot >= 0 && isMemberIndex(slots.operands[slot].index);
+  };
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (isMemberResult(slot))
+      roots.push_back(value);
+  llvm::DenseSet<Value> wanted;
+  for (Level level : {Level::member, Level::list})
+    wanted.insert_range(inputsOf(roots, level));
+  declareScalarInputs([&](Value value) { return wanted.contains(value); });
+  for (fused::ReduceOp member : passes.members) {
+    std::string state = scope.fresh("state");
+    os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
+       << ", Threads>(" << scratch(member, PanelScratchPer::panel)
+       << " + at.first_panel, at.used);\n"
+       << "const " << computedType(member.getResult(0).getType()) << ' '
+       << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
+       << "::value(" << state << ");\n";
+  }
+  open("if (threadIdx.x == 0) {");
+  if (failed(declareNeeded(roots)))
+    return failure();
+  storeMemberResults();
+  close();
+  close();
+  scope = outer;
+  return success();
+}
+
+} // namespace heddle::cuda

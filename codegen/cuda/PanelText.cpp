@@ -1,0 +1,150 @@
+//===- PanelText.cpp - values of a loop in panels as text ----------------===//
+//
+// Declarations of what a place in the loop needs, and the sums that exponents
+// are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/PanelEmitter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using heddle::foreach::ReduceKind;
+using heddle::fused::Level;
+using llvm::Twine;
+
+namespace heddle::cuda {
+
+void PanelEmitter::open(const Twine &line) {
+  os << line.str() << "\n";
+  os.indent();
+}
+
+void PanelEmitter::close(StringRef end) { os.unindent() << end << "\n"; }
+
+LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
+  llvm::SmallPtrSet<Operation *, 16> needed;
+  SmallVector<Value> left(roots);
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || scope.knows(value) || !needed.insert(op).second)
+      continue;
+    if (auto record = dyn_cast<fused::RecordOp>(op))
+      left.push_back(record.getValue());
+    else
+      llvm::append_range(left, op->getOperands());
+  }
+  for (Operation &op : body.without_terminator()) {
+    if (!needed.contains(&op) ||
+        isa<arith::ConstantOp, foreach::TripOp, fused::RecordOp>(op))
+      continue;
+    if (isa<fused::ReduceOp>(op))
+      return op.emitOpError("is needed before it is complete");
+    auto printed =
+        printScalar(&op, [&](Value operand) { return expression(operand); });
+    if (!printed)
+      return op.emitOpError("has no CUDA text");
+    Value result = op.getResult(0);
+    os << "const " << computedType(result.getType()) << ' '
+       << scope.declare(result) << " = " << printed->text << ";\n";
+  }
+  return success();
+}
+
+llvm::SetVector<Value> PanelEmitter::inputsOf(ArrayRef<Value> roots,
+                                              Level level) {
+  llvm::SetVector<Value> inputs;
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> left(roots);
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    if (scope.knows(value) || !seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(left, op->getOperands());
+    else if (levels.of(value).level == level)
+      inputs.insert(value);
+  }
+  SmallVector<Value> sorted = inputs.takeVector();
+  llvm::sort(sorted, [](Value a, Value b) {
+    return cast<BlockArgument>(a).getArgNumber() <
+           cast<BlockArgument>(b).getArgNumber();
+  });
+  return llvm::SetVector<Value>(sorted.begin(), sorted.end());
+}
+
+unsigned PanelEmitter::slotOf(Value argument) const {
+  return slots.inputs[cast<BlockArgument>(argument).getArgNumber()];
+}
+
+/// Declares the value of an argument from its list at `at`; of one that is not
+/// there, zero.
+void PanelEmitter::declareInput(Value argument, const Twine &at,
+                                StringRef there) {
+  StringRef type = computedType(argument.getType());
+  std::string load = ("heddle::convert<" + type + ">(" + at + ")").str();
+  os << "const " << type << ' ' << scope.declare(argument) << " = ";
+  if (there.empty())
+    os << load << ";\n";
+  else
+    os << there << " ? " << load << " : 0;\n";
+}
+
+std::string PanelEmitter::computed(fused::ReduceOp op) const {
+  return computedType(op.getValue().getType()).str();
+}
+
+std::string PanelEmitter::number(double value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%.17g", value);
+  if (text.find_first_of(".en") == std::string::npos)
+    text += ".0";
+  return text;
+}
+
+SmallVector<Value> PanelEmitter::valuesOf(ArrayRef<fused::Term> terms) {
+  SmallVector<Value> values;
+  for (const fused::Term &term : terms) {
+    values.push_back(term.value);
+    for (const fused::Factor &factor : term.factors)
+      values.push_back(factor.value);
+  }
+  return values;
+}
+
+/// The sum of the terms, or an empty string; all values are in scope.
+std::string PanelEmitter::sumOf(ArrayRef<fused::Term> terms, StringRef type) {
+  std::string text;
+  for (const fused::Term &term : terms) {
+    std::string product = expression(term.value).text;
+    if (expression(term.value).binding < Expression::product)
+      product = "(" + product + ")";
+    for (const fused::Factor &factor : term.factors)
+      product +=
+          (factor.reciprocal ? " / " : " * ") + expression(factor.value).text;
+    double scale = term.scale;
+    StringRef sign =
+        text.empty() ? (scale < 0 ? "-" : "") : (scale < 0 ? " - " : " + ");
+    if (scale = std::abs(scale); scale != 1)
+      product =
+          "static_cast<" + type.str() + ">(" + number(scale) + ") * " + product;
+    text += sign.str() + product;
+  }
+  return text;
+}
+
+/// `base` and the terms of elements, in base 2.
+std::string PanelEmitter::argumentInBaseTwo(const Exponential &sum,
+                                            const Twine &base) {
+  std::string text = base.str();
+  for (auto [term, factor] : llvm::zip(sum.exponent.element, sum.factors))
+    text = "heddle::multiply_add(" + expression(term.value).text + ", " +
+           factor + ", " + text + ")";
+  return text;
+}
+
+} // namespace heddle::cuda
