@@ -159,6 +159,10 @@ std::string Explanation::panelsOf(const PlanNode &loop) const {
           longest = std::max(longest, elementCount(extents) /
                                           std::max<int64_t>(1, columns));
         }
+  if (widest == 0 || longest == 0)
+    return "";
+  if (runtime::panelBytesOf(arch) == 0)
+    return "by rows, a launch for every trip: " + arch + " has no bulk copies";
   auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
                                        runtime::panelBytesOf(arch));
   return panels ? "one launch for all trips: " + panels->describe()

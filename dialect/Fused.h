@@ -43,8 +43,8 @@ SweepOp createSweep(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::TypeRange finishTypes = {}, bool reversed = false,
                     mlir::Value where = {});
 
-/// Whether `argument` is bound to a vector that is recorded in: the entry of the
-/// trip is written, and not read.
+/// Whether `argument` is bound to a vector that is recorded in: the entry of
+/// the trip is written, and not read.
 bool isRecordedIn(mlir::Value argument);
 
 /// Whether `use` only says how a reduction may be computed: its `about` or

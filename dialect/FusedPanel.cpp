@@ -2,6 +2,7 @@
 
 #include "dialect/FusedPanel.h"
 #include "dialect/Bindings.h"
+#include "dialect/Exponents.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -27,6 +28,34 @@ static StringRef reasonAgainst(SweepOp sweep) {
   if (!llvm::is_contained(sweep.getIndices(), kIJ))
     return "it reads no elements";
   return "";
+}
+
+/// Whether the terms of elements in the exponent of `row` are made of values of
+/// rows that the loop carries.
+static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp row,
+                                 const Levels &levels) {
+  auto exponent = decompose(row.getValue(), levels);
+  if (failed(exponent))
+    return true;
+  SmallVector<Value> open;
+  for (const Term &term : exponent->element)
+    open.push_back(term.value);
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp()) {
+      llvm::append_range(open, op->getOperands());
+      continue;
+    }
+    auto argument = cast<BlockArgument>(value);
+    Value operand = sweep.getSegmentInputs(0)[argument.getArgNumber()];
+    if (levels.of(value).level == Level::row && isa<BlockArgument>(operand) &&
+        operand.getParentBlock() == sweep->getBlock())
+      return true;
+  }
+  return false;
 }
 
 std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
@@ -93,6 +122,12 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
     for (ReduceOp column : panel.columns)
       if (!column.getSharing())
         return refuse("its columns share no exponential with its rows");
+  // Columns may have to be reduced anew when the rows' values of the trip have
+  // replaced those that it began with.
+  for (ReduceOp row : panel.rows)
+    if (row.getAbout() && dependsOnCarriedRows(sweep, row, *levels))
+      return refuse("the elements of an exponent are made of values of rows "
+                    "that the trip replaces");
   // What the second pass finds of the first.
   auto keep = [&](Value value) {
     if (levels->of(value).level == Level::element && !panel.isSecond(value))

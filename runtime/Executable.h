@@ -32,10 +32,10 @@ public:
 
   /// The module in a context, loaded once per context.
   llvm::Expected<std::shared_ptr<Module>> load(const ContextPtr &context);
-  /// The module of the loops in panels for one class of widths, compiled when it
-  /// is first met.
-  llvm::Expected<std::shared_ptr<Module>>
-  loadPanels(const ContextPtr &context, const PanelClass &panels);
+  /// The module of the loops in panels for one class of widths, compiled when
+  /// it is first met.
+  llvm::Expected<std::shared_ptr<Module>> loadPanels(const ContextPtr &context,
+                                                     const PanelClass &panels);
 
 private:
   std::shared_ptr<const Plan> program;

@@ -439,10 +439,17 @@ StepBuilder::choosePanel(const PlanNode &node) {
                     context->sharedBytes());
   if (!panels)
     return none;
+  // A part of a device need not have room for a large cluster anywhere.
+  if ((panels->team || panels->cluster > 2) &&
+      context->multiprocessors() < PanelClass::kMultiprocessorsOfClusters)
+    return none;
   Expected<std::shared_ptr<Module>> compiled =
       executable.loadPanels(context, *panels);
-  if (!compiled)
-    return compiled.takeError();
+  if (!compiled) {
+    // What is too large for the architecture is left to the other forms.
+    consumeError(compiled.takeError());
+    return none;
+  }
   PanelChoice choice;
   choice.module = std::move(*compiled);
   choice.variant.entry = node.panel->entry;

@@ -110,11 +110,9 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
       result.rows = rows;
       result.stages = stages;
       result.cluster = cluster;
+      // The last block of a cluster has a few columns less than the others.
       int64_t least = divided(std::max<int64_t>(narrowest, 1), cluster);
-      result.ragged =
-          divided(least, threads) != items ||
-          divided(widest, cluster) * (cluster - 1) + (items - 1) * threads >=
-              widest;
+      result.ragged = least - (cluster - 1) <= (items - 1) * threads;
       result.sharedBytes = stages * stage;
       if (sharedBytes >= sharedBytesOfTeams && widest <= mostOfTeam &&
           longest <= mostOfTeam &&

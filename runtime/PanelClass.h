@@ -34,6 +34,9 @@ struct PanelClass {
   /// rows and columns lies apart (device/panel.cuh).
   static constexpr int kMostTeams = 8, kTeamRows = 1024, kTeamColumns = 768;
 
+  /// Of a whole device.
+  static constexpr int kMultiprocessorsOfClusters = 64;
+
   /// What selects the class in the text: options of its compilation.
   std::vector<std::string> defines() const;
   /// "512 threads of 12 columns, 8 rows on their way".

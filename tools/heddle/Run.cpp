@@ -333,8 +333,8 @@ static json::Value toJSON(const RunRequest &request, const RunReport &report) {
                        {"rms_error", finite(check.rmsError)},
                        {"plain_rms_error", finite(check.plainRmsError)},
                        {"different_from_plain", check.different}});
-    object["check"] = json::Object{{"holds", report.holds()},
-                                   {"results", std::move(checks)}};
+    object["check"] =
+        json::Object{{"holds", report.holds()}, {"results", std::move(checks)}};
   }
   return object;
 }
@@ -346,8 +346,7 @@ static void printChecks(const RunReport &report) {
                "unlike the plain evaluation", ""});
   for (const ResultCheck &check : report.checks)
     table.add({check.name, formatv("{0:f2}", check.largest()),
-               formatv("{0:f3}", check.ratio()),
-               formatv("{0:f1}", check.bound),
+               formatv("{0:f3}", check.ratio()), formatv("{0:f1}", check.bound),
                formatv("{0} of {1}", grouped(check.different),
                        grouped(check.elements)),
                check.holds() ? paint(Colour::green, "holds")

@@ -181,10 +181,10 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                      evaluation->failure->second);
 
   const Plan &plan = session.getPlan();
-  bool inPanels = !session.onCpu() &&
-                  any_of(plan.graph.nodes, [](const PlanNode &node) {
-                    return node.panel.has_value();
-                  });
+  bool inPanels =
+      !session.onCpu() && any_of(plan.graph.nodes, [](const PlanNode &node) {
+        return node.panel.has_value();
+      });
   std::vector<ResultCheck> checks;
   for (size_t index = 0; index < plan.results.size(); ++index) {
     const PlanBuffer &buffer = plan.buffers[plan.results[index].buffer];

@@ -36,8 +36,9 @@ struct ResultCheck {
   bool holds() const { return ratio() <= bound; }
 
   static constexpr double kBound = 1.5;
-  /// Of loops in panels, which take exponentials with the hardware's instruction
-  /// and sum them about guesses: a few units in the last place in every trip.
+  /// Of loops in panels, which take exponentials with the hardware's
+  /// instruction and sum them about guesses: a few units in the last place in
+  /// every trip.
   static constexpr double kBoundOfPanels = 16;
 
 private:

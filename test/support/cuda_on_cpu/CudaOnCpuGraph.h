@@ -21,9 +21,9 @@ public:
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *) override { return llvm::Error::success(); }
 
-  /// Ends the names of the entries to take (`_search`, `_in_one_launch`); a node
-  /// without such an entry takes the variant that its plan names last, a loop
-  /// its graph form.
+  /// Ends the names of the entries to take (`_search`, `_in_one_launch`); a
+  /// node without such an entry takes the variant that its plan names last, a
+  /// loop its graph form.
   void chooseEntries(llvm::StringRef suffix) { chosen = suffix.str(); }
   /// The order of threads and blocks follows from it. 0: as they come.
   void setSeed(uint64_t value) { seed = value; }

@@ -42,8 +42,8 @@ struct GridRecord {
   uint64_t switches = 0, handOvers = 0;
 };
 
-/// Runs `launches`, each as soon as those that it depends on allow. `hook` is the
-/// variable through which the text finds the machine.
+/// Runs `launches`, each as soon as those that it depends on allow. `hook` is
+/// the variable through which the text finds the machine.
 GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
                     heddle_machine **hook, uint64_t seed);
 

@@ -467,8 +467,7 @@ fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> (!mat, !mat)
   Matrices q([] { return 7; });
   x.members.clear();
   for (size_t k = 0; k < shapes.size(); ++k)
-    x.members.push_back(
-        x.tensors[k].matrix(shapes[k].first, shapes[k].second));
+    x.members.push_back(x.tensors[k].matrix(shapes[k].first, shapes[k].second));
   harness.bindList(0, x.members);
   harness.bindList(1, q.members);
   harness.run();

@@ -500,7 +500,8 @@ func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
   return %u, %v, %error, %trips : !list, !list, !each, !trip
-})mlir", /*isExact=*/false);
+})mlir",
+        /*isExact=*/false);
 
     // Two sums over one read, the second of what the first gave.
     add("LoopOfGrams", R"mlir(
@@ -544,8 +545,8 @@ func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<
     result.back().keepsOrder = false;
     result.back().isExact = false;
 
-    // Two families of vectors and one flag for a member of both, which the second
-    // of two sweeps finds.
+    // Two families of vectors and one flag for a member of both, which the
+    // second of two sweeps finds.
     add("LoopInTwoSweepsByTrip", R"mlir(
 func.func @together(%x0: !list {foreach.donate = 0 : i64}, %y0: !half {foreach.donate = 1 : i64}, %bound: !each,
                     %history: !list, %limit: tensor<i32>) -> (!list, !half, !list, !trip) {

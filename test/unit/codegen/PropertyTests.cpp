@@ -74,10 +74,11 @@ std::string problemOf(Case &drawn, uint64_t seed) {
     for (size_t k = 2; k < runs.size(); ++k) {
       std::string problem =
           differenceFrom(results[0], results[1], results[k], unit, 10);
-      bool bits = k == 3   ? drawn.drawn.keepsOrder
-                  : k == 4 ? drawn.drawn.isExact
-                           : k > 4 && !llvm::StringRef(runs[k]->name)
-                                          .contains("_panels");
+      bool bits =
+          k == 3 ? drawn.drawn.keepsOrder
+          : k == 4
+              ? drawn.drawn.isExact
+              : k > 4 && !llvm::StringRef(runs[k]->name).contains("_panels");
       if (problem.empty() && bits)
         problem = differenceInBits(
             results[k == 3 || drawn.drawn.isExact ? 2 : 4], results[k]);

@@ -102,6 +102,21 @@ TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
   EXPECT_TRUE(panelClassFor(panel, 100, 6001, 5000, kLarge)->ragged);
 }
 
+TEST(PanelClass, CountsWhatTheLastBlockOfAClusterLacks) {
+  PlanPanel panel = kinds()[0].panel;
+  // Blocks of 12 columns a thread; 5630 columns are left for the last of them.
+  auto members = panelClassFor(panel, 22529, 23000, 1000, kLarge);
+  ASSERT_TRUE(members);
+  ASSERT_GT(members->cluster, 2);
+  for (int64_t width : {22529, 22800, 23000}) {
+    int64_t share = (width + members->cluster - 1) / members->cluster;
+    int64_t last = width - share * (members->cluster - 1);
+    EXPECT_TRUE(members->ragged ||
+                last > (members->items - 1) * members->threads)
+        << width;
+  }
+}
+
 TEST(PanelClass, GivesSmallMembersATeam) {
   PlanPanel panel = kinds()[0].panel;
   auto team = panelClassFor(panel, 301, 301, 251, kLarge);
