@@ -447,8 +447,10 @@ StepBuilder::choosePanel(const PlanNode &node) {
       executable.loadPanels(context, *panels);
   if (!compiled) {
     // What is too large for the architecture is left to the other forms.
-    consumeError(compiled.takeError());
-    return none;
+    auto [code, text] = takeError(compiled.takeError());
+    if (code == StatusCode::Failed)
+      return none;
+    return makeError(code, "{0}", text);
   }
   PanelChoice choice;
   choice.module = std::move(*compiled);

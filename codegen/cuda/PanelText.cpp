@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
-using heddle::foreach::ReduceKind;
 using heddle::fused::Level;
 using llvm::Twine;
 

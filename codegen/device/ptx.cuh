@@ -131,11 +131,6 @@ __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-// Reads past the first-level cache, which does not see what others wrote.
-template <class T> __device__ __forceinline__ T read_fresh(const T *from) {
-  return *static_cast<const volatile T *>(from);
-}
-
 // 2^x in one instruction, to about two units in the last place.
 __device__ __forceinline__ float exp_2(float x) {
   float y;

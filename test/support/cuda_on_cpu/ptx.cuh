@@ -98,11 +98,6 @@ inline void arrive(unsigned *word, unsigned by) {
   *word += by;
 }
 
-template <class T> T read_fresh(const T *from) {
-  heddle_on_cpu->pause();
-  return *static_cast<const volatile T *>(from);
-}
-
 inline float exp_2(float x) { return x < -126 ? 0 : exp2f(x); } // no subnormals
 inline float rough_log_2(float x) { return log2f(x); }
 
