@@ -2,20 +2,8 @@
 # adamw.mlir from the command line; the program train_adamw, which tests run as well, trains with it.
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
-export PATH="${HEDDLE_BIN:-$PWD/../../build/bin}:$PATH"
-code=0
+. ../check.sh
 
-# check NAME COMMAND...: one line, and what the command printed where it failed.
-check() {
-  local name="$1" output
-  shift
-  if output="$("$@" 2>&1)"; then
-    printf 'ok %s\n' "$name"
-  else
-    printf 'FAILED %s: %s\n%s\n' "$name" "$*" "$output"
-    code=1
-  fi
-}
 one_launch() { [ "$(heddle explain adamw.mlir --json | grep -c '^  "launches": 1,$')" = 1 ]; }
 checksums() { heddle run "$1" --steps 20 --json | grep '"checksum"'; }
 same_numbers() { [ -n "$(checksums adamw)" ] && [ "$(checksums adamw.mlir)" = "$(checksums adamw)" ]; }

@@ -2,20 +2,8 @@
 # Lion as foreach IR: one launch that moves 20 bytes per element, and numbers that hold against the reference.
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
-export PATH="${HEDDLE_BIN:-$PWD/../../build/bin}:$PATH"
-code=0
+. ../check.sh
 
-# check NAME COMMAND...: one line, and what the command printed where it failed.
-check() {
-  local name="$1" output
-  shift
-  if output="$("$@" 2>&1)"; then
-    printf 'ok %s\n' "$name"
-  else
-    printf 'FAILED %s: %s\n%s\n' "$name" "$*" "$output"
-    code=1
-  fi
-}
 # Counted, not searched with grep -q, which would end heddle's output early.
 explained() { [ "$(heddle explain lion.mlir --shapes ../shapes/models.json:resnet50 --json | grep -c "^  \"$1\": $2,\?$")" = 1 ]; }
 text_has() { [ "$(heddle emit lion.mlir --stage "$1" | grep -cF "$2")" = 1 ]; }

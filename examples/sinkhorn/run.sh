@@ -2,23 +2,11 @@
 # sinkhorn.mlir from the command line, and the picture that align_points draws.
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
-export PATH="${HEDDLE_BIN:-$PWD/../../build/bin}:$PATH"
+. ../check.sh
 problems=../shapes/problems.json
 scratch="$(mktemp -d)" || exit 1
 trap 'rm -rf "$scratch"' EXIT
-code=0
 
-# check NAME COMMAND...: one line, and what the command printed where it failed.
-check() {
-  local name="$1" output
-  shift
-  if output="$("$@" 2>&1)"; then
-    printf 'ok %s\n' "$name"
-  else
-    printf 'FAILED %s: %s\n%s\n' "$name" "$*" "$output"
-    code=1
-  fi
-}
 # Counted, not searched with grep -q, which would end heddle's output early.
 explained() { [ "$(heddle explain sinkhorn.mlir --shapes "$problems:dense" | grep -cF "$1")" = 1 ]; }
 draws() { align_points cpu "$scratch/picture.svg" && [ "$(grep -cE '>(Where the points go|The plan|Convergence)</text>' "$scratch/picture.svg")" = 3 ]; }
