@@ -30,7 +30,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from peers_torch import ROOT, as_graph, conditions_line, write_markdown  # noqa: E402
+from peers_torch import ROOT, as_graph, conditions_line, require_torch, write_markdown  # noqa: E402
 
 SAMPLES, EPS = 5, 0.05
 FORMS = ("torch_compile_graph", "torch_compile", "torch_eager", "torchgw", "ott_jax")
@@ -274,12 +274,7 @@ def main():
     arguments = parser.parse_args()
 
     if not arguments.no_torch:
-        try:
-            import torch
-        except ImportError:
-            sys.exit("peers_sinkhorn_torch.py: torch is not installed here; --no-torch leaves it out")
-        if not torch.cuda.is_available():
-            sys.exit("peers_sinkhorn_torch.py: torch sees no GPU here")
+        require_torch("peers_sinkhorn_torch.py")
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
             report = json.load(file)

@@ -205,6 +205,15 @@ def conditions_line(where):
             + f"; copy bandwidth {where['copy_bytes_per_second'] / 1e12:.3f} TB/s, measured in the same run.")
 
 
+def require_torch(script):
+    try:
+        import torch
+    except ImportError:
+        sys.exit(f"{script}: torch is not installed here; --no-torch leaves it out")
+    if not torch.cuda.is_available():
+        sys.exit(f"{script}: torch sees no GPU here")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--heddle", default=os.environ.get("HEDDLE", str(ROOT / "build" / "bin" / "heddle")))
@@ -218,12 +227,7 @@ def main():
     arguments = parser.parse_args()
 
     if not arguments.no_torch:
-        try:
-            import torch
-        except ImportError:
-            sys.exit("peers_torch.py: torch is not installed here; --no-torch leaves it out")
-        if not torch.cuda.is_available():
-            sys.exit("peers_torch.py: torch sees no GPU here")
+        require_torch("peers_torch.py")
     # heddle first: torch keeps memory that large models need.
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
