@@ -274,7 +274,7 @@ def main():
     arguments = parser.parse_args()
 
     if not arguments.no_torch:
-        require_torch("peers_sinkhorn_torch.py")
+        torch = require_torch("peers_sinkhorn_torch.py")
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
             report = json.load(file)

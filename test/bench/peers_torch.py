@@ -212,6 +212,7 @@ def require_torch(script):
         sys.exit(f"{script}: torch is not installed here; --no-torch leaves it out")
     if not torch.cuda.is_available():
         sys.exit(f"{script}: torch sees no GPU here")
+    return torch
 
 
 def main():
@@ -227,7 +228,7 @@ def main():
     arguments = parser.parse_args()
 
     if not arguments.no_torch:
-        require_torch("peers_torch.py")
+        torch = require_torch("peers_torch.py")
     # heddle first: torch keeps memory that large models need.
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
