@@ -32,8 +32,8 @@ struct PanelLayout {
   llvm::SmallVector<PanelScratch> scratch;
   /// Operand slots of the matrices that are read element by element.
   llvm::SmallVector<int> matrices;
-  /// 4-byte words that a thread keeps for each of its columns: once, and for
-  /// each row that is under way.
+  /// 4-byte words that a thread keeps for each of its columns: once, and of the
+  /// row that its crew is at.
   int64_t words = 0, rowWords = 0;
   int limit = -1;
   std::string name;

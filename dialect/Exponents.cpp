@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace heddle::fused {
@@ -76,6 +78,65 @@ FailureOr<Exponent> decompose(Value x, const Levels &levels) {
   Exponent exponent;
   collect({x, {}, 1.0}, levels, exponent);
   return exponent;
+}
+
+static bool dependsOn(Value x, Value result) {
+  if (x == result)
+    return true;
+  Operation *op = x.getDefiningOp();
+  return op && !isa<ReduceOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, result);
+         });
+}
+
+/// What a comparison of a finite `result` with an infinity gives.
+static std::optional<bool> whereFinite(Value condition, Value result) {
+  auto compare = condition.getDefiningOp<arith::CmpFOp>();
+  if (!compare || compare.getLhs() != result)
+    return std::nullopt;
+  auto other = constantOf(compare.getRhs());
+  if (!other || !std::isinf(*other))
+    return std::nullopt;
+  switch (compare.getPredicate()) {
+  case arith::CmpFPredicate::OEQ:
+  case arith::CmpFPredicate::UEQ:
+    return false;
+  case arith::CmpFPredicate::ONE:
+  case arith::CmpFPredicate::UNE:
+    return true;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<double> slopeIn(Value x, Value result) {
+  if (x == result)
+    return 1;
+  if (!dependsOn(x, result))
+    return 0;
+  Operation *op = x.getDefiningOp();
+  if (isa<arith::AddFOp, arith::SubFOp>(op)) {
+    auto a = slopeIn(op->getOperand(0), result);
+    auto b = slopeIn(op->getOperand(1), result);
+    if (!a || !b)
+      return std::nullopt;
+    return isa<arith::AddFOp>(op) ? *a + *b : *a - *b;
+  }
+  if (isa<arith::NegFOp>(op)) {
+    auto a = slopeIn(op->getOperand(0), result);
+    return a ? std::optional(-*a) : std::nullopt;
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    if (auto taken = whereFinite(select.getCondition(), result))
+      return slopeIn(*taken ? select.getTrueValue() : select.getFalseValue(),
+                     result);
+    auto a = slopeIn(select.getTrueValue(), result);
+    auto b = slopeIn(select.getFalseValue(), result);
+    return !dependsOn(select.getCondition(), result) && a == b ? a
+                                                               : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 static bool isSame(const Term &a, const Term &b) {

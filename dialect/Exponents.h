@@ -44,6 +44,10 @@ mlir::FailureOr<Exponent> decompose(mlir::Value x, const Levels &levels);
 /// Whether the terms of elements are the same, in whatever order.
 bool sameElementTerms(const Exponent &a, const Exponent &b);
 
+/// The constant s for which `x` is s * result + (what does not depend on it)
+/// wherever `result` is finite; nothing where there is none, or none is found.
+std::optional<double> slopeIn(mlir::Value x, mlir::Value result);
+
 } // namespace heddle::fused
 
 #endif // HEDDLE_DIALECT_EXPONENTS_H

@@ -605,9 +605,7 @@ private:
     case ScratchPer::TileColumn:
       return view.columnTotal;
     case ScratchPer::PanelColumn:
-      // Teams lie as far from each other whatever their members' widths.
-      return PanelClass::kMostPanels *
-             std::max<int64_t>(view.widest, PanelClass::kTeamColumns);
+      return PanelClass::kMostPanels * view.widest;
     case ScratchPer::Panel:
       return PanelClass::kMostPanels;
     case ScratchPer::Row:

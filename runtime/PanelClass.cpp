@@ -11,33 +11,111 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// Blocks to choose from, in this order, and the columns of a thread that they
-/// go up to. What a thread needs besides its columns it needs whatever their
-/// number, so few threads that keep many columns each are faster than many; the
-/// longest rows are left to clusters.
-struct Block {
-  int64_t threads, mostItems, mostItemsOfCluster;
-};
-constexpr Block blocks[] = {{256, 10, 10}, {512, 12, 24}, {384, 16, 16}};
-/// Rows of a step: a power of two.
-constexpr int64_t mostRows = 8;
+constexpr int threads = 512;
+/// Columns of a thread, at most: with more, what a thread does for the row as a
+/// whole no longer shows. A crew that is the whole block is slower than memory
+/// before that, for nobody works while it meets.
+constexpr int64_t mostItems = 24, mostItemsOfWholeBlock = 20;
 /// Stages that a bit each keeps the phase of.
 constexpr int64_t mostStages = 32;
 /// Rows of a block whose own values it keeps (device/panel.cuh), and values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 8;
-/// Registers that a thread needs besides what it keeps of its columns.
-constexpr int64_t otherRegisters = 40;
-constexpr int64_t registers = 65536, mostRegisters = 255;
+/// Registers of a thread, and those that it needs besides its columns.
+constexpr int64_t registers = 65536 / threads, otherRegisters = 40;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
-/// Blocks of a cluster that takes a small member alone: several members are
-/// under way at a time.
+/// Blocks of a cluster that takes a small member alone.
 constexpr int team = 16;
-/// Columns and rows beyond which one member is solved faster by all
-/// multiprocessors (501 x 601 on an H200: 100 trips in 0.63 ms against 0.88).
-constexpr int64_t mostOfTeam = PanelClass::kTeamColumns / 2;
 /// Architectures whose clusters have so many blocks have shared memory, too.
 constexpr int64_t sharedBytesOfTeams = 200 * 1024;
+
+/// What a trip of a block takes, in clocks of an H200, measured on loops that
+/// balance matrices: a crew's row as long as its threads wait for each other,
+/// and what brings the bytes of a row, from memory or, where a matrix stays
+/// there, from the second-level cache.
+constexpr int64_t clocksOfRow = 650, clocksOfItem = 48, clocksOfItemInF64 = 200;
+constexpr int64_t clocksOfRowInCluster = 600; // more
+constexpr int64_t bytesPerClock = 16, bytesPerClockOfCache = 22;
+constexpr int64_t bytesInCache = 32 << 20;
+/// Crews bring together what they have of the columns.
+constexpr int64_t clocksOfGathering = 500;
+
+int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// What panels are to be cut from.
+struct Members {
+  const PlanPanel &panel;
+  int64_t narrowest, widest, longest, sharedBytes;
+};
+
+/// The class with `crews` crews of a block, or nothing where it does not fit.
+std::optional<PanelClass> shapeOf(const Members &members, int cluster, int team,
+                                  int crews) {
+  const PlanPanel &panel = members.panel;
+  int64_t element = 0, matrices = panel.elementBytes.size();
+  for (int bytes : panel.elementBytes)
+    element = std::max<int64_t>(element, bytes);
+  int64_t crew = threads / crews;
+  int64_t items =
+      std::max<int64_t>(1, divided(divided(members.widest, cluster), crew));
+  if (items > (crews > 1 ? mostItems : mostItemsOfWholeBlock) ||
+      items * (panel.words + panel.rowWords) > registers - otherRegisters)
+    return std::nullopt;
+  // Fixed: where rows lie, their values, and of every thread its part of
+  // columns (one, and a maximum and a sum where one must be taken exactly).
+  int64_t fixed = rowsKept * matrices * 16 +
+                  panel.computeBytes * (rowsKept * valuesOfRow + 4 * threads) +
+                  margin;
+  if (team)
+    fixed += panel.computeBytes * 2 * PanelClass::kTeamColumns;
+  int64_t gather = crews > 1 ? threads * items * panel.computeBytes : 0;
+  int64_t stage = crews * matrices * (crew * items * element + 32);
+  int64_t stages =
+      std::min((members.sharedBytes - fixed - gather) / stage, mostStages);
+  if (stages < 2)
+    return std::nullopt;
+  PanelClass result;
+  result.threads = threads;
+  result.crews = crews;
+  result.items = items;
+  result.stages = stages;
+  result.cluster = cluster;
+  result.team = team;
+  // The last block of a cluster has a few columns less than the others.
+  int64_t least = divided(std::max<int64_t>(members.narrowest, 1), cluster);
+  result.ragged = least - (cluster - 1) <= (items - 1) * crew;
+  result.sharedBytes = stages * stage + gather;
+  return result;
+}
+
+/// Clocks that a trip of a block takes to pass over its rows.
+int64_t clocksOf(const Members &members, const PanelClass &shape) {
+  int64_t bytes = 0;
+  for (int element : members.panel.elementBytes)
+    bytes += divided(members.widest, shape.cluster) * element;
+  int64_t rows = divided(members.longest, shape.panels());
+  bool inCache =
+      bytes * shape.cluster * members.longest <= bytesInCache || shape.team;
+  int64_t item =
+      members.panel.computeBytes > 4 ? clocksOfItemInF64 : clocksOfItem;
+  return std::max(divided(rows, shape.crews) *
+                      (clocksOfRow + shape.items * item +
+                       (shape.cluster > 1 ? clocksOfRowInCluster : 0)),
+                  rows * bytes /
+                      (inCache ? bytesPerClockOfCache : bytesPerClock)) +
+         (shape.crews > 1 ? clocksOfGathering : 0);
+}
+
+/// The fastest class; of equal ones, that of the fewest crews.
+std::optional<PanelClass> fastestOf(const Members &members, int cluster,
+                                    int team) {
+  std::optional<PanelClass> best;
+  for (int crews : {1, 2, 4, 8, 16})
+    if (auto shape = shapeOf(members, cluster, team, crews))
+      if (!best || clocksOf(members, *shape) < clocksOf(members, *best))
+        best = shape;
+  return best;
+}
 } // namespace
 
 std::vector<std::string> PanelClass::defines() const {
@@ -45,19 +123,21 @@ std::vector<std::string> PanelClass::defines() const {
     return formatv("-DHEDDLE_PANEL_{0}={1}", name, value).str();
   };
   return {define("THREADS", threads), define("ITEMS", items),
-          define("ROWS", rows),       define("STAGES", stages),
+          define("CREWS", crews),     define("STAGES", stages),
           define("CLUSTER", cluster), define("TEAM", team),
           define("RAGGED", ragged)};
 }
 
 std::string PanelClass::describe() const {
-  return formatv("{0}{1} threads of {2} columns each, {3} rows a step, {4} "
-                 "steps on their way",
-                 team
-                     ? formatv("a cluster of {0} for each member, ", team).str()
-                 : cluster > 1 ? formatv("clusters of {0}, ", cluster).str()
-                               : "",
-                 threads, items, rows, stages)
+  std::string blocks =
+      team          ? formatv("a cluster of {0} for each member, ", team).str()
+      : cluster > 1 ? formatv("clusters of {0}, ", cluster).str()
+                    : "";
+  std::string of = crews > 1 ? formatv("{0} crews of ", crews).str() : "";
+  return formatv("{0}{1}{2} threads with {3} columns each, {4} rows {5}on "
+                 "their way",
+                 blocks, of, threads / crews, items, stages,
+                 crews > 1 ? "a crew " : "")
       .str();
 }
 
@@ -72,54 +152,17 @@ int64_t panelBytesOf(StringRef arch) {
 std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
                                         int64_t longest, int64_t sharedBytes) {
-  auto divided = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  int64_t element = 0, matrices = panel.elementBytes.size();
-  for (int bytes : panel.elementBytes)
-    element = std::max<int64_t>(element, bytes);
-  for (int64_t cluster : {1, 2, 4, 8})
-    for (auto [threads, mostItems, mostItemsOfCluster] : blocks) {
-      int64_t items =
-          std::max<int64_t>(1, divided(divided(widest, cluster), threads));
-      if (items > (cluster > 1 ? mostItemsOfCluster : mostItems))
-        continue;
-      int64_t ownRegisters =
-          std::min(registers / threads / 8 * 8, mostRegisters) - otherRegisters;
-      // Fixed: where rows lie, their values, and of every thread its part of
-      // columns (one, and a maximum and a sum where one must be taken exactly).
-      int64_t fixed =
-          rowsKept * matrices * 16 +
-          panel.computeBytes * (rowsKept * valuesOfRow + 4 * threads) + margin;
-      // Steps of several rows cost fewer meetings; two steps are under way.
-      int64_t rows = 2 * mostRows, stage, stages;
-      while (rows > 2 && rows / 4 * PanelClass::kMostPanels >= longest)
-        rows /= 2;
-      bool fits;
-      do {
-        rows /= 2;
-        stage = rows * matrices * (threads * items * element + 32);
-        stages = std::min((sharedBytes - fixed) / stage, mostStages);
-        fits =
-            stages >= (rows > 1 ? 5 : 2) &&
-            items * (panel.words + 2 * rows * panel.rowWords) <= ownRegisters;
-      } while (!fits && rows > 1);
-      if (!fits)
-        continue;
-      PanelClass result;
-      result.threads = threads;
-      result.items = items;
-      result.rows = rows;
-      result.stages = stages;
-      result.cluster = cluster;
-      // The last block of a cluster has a few columns less than the others.
-      int64_t least = divided(std::max<int64_t>(narrowest, 1), cluster);
-      result.ragged = least - (cluster - 1) <= (items - 1) * threads;
-      result.sharedBytes = stages * stage;
-      if (sharedBytes >= sharedBytesOfTeams && widest <= mostOfTeam &&
-          longest <= mostOfTeam &&
-          divided(divided(longest, team), rows) <= stages)
-        result.team = team;
-      return result;
-    }
+  Members members{panel, narrowest, widest, longest, sharedBytes};
+  if (sharedBytes >= sharedBytesOfTeams && widest <= PanelClass::kTeamColumns &&
+      longest <= PanelClass::kTeamRows) {
+    auto shape = fastestOf(members, 1, team);
+    // All rows stay on chip.
+    if (shape && divided(divided(longest, team), shape->crews) <= shape->stages)
+      return shape;
+  }
+  for (int cluster : {1, 2, 4, 8})
+    if (auto shape = fastestOf(members, cluster, 0))
+      return shape;
   return std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 //===- PanelClass.h - Shapes of blocks that keep panels of rows -*- C++ -*-===//
 //
-// A loop in panels is compiled for a class of widths: threads of a block,
-// columns of a thread, rows between two meetings and steps of as many on their
-// way, blocks to a panel, and whether a cluster has a member to itself. A class
+// A loop in panels is compiled for a class of widths: threads of a block, crews
+// that they form, columns of a thread, rows of a crew that are on their way,
+// blocks to a panel, and whether a cluster has a member to itself. A class
 // follows from extents and from what an architecture offers, never from how
 // many multiprocessors a device has: results depend on it.
 //
@@ -16,7 +16,7 @@
 namespace heddle::runtime {
 
 struct PanelClass {
-  int threads = 256, items = 1, rows = 1, stages = 2, cluster = 1, team = 0;
+  int threads = 512, crews = 1, items = 1, stages = 2, cluster = 1, team = 0;
   /// Whether the members differ in width by more than the last item.
   bool ragged = false;
   /// Dynamic shared memory of a block.
@@ -27,19 +27,17 @@ struct PanelClass {
     return team           ? team
            : cluster == 1 ? kMostPanels
            : cluster == 2 ? 66
-                          : 128 / cluster;
+           : cluster == 4 ? 30
+                          : 14;
   }
   static constexpr int kMostPanels = 132;
   /// Members that are under way at a time, each with a team, and what of their
   /// rows and columns lies apart (device/panel.cuh).
   static constexpr int kMostTeams = 8, kTeamRows = 1024, kTeamColumns = 768;
 
-  /// Of a whole device.
-  static constexpr int kMultiprocessorsOfClusters = 64;
-
   /// What selects the class in the text: options of its compilation.
   std::vector<std::string> defines() const;
-  /// "512 threads of 12 columns, 8 rows on their way".
+  /// "512 threads with 12 columns each, 8 rows on their way".
   std::string describe() const;
   bool operator==(const PanelClass &) const = default;
 };

@@ -158,7 +158,7 @@ struct PlanPanel {
   /// Bytes of an element of each matrix that is read.
   std::vector<int> elementBytes;
   /// Bytes of what is computed, and 4-byte words that a thread keeps for each
-  /// of its columns: once, and for each row that is under way.
+  /// of its columns: once, and of the row that its crew is at.
   int computeBytes = 4;
   int words = 2, rowWords = 1;
   std::vector<PlanArgument> arguments;

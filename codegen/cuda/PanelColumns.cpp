@@ -33,6 +33,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
   os << "const long long column = base + b + lane;\n"
      << "auto state = " << kind << "::neutral();\n";
   open("if (b + lane < count) {");
+  os << "#pragma unroll 1\n";
   open("for (long long row = threadIdx.x / 32; row < member.count; row += "
        "Threads / 32) {");
   SmallVector<Value> roots;
@@ -57,7 +58,8 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
      << "of_thread[threadIdx.x] = state;\n"
      << "__syncthreads();\n";
   open("if (threadIdx.x < 32 && b + lane < count) {");
-  os << "for (int warp = 1; warp < Threads / 32; ++warp)\n"
+  os << "#pragma unroll 1\n"
+     << "for (int warp = 1; warp < Threads / 32; ++warp)\n"
      << "  state = " << kind
      << "::combine(state, of_thread[warp * 32 + lane]);\n"
      << "to[b + lane] = " << kind << "::value(state);\n";
@@ -72,8 +74,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
   open("{ // each block but the last combines a share of the columns");
-  os << "constexpr int Batch = Threads / heddle::panel_groups;\n"
-     << "constexpr int per_group = heddle::panels / heddle::panel_groups;\n";
+  os << "constexpr int Batch = Threads / heddle::panel_groups;\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string part = columnSums[column];
     std::string state = sharedBy(column) ? computed(column) : stateOf(column);
@@ -121,15 +122,13 @@ LogicalResult PanelEmitter::emitColumns() {
     std::string sum = columnSums[column] + "_sum";
     os << "auto " << sum << " = " << kind(column) << "::neutral();\n";
     open("if (column < until && group < heddle::panel_groups) {");
-    os << "#pragma unroll\n";
-    open("for (int k = 0; k < per_group; ++k)");
-    open("if (group * per_group + k < at.used)");
-    os << sum << " = " << kind(column) << "::combine(" << sum << ", "
+    os << sum << " = heddle::over_panels<" << kind(column)
+       << ">(at.used, group, [&](int panel) {\n"
+       << "  return " << partsOf(column) << "::get("
        << scratch(column, PanelScratchPer::panelColumn)
-       << "[at.first_part + (group * per_group + k) * member.columns + "
-          "column]);\n";
-    os.unindent();
-    os.unindent();
+       << ", panel, columns, column, static_cast<int>(column - at.block * "
+          "share));\n"
+       << "});\n";
     close();
   }
   os << "__syncthreads();\n";
@@ -210,8 +209,8 @@ LogicalResult PanelEmitter::emitMember() {
   for (fused::ReduceOp member : passes.members) {
     std::string state = scope.fresh("state");
     os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
-       << ", Threads>(" << scratch(member, PanelScratchPer::panel)
-       << " + at.first_panel, at.used);\n"
+       << ", Threads>(" << partsOf(member) << "::all("
+       << scratch(member, PanelScratchPer::panel) << "), at.used);\n"
        << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << state << ");\n";

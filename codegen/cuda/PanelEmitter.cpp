@@ -1,9 +1,10 @@
 //===- PanelEmitter.cpp - a loop whose blocks keep panels of rows ---------===//
 //
-// A trip: the columns' values go into registers; panel by panel, row by row, a
-// first pass takes the exponentials of a row that a bulk copy brought and
-// reduces them, a second, one row behind, adds them to the columns. Columns
-// meet over the panels in a fixed order, each block combining a share of them.
+// A trip: the columns' values go into registers; panel by panel, a crew of the
+// block for each row, a first pass takes the exponentials of a row that a bulk
+// copy brought and reduces them, a second adds them to the columns. While one
+// crew waits for its sum, another has work. Columns meet over the panels in a
+// fixed order, each block combining a share of them.
 //
 // Sums of exponentials are taken about guesses. Where one is not safe, the row,
 // or the columns, are reduced anew around their maxima, by the block alone:
@@ -38,6 +39,19 @@ PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
   });
 }
 
+bool PanelEmitter::isNormalized(fused::ReduceOp column) {
+  fused::ReduceOp row = cast<fused::ReduceOp>(sharedBy(column));
+  double slope = 0;
+  for (const fused::Term &term :
+       fused::decompose(column.getValue(), levels)->row) {
+    auto own = fused::slopeIn(term.value, row.getResult(0));
+    if (!own || (*own != 0 && !term.factors.empty()))
+      return false;
+    slope += term.scale * *own;
+  }
+  return slope == -1;
+}
+
 //===----------------------------------------------------------------------===//
 // What the walk over elements needs
 //===----------------------------------------------------------------------===//
@@ -57,6 +71,8 @@ void PanelEmitter::findWalkValues() {
       left.push_back(column.getValue());
       continue;
     }
+    if (isNormalized(column))
+      continue; // its numerator stands for all of them
     auto own = *fused::decompose(column.getValue(), levels);
     for (const fused::Term &term : own.row)
       if (levels.of(term.value).level == Level::row)
@@ -89,6 +105,36 @@ void PanelEmitter::findWalkValues() {
       break;
     }
   }
+  rowValues.insert_range(rowsOfResults());
+}
+
+/// The arguments of rows that what a row leaves behind is made of.
+llvm::SetVector<Value> PanelEmitter::rowsOfResults() {
+  SmallVector<Value> left;
+  for (auto [slot, value] :
+       llvm::zip(slots.results, sweep.getSegmentYield(segment).getValues()))
+    if (slot >= 0 && slots.operands[slot].index == kI)
+      left.push_back(value);
+  for (fused::ReduceOp member : passes.members)
+    if (!isOverColumns(member))
+      left.push_back(member.getValue());
+  for (fused::ReduceOp column : passes.columns)
+    if (sharedBy(column))
+      llvm::append_range(
+          left, valuesOf(fused::decompose(column.getValue(), levels)->row));
+  llvm::SetVector<Value> rows;
+  llvm::DenseSet<Value> seen;
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!seen.insert(value).second || isa_and_nonnull<fused::ReduceOp>(op))
+      continue;
+    if (op)
+      llvm::append_range(left, op->getOperands());
+    else if (levels.of(value).level == Level::row)
+      rows.insert(value);
+  }
+  return rows;
 }
 
 void PanelEmitter::declareRowArrays() {
@@ -115,25 +161,27 @@ void PanelEmitter::declareRowArrays() {
     sum.guess = declare(own + "_guess", computed(sum.reduce));
     sum.rowPart = declare(own + "_part", computed(sum.reduce));
     sum.columnPart = scope.fresh(own + "_columns");
-    sum.kept = "power" + (exponentials.size() > 1
-                              ? std::to_string(&sum - exponentials.data())
-                              : "");
+    sum.kept = scope.fresh("power");
   }
-  for (auto [k, value] : llvm::enumerate(passes.kept))
-    keptArrays[value] =
-        identifierFrom(ownName(value, "value")) + "_" + std::to_string(k);
+  for (Value value : passes.kept)
+    keptArrays[value] = scope.fresh(ownName(value, "value") + "_kept");
   for (Value value : columnValues)
     columnArrays[value] = scope.fresh(ownName(value, "value") + "_columns");
   for (fused::ReduceOp column : passes.columns)
     columnSums[column] =
         scope.fresh(ownName(column.getResult(0), "column") + "_part");
+  for (fused::ReduceOp column : passes.columns)
+    if (sharedBy(column) && isNormalized(column))
+      numerators[column] =
+          declare(ownName(column.getResult(0), "column") + "_numerator",
+                  computed(column));
   for (auto [k, each] : llvm::enumerate(passes.rows)) {
     fused::ReduceOp row = each;
     std::string kind =
         row.getAbout() ? "heddle::add<" + computed(row) + ">" : kindOf(row);
     ofWarps[row] = scope.fresh("sums_of_" + ownName(row.getResult(0), "row"));
-    os << "heddle::row_meeting<" << kind << ", Threads / 32, Cluster, Rows, "
-       << k << "> " << ofWarps[row] << ";\n";
+    os << "heddle::row_meeting<" << kind << ", Cluster, " << k << "> "
+       << ofWarps[row] << ";\n";
   }
 }
 
@@ -141,7 +189,23 @@ void PanelEmitter::declareRowArrays() {
 // The beginning of a trip
 //===----------------------------------------------------------------------===//
 
-LogicalResult PanelEmitter::emitTripScalars() {
+/// Whether `value` is the same in every trip.
+bool PanelEmitter::isOfLoop(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    int slot = slots.inputs[argument.getArgNumber()];
+    return slot < 0 ? !layout.scalars[-1 - slot].written
+                    : !slots.operands[slot].written &&
+                          slots.operands[slot].index != kTrip;
+  }
+  Operation *op = value.getDefiningOp();
+  return !isa<foreach::TripOp>(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOfLoop(operand); });
+}
+
+/// Scalars of the list and of the member that the walk needs, those that are
+/// the same in every trip before the first.
+LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
   SmallVector<Value> roots;
   auto isScalar = [&](Value value) {
     fused::LevelOf of = levels.of(value);
@@ -155,7 +219,7 @@ LogicalResult PanelEmitter::emitTripScalars() {
     if (op.getNumResults() && !isScalar(op.getResult(0)) &&
         !isAtEnd(op.getResult(0)))
       for (Value operand : op.getOperands())
-        if (isScalar(operand))
+        if (isScalar(operand) && isOfLoop(operand) == ofLoop)
           roots.push_back(operand);
   llvm::DenseSet<Value> wanted;
   for (Level level : {Level::member, Level::list})
@@ -165,6 +229,12 @@ LogicalResult PanelEmitter::emitTripScalars() {
     return failure();
   for (Exponential &sum : exponentials) {
     std::string type = computed(sum.reduce);
+    if (llvm::all_of(sum.exponent.element, [&](const fused::Term &term) {
+          return llvm::all_of(term.factors, [&](const fused::Factor &factor) {
+            return isOfLoop(factor.value);
+          });
+        }) != ofLoop)
+      continue;
     for (const fused::Term &term : sum.exponent.element) {
       std::string name = scope.fresh(
           (nameOf(term.value).empty() ? "x" : nameOf(term.value).str()) +
@@ -230,10 +300,10 @@ LogicalResult PanelEmitter::emitLoop() {
                          "stopped",
                          "Threads",
                          "Items",
-                         "Rows",
-                         "first",
-                         "q",
-                         "is_row",
+                         "t",
+                         "gather",
+                         "row_bytes",
+                         "part",
                          "Cluster",
                          "limit",
                          "rank",
@@ -256,13 +326,7 @@ LogicalResult PanelEmitter::emitLoop() {
                          "row",
                          "k",
                          "c",
-                         "kept",
-                         "even",
-                         "odd",
-                         "meet",
-                         "first_pass",
-                         "second_pass",
-                         "settle",
+                         "there",
                          "base",
                          "until",
                          "group",
@@ -281,7 +345,7 @@ LogicalResult PanelEmitter::emitLoop() {
      << identifierFrom(panel.name) << "(" << parameters << ") {\n";
   os.indent();
   os << "constexpr int Threads = HEDDLE_PANEL_THREADS, Items = "
-        "HEDDLE_PANEL_ITEMS, Rows = HEDDLE_PANEL_ROWS, Cluster = "
+        "HEDDLE_PANEL_ITEMS, Cluster = "
         "HEDDLE_PANEL_CLUSTER;\n"
      << "__shared__ heddle::panel_place at;\n"
      << "if (threadIdx.x == 0)\n  heddle::find_place<Cluster>(at, *" << limitAt
@@ -290,18 +354,16 @@ LogicalResult PanelEmitter::emitLoop() {
   int64_t widest = 0;
   for (int slot : panel.matrices)
     widest = std::max(widest, storageBytes(slots.operands[slot].storage));
-  os << "heddle::row_queue<HEDDLE_PANEL_STAGES, Rows, " << panel.matrices.size()
-     << "> queue(Threads * Items * " << widest << " + 32);\n";
+  os << "constexpr int row_bytes = heddle::crew_threads * Items * " << widest
+     << " + 32; // and what lies beside a row\n"
+     << "heddle::row_queue<HEDDLE_PANEL_STAGES, " << panel.matrices.size()
+     << "> queue(row_bytes);\n"
+     << "char *const gather = heddle::dynamic_shared() + heddle::crews * "
+        "HEDDLE_PANEL_STAGES * "
+     << panel.matrices.size() << " * row_bytes;\n";
   declareRowArrays();
-  open("struct kept_of_step { // exponentials and values of elements between "
-       "the passes");
-  for (Exponential &sum : exponentials)
-    os << computed(sum.reduce) << ' ' << sum.kept << "[Rows][Items];\n";
-  for (Value value : passes.kept)
-    os << computedType(value.getType()) << ' ' << keptArrays[value]
-       << "[Rows][Items];\n";
-  close("};");
-  os << "if (Cluster > 1)\n  heddle::cluster_barrier(); // all mailboxes are "
+  os << "if (Cluster > 1 || HEDDLE_PANEL_TEAM)\n  heddle::cluster_barrier(); "
+        "// all mailboxes are "
         "there\n";
   os << "__shared__ " << names.sweep << "_member_row member;\n";
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
@@ -335,11 +397,13 @@ LogicalResult PanelEmitter::emitLoop() {
   close();
   os << "__syncthreads();\n"
      << "queue.open(at.unit, at.units, member.count, at.width);\n";
+  if (failed(emitScalars(/*ofLoop=*/true)))
+    return failure();
   open("for (int trip = 0; trip < at.limit; ++trip) {");
   if (!layout.whereOperand.empty())
     os << "const bool more = *" << pointers[layout.whereOperand[segment]]
        << "; // looked at when all else has been asked for\n";
-  if (failed(emitTripScalars()))
+  if (failed(emitScalars(/*ofLoop=*/false)))
     return failure();
   if (!layout.whereOperand.empty())
     os << "if (at.unit >= at.used && !more)\n  break; // it has no rows\n";

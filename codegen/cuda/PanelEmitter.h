@@ -68,8 +68,11 @@ private:
                                 const llvm::Twine &base);
 
   std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
+  std::string partsOf(fused::ReduceOp op) const;
+  void declareOwnParts(fused::ReduceOp column);
   void declareRowArrays();
-  mlir::LogicalResult emitTripScalars();
+  bool isOfLoop(mlir::Value value);
+  mlir::LogicalResult emitScalars(bool ofLoop);
   void loadColumns();
   mlir::LogicalResult emitColumnParts();
   mlir::LogicalResult emitOverColumns();
@@ -82,10 +85,14 @@ private:
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
   mlir::LogicalResult emitMember();
+  /// Whether exp of what `column`'s exponents have of their row falls as the
+  /// sum of the row's exponentials, whose reciprocal is then its scale.
+  bool isNormalized(fused::ReduceOp column);
   mlir::LogicalResult declareRowsAfter(llvm::ArrayRef<mlir::Value> roots);
   /// Row values that the walk over elements needs, before and after rows are
   /// reduced.
   void findWalkValues();
+  llvm::SetVector<mlir::Value> rowsOfResults();
 
   const PanelLayout &panel;
   llvm::SmallVector<std::string> scratchNames;
@@ -98,7 +105,8 @@ private:
   llvm::SetVector<mlir::Value> loadedColumns;
   llvm::DenseMap<mlir::Value, std::string> loadedNames, columnArrays, rowArrays,
       keptArrays;
-  llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums;
+  llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums,
+      numerators; // of the scales of normalized columns, arrays
 };
 
 } // namespace heddle::cuda

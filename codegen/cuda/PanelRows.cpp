@@ -36,7 +36,7 @@ void PanelEmitter::loadColumns() {
     return;
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = threadIdx.x + k * Threads;\n";
+  os << "const int c = t + k * heddle::crew_threads;\n";
   for (Value input : loadedColumns)
     os << loadedNames[input] << "[k] = c < width ? heddle::convert<"
        << computedType(input.getType()) << ">(" << pointers[slotOf(input)]
@@ -56,8 +56,7 @@ LogicalResult PanelEmitter::emitColumnParts() {
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   if (!exponentials.empty())
-    os << "const bool there = static_cast<int>(threadIdx.x) + k * Threads < "
-          "width;\n";
+    os << "const bool there = t + k * heddle::crew_threads < width;\n";
   Scope outer = scope;
   for (Value input : loadedColumns)
     scope.bind(input, loadedNames[input] + "[k]");
@@ -83,6 +82,10 @@ LogicalResult PanelEmitter::emitRowValues() {
     llvm::append_range(roots, valuesOf(sum.exponent.row));
     roots.push_back(sum.reduce.getAbout());
   }
+  SmallVector<fused::ReduceOp> normalized;
+  for (fused::ReduceOp column : passes.columns)
+    if (numerators.contains(column))
+      normalized.push_back(column);
   Scope outer = scope;
   os << "if (begin > 0 || panel != at.unit)\n"
      << "  __syncthreads(); // what lies in the rows' values has been read\n";
@@ -108,51 +111,34 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << sum.guess << "[r] = " << guess << ";\n"
        << sum.rowPart << "[r] = heddle::per_bit<" << type << ">("
        << (part.empty() ? "-" : part + " - ") << guess << ");\n";
+    scope.bind(sum.reduce.getResult(0), guess);
+  }
+  // If the guess were right the sum would be 1.
+  for (fused::ReduceOp column : normalized) {
+    auto own = *fused::decompose(column.getValue(), levels);
+    std::string type = computed(column);
+    if (failed(declareNeeded(valuesOf(own.row))))
+      return failure();
+    os << numerators[column] << "[r] = heddle::exp_2(heddle::per_bit<" << type
+       << ">(" << sumOf(own.row, type) << ") - "
+       << exponentialOf(sharedBy(column)).rowPart << "[r]);\n";
   }
   close();
   scope = outer;
   return success();
 }
 
-/// The elements of a row as the first pass finds them in shared memory.
+/// The first pass of a row: its elements, as they lie in shared memory, and
+/// what this thread has of its reductions.
 LogicalResult PanelEmitter::emitFirstPass() {
-  Scope outer = scope;
-  for (auto [k, each] : llvm::enumerate(passes.rows)) {
-    fused::ReduceOp row = each;
-    os << (row.getAbout() ? computed(row) : stateOf(row)) << " mine"
-       << (k ? std::to_string(k) : "")
-       << "[Rows]; // this thread's part of the step's rows\n";
-  }
-  open("const auto first_pass = [&](int first, kept_of_step &kept) {");
   os << "queue.wait();\n";
-  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
-  for (auto [k, row] : llvm::enumerate(passes.rows))
-    parts[row] = "mine" + (k ? std::to_string(k) : "");
-  os << "#pragma unroll\n";
-  open("for (int q = 0; q < Rows; ++q) {");
-  os << "const int r = first + q;\n";
-  for (fused::ReduceOp row : passes.rows)
-    os << parts[row]
-       << "[q] = " << (row.getAbout() ? "0" : kindOf(row) + "::neutral()")
-       << ";\n";
-  open("if (Rows > 1 && r >= count) {");
-  std::string kept;
-  for (Exponential &sum : exponentials)
-    kept += "  kept." + sum.kept + "[q][k] = 0;\n";
-  if (!kept.empty())
-    os << "#pragma unroll\n"
-       << "for (int k = 0; k < Items; ++k)"
-       << (exponentials.size() > 1 ? " {" : "") << "\n"
-       << kept << (exponentials.size() > 1 ? "}\n" : "");
-  os << "continue;\n";
-  close();
   llvm::DenseMap<int, std::string> rows;
   for (auto [k, slot] : llvm::enumerate(panel.matrices)) {
     rows[slot] =
         scope.fresh(buffers[slots.operands[slot].buffer].name + "_row");
     StringRef type = storedType(slots.operands[slot].storage);
     os << "const " << type << " *const " << rows[slot] << " = queue.row<"
-       << type << ">(q, " << k << ");\n";
+       << type << ">(" << k << ");\n";
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp row : passes.rows)
@@ -165,18 +151,29 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (Value value : rowsMetBy(roots))
     os << "const " << computedType(value.getType()) << ' '
        << scope.declare(value) << " = " << rowArrays[value] << "[r];\n";
+  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
   for (Exponential &sum : exponentials) {
     rowParts[sum.reduce] = scope.fresh("part");
     os << "const " << computed(sum.reduce) << ' ' << rowParts[sum.reduce]
        << " = " << sum.rowPart << "[r];\n";
   }
-  for (auto [k, row] : llvm::enumerate(passes.rows)) {
+  // Two sums, so that one need not wait for the other.
+  for (fused::ReduceOp row : passes.rows) {
+    parts[row] = scope.fresh("mine");
     odds[row] = scope.fresh("odd_ones");
-    os << "auto " << odds[row] << " = " << parts[row] << "[q];\n";
+    std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
+    os << (row.getAbout() ? computed(row) : stateOf(row)) << ' ' << parts[row]
+       << " = " << none << ", " << odds[row] << " = " << none << ";\n";
   }
+  for (Exponential &sum : exponentials)
+    os << computed(sum.reduce) << ' ' << sum.kept << "[Items];\n";
+  for (Value value : passes.kept)
+    os << computedType(value.getType()) << ' ' << keptArrays[value]
+       << "[Items];\n";
+  Scope outer = scope;
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = threadIdx.x + k * Threads;\n"
+  os << "const int c = t + k * heddle::crew_threads;\n"
      << "const bool there = " << kThere << ";\n";
   for (Value input : inputsOf(roots, Level::element))
     declareInput(input, rows[slotOf(input)] + "[c]", "there");
@@ -185,10 +182,9 @@ LogicalResult PanelEmitter::emitFirstPass() {
   if (failed(declareNeeded(roots)))
     return failure();
   for (Value value : passes.kept)
-    os << "kept." << keptArrays[value] << "[q][k] = " << text(value) << ";\n";
+    os << keptArrays[value] << "[k] = " << text(value) << ";\n";
   for (fused::ReduceOp row : passes.rows) {
-    // Two sums, so that one need not wait for the other.
-    std::string part = "(k % 2 ? " + odds[row] + " : " + parts[row] + "[q])";
+    std::string part = "(k % 2 ? " + odds[row] + " : " + parts[row] + ")";
     if (!row.getAbout()) {
       os << "if (there)\n  " << part << " = " << kindOf(row) << "::combine("
          << part << ", " << kindOf(row) << "::lift(" << text(row.getValue())
@@ -196,29 +192,25 @@ LogicalResult PanelEmitter::emitFirstPass() {
       continue;
     }
     Exponential &sum = exponentialOf(row);
-    os << "kept." << sum.kept << "[q][k] = heddle::exp_2("
+    os << sum.kept << "[k] = heddle::exp_2("
        << argumentInBaseTwo(sum, rowParts[row] + " + " + sum.columnPart + "[k]")
        << ");\n"
-       << part << " += kept." << sum.kept << "[q][k];\n";
+       << part << " += " << sum.kept << "[k];\n";
   }
   close();
+  scope = outer;
+  os << "// What the crew, or those of the cluster that share the row, know of "
+        "it.\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string kind =
         row.getAbout() ? "heddle::add<" + computed(row) + ">" : kindOf(row);
-    os << parts[row] << "[q] = " << kind << "::combine(" << parts[row]
-       << "[q], " << odds[row] << ");\n";
+    os << ofWarps[row] << ".leave(" << kind << "::combine(" << parts[row]
+       << ", " << odds[row] << "));\n";
   }
-  close();
-  close("};");
-  os << "// What the warps of the block, or the cluster, know of the step's "
-        "sums.\n";
-  open("const auto settle = [&] {");
-  for (fused::ReduceOp row : passes.rows)
-    os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
-  os << "if (Cluster == 1) {\n  __syncthreads();\n  queue.release();\n}\n"
-     << "queue.advance();\n";
-  close("};");
-  scope = outer;
+  os << "if (Cluster == 1) {\n"
+     << "  heddle::meet_crew();\n"
+     << "  queue.next();\n"
+     << "}\n";
   return success();
 }
 
@@ -275,6 +267,9 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
         "member.count);\n"
      << "const int width = at.width;\n"
      << "const long long first_column = at.first_column;\n";
+  for (fused::ReduceOp column : passes.columns)
+    if (sharedBy(column) == sum.reduce.getOperation())
+      declareOwnParts(column);
   open("for (int r = 0; r < count; ++r) {");
   os << "if (!heddle::is_nan(" << rowSums[sum.reduce]
      << "[r]))\n  continue; // the same in all threads\n"
@@ -282,6 +277,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
      << "auto state = " << kind << "::neutral();\n";
   for (Value value : rowValues)
     scope.bind(value, rowArrays[value] + "[r]");
+  os << "#pragma unroll 1\n";
   open("for (int c = threadIdx.x; c < width; c += Threads) {");
   Scope inner = scope;
   if (failed(readElements()))
@@ -291,7 +287,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   scope = inner;
   close();
   os << "state = heddle::over_cluster<" << kind << ", Cluster>("
-     << "heddle::over_block<" << kind << ", Threads>(state));\n";
+     << "heddle::over_block_rarely<" << kind << ", Threads>(state));\n";
   std::string terms = sumOf(sum.exponent.row, type);
   os << "const " << type << ' '
      << scope.declare(sum.reduce.getResult(0), "exact") << " = heddle::per_e<"
@@ -305,6 +301,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
     }
   if (failed(declareNeeded(shifts)))
     return failure();
+  os << "#pragma unroll 1\n";
   open("for (int c = threadIdx.x; c < width; c += Threads) {");
   inner = scope;
   if (failed(readElements()))
@@ -314,9 +311,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
       std::string shift = sumOf(own[column].row, type);
       std::string base = "heddle::per_bit<" + type + ">(" +
                          (shift.empty() ? "0" : shift) + ") + " + columnPart();
-      os << scratch(column, PanelScratchPer::panelColumn)
-         << "[at.first_part + panel * member.columns + first_column + c] += "
-            "heddle::exp_2("
+      os << columnSums[column] << "_of_panel[c] += heddle::exp_2("
          << argumentInBaseTwo(sum, base) << ");\n";
     }
   scope = inner;
@@ -326,6 +321,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
      << "[r] = " << scope[sum.reduce.getResult(0)] << ", "
      << rowSums[sum.reduce] << "[r] = 1;\n";
   close();
+  os << "__syncthreads();\n";
   close("};");
   scope = outer;
   return success();
@@ -340,30 +336,34 @@ LogicalResult PanelEmitter::declareRowsAfter(ArrayRef<Value> roots) {
   return declareNeeded(roots);
 }
 
+/// The second pass: the row's reductions are complete, and what follows from
+/// them is added to the columns.
 LogicalResult PanelEmitter::emitSecondPass() {
   Scope outer = scope;
-  open("const auto second_pass = [&](int first, kept_of_step &kept) {");
-  os << "// Each lane has a row of its own.\n"
-     << "const int r = first + threadIdx.x % Rows;\n"
-     << "const bool is_row = Rows == 1 || r < count;\n";
   llvm::DenseMap<Operation *, std::string> safe, totals;
   for (fused::ReduceOp row : passes.rows) {
     std::string total = totals[row] = scope.fresh("total");
     os << "const auto " << total << " = " << ofWarps[row] << ".meet();\n";
-    std::string type = computed(row);
+  }
+  os << "if (Cluster > 1)\n  queue.next();\n";
+  for (fused::ReduceOp row : passes.rows) {
+    std::string type = computed(row), total = totals[row];
     if (!row.getAbout()) {
       os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
          << " = " << kindOf(row) << "::value(" << total << ");\n";
       continue;
     }
     safe[row] = scope.fresh("safe");
-    os << "bool " << safe[row] << " = heddle::is_safe_row(" << total << ");\n"
-       << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
+    os << "bool " << safe[row] << " = heddle::is_safe_row(" << total << ");\n";
+    if (llvm::none_of(scales, [&](Value scale) {
+          return fused::slopeIn(scale, row.getResult(0)) != 0;
+        }))
+      continue;
+    os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
        << " = " << safe[row] << " ? " << exponentialOf(row).guess
        << "[r] + heddle::per_e<" << type << ">(heddle::rough_log_2(" << total
        << ")) : 0;\n";
   }
-  os << "if (Cluster > 1)\n  queue.release();\n";
   if (failed(declareRowsAfter(scales.getArrayRef())))
     return failure();
   llvm::DenseMap<Operation *, std::string> powers;
@@ -371,23 +371,27 @@ LogicalResult PanelEmitter::emitSecondPass() {
     Operation *shared = sharedBy(column);
     if (!shared)
       continue;
+    powers[column] = scope.fresh("scale");
+    if (numerators.contains(column)) {
+      os << "const " << computed(column) << ' ' << powers[column]
+         << " = heddle::quotient(" << numerators[column] << "[r], "
+         << totals[shared] << ");\n"
+         << safe[shared] << " &= heddle::is_safe_scale(" << powers[column]
+         << ");\n";
+      continue;
+    }
     auto own = *fused::decompose(column.getValue(), levels);
     std::string type = computed(column), terms = sumOf(own.row, type);
-    powers[column] = scope.fresh("scale");
-    os << type << ' ' << powers[column] << " = heddle::exp_2(heddle::per_bit<"
-       << type << ">(" << (terms.empty() ? "0" : terms) << ") - "
+    os << "const " << type << ' ' << powers[column]
+       << " = heddle::exp_2(heddle::per_bit<" << type << ">("
+       << (terms.empty() ? "0" : terms) << ") - "
        << exponentialOf(shared).rowPart << "[r]);\n"
        << safe[shared] << " &= heddle::is_safe_scale(" << powers[column]
        << ");\n";
   }
-  // What is left to the repair gives nothing now.
-  for (fused::ReduceOp column : passes.columns)
-    if (Operation *shared = sharedBy(column))
-      os << powers[column] << " = is_row && " << safe[shared] << " ? "
-         << powers[column] << " : 0;\n";
   for (Exponential &sum : exponentials)
-    os << "bad |= is_row && !" << safe[sum.reduce] << ";\n";
-  open("if (threadIdx.x < Rows && is_row) {");
+    os << "bad |= !" << safe[sum.reduce] << ";\n";
+  open("if (t == 0) {");
   for (fused::ReduceOp row : passes.rows) {
     os << rowSums[row] << "[r] = ";
     if (row.getAbout())
@@ -397,51 +401,37 @@ LogicalResult PanelEmitter::emitSecondPass() {
       os << scope[row.getResult(0)] << ";\n";
   }
   close();
-  os << "#pragma unroll\n";
-  open("for (int q = 0; q < Rows; ++q) {");
+  // What is not safe is left to the repair, and gives nothing now.
+  for (Exponential &sum : exponentials) {
+    if (llvm::none_of(passes.columns, [&](fused::ReduceOp column) {
+          return sharedBy(column) == sum.reduce.getOperation();
+        }))
+      continue;
+    open("if (" + safe[sum.reduce] + ") {");
+    os << "#pragma unroll\n";
+    open("for (int k = 0; k < Items; ++k) {");
+    for (fused::ReduceOp column : passes.columns)
+      if (sharedBy(column) == sum.reduce.getOperation())
+        os << columnSums[column] << "[k] = heddle::multiply_add(" << sum.kept
+           << "[k], " << powers[column] << ", " << columnSums[column]
+           << "[k]);\n";
+    close();
+    close();
+  }
   SmallVector<Value> roots;
   for (fused::ReduceOp column : passes.columns)
     if (!sharedBy(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
-    open("if (Rows > 1 && first + q >= count)");
-    os << "continue;\n";
-    os.unindent();
-    for (Value value : rowsMetBy(roots)) {
-      std::string name = scope.fresh("of_q");
-      os << "const " << computedType(value.getType()) << ' ' << name << " = ";
-      if (passes.isSecond(value))
-        os << "heddle::of_row<Rows>(" << text(value) << ", q);\n";
-      else
-        os << rowArrays[value] << "[first + q];\n";
-      scope.bind(value, name);
-    }
-  }
-  for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column)) {
-      std::string own = scope.fresh(powers[column] + "_of_q");
-      os << "const " << computed(column) << ' ' << own
-         << " = heddle::of_row<Rows>(" << powers[column] << ", q);\n";
-      powers[column] = own;
-    }
-  for (fused::ReduceOp column : passes.columns)
-    if (Operation *shared = sharedBy(column)) {
-      open("if (" + powers[column] + " != 0) // exponentials may be infinite");
-      os << "#pragma unroll\n";
-      open("for (int k = 0; k < Items; ++k)");
-      os << columnSums[column] << "[k] = heddle::multiply_add(kept."
-         << exponentialOf(shared).kept << "[q][k], " << powers[column] << ", "
-         << columnSums[column] << "[k]);\n";
-      os.unindent();
-      os.unindent();
-    }
-  if (!roots.empty()) {
+    for (Value value : rowsMetBy(roots))
+      if (!passes.isSecond(value) && !scope.knows(value))
+        scope.bind(value, rowArrays[value] + "[r]");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < Items; ++k) {");
-    os << "const int c = threadIdx.x + k * Threads;\n"
+    os << "const int c = t + k * heddle::crew_threads;\n"
        << "const bool there = " << kThere << ";\n";
     for (Value value : passes.kept)
-      scope.bind(value, "kept." + keptArrays[value] + "[q][k]");
+      scope.bind(value, keptArrays[value] + "[k]");
     for (Value value : columnValues)
       scope.bind(value, columnArrays[value] + "[k]");
     if (failed(declareNeeded(roots)))
@@ -455,8 +445,6 @@ LogicalResult PanelEmitter::emitSecondPass() {
       }
     close();
   }
-  close();
-  close("};");
   scope = outer;
   return success();
 }
@@ -464,7 +452,6 @@ LogicalResult PanelEmitter::emitSecondPass() {
 /// What a row leaves behind, by one thread for each row.
 LogicalResult PanelEmitter::emitRowResults() {
   Scope outer = scope;
-  os << "__syncthreads();\n";
   open("for (int r = threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = first_of_panel + begin + r;\n";
   for (fused::ReduceOp row : passes.rows)
@@ -492,9 +479,7 @@ LogicalResult PanelEmitter::emitRowResults() {
       own[column] = *fused::decompose(column.getValue(), levels);
       llvm::append_range(roots, valuesOf(own[column].row));
     }
-  for (Value input : inputsOf(roots, Level::row))
-    declareInput(input, pointers[slotOf(input)] + "[row]");
-  if (failed(declareNeeded(roots)))
+  if (failed(declareRowsAfter(roots)))
     return failure();
   open("if (at.rank == 0) {");
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
@@ -551,6 +536,24 @@ LogicalResult PanelEmitter::emitOverColumns() {
   return success();
 }
 
+/// The way that what panels have of `op`'s columns, or of its member, takes.
+std::string PanelEmitter::partsOf(fused::ReduceOp op) const {
+  bool isColumn = llvm::is_contained(passes.columns, op);
+  auto &of = isColumn ? passes.columns : passes.members;
+  std::string state = sharedBy(op) ? computed(op) : stateOf(op);
+  return ("heddle::parts_of_" + Twine(isColumn ? "columns" : "member") + "<" +
+          state + ", " + Twine(llvm::find(of, op) - of.begin()) + ">")
+      .str();
+}
+
+/// What the block's panel has of its columns.
+void PanelEmitter::declareOwnParts(fused::ReduceOp column) {
+  os << "auto *const " << columnSums[column]
+     << "_of_panel = " << partsOf(column) << "::own("
+     << scratch(column, PanelScratchPer::panelColumn)
+     << ", at, panel, member.columns);\n";
+}
+
 LogicalResult PanelEmitter::emitPanels() {
   for (Exponential &sum : exponentials)
     if (failed(emitRepair(sum)))
@@ -568,7 +571,7 @@ LogicalResult PanelEmitter::emitPanels() {
   os << "const long long first_of_panel = queue.first_of(panel, member.count);"
         "\n"
      << "const int all = queue.rows_of(panel, member.count);\n"
-     << "const int width = at.width;\n"
+     << "const int width = at.width, t = heddle::thread_of_crew();\n"
      << "const long long first_column = at.first_column;\n";
   open("for (int begin = 0; begin == 0 || begin < all; begin += "
        "heddle::panel_rows) {");
@@ -592,53 +595,42 @@ LogicalResult PanelEmitter::emitPanels() {
   if (!layout.whereOperand.empty())
     os << "if (!more)\n  goto stopped;\n";
   os << "__syncthreads();\n";
+  Scope walk = scope;
+  open("for (int r = heddle::crew_of_thread(); r < count; r += heddle::crews) "
+       "{");
   if (failed(emitFirstPass()) || failed(emitSecondPass()))
     return failure();
-  os << "kept_of_step even, odd;\n";
-  open("if (count > 0) {");
-  os << "first_pass(0, even);\nsettle();\n";
   close();
-  os << "// The second pass of a step runs while the elements of the next "
-        "come.\n";
-  open("for (int first = 0; first < count; first += 2 * Rows) {");
-  open("if (first + Rows >= count) {");
-  os << "second_pass(first, even);\nbreak;\n";
-  close();
-  os << "first_pass(first + Rows, odd);\n"
-     << "second_pass(first, even);\n"
-     << "settle();\n";
-  open("if (first + 2 * Rows >= count) {");
-  os << "second_pass(first + Rows, odd);\nbreak;\n";
-  close();
-  os << "first_pass(first + 2 * Rows, even);\n"
-     << "second_pass(first + Rows, odd);\n"
-     << "settle();\n";
-  close();
-  os << "// The part of these rows of every column.\n"
-     << "#pragma unroll\n";
-  open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = threadIdx.x + k * Threads;\n";
-  open("if (c < width) {");
+  scope = walk;
+  os << "// The part of these rows of every column.\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string kind = sharedBy(column)
                            ? "heddle::add<" + computed(column) + ">"
                            : kindOf(column);
-    std::string part = columnSums[column] + "[k]";
-    os << "auto &part = " << scratch(column, PanelScratchPer::panelColumn)
-       << "[at.first_part + panel * member.columns + first_column + c];\n"
-       << "part = begin == 0 ? " << part << " : " << kind << "::combine(part, "
-       << part << ");\n";
-    if (&column != &passes.columns.back())
-      os.unindent() << "}\n", open("if (c < width) {");
+    declareOwnParts(column);
+    if (column != passes.columns.front())
+      os << "if (heddle::crews > 1)\n  __syncthreads(); // the one before has "
+            "been gathered\n";
+    open("heddle::over_crews<" + kind + ">(" + columnSums[column] +
+         ", width, gather, [&](int c, " +
+         (sharedBy(column) ? computed(column) : stateOf(column)) + " part) {");
+    std::string to = columnSums[column] + "_of_panel[c]";
+    os << to << " = begin == 0 ? part : " << kind << "::combine(" << to
+       << ", part);\n";
+    close("});");
   }
-  close();
-  close();
   if (!exponentials.empty()) {
     os << "if (__syncthreads_or(bad)) {\n";
     for (Exponential &sum : exponentials)
       os << "  repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";
     os << "}\n";
+  } else {
+    os << "__syncthreads();\n";
   }
+  open("if (begin + heddle::panel_rows >= all) {");
+  for (fused::ReduceOp column : passes.columns)
+    os << partsOf(column) << "::give(at, panel, member.columns);\n";
+  close();
   if (failed(emitRowResults()))
     return failure();
   close();
@@ -646,9 +638,9 @@ LogicalResult PanelEmitter::emitPanels() {
     std::string part = accumulators[member];
     os << part << " = heddle::over_block<" << kindOf(member) << ", Threads>("
        << part << ");\n"
-       << "if (threadIdx.x == 0 && at.rank == 0)\n  "
-       << scratch(member, PanelScratchPer::panel)
-       << "[at.first_panel + panel] = " << part << ";\n";
+       << "if (threadIdx.x == 0 && at.rank == 0)\n  " << partsOf(member)
+       << "::give(" << scratch(member, PanelScratchPer::panel)
+       << ", at, panel, " << part << ");\n";
   }
   scope = outer;
   close();

@@ -3,7 +3,7 @@
 //
 // A member's rows are cut into panels; how many panels there are is a constant of
 // the class, never of the device, for the order in which a column's parts meet
-// depends on it. A block takes panel after panel,
+// depends on it. A block takes panel after panel, its crews row after row in turn,
 // and with several blocks to a panel (a cluster) each takes a share of the
 // columns. docs/lowering.md describes a trip.
 #pragma once
@@ -16,9 +16,9 @@
 // The class of widths that the text is compiled for.
 #ifndef HEDDLE_PANEL_THREADS
 #define HEDDLE_PANEL_THREADS 64
+#define HEDDLE_PANEL_CREWS 2   // of a block, a row each at a time
 #define HEDDLE_PANEL_ITEMS 4   // columns of each thread
-#define HEDDLE_PANEL_ROWS 2    // rows between two meetings, a power of two
-#define HEDDLE_PANEL_STAGES 4  // as many rows each, on their way at a time
+#define HEDDLE_PANEL_STAGES 4  // rows of a crew that are on their way at a time
 #define HEDDLE_PANEL_CLUSTER 1 // blocks that share a panel
 #define HEDDLE_PANEL_TEAM 0    // blocks of a cluster that has a member to itself; 0: the whole grid takes each
 #define HEDDLE_PANEL_RAGGED 1  // whether members differ in width
@@ -37,7 +37,8 @@ namespace heddle {
 constexpr int panels = HEDDLE_PANEL_TEAM           ? HEDDLE_PANEL_TEAM
                        : HEDDLE_PANEL_CLUSTER == 1 ? 132
                        : HEDDLE_PANEL_CLUSTER == 2 ? 66
-                                                   : 128 / HEDDLE_PANEL_CLUSTER;
+                       : HEDDLE_PANEL_CLUSTER == 4 ? 30
+                                                   : 14;
 // Rows and columns of a member that a team may have: what belongs to them lies
 // apart in scratch memory.
 constexpr int team_rows = 1024, team_columns = 768;
@@ -47,32 +48,44 @@ constexpr int team_rows = 1024, team_columns = 768;
 #endif
 constexpr int panel_rows = HEDDLE_PANEL_KEPT_ROWS;
 // A column's parts meet in groups of consecutive panels, and the groups then.
-constexpr int panel_groups = panels % 11 == 0 ? 11 : 4;
+constexpr int panel_groups = panels % 11 == 0 ? 11 : panels % 10 == 0 ? 10 : panels % 7 == 0 ? 7 : 4;
 static_assert(panels % panel_groups == 0, "groups are equally large");
+// Threads that take a row together.
+constexpr int crews = HEDDLE_PANEL_CREWS;
+constexpr int crew_threads = HEDDLE_PANEL_THREADS / crews, crew_warps = crew_threads / 32;
+static_assert(panel_rows % crews == 0, "a crew goes on with every row of its own");
+__device__ __forceinline__ int crew_of_thread() { return crews == 1 ? 0 : threadIdx.x / crew_threads; }
+__device__ __forceinline__ int thread_of_crew() { return crews == 1 ? threadIdx.x : threadIdx.x % crew_threads; }
+__device__ __forceinline__ void meet_crew() { crew_barrier<crew_threads, HEDDLE_PANEL_THREADS>(crew_of_thread()); }
 
 // Rows of `Matrices` matrices of one member, brought to shared memory by bulk
-// copies, `Rows` a step, `Stages` steps at a time, in the order in which the block
-// takes them, trip after trip: the first rows of a trip are on their way while the
-// one before ends. The rows of a member that fit all at once stay.
+// copies: of each panel a crew takes every `crews`th row, `Stages` of them on their
+// way at a time, in the order in which it takes them, trip after trip: the first
+// rows of a trip are on their way while the one before ends. A crew whose rows fit
+// all at once keeps them.
 //
-// One thread asks for rows, and the others wait for it: where they lie is worked
-// out before the first trip, for as many steps as the table holds.
-template <int Stages, int Rows, int Matrices> class row_queue {
-  static constexpr int table_steps = panel_rows / Rows;
+// One thread of a crew asks for rows, and the others wait for it: where they lie
+// is worked out before the first trip, for as many rows as the table holds.
+template <int Stages, int Matrices> class row_queue {
+  static constexpr int table_rows = panel_rows / crews;
+  // What is copied in bulk begins at a multiple of 16 and is as long; what of a
+  // row's 16 bytes before or behind that is outside of the matrix is not touched,
+  // and the rest of them is copied one by one.
   struct request {
-    const char *from; // a multiple of 16
-    unsigned bytes;   // a multiple of 16; 0: there is no such row
-    unsigned head;    // bytes in front of the row
+    const char *from;
+    unsigned bytes; // and, in the lowest bits, `before` and `behind`
+    unsigned head;  // bytes in front of the row
   };
+  static constexpr unsigned before = 1, behind = 2;
   struct shared_rows {
     const char *matrix[Matrices], *end[Matrices];
     long long row_bytes[Matrices]; // from one row to the next
     int width_bytes[Matrices], first_bytes[Matrices];
     long long rows;
-    int first_panel, units, steps;
-    unsigned head[Stages][Rows][Matrices];
-    arrival full[Stages];
-    alignas(16) request table[table_steps * Rows * Matrices];
+    int first_panel, units;
+    unsigned head[crews][Stages][Matrices];
+    arrival full[crews][Stages];
+    alignas(16) request table[crews][table_rows][Matrices];
   };
   static __device__ __forceinline__ shared_rows &all() {
     __shared__ shared_rows rows_of_member;
@@ -82,8 +95,8 @@ template <int Stages, int Rows, int Matrices> class row_queue {
 public:
   // `bytes` of shared memory are there for a row of every matrix.
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
-    if (threadIdx.x < Stages)
-      arrival_init(&all().full[threadIdx.x], 1);
+    for (int k = threadIdx.x; k < crews * Stages; k += HEDDLE_PANEL_THREADS)
+      arrival_init(&all().full[k / Stages][k % Stages], 1);
     arrival_init_fence();
     __syncthreads();
   }
@@ -102,27 +115,28 @@ public:
   // The rows of every `units`th panel of the member. `take` comes before, and the
   // block has met since.
   __device__ __forceinline__ void open(int first_panel, int units, long long rows, int width) {
-    int steps = 0;
+    const int crew = crew_of_thread();
+    of_crew = 0;
     for (int p = first_panel; width > 0 && p < used(rows); p += units)
-      steps += (rows_of(p, rows) + Rows - 1) / Rows;
+      of_crew += rows_of_crew(p, rows, crew);
     if (threadIdx.x == 0) {
       all().rows = rows;
       all().first_panel = first_panel;
       all().units = units;
-      all().steps = steps;
     }
     __syncthreads();
-    for (int k = threadIdx.x; k < table_steps * Rows && k < steps * Rows; k += HEDDLE_PANEL_THREADS)
+    for (int k = thread_of_crew(); k < table_rows && k < of_crew; k += crew_threads)
       for (int m = 0; m < Matrices; ++m)
-        all().table[k * Matrices + m] = request_of(k / Rows, k % Rows, m);
-    at = freed = 0;
-    stays = steps <= Stages;
-    to_wait = stays ? steps : Stages;
-    asked = stays ? 0 : Stages;
+        all().table[crew][k][m] = request_of(crew, k, m);
+    at = 0;
+    stays = of_crew <= Stages;
+    ring = stays ? of_crew : Stages;
     __syncthreads(); // what lies in the stages has been read, too
-    if (threadIdx.x == 0)
-      for (int stage = 0; stage < to_wait; ++stage)
-        ask(stage, stage, bytes);
+    if (thread_of_crew() == 0) {
+      for (int stage = 0; stage < ring; ++stage)
+        ask(crew, stage, stage);
+    }
+    asked = ring < of_crew ? ring : 0;
   }
 
   // Panels that have rows, but one at least.
@@ -137,106 +151,106 @@ public:
     return panel < rows ? static_cast<int>(first_of(panel + 1, rows) - first_of(panel, rows)) : 0;
   }
 
-  // Waits for the step that comes next, and says where the columns of its row
-  // `q` lie.
+  // Waits for the crew's next row, of which `row` says where its columns lie.
   __device__ __forceinline__ void wait() {
-    if (to_wait) {
-      arrival_wait(&all().full[at], phases >> at & 1);
-      phases ^= 1u << at;
-      to_wait -= stays;
-    }
+    if (ring == 0)
+      return; // rows without columns
+    arrival_wait(&all().full[crew_of_thread()][at], phases >> at & 1);
+    phases ^= stays ? 0 : 1u << at;
   }
-  template <class T> __device__ __forceinline__ const T *row(int q, int m) const {
-    return reinterpret_cast<const T *>(dynamic_shared() + ((at * Rows + q) * Matrices + m) * bytes + all().head[at][q][m]);
+  template <class T> __device__ __forceinline__ const T *row(int m) const {
+    const int crew = crew_of_thread();
+    return reinterpret_cast<const T *>(place(crew, at) + m * bytes + all().head[crew][at][m]);
   }
-  // This warp is done with the step.
-  __device__ __forceinline__ void advance() {
-    if (++at >= (stays ? all().steps : Stages)) // there may be none
-      at = 0;
-  }
-  // All warps are done with the oldest step: its stage is free for another.
-  __device__ __forceinline__ void release() {
-    if (stays)
-      return;
-    if (threadIdx.x == 0)
-      ask(asked, freed, bytes);
-    if (++asked == all().steps)
+  // The crew has met since it read the row: its stage is free for another.
+  __device__ __forceinline__ void next() {
+    if (thread_of_crew() == 0 && !stays)
+      ask(crew_of_thread(), asked, at);
+    if (++asked == of_crew)
       asked = 0;
-    if (++freed == Stages)
-      freed = 0;
+    if (++at >= ring)
+      at = 0;
   }
 
   // Waits for what is still on its way, and ends with the member; between trips.
   __device__ __forceinline__ void close() {
-    for (; to_wait > 0; --to_wait) {
-      arrival_wait(&all().full[at], phases >> at & 1);
+    for (int k = 0; k < ring; ++k) {
+      arrival_wait(&all().full[crew_of_thread()][at], phases >> at & 1);
       phases ^= 1u << at;
-      if (++at == Stages)
+      if (++at == ring)
         at = 0;
     }
   }
 
 private:
-  // Row `q` of step `step` of a trip.
-  static __device__ __noinline__ request request_of(int step, int q, int m) {
+  static __device__ __forceinline__ int rows_of_crew(int panel, long long rows, int crew) {
+    const int all_rows = rows_of(panel, rows);
+    return all_rows > crew ? (all_rows - crew + crews - 1) / crews : 0;
+  }
+  __device__ __forceinline__ char *place(int crew, int stage) const {
+    return dynamic_shared() + (crew * Stages + stage) * Matrices * bytes;
+  }
+
+  // Of the crew's row `k` of a trip.
+  static __device__ __noinline__ request request_of(int crew, int k, int m) {
     int panel = all().first_panel;
     for (;; panel += all().units) {
-      const int steps = (rows_of(panel, all().rows) + Rows - 1) / Rows;
-      if (step < steps)
+      const int of_panel = rows_of_crew(panel, all().rows, crew);
+      if (k < of_panel)
         break;
-      step -= steps;
+      k -= of_panel;
     }
-    const int k = step * Rows + q;
-    if (k >= rows_of(panel, all().rows))
-      return {nullptr, 0, 0};
-    const long long row = first_of(panel, all().rows) + k;
+    const long long row = first_of(panel, all().rows) + crew + k * crews;
     const char *const begin = all().matrix[m] + row * all().row_bytes[m] + all().first_bytes[m];
     const unsigned head = static_cast<unsigned>(reinterpret_cast<unsigned long long>(begin) % 16);
-    return {begin - head, (head + all().width_bytes[m] + 15) / 16 * 16, head};
-  }
-
-  // A row at one of the matrix's ends: nothing beside the matrix is touched, the
-  // few bytes that do not fill 16 are copied one by one.
-  static __device__ __noinline__ void ask_at_end(int m, request wanted, char *to, arrival *full) {
-    const char *const begin = wanted.from + wanted.head, *const end = begin + all().width_bytes[m];
-    const char *const inner = wanted.from < all().matrix[m] ? wanted.from + 16 : wanted.from;
-    const char *until = wanted.from + wanted.bytes;
-    if (until > all().end[m])
+    const char *from = begin - head, *until = from + (head + all().width_bytes[m] + 15) / 16 * 16;
+    unsigned flags = 0;
+    if (from < all().matrix[m]) {
+      from += 16;
+      flags |= before;
+    }
+    if (until > all().end[m]) {
       until -= 16;
-    for (const char *byte = begin; byte < end && byte < inner; ++byte)
-      to[byte - wanted.from] = *byte;
-    for (const char *byte = until > inner ? until : inner; byte < end; ++byte)
-      to[byte - wanted.from] = *byte;
+      flags |= behind;
+    }
+    return {from, until > from ? static_cast<unsigned>(until - from) | flags : flags, head};
+  }
+
+  // The bytes of a row that its bulk copy leaves out.
+  static __device__ __noinline__ void copy_ends(int m, request wanted, char *to) {
+    const char *const first = wanted.bytes & before ? wanted.from - 16 : wanted.from;
+    const char *const begin = first + wanted.head, *const end = begin + all().width_bytes[m];
+    const char *const until = wanted.from + wanted.bytes / 16 * 16;
+    for (const char *byte = begin; byte < end && byte < wanted.from; ++byte)
+      to[byte - first] = *byte;
+    for (const char *byte = until > begin ? until : begin; byte < end; ++byte)
+      to[byte - first] = *byte;
     bulk_copy_fence();
-    if (until > inner) {
-      arrival_more(full, static_cast<unsigned>(until - inner));
-      bulk_copy(to + (inner - wanted.from), inner, static_cast<unsigned>(until - inner), full);
-    }
   }
 
-  // Asks for the rows of step `step`; by one thread. Bulk copies move multiples of
-  // 16 bytes between multiples of 16. A function of its own: the registers of the
-  // walk are for columns.
-  static __device__ __noinline__ void ask(int step, int stage, int bytes) {
-    arrival *const full = &all().full[stage];
-    char *to = dynamic_shared() + stage * Rows * Matrices * bytes;
+  // Asks for row `k` of the crew; by one thread.
+  __device__ __forceinline__ void ask(int crew, int k, int stage) const {
+    arrival *const full = &all().full[crew][stage];
+    char *const to = place(crew, stage);
+    request wanted[Matrices];
+    unsigned total = 0;
 #pragma unroll
-    for (int k = 0; k < Rows * Matrices; ++k, to += bytes) {
-      const request wanted = step < table_steps ? all().table[step * Rows * Matrices + k] : request_of(step, k / Matrices, k % Matrices);
-      all().head[stage][k / Matrices][k % Matrices] = wanted.head;
-      if (wanted.bytes == 0)
-        continue;
-      if (wanted.from < all().matrix[k % Matrices] || wanted.from + wanted.bytes > all().end[k % Matrices]) {
-        ask_at_end(k % Matrices, wanted, to, full);
-      } else {
-        arrival_more(full, wanted.bytes);
-        bulk_copy(to, wanted.from, wanted.bytes, full);
-      }
+    for (int m = 0; m < Matrices; ++m) {
+      wanted[m] = k < table_rows ? all().table[crew][k][m] : request_of(crew, k, m);
+      all().head[crew][stage][m] = wanted[m].head;
+      if (wanted[m].bytes % 16)
+        copy_ends(m, wanted[m], to + m * bytes);
+      total += wanted[m].bytes / 16 * 16;
     }
-    arrive(full);
+    arrival_expect(full, total);
+#pragma unroll
+    for (int m = 0; m < Matrices; ++m)
+      if (wanted[m].bytes >= 16)
+        bulk_copy(to + m * bytes + (wanted[m].bytes & before ? 16 : 0), wanted[m].from, wanted[m].bytes / 16 * 16, full);
   }
 
-  int bytes, at, freed, asked, to_wait;
+  int bytes, at, ring; // the last two: stages
+  int of_crew, asked;         // rows of the crew in a trip, and the next of them
   bool stays;
   unsigned phases = 0; // of each stage's barrier, one bit
 };
@@ -251,38 +265,23 @@ template <int Cluster> __device__ __forceinline__ int width_of(long long columns
   return static_cast<int>(left < 0 ? 0 : left < share ? left : share);
 }
 
-// Combines `Rows` values over a warp at once; lane l has that of value l % Rows.
-template <class Kind, int Rows> __device__ __forceinline__ typename Kind::state over_warp(typename Kind::state (&mine)[Rows]) {
+// Combines one state of each lane of a warp; every lane has the result.
+template <class Kind> __device__ __forceinline__ typename Kind::state over_warp(typename Kind::state mine) {
 #pragma unroll
-  for (int half = Rows / 2; half; half /= 2)
-#pragma unroll
-    for (int q = 0; q < half; ++q) {
-      const bool upper = threadIdx.x & half;
-      const typename Kind::state keep = upper ? mine[q + half] : mine[q], give = upper ? mine[q] : mine[q + half];
-      mine[q] = Kind::combine(keep, shuffle_xor(give, half));
-    }
-#pragma unroll
-  for (int mask = Rows; mask < 32; mask *= 2)
-    mine[0] = Kind::combine(mine[0], shuffle_xor(mine[0], mask));
-  return mine[0];
+  for (int mask = 16; mask; mask /= 2)
+    mine = Kind::combine(mine, shuffle_xor(mine, mask));
+  return mine;
 }
 
-// What lane l has for row l % Rows, of row `q`.
-template <int Rows, class T> __device__ __forceinline__ T of_row(T value, int q) {
-  return Rows == 1 ? value : from_lane(value, q);
-}
-
-// The sums of the rows of a step over the warps of a block, or of a cluster. While
-// they are on their way, the threads take the elements of the next step: a block
-// meets once a step, which is faster than waiting for its warps one by one; of a
-// cluster each warp waits, a step later, for what all have sent.
-template <class Kind, int Warps, int Cluster, int Rows, int Number> class row_meeting {
+// The sum of a row over the warps of its crew, or of the crews of a cluster that
+// share it; number `Number` of a row's sums. What is there of two rows at a time
+// is enough: who begins with the row after next has met all others since.
+template <class Kind, int Cluster, int Number> class row_meeting {
   using state = typename Kind::state;
-  static constexpr int slots = 4; // steps, more than can be under way
-  static constexpr int parts = Cluster * Warps;
+  static constexpr int parts = Cluster * crew_warps;
   struct shared_parts {
-    state part[slots][parts * Rows]; // [warp][row]
-    arrival bell[slots];
+    alignas(16) state part[crews][2][parts];
+    arrival bell[crews][2];
   };
   static __device__ __forceinline__ shared_parts &all() {
     __shared__ shared_parts parts_of_rows;
@@ -290,47 +289,102 @@ template <class Kind, int Warps, int Cluster, int Rows, int Number> class row_me
   }
 
 public:
-  // The block, and the cluster, meet before the first step.
+  // The block, and the cluster, meet before the first row.
   __device__ __forceinline__ row_meeting() {
-    if (Cluster > 1 && threadIdx.x < slots)
-      arrival_init(&all().bell[threadIdx.x], 1);
+    if (Cluster > 1 && threadIdx.x < 2 * crews)
+      arrival_init(&all().bell[threadIdx.x / 2][threadIdx.x % 2], 1);
     if (Cluster > 1)
       arrival_init_fence();
   }
-  __device__ __forceinline__ void leave(state (&mine)[Rows]) {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slot = left++ % slots;
-    const state sum = over_warp<Kind, Rows>(mine);
-    state *const to = all().part[slot] + warp * Rows;
+  // What a thread has of the row. Then the crew meets.
+  __device__ __forceinline__ void leave(state mine) {
+    of_warp = over_warp<Kind>(mine);
+    if constexpr (parts == 1)
+      return;
+    const int crew = crew_of_thread(), lane = threadIdx.x % 32, warp = thread_of_crew() / 32;
+    state *const to = &all().part[crew][rows % 2][0];
     if constexpr (Cluster == 1) {
-      if (lane < Rows)
-        to[lane] = sum;
+      if (lane == 0)
+        to[warp] = of_warp;
     } else {
-      if (threadIdx.x == 0)
-        arrival_expect(&all().bell[slot], parts * Rows * sizeof(state));
-      if (lane < Rows * Cluster)
-        send(to + cluster_rank() * Warps * Rows + lane % Rows, sum, &all().bell[slot], lane / Rows);
+      arrival *const bell = &all().bell[crew][rows % 2];
+      if (thread_of_crew() == 0)
+        arrival_expect(bell, parts * sizeof(state));
+      if (lane < Cluster)
+        send(to + cluster_rank() * crew_warps + warp, of_warp, bell, lane);
     }
   }
-  // The oldest step; lane l has the sum of its row l % Rows.
   __device__ __forceinline__ state meet() {
-    const int lane = threadIdx.x % 32, slot = met % slots;
+    if constexpr (parts == 1)
+      return of_warp;
+    const int crew = crew_of_thread();
     if (Cluster > 1)
-      arrival_wait(&all().bell[slot], met / slots & 1);
-    ++met;
-    state sum = Kind::neutral();
+      arrival_wait(&all().bell[crew][rows % 2], rows / 2 & 1);
+    const state *const part = all().part[crew][rows++ % 2];
+    if constexpr (sizeof(state) <= 8 && parts % 4 == 0) {
+      state sum[4] = {part[0], part[1], part[2], part[3]};
 #pragma unroll
-    for (int k = 0; k < parts * Rows; k += 32)
-      if (parts * Rows % 32 == 0 || lane + k < parts * Rows)
-        sum = Kind::combine(sum, all().part[slot][lane + k]);
-#pragma unroll
-    for (int mask = Rows; mask < 32; mask *= 2)
-      sum = Kind::combine(sum, shuffle_xor(sum, mask));
-    return sum;
+      for (int k = 4; k < parts; ++k)
+        sum[k % 4] = Kind::combine(sum[k % 4], part[k]);
+      return Kind::combine(Kind::combine(sum[0], sum[1]), Kind::combine(sum[2], sum[3]));
+    } else {
+      const int lane = threadIdx.x % 32;
+      static_assert(parts <= 32, "a lane for each");
+      return over_warp<Kind>(lane < parts ? part[lane] : Kind::neutral());
+    }
   }
 
 private:
-  unsigned left = 0, met = 0;
+  state of_warp;
+  unsigned rows = 0; // that were met for
 };
+
+// What the crews of a block have of its columns, combined in the order of the
+// crews: calls `take(c, state)` for column `c` in one thread. `gather` has room for
+// what all threads have; the block meets before it is used again.
+template <class Kind, int Items, class Take>
+__device__ __forceinline__ void over_crews(const typename Kind::state (&mine)[Items], int width, char *gather, const Take &take) {
+  if constexpr (crews == 1) {
+#pragma unroll
+    for (int k = 0; k < Items; ++k)
+      if (const int c = threadIdx.x + k * crew_threads; c < width)
+        take(c, mine[k]);
+  } else {
+    constexpr int of_crew = Items * crew_threads;
+    auto *const all = reinterpret_cast<typename Kind::state *>(gather);
+#pragma unroll
+    for (int k = 0; k < Items; ++k)
+      all[crew_of_thread() * of_crew + thread_of_crew() + k * crew_threads] = mine[k];
+    __syncthreads();
+    for (int c = threadIdx.x; c < width; c += HEDDLE_PANEL_THREADS) {
+      auto state = all[c];
+#pragma unroll
+      for (int crew = 1; crew < crews; ++crew)
+        state = Kind::combine(state, all[crew * of_crew + c]);
+      take(c, state);
+    }
+  }
+}
+
+// Combines one state of each thread of the block; where it is rare: little text.
+template <class Kind, int Threads> __device__ __noinline__ typename Kind::state over_block_rarely(typename Kind::state mine) {
+  __shared__ typename Kind::state of_warp[Threads / 32];
+  const int lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (int round = 0; round < 2; ++round) {
+    if (round) {
+      __syncthreads(); // what was combined before may still be read
+      if (lane == 0)
+        of_warp[threadIdx.x / 32] = mine;
+      __syncthreads();
+      mine = lane < Threads / 32 ? of_warp[lane] : Kind::neutral();
+    }
+#pragma unroll 1
+    for (int mask = 16; mask; mask /= 2)
+      mine = Kind::combine(mine, shuffle_xor(mine, mask));
+  }
+  return mine;
+}
 
 // The states of a cluster's blocks, combined in the order of their ranks.
 template <class Kind, int Cluster> __device__ __forceinline__ typename Kind::state over_cluster(typename Kind::state mine) {
@@ -351,6 +405,12 @@ template <class Kind, int Cluster> __device__ __forceinline__ typename Kind::sta
 
 // exp and log in base 2, in which exponents need no argument reduction.
 //
+__device__ __forceinline__ unsigned high_word(double x) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(__double_as_longlong(x)) >> 32);
+}
+__device__ __forceinline__ double from_words(unsigned high, unsigned low) {
+  return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(high) << 32 | low));
+}
 // 2^n times a polynomial for |x - n| <= 1/2, to 2^-53; no subnormal results. NaN
 // is taken for +infinity, and found in the sum.
 __device__ __forceinline__ double exp_2(double x) {
@@ -368,13 +428,29 @@ __device__ __forceinline__ double exp_2(double x) {
   p = fma(p, f, 0.24022650695910158);
   p = fma(p, f, 0.6931471805599453);
   p = fma(p, f, 1.0);
-  const long long n = __double_as_longlong(shifted) << 52;
-  const double power = __longlong_as_double(__double_as_longlong(p) + n);
-  return x <= -1022 ? 0 : x < 1022 ? power : infinity<double>();
+  // Words are compared and replaced: branches around the polynomial would keep
+  // the exponentials of a thread apart.
+  const unsigned of_x = high_word(x), infinite = 0x7ff00000;
+  unsigned high = high_word(p) + (static_cast<unsigned>(__double_as_longlong(shifted)) << 20);
+  unsigned low = static_cast<unsigned>(__double_as_longlong(p));
+  const unsigned outside = of_x - 0x80000000u <= infinite ? 0 : infinite;
+  if ((of_x & 0x7fffffff) >= 0x408ff000) { // beyond +-1022
+    high = outside;
+    low = 0;
+  }
+  return from_words(high, low);
 }
 __device__ __forceinline__ float log_2(float x) { return log2f(x); }
 __device__ __forceinline__ double log_2(double x) { return log2(x); }
-__device__ __forceinline__ double rough_log_2(double x) { return log2(x); }
+// Of a safe sum. To float first, and then what is missing, which is small.
+__device__ __forceinline__ double rough_log_2(double x) {
+  const unsigned high = high_word(x);
+  const double fraction = from_words((high & 0xfffff) | 0x3ff00000, static_cast<unsigned>(__double_as_longlong(x)));
+  const double first = rough_log_2(static_cast<float>(fraction));
+  const double rest = fraction * exp_2(-first) - 1;
+  const double more = rest * fma(rest, fma(rest, 0.33333333333333333, -0.5), 1.0);
+  return static_cast<int>(high >> 20) - 1023 + fma(more, 1.4426950408889634074, first);
+}
 template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
 
@@ -392,6 +468,7 @@ __device__ __forceinline__ bool is_safe_column(double sum) { return sum > 0x1p-5
 
 __device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
 __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<float>(); }
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
@@ -432,7 +509,7 @@ struct panel_place {
   int block, blocks; // within the team
   int rank;          // within the cluster that shares a panel
   int unit, units;   // clusters of the team
-  int first_panel, first_row, first_part; // of the team, in scratch memory
+  int first_row; // of the team, in scratch memory
   int limit;         // of trips
   // Of the member: panels that have rows, and the columns of this block.
   int used, width;
@@ -455,10 +532,77 @@ template <int Cluster> __device__ __forceinline__ void find_place(panel_place &a
   at.rank = Cluster == 1 ? 0 : cluster_rank();
   at.unit = at.block / Cluster;
   at.units = blocks / Cluster;
-  at.first_panel = at.team * panels;
   at.first_row = at.team * team_rows;
-  at.first_part = at.first_panel * team_columns;
   at.limit = limit;
 }
+
+// What panels have of columns, on its way to the blocks that combine them: through
+// scratch memory, or, in a team, from shared memory to shared memory. Number
+// `Number` of the reductions of columns.
+template <class State, int Number> class parts_of_columns {
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
+  static constexpr int most_of_block = in_team ? (team_columns + panels - 2) / (panels - 1) : 1;
+  struct shared_parts {
+    State own[in_team ? team_columns : 1];
+    State given[in_team ? panels : 1][most_of_block];
+  };
+  static __device__ __forceinline__ shared_parts &all() {
+    __shared__ shared_parts parts;
+    return parts;
+  }
+
+public:
+  // Those of panel `panel` that this block writes, by its own columns.
+  static __device__ __forceinline__ State *own(State *scratch, const panel_place &at, int panel, long long columns) {
+    return in_team ? all().own : scratch + panel * columns + at.first_column;
+  }
+  // The panel's are complete, and the block has met.
+  static __device__ __forceinline__ void give(const panel_place &at, int panel, long long columns) {
+    if constexpr (in_team) {
+      const unsigned share = static_cast<unsigned>(at.share_of_columns(columns));
+      for (unsigned c = threadIdx.x; c < columns; c += HEDDLE_PANEL_THREADS)
+        put(&all().given[panel][c % share], all().own[c], c / share);
+    }
+  }
+  // That of panel `panel` for a column that this block combines, `k`th of its own;
+  // the blocks have met.
+  static __device__ __forceinline__ State get(const State *scratch, int panel, long long columns, long long column, int k) {
+    return in_team ? all().given[panel][k] : scratch[panel * columns + column];
+  }
+};
+
+// What the panels of group `group` have, of `used` panels that have rows, in their
+// order: `part(panel)` reads it. All are asked for before the first is there.
+template <class Kind, class Part> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, const Part &part) {
+  constexpr int of_group = panels / panel_groups;
+  typename Kind::state parts[of_group], sum = Kind::neutral();
+#pragma unroll
+  for (int k = 0; k < of_group; ++k) {
+    const int panel = group * of_group + k;
+    parts[k] = part(panel < used ? panel : used - 1);
+  }
+#pragma unroll
+  for (int k = 0; k < of_group; ++k)
+    sum = group * of_group + k < used ? Kind::combine(sum, parts[k]) : sum;
+  return sum;
+}
+
+// The way of what panels have of the member, which the last block combines.
+template <class State, int Number> class parts_of_member {
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
+  static __device__ __forceinline__ State *given() {
+    __shared__ State parts[in_team ? panels : 1];
+    return parts;
+  }
+
+public:
+  static __device__ __forceinline__ void give(State *scratch, const panel_place &at, int panel, State part) {
+    if constexpr (in_team)
+      put(given() + panel, part, at.blocks - 1);
+    else
+      scratch[panel] = part;
+  }
+  static __device__ __forceinline__ const State *all(const State *scratch) { return in_team ? given() : scratch; }
+};
 
 } // namespace heddle

@@ -92,6 +92,10 @@ template <class Vector> __device__ __forceinline__ void write_passing(Vector *to
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
+// What was asked for before is not asked for later: compilers like to move reads
+// to where they are used, one after the other.
+__device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
+
 // Counts an arrival, 0 .. expected - 1 and from 0 again.
 __device__ __forceinline__ unsigned count_arrival(unsigned *ticket, int expected) {
   unsigned before;
@@ -137,6 +141,8 @@ __device__ __forceinline__ float exp_2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+// a / b in two instructions, to two units in the last place, b below 2^126.
+__device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
 // log2(x) in one instruction, to 2^-22 next to 1.
 __device__ __forceinline__ float rough_log_2(float x) {
   float y;
@@ -166,13 +172,6 @@ __device__ __forceinline__ void arrival_init_fence() {
 __device__ __forceinline__ void arrival_expect(arrival *barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" : : "r"(shared_address(barrier)), "r"(bytes) : "memory");
 }
-// More bytes that this phase waits for, and the arrival of one thread.
-__device__ __forceinline__ void arrival_more(arrival *barrier, unsigned bytes) {
-  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void arrive(arrival *barrier) {
-  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" : : "r"(shared_address(barrier)) : "memory");
-}
 __device__ __forceinline__ void arrival_wait(arrival *barrier, unsigned phase) {
   asm volatile("{\n"
                ".reg .pred done;\n"
@@ -188,6 +187,17 @@ __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned b
 }
 // Between a thread's own writes and copies to the same place.
 __device__ __forceinline__ void bulk_copy_fence() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
+
+// Threads of a block that meet without the others: crew `crew` of as many as are
+// `Threads` each.
+template <int Threads, int OfBlock> __device__ __forceinline__ void crew_barrier(int crew) {
+  if constexpr (Threads == OfBlock)
+    __syncthreads();
+  else if constexpr (Threads == 32)
+    __syncwarp();
+  else
+    asm volatile("bar.sync %0, %1;" : : "r"(crew + 1), "r"(Threads) : "memory");
+}
 
 // Blocks of a cluster, which see each other's shared memory.
 __device__ __forceinline__ int cluster_rank() {

@@ -154,10 +154,11 @@ bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
   const PanelText &panels = text->panels();
   const TableView &view = layout->tables()[node.panel->table];
   // The last column of each thread alone may be missing.
-  int64_t narrowest =
-      panels.shape.ragged
-          ? 0
-          : panels.columns() - panels.shape.threads + panels.shape.cluster;
+  int64_t narrowest = panels.shape.ragged
+                          ? 0
+                          : panels.columns() -
+                                panels.shape.threads / panels.shape.crews +
+                                panels.shape.cluster;
   return view.memberCount > 0 && view.widest <= panels.columns() &&
          view.narrowest >= narrowest;
 }

@@ -24,7 +24,7 @@ struct PanelText {
 
   /// Most columns that a member may have.
   int64_t columns() const {
-    return int64_t(shape.threads) * shape.items * shape.cluster;
+    return int64_t(shape.threads / shape.crews) * shape.items * shape.cluster;
   }
   static runtime::PanelClass smallest();
 };

@@ -9,6 +9,7 @@
 #include "test/support/cuda_on_cpu/Machine.h"
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <sys/mman.h>
@@ -162,6 +163,7 @@ public:
 
   // Called by the threads of the block.
   int barrier(int flag);
+  void crewBarrier(unsigned crew, unsigned threads);
   unsigned shuffle(unsigned value, int mask);
   void pause(unsigned odds, unsigned handOverOdds);
   void letNextBegin();
@@ -184,6 +186,7 @@ private:
   unsigned launch = 0, block = 0;
   std::vector<Fiber> fibers;
   std::vector<unsigned> ready, shuffling;
+  std::map<unsigned, std::vector<unsigned>> crews; // that wait
   unsigned current = 0, alive = 0, waiting = 0;
   int flags = 0, barrierResult = 0;
   bool hasLet = false, handOver = false;
@@ -333,6 +336,7 @@ void Slot::runBlock() {
   fibers.assign(what.block, {});
   ready.clear();
   shuffling.assign((what.block + 31) / 32, 0);
+  crews.clear();
   alive = what.block;
   waiting = flags = 0;
   hasLet = false;
@@ -345,6 +349,8 @@ void Slot::runBlock() {
       unsigned ended = what.block - alive, shuffle = 0;
       for (unsigned count : shuffling)
         shuffle += count;
+      for (auto &[crew, threads] : crews)
+        waiting += threads.size();
       fail(std::to_string(waiting) + " threads wait at a barrier and " +
            std::to_string(shuffle) + " in a shuffle, " + std::to_string(ended) +
            " have ended");
@@ -419,6 +425,18 @@ int Slot::barrier(int flag) {
   return barrierResult;
 }
 
+void Slot::crewBarrier(unsigned crew, unsigned threads) {
+  std::vector<unsigned> &here = crews[crew];
+  fibers[current].state = State::atBarrier;
+  here.push_back(current);
+  if (here.size() == threads) {
+    for (unsigned fiber : here)
+      wake(fiber);
+    here.clear();
+  }
+  leave();
+}
+
 unsigned Slot::shuffle(unsigned value, int mask) {
   unsigned warp = current / 32, first = warp * 32;
   Fiber &own = fibers[current];
@@ -473,6 +491,9 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
                     heddle_machine **hook, uint64_t seed) {
   heddle_machine machine = {};
   machine.barrier = [](int flag) { return ownSlot->barrier(flag); };
+  machine.crew_barrier = [](unsigned crew, unsigned threads) {
+    ownSlot->crewBarrier(crew, threads);
+  };
   machine.shuffle_xor = [](unsigned value, int mask) {
     return ownSlot->shuffle(value, mask);
   };

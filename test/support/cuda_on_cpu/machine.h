@@ -19,6 +19,8 @@ struct heddle_machine {
 
   /// Waits for every thread of the block; whether `flag` was set in any.
   int (*barrier)(int flag);
+  /// Waits for `threads` threads of the block that name the same crew.
+  void (*crew_barrier)(unsigned crew, unsigned threads);
   /// What the thread of the warp at this lane ^ `mask` gives.
   unsigned (*shuffle_xor)(unsigned value, int mask);
   /// A place where other threads may come in between.

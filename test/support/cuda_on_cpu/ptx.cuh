@@ -73,6 +73,7 @@ template <class Vector> void write_passing(Vector *to, Vector value) {
 }
 
 inline void fence() { heddle_on_cpu->give_way(); }
+inline void keep_order() {}
 
 inline unsigned count_arrival(unsigned *ticket, int expected) {
   heddle_on_cpu->give_way();
@@ -99,6 +100,7 @@ inline void arrive(unsigned *word, unsigned by) {
 }
 
 inline float exp_2(float x) { return x < -126 ? 0 : exp2f(x); } // no subnormals
+inline float quotient(float a, float b) { return a / b; }
 inline float rough_log_2(float x) { return log2f(x); }
 
 template <class T> T from_lane(T value, int lane) {
@@ -134,16 +136,12 @@ inline void arrival_init(arrival *barrier, int arrivals) {
   copies_under_way().count = 0;
 }
 inline void arrival_init_fence() {}
-inline void arrive(arrival *barrier) {
+inline void arrival_expect(arrival *barrier, unsigned bytes) {
   heddle_on_cpu->give_way();
+  barrier->bytes += bytes;
   --barrier->left;
   complete(barrier);
 }
-inline void arrival_expect(arrival *barrier, unsigned bytes) {
-  barrier->bytes += bytes;
-  arrive(barrier);
-}
-inline void arrival_more(arrival *barrier, unsigned bytes) { barrier->bytes += bytes; }
 inline void bulk_copy_fence() {}
 inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
   late_copies &copies = copies_under_way();
@@ -174,6 +172,9 @@ inline void arrival_wait(arrival *barrier, unsigned phase) {
       complete(barrier);
   }
 }
+
+// Crews of a block.
+template <int Threads, int OfBlock> void crew_barrier(int crew) { heddle_on_cpu->crew_barrier(crew, Threads); }
 
 // Clusters. What a block shares is thread-local, and lies as far from `mailbox`
 // in every block.

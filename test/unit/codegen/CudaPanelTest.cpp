@@ -176,12 +176,12 @@ struct NamedClass {
   }
 };
 
-PanelClass classOf(int threads, int items, int rows, int stages,
+PanelClass classOf(int threads, int crews, int items, int stages,
                    int cluster = 1, int team = 0, bool ragged = true) {
   PanelClass shape;
   shape.threads = threads;
+  shape.crews = crews;
   shape.items = items;
-  shape.rows = rows;
   shape.stages = stages;
   shape.cluster = cluster;
   shape.team = team;
@@ -194,13 +194,14 @@ const std::vector<NamedClass> &classes() {
   static const std::vector<std::string> few = {"-DHEDDLE_PANEL_KEPT_ROWS=2"};
   static const std::vector<NamedClass> all = {
       {"Smallest", PanelText::smallest(), {}},
-      {"OneRow", classOf(32, 8, 1, 2), few},
-      {"ManyRows", classOf(128, 2, 4, 3), {}},
-      {"EvenWidths", classOf(64, 3, 2, 2, 1, 0, false), few, 129},
-      {"Clusters", classOf(32, 4, 2, 3, 2), {}},
-      {"ClustersOfFour", classOf(32, 2, 1, 4, 4), few},
-      {"Teams", classOf(64, 4, 2, 4, 1, 4), {}},
-      {"TeamsOfFewRows", classOf(64, 4, 2, 2, 1, 4), few}};
+      {"OneWarp", classOf(32, 1, 8, 2), few},
+      {"ManyCrews", classOf(128, 4, 8, 3), {}},
+      {"WideCrews", classOf(128, 2, 4, 2), few},
+      {"EvenWidths", classOf(64, 1, 3, 2, 1, 0, false), few, 129},
+      {"Clusters", classOf(64, 2, 4, 3, 2), {}},
+      {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
+      {"Teams", classOf(64, 2, 8, 4, 1, 4), {}},
+      {"TeamsOfFewRows", classOf(128, 1, 2, 2, 1, 4), few}};
   return all;
 }
 
@@ -242,8 +243,10 @@ using Change = std::function<void(std::mt19937_64 &, const Types &, Inputs &)>;
 Shapes shapesIn(const NamedClass &named) {
   if (named.narrowest)
     return {{1, 150}, {7, 192}, {0, 130}, {270, named.narrowest}};
-  return {{1, 1}, {1, 7},  {9, 1},   {0, 5},   {5, 0},
-          {0, 0}, {17, 1}, {270, 5}, {13, 64}, {3, 256}};
+  // More than two rows for each panel.
+  int64_t most = named.shape.cluster > 1 ? 150 : 270;
+  return {{1, 1}, {1, 7},  {9, 1},    {0, 5},   {5, 0},
+          {0, 0}, {17, 1}, {most, 5}, {13, 64}, {3, 256}};
 }
 
 Inputs inputsFor(Program &program, const NamedClass &named, uint64_t seed,

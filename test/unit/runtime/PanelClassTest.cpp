@@ -54,25 +54,26 @@ TEST(PanelClass, FitsEveryWidthUpToAMost) {
         ASSERT_FALSE(none && width > most) << "a narrower one has no class";
         most = std::max(most, width);
         int64_t share = (width + shape->cluster - 1) / shape->cluster;
-        ASSERT_GE(int64_t(shape->threads) * shape->items, share);
+        int64_t crew = shape->threads / shape->crews;
+        ASSERT_GE(crew * shape->items, share);
         // No item that no column has.
-        ASSERT_LT(int64_t(shape->threads) * (shape->items - 1), share);
-        ASSERT_EQ(shape->threads % 32, 0);
-        ASSERT_EQ(shape->rows & (shape->rows - 1), 0);
-        ASSERT_GE(shape->rows, 1);
-        ASSERT_LE(shape->rows, 32);
+        ASSERT_LT(crew * (shape->items - 1), share);
+        ASSERT_EQ(crew % 32, 0);
+        ASSERT_EQ(crew * shape->crews, shape->threads);
         ASSERT_GE(shape->stages, 2);
         ASSERT_LE(shape->stages, 32); // a bit of a word each
         ASSERT_LE(shape->sharedBytes, shared);
         int64_t bytes = 0;
         for (int element : kind.panel.elementBytes)
           bytes = std::max<int64_t>(bytes, element);
+        // Rows, and what crews have of columns.
         ASSERT_EQ(shape->sharedBytes,
-                  shape->stages * shape->rows *
-                      int64_t(kind.panel.elementBytes.size()) *
-                      (shape->threads * shape->items * bytes + 32));
-        ASSERT_LE((shape->items *
-                   (kind.panel.words + 2 * shape->rows * kind.panel.rowWords)) *
+                  shape->stages * shape->crews *
+                          int64_t(kind.panel.elementBytes.size()) *
+                          (crew * shape->items * bytes + 32) +
+                      (shape->crews > 1) * shape->threads * shape->items *
+                          kind.panel.computeBytes);
+        ASSERT_LE(shape->items * (kind.panel.words + kind.panel.rowWords) *
                       shape->threads,
                   65536);
         ASSERT_EQ(shape->team, 0); // 5000 rows are too many
@@ -95,7 +96,8 @@ TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
       for (int64_t width : {narrowest, widest}) {
         int64_t share = (width + shape->cluster - 1) / shape->cluster;
         int64_t last = width - share * (shape->cluster - 1);
-        ASSERT_GE(last, int64_t(shape->items - 1) * shape->threads);
+        ASSERT_GE(last,
+                  int64_t(shape->items - 1) * shape->threads / shape->crews);
       }
     }
   EXPECT_FALSE(panelClassFor(panel, 6001, 6001, 5000, kLarge)->ragged);
@@ -104,29 +106,46 @@ TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
 
 TEST(PanelClass, CountsWhatTheLastBlockOfAClusterLacks) {
   PlanPanel panel = kinds()[0].panel;
-  // Blocks of 12 columns a thread; 5630 columns are left for the last of them.
-  auto members = panelClassFor(panel, 22529, 23000, 1000, kLarge);
-  ASSERT_TRUE(members);
-  ASSERT_GT(members->cluster, 2);
-  for (int64_t width : {22529, 22800, 23000}) {
+  // Blocks of 13 columns a thread; 6142 columns are left for the last of them.
+  for (int64_t width : {24577, 24580, 26000}) {
+    auto members = panelClassFor(panel, 24577, 26000, 1000, kLarge);
+    ASSERT_TRUE(members);
+    ASSERT_GT(members->cluster, 2);
     int64_t share = (width + members->cluster - 1) / members->cluster;
     int64_t last = width - share * (members->cluster - 1);
     EXPECT_TRUE(members->ragged ||
-                last > (members->items - 1) * members->threads)
+                last > (members->items - 1) * members->threads / members->crews)
         << width;
   }
 }
 
+/// Crews share a block where rows are too short to keep all of its threads
+/// busy.
+TEST(PanelClass, HasMoreCrewsForShorterRows) {
+  std::vector<Kind> all = kinds();
+  auto crewsOf = [](const PlanPanel &panel, int64_t width, int64_t rows) {
+    return panelClassFor(panel, width, width, rows, kLarge)->crews;
+  };
+  EXPECT_EQ(crewsOf(all[0].panel, 6001, 5001), 1);
+  EXPECT_EQ(crewsOf(all[1].panel, 6001, 5001), 2);
+  EXPECT_EQ(crewsOf(all[2].panel, 6001, 5001), 1);
+  EXPECT_EQ(crewsOf(all[0].panel, 2500, 2500), 4);
+  EXPECT_GE(crewsOf(all[0].panel, 1000, 1000), 4);
+  // A crew without a row has nothing to do.
+  EXPECT_EQ(crewsOf(all[0].panel, 1000, 132), 1);
+}
+
 TEST(PanelClass, GivesSmallMembersATeam) {
   PlanPanel panel = kinds()[0].panel;
-  auto team = panelClassFor(panel, 301, 301, 251, kLarge);
-  ASSERT_TRUE(team);
-  EXPECT_EQ(team->team, 16);
-  EXPECT_EQ(team->panels(), 16);
-  EXPECT_LE(team->team * PanelClass::kMostTeams, PanelClass::kMostPanels);
-  // All rows stay on chip.
-  EXPECT_LE((251 + 15) / 16, team->rows * team->stages);
-  for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {501, 601}})
+  for (auto [width, rows] : {std::pair(301, 251), {601, 501}, {768, 768}}) {
+    auto team = panelClassFor(panel, width, width, rows, kLarge);
+    ASSERT_TRUE(team);
+    EXPECT_EQ(team->team, 16);
+    EXPECT_EQ(team->panels(), 16);
+    // All rows stay on chip.
+    EXPECT_LE((rows + 15) / 16, team->crews * team->stages);
+  }
+  for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {769, 300}})
     EXPECT_EQ(panelClassFor(panel, width, width, rows, kLarge)->team, 0);
   EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->team, 0);
   EXPECT_LE(PanelClass::kTeamColumns, PanelClass::kTeamRows);
@@ -134,19 +153,22 @@ TEST(PanelClass, GivesSmallMembersATeam) {
 
 TEST(PanelClass, SaysWhatItIs) {
   PanelClass shape;
-  shape.threads = 512;
-  shape.items = 12;
-  shape.rows = 2;
+  shape.crews = 2;
+  shape.items = 24;
   shape.stages = 3;
   shape.cluster = 2;
   EXPECT_EQ(shape.panels(), 66);
-  EXPECT_EQ(shape.describe(), "clusters of 2, 512 threads of 12 columns each, "
-                              "2 rows a step, 3 steps on their way");
+  EXPECT_EQ(shape.describe(),
+            "clusters of 2, 2 crews of 256 threads with 24 columns each, 3 "
+            "rows a crew on their way");
+  shape.cluster = shape.crews = 1;
+  EXPECT_EQ(shape.describe(),
+            "512 threads with 24 columns each, 3 rows on their way");
   EXPECT_EQ(shape.defines(),
             (std::vector<std::string>{
-                "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS=12",
-                "-DHEDDLE_PANEL_ROWS=2", "-DHEDDLE_PANEL_STAGES=3",
-                "-DHEDDLE_PANEL_CLUSTER=2", "-DHEDDLE_PANEL_TEAM=0",
+                "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS=24",
+                "-DHEDDLE_PANEL_CREWS=1", "-DHEDDLE_PANEL_STAGES=3",
+                "-DHEDDLE_PANEL_CLUSTER=1", "-DHEDDLE_PANEL_TEAM=0",
                 "-DHEDDLE_PANEL_RAGGED=0"}));
 }
 
