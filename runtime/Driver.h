@@ -65,6 +65,7 @@ namespace heddle::runtime {
   X(cuModuleLoadDataEx, 2010)                                                  \
   X(cuModuleUnload, 2000)                                                      \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                         \
+  X(cuOccupancyMaxActiveClusters, 11070)                                       \
   X(cuPointerGetAttributes, 7000)                                              \
   X(cuStreamBeginCapture, 10010)                                               \
   X(cuStreamCreate, 2000)                                                      \

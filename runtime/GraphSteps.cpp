@@ -439,10 +439,6 @@ StepBuilder::choosePanel(const PlanNode &node) {
                     context->sharedBytes());
   if (!panels)
     return none;
-  // A part of a device need not have room for a large cluster anywhere.
-  if ((panels->team || panels->cluster > 2) &&
-      context->multiprocessors() < PanelClass::kMultiprocessorsOfClusters)
-    return none;
   Expected<std::shared_ptr<Module>> compiled =
       executable.loadPanels(context, *panels);
   if (!compiled) {
@@ -462,30 +458,40 @@ StepBuilder::choosePanel(const PlanNode &node) {
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();
-  int blocks = 0;
   HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                      panels->sharedBytes);
-  if (panels->team) {
-    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
-                       CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-    choice.grid = panels->team *
-                  std::min<int64_t>(view.memberCount, PanelClass::kMostTeams);
-    return std::optional(std::move(choice));
+  // Units that share a panel, or a member, and how many of them the device has
+  // room for: clusters do not reach over the groups of multiprocessors, of
+  // which a few are left over where a group is no multiple of the cluster.
+  const int cluster = std::max(panels->cluster, panels->team);
+  int room = 0;
+  if (cluster == 1) {
+    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                       &room, *function, panels->threads, panels->sharedBytes);
+    room *= context->multiprocessors();
+  } else {
+    if (cluster > 8)
+      HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                         CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                         1);
+    CUlaunchConfig config = {};
+    config.gridDimX = cluster;
+    config.blockDimX = panels->threads;
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = panels->sharedBytes;
+    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &room, *function,
+                       &config);
   }
-  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                     &blocks, *function, panels->threads, panels->sharedBytes);
-  // Clusters do not reach over the groups of multiprocessors; a few of those
-  // are left over where a group is no multiple of the cluster.
-  int64_t resident = int64_t(blocks) * context->multiprocessors();
-  if (panels->cluster > 2)
-    resident = resident * 3 / 4;
-  int64_t units =
-      std::min<int64_t>(panels->panels(), resident / panels->cluster);
-  units = std::min(units, std::max<int64_t>(view.longest, 1));
+  // Teams need not run side by side.
+  const int64_t units =
+      panels->team && room > 0
+          ? std::min<int64_t>(view.memberCount, PanelClass::kMostTeams)
+          : std::min<int64_t>(
+                {panels->panels(), room, std::max<int64_t>(view.longest, 1)});
   if (units == 0)
     return none;
-  choice.grid = units * panels->cluster;
+  choice.grid = units * cluster;
   return std::optional(std::move(choice));
 }
 
