@@ -19,7 +19,7 @@ namespace heddle::cuda {
 
 int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
   if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::stream)
-    return 1;
+    return RowsEmitter::minimumBlocks(sweep, layout);
   // A sweep that streams needs loads in flight: as many blocks as leave every
   // thread registers for its elements, for addresses and what is computed from
   // them (about two thirds as many again, and a dozen), and for scalars that
@@ -37,7 +37,9 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
         writes ? 1
                : std::max<int64_t>(1, segment.tile /
                                           (layout.threads * segment.vector));
-    bool doubles = false;
+    bool doubles = llvm::any_of(
+        sweep.getSegmentBlock(s).getOps<fused::ReduceOp>(),
+        [](fused::ReduceOp op) { return op.getValue().getType().isF64(); });
     for (auto [argument, slot] :
          llvm::zip(sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
       if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
@@ -53,9 +55,13 @@ int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
     }
     int64_t own = 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
                   (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
-    // What is only read is on its way as a whole, and folded as it arrives.
+    // What is only read is on its way as a whole, and folded as it arrives;
+    // where the member's own values lie is kept for the end.
     if (!writes)
-      own = 8 + words + loaded + (doubles ? 24 : 0);
+      own = 8 + words + loaded + (doubles ? 24 : 0) +
+            2 * llvm::count_if(segment.operands, [](const OperandSlot &slot) {
+              return isMemberIndex(slot.index);
+            });
     registers = std::max(registers, own);
   }
   registers = llvm::alignTo(registers, 8);

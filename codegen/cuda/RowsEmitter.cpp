@@ -17,6 +17,41 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
+/// Words that a thread asks for at a time.
+static constexpr size_t kMostAsked = 16;
+
+int RowsEmitter::batchOf(size_t words) {
+  int batch = 8;
+  while (batch > 1 && batch * words > kMostAsked)
+    batch /= 2;
+  return batch;
+}
+
+int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
+                               const SweepLayout &layout) {
+  // Where elements are written, others must be on their way meanwhile.
+  size_t most = 0;
+  bool doubles = false;
+  for (const SegmentLayout &segment : layout.segments) {
+    auto isElement = [](const OperandSlot &slot) { return slot.index == kIJ; };
+    if (llvm::none_of(segment.operands, [&](const OperandSlot &slot) {
+          return slot.written && isElement(slot);
+        }))
+      return 1;
+    size_t words = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && (isElement(slot) || slot.index == kJ)) {
+        bool wide = storageBytes(slot.storage) == 8;
+        doubles |= wide;
+        words += wide ? 2 : 1;
+      }
+    most = std::max(most, words);
+  }
+  int64_t registers =
+      llvm::alignTo(24 + 3 * batchOf(most) * most + (doubles ? 48 : 0), 8);
+  return std::clamp<int64_t>(65536 / (layout.threads * registers), 1, 5);
+}
+
 void RowsEmitter::assignPhases() {
   for (Operation &op : body.without_terminator()) {
     unsigned phase = 0;
@@ -56,9 +91,10 @@ static std::string position(fused::ReduceOp op) {
   }
 }
 
-/// Declares the element and column values that `roots` are computed from.
-LogicalResult RowsEmitter::declareSlice(ArrayRef<Value> roots) {
-  OpSet wanted;
+/// The arguments and operations of elements and columns that `roots` are
+/// computed from.
+RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots) const {
+  Slice slice;
   llvm::DenseSet<Value> inputs;
   SmallVector<Value> left(roots);
   while (!left.empty()) {
@@ -69,25 +105,33 @@ LogicalResult RowsEmitter::declareSlice(ArrayRef<Value> roots) {
     Operation *op = value.getDefiningOp();
     if (!op)
       inputs.insert(value);
-    else if (wanted.insert(op).second)
+    else if (slice.ops.insert(op).second)
       llvm::append_range(left, op->getOperands());
   }
-  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (!inputs.contains(argument))
-      continue;
-    scope.forget(argument);
-    StringRef type = computedType(argument.getType());
-    std::string at = slots.operands[slot].index == kIJ
-                         ? "row * " + pointers[slot + 1] + " + column"
-                         : "column";
-    os << "const " << type << ' ' << scope.declare(argument)
-       << " = heddle::convert<" << type << ">(" << pointers[slot] << "[" << at
-       << "]);\n";
-  }
-  for (Operation *op : wanted)
+  for (BlockArgument argument : body.getArguments())
+    if (inputs.contains(argument))
+      slice.inputs.push_back(argument);
+  return slice;
+}
+
+/// Where `argument` of an element, or of a column, is in column `column`.
+std::string RowsEmitter::loadOf(BlockArgument argument,
+                                const Twine &column) const {
+  int slot = slots.inputs[argument.getArgNumber()];
+  std::string at = slots.operands[slot].index == kIJ
+                       ? "row * " + pointers[slot + 1] + " + "
+                       : "";
+  return ("heddle::convert<" + computedType(argument.getType()) + ">(" +
+          pointers[slot] + "[" + at + column + "])")
+      .str();
+}
+
+/// Declares what the operations of `slice` give; its arguments are in scope.
+LogicalResult RowsEmitter::declareSlice(const Slice &slice) {
+  for (Operation *op : slice.ops)
     for (Value result : op->getResults())
       scope.forget(result);
-  return declareOps([&](Operation *op) { return wanted.contains(op); });
+  return declareOps([&](Operation *op) { return slice.ops.contains(op); });
 }
 
 LogicalResult RowsEmitter::emitElements(unsigned phase) {
@@ -100,9 +144,9 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
       taken.push_back(op);
       roots.push_back(op.getValue());
     }
-  for (auto [k, value] : llvm::enumerate(yield.getValues()))
-    if (isElementResult(k) && phases.lookup(value) == phase) {
-      written.push_back(k);
+  for (auto [result, value] : llvm::enumerate(yield.getValues()))
+    if (isElementResult(result) && phases.lookup(value) == phase) {
+      written.push_back(result);
       roots.push_back(value);
     }
   if (roots.empty())
@@ -111,10 +155,63 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     auto reduce = cast<fused::ReduceOp>(op);
     return reduce.getLevel() == Level::row && isOfPhase(reduce, phase);
   });
-  os << "for (long long column = threadIdx.x; column < tile.columns; column += "
-     << layout.threads << ") {\n";
+  // What a batch of columns is computed from is asked for while the batch
+  // before is at work, and before that writes anything.
+  Slice slice = sliceOf(roots);
+  size_t words = 0;
+  for (BlockArgument argument : slice.inputs)
+    words += argument.getType().isF64() ? 2 : 1;
+  int batch = batchOf(words);
+  std::string first = scope.fresh("first_column"), k = scope.fresh("k");
+  std::string ask = scope.fresh("ask");
+  std::string loop = ("#pragma unroll\nfor (int " + k + " = 0; " + k + " < " +
+                      Twine(batch) + "; ++" + k + ") {\n")
+                         .str();
+  std::string nth = (first + " + " + k + " * " + Twine(layout.threads)).str();
+  llvm::DenseMap<Value, std::string> asked;
+  for (BlockArgument argument : slice.inputs) {
+    scope.forget(argument);
+    std::string name = scope.declare(argument);
+    asked[argument] = scope.fresh("next_" + name);
+    os << computedType(argument.getType()) << ' ' << asked[argument] << "["
+       << batch << "];\n";
+    scope.bind(argument, name + "[" + k + "]");
+  }
+  if (!slice.inputs.empty()) {
+    os << "const auto " << ask << " = [&](long long " << first << ") {\n";
+    os.indent();
+    os << loop;
+    os.indent();
+    os << "const long long column = " << nth << ";\n"
+       << "const bool there = column < tile.columns;\n";
+    for (BlockArgument argument : slice.inputs)
+      os << asked[argument] << "[" << k << "] = there ? "
+         << loadOf(argument, "column") << " : 0;\n";
+    os.unindent() << "}\n";
+    os.unindent() << "};\n" << ask << "(threadIdx.x);\n";
+  }
+  os << "for (long long " << first << " = threadIdx.x; " << first
+     << " < tile.columns; " << first << " += " << batch * layout.threads
+     << ") {\n";
   os.indent();
-  if (failed(declareSlice(roots)))
+  for (BlockArgument argument : slice.inputs)
+    os << computedType(argument.getType()) << ' '
+       << StringRef(scope[argument]).split('[').first << "[" << batch << "];\n";
+  if (!slice.inputs.empty()) {
+    os << loop;
+    os.indent();
+    for (BlockArgument argument : slice.inputs)
+      os << scope[argument] << " = " << asked[argument] << "[" << k << "];\n";
+    os.unindent() << "}\n"
+                  << ask << "(" << first << " + " << batch * layout.threads
+                  << ");\n"
+                  << "heddle::keep_order();\n";
+  }
+  os << loop;
+  os.indent();
+  os << "const long long column = " << nth << ";\n"
+     << "if (column >= tile.columns)\n  break;\n";
+  if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : taken) {
     std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
@@ -131,12 +228,14 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     os << part << " = " << kindOf(op) << "::combine(" << part << ", " << lifted
        << ");\n";
   }
-  for (unsigned k : written)
-    os << pointers[slots.results[k]] << "[row * "
-       << pointers[slots.results[k] + 1] << " + column] = "
-       << storedExpression(yield.getValues()[k],
-                           slots.operands[slots.results[k]].storage)
+  for (unsigned result : written) {
+    int slot = slots.results[result];
+    os << pointers[slot] << "[row * " << pointers[slot + 1] << " + column] = "
+       << storedExpression(yield.getValues()[result],
+                           slots.operands[slot].storage)
        << ";\n";
+  }
+  os.unindent() << "}\n";
   os.unindent() << "}\n";
   return success();
 }
@@ -217,7 +316,14 @@ LogicalResult RowsEmitter::emitColumns() {
         "tile.columns; column += "
      << layout.threads << ") {\n";
   os.indent();
-  if (failed(declareSlice(roots)))
+  Slice slice = sliceOf(roots);
+  for (BlockArgument argument : slice.inputs) {
+    scope.forget(argument);
+    os << "const " << computedType(argument.getType()) << ' '
+       << scope.declare(argument) << " = " << loadOf(argument, "column")
+       << ";\n";
+  }
+  if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) == Level::column)

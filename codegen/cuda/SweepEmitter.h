@@ -188,14 +188,27 @@ class RowsEmitter : public SegmentEmitter {
 public:
   using SegmentEmitter::SegmentEmitter;
 
+  /// Blocks that should fit a multiprocessor.
+  static int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout);
+
 private:
   mlir::LogicalResult emitWalk() override;
+  /// Columns that a thread takes at a time, of each of which it reads `words`.
+  static int batchOf(size_t words);
   void assignPhases();
   /// Prints what is done with the elements of a row in one pass over them.
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
-  mlir::LogicalResult declareSlice(llvm::ArrayRef<mlir::Value> roots);
+  /// Arguments and operations of elements and columns.
+  struct Slice {
+    llvm::SmallVector<mlir::BlockArgument> inputs;
+    OpSet ops;
+  };
+  Slice sliceOf(llvm::ArrayRef<mlir::Value> roots) const;
+  std::string loadOf(mlir::BlockArgument argument,
+                     const llvm::Twine &column) const;
+  mlir::LogicalResult declareSlice(const Slice &slice);
   void declareRowInputs();
   void storeRow();
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;

@@ -11,15 +11,24 @@
 // CHECK:      softmax_columns_walk(
 // CHECK:      for (long long row = 0; row < tile.count; ++row) {
 //             first the maximum of the row,
-// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+//             of eight columns at a time, the next of which are asked for first,
+// CHECK:        float [[NEXT:next_x[_0-9]*]][8];
+// CHECK:        const auto [[ASK:ask.*]] = [&](long long first_column
+// CHECK:            [[NEXT]][{{k.*}}] = there ? heddle::convert<float>(x[row * x_stride + column]) : 0;
+// CHECK:        [[ASK]](threadIdx.x);
+// CHECK:        for (long long first_column{{.*}} = threadIdx.x; first_column{{.*}} < tile.columns; first_column{{.*}} += 2048) {
+// CHECK:          [[ASK]](first_column{{.*}} + 2048);
+// CHECK-NEXT:     heddle::keep_order();
+// CHECK:            if (column >= tile.columns)
+// CHECK-NEXT:         break;
 // CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x{{.*}}, column));
 // CHECK:        most_part = heddle::over_block<heddle::max<float>, 256>(most_part);
 //             then the sum,
-// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:        for (long long first_column
 // CHECK:          = expf(
 // CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
 //             then the probabilities, and their part of the columns.
-// CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
+// CHECK:        for (long long first_column
 // CHECK:          = expf(
 // CHECK:          column_of_columns[tile.column_base + column] =
 // CHECK:          p[row * p_stride + column] = p_1;
