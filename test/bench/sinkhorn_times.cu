@@ -1,7 +1,7 @@
 // Checks and times the hand-written Sinkhorn kernels, each size class in several forms, on the GPU of this machine.
 //
 //   nvcc -O2 -std=c++17 -arch=sm_90 sinkhorn_times.cu -lnvrtc -lcuda -o sinkhorn_times
-//   sinkhorn_times DIRECTORY [NAME]      DIRECTORY holds sinkhorn.cu and sinkhorn_resident.cu, and cubins of earlier runs
+//   sinkhorn_times DIRECTORY [NAME]      DIRECTORY holds sinkhorn*.cu and cubins of earlier runs
 //   sinkhorn_times DIRECTORY --compile   only compiles and says what registers they take; needs no GPU
 //
 // The reference is the classic iteration in double, two reads of the matrix with the maximum shifted out.
@@ -25,6 +25,7 @@
 struct Class {
     const char *name;
     int element, rows, columns, threads, items, group, stages, shared, cluster;  // cluster < 0: resident, so many blocks
+    bool crews = false;  // `group` is their number; the rows of a step, or of a warp, otherwise
 };
 static const Class kClasses[] = {
     // name                 element rows  columns threads items group stages shared cluster
@@ -47,6 +48,16 @@ static const Class kClasses[] = {
     {"bf16 5001x6001 512x12 r2", 2, 5001, 6001, 512, 12, 2, 8, 0, 1},
     {"bf16 5001x6001 384x16 r2", 2, 5001, 6001, 384, 16, 2, 8, 0, 1},
     {"f16 5001x6001 512x12 r2", 3, 5001, 6001, 512, 12, 2, 8, 0, 1},
+    {"f32 1000x1000 4 crews", 0, 1000, 1000, 512, 8, 4, 3, 0, 1, true},
+    {"f32 2500x2500 4 crews", 0, 2500, 2500, 512, 20, 4, 4, 0, 1, true},
+    {"f32 5001x6001 1 crew", 0, 5001, 6001, 512, 12, 1, 8, 0, 1, true},
+    {"f32 5001x6001 2 crews", 0, 5001, 6001, 512, 24, 2, 4, 0, 1, true},
+    {"f32 10001x12001 2 crews c2", 0, 10001, 12001, 512, 24, 2, 3, 0, 2, true},
+    {"f32 20001x20001 1 crew c2", 0, 20001, 20001, 512, 20, 1, 4, 0, 2, true},
+    {"f64 5001x6001 1 crew", 1, 5001, 6001, 512, 12, 1, 3, 0, 1, true},
+    {"f64 10001x12001 1 crew c2", 1, 10001, 12001, 512, 12, 1, 3, 0, 2, true},
+    {"bf16 5001x6001 2 crews", 2, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
+    {"f16 5001x6001 2 crews", 3, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
 };
 
 #define CHECK(call)                                                                        \
@@ -61,6 +72,10 @@ static std::string cubinOf(const std::string &directory, const Class &c) {
     return name;
 }
 
+static std::string entryOf(const Class &c) {
+    return c.cluster < 0 ? "sinkhorn_resident" : c.crews ? "sinkhorn_crews" : "sinkhorn";
+}
+
 static std::string contents(const std::string &name) {
     std::ifstream file(name, std::ios::binary);
     std::stringstream text;
@@ -71,11 +86,11 @@ static std::string contents(const std::string &name) {
 // Registers and spills come from ptxas.
 static void compile(const std::string &directory, const Class &c) {
     bool resident = c.cluster < 0;
-    std::string source = contents(directory + (resident ? "/sinkhorn_resident.cu" : "/sinkhorn.cu"));
+    std::string source = contents(directory + "/" + entryOf(c) + ".cu");
     auto define = [](const char *name, int value) { return std::string("-D") + name + "=" + std::to_string(value); };
     std::vector<std::string> options = {"--std=c++17", "--gpu-architecture=sm_90", "--fmad=false",
                                         "--ptxas-options=-v", define("ELEMENT", c.element), define("THREADS", c.threads),
-                                        define("ITEMS", c.items), define("ROWS", c.group)};
+                                        define("ITEMS", c.items), define(c.crews ? "CREWS" : "ROWS", c.group)};
     if (resident)
         options.push_back(define("BLOCKS", -c.cluster));
     else
@@ -236,11 +251,12 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
     CUfunction kernel;
     std::string image = contents(cubinOf(directory, c));
     CHECK(cuModuleLoadData(&module, image.data()));
-    CHECK(cuModuleGetFunction(&kernel, module, resident ? "sinkhorn_resident" : "sinkhorn"));
+    CHECK(cuModuleGetFunction(&kernel, module, entryOf(c).c_str()));
     int width = (c.columns + blocks - 1) / blocks;
     int second = resident ? (c.rows + blocks - 1) / blocks : ((width * size + 15) / 16 + 1) * 16;
     int dynamic = resident ? (int)sizeof(Real) * ((c.threads / 32 + 2) * 32 * c.items + 32 * blocks + second * (c.columns + 3))
-                           : c.stages * c.group * second + c.shared * c.threads * c.items * (int)sizeof(Real);
+                           : c.stages * c.group * second +
+                                 (c.crews ? c.group / 2 * (c.threads / c.group) : c.shared * c.threads) * c.items * (int)sizeof(Real);
     if (cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)) {
         std::printf("%-28s %d bytes of shared memory are too many\n", c.name, dynamic);
         return;

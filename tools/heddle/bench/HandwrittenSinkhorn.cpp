@@ -23,7 +23,7 @@ namespace heddle::bench {
 
 /// Strength of the entropy, in units of the largest cost.
 static constexpr double kEps = 0.05;
-/// Panels of sinkhorn.cu, and partial errors of each.
+/// Panels of sinkhorn.cu and sinkhorn_crews.cu, and partial errors of each.
 static constexpr int kPanels = 132, kErrorsOfPanel = 8;
 /// Columns and rows that sinkhorn_resident.cu keeps on chip.
 static constexpr int64_t kMostResident = 608;
@@ -33,8 +33,13 @@ static constexpr int64_t kMostResident = 608;
 //===----------------------------------------------------------------------===//
 
 std::string HandwrittenClass::describe() const {
-  std::string text = formatv("{0}x{1}, {2} row{3}", threads, items, rows,
-                             rows == 1 ? "" : "s");
+  std::string text =
+      crews ? formatv("{0} crew{1} of {2}x{3}", crews, crews == 1 ? "" : "s",
+                      threads / crews, items)
+                  .str()
+            : formatv("{0}x{1}, {2} row{3}", threads, items, rows,
+                      rows == 1 ? "" : "s")
+                  .str();
   if (blocks)
     return "resident in " + std::to_string(blocks) + " blocks, " + text;
   if (cluster > 1)
@@ -60,6 +65,14 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
     classes.push_back(next);
     return &classes.back();
   };
+  auto addCrews = [&](int crews, int stages, int cluster) {
+    HandwrittenClass *next = add(512, 1, stages, cluster);
+    next->crews = crews;
+    next->items = static_cast<int>(
+                      (shape.columns + cluster - 1) / cluster * crews + 511) /
+                  512;
+    next->columnsShared = false;
+  };
   int64_t columns = shape.columns;
   if (columns <= kMostResident && shape.rows <= kMostResident && !wide)
     for (int blocks : {16, 8}) {
@@ -69,27 +82,29 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
     }
   else if (wide) {
     if (columns <= 6144)
-      add(512, 1, 3, 1);
+      addCrews(1, 3, 1);
     else if (columns <= 12288)
-      add(384, 1, 3, 2);
+      addCrews(1, 3, 2);
   } else if (columns <= 1024) {
     add(256, 8, 6, 1);
-    add(512, 8, 6, 1);
-  } else if (columns <= 2560)
+    addCrews(4, 3, 1);
+  } else if (columns <= 2560) {
+    addCrews(4, 4, 1);
     add(512, 4, 5, 1);
-  else if (columns <= 6144) {
+  } else if (columns <= 6144) {
     if (narrow) {
-      add(512, 2, 8, 1);
+      addCrews(2, 6, 1);
       add(384, 2, 8, 1);
     } else {
-      add(512, 1, 9, 1);
-      add(512, 4, 4, 2);
       add(768, 1, 8, 1);
+      add(512, 4, 4, 2);
+      addCrews(1, 8, 1);
     }
-  } else if (columns <= 12288)
+  } else if (columns <= 12288) {
     add(512, 2, narrow ? 8 : 4, 2);
-  else if (columns <= 20480)
-    add(512, 1, 5, 2);
+    addCrews(2, narrow ? 6 : 3, 2);
+  } else if (columns <= 20480)
+    addCrews(1, narrow ? 8 : 4, 2);
   else if (columns <= 40960)
     add(512, 1, 5, 4);
   return classes;
@@ -99,9 +114,15 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
+static std::string entryOf(const HandwrittenClass &chosen) {
+  return chosen.blocks  ? "sinkhorn_resident"
+         : chosen.crews ? "sinkhorn_crews"
+                        : "sinkhorn";
+}
+
 static SourceText sourceOf(const HandwrittenClass &chosen) {
   SourceText source;
-  source.name = chosen.blocks ? "sinkhorn_resident.cu" : "sinkhorn.cu";
+  source.name = entryOf(chosen) + ".cu";
   source.text = benchFile(source.name).str();
   source.options = {"--std=c++17", "--fmad=false"};
   auto define = [&](const char *name, int value) {
@@ -110,13 +131,18 @@ static SourceText sourceOf(const HandwrittenClass &chosen) {
   define("ELEMENT", chosen.element);
   define("THREADS", chosen.threads);
   define("ITEMS", chosen.items);
-  define("ROWS", chosen.rows);
+  if (chosen.crews) {
+    define("CREWS", chosen.crews);
+  } else {
+    define("ROWS", chosen.rows);
+  }
   if (chosen.blocks) {
     define("BLOCKS", chosen.blocks);
   } else {
     define("STAGES", chosen.stages);
-    define("COLUMNS_SHARED", chosen.columnsShared);
     define("CLUSTER", chosen.cluster);
+    if (!chosen.crews)
+      define("COLUMNS_SHARED", chosen.columnsShared);
   }
   return source;
 }
@@ -153,8 +179,7 @@ Error HandwrittenSolve::load() {
   if (!loaded)
     return loaded.takeError();
   module = std::move(*loaded);
-  auto found =
-      module->function(chosen.blocks ? "sinkhorn_resident" : "sinkhorn");
+  auto found = module->function(entryOf(chosen));
   if (!found)
     return found.takeError();
   function = *found;
@@ -230,8 +255,10 @@ HandwrittenSolve::create(Device &device, const Problem &problem,
     int element = static_cast<int>(dtypeSize(shape.dtype));
     solve.second = ((width * element + 15) / 16 + 1) * 16;
     solve.dynamicBytes =
-        chosen.stages * chosen.rows * solve.second +
+        chosen.stages * std::max(1, chosen.crews) * chosen.rows * solve.second +
         chosen.columnsShared * chosen.threads * chosen.items * real;
+    if (chosen.crews > 1) // half of them give their columns to the others
+      solve.dynamicBytes += chosen.threads / 2 * chosen.items * real;
     int blocks = std::min(kPanels, device.getContext()->multiprocessors());
     solve.grid = blocks / chosen.cluster * chosen.cluster;
   }

@@ -18,8 +18,10 @@ namespace heddle::bench {
 /// The macros that a kernel is compiled with.
 struct HandwrittenClass {
   int element = 0, threads = 512, items = 1, rows = 1;
-  /// Of sinkhorn.cu.
+  /// Of sinkhorn.cu and sinkhorn_crews.cu.
   int stages = 4, columnsShared = 0, cluster = 1;
+  /// Of sinkhorn_crews.cu; 0 for the others.
+  int crews = 0;
   /// Of sinkhorn_resident.cu; 0 for the other.
   int blocks = 0;
 
