@@ -320,6 +320,8 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   panel.table = sweep.table;
   panel.words = layout->words;
   panel.rowWords = layout->rowWords;
+  panel.columns = layout->passes.columns.size();
+  panel.rows = layout->passes.rows.size();
   for (int slot : layout->matrices)
     panel.elementBytes.push_back(
         storageBytes(slots->segments[0].operands[slot].storage));

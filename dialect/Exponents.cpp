@@ -80,14 +80,18 @@ FailureOr<Exponent> decompose(Value x, const Levels &levels) {
   return exponent;
 }
 
-static bool dependsOn(Value x, Value result) {
-  if (x == result)
-    return true;
-  Operation *op = x.getDefiningOp();
-  return op && !isa<ReduceOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, result);
-         });
+bool dependsOn(Value x, Value result) {
+  SmallVector<Value> left = {x};
+  llvm::DenseSet<Value> seen;
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    if (value == result)
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (op && !isa<ReduceOp>(op) && seen.insert(value).second)
+      llvm::append_range(left, op->getOperands());
+  }
+  return false;
 }
 
 /// What a comparison of a finite `result` with an infinity gives.
@@ -110,33 +114,56 @@ static std::optional<bool> whereFinite(Value condition, Value result) {
   }
 }
 
-std::optional<double> slopeIn(Value x, Value result) {
+namespace {
+/// Slopes of values, each found once.
+class Slopes {
+public:
+  explicit Slopes(Value result) : result(result) {}
+  std::optional<double> of(Value x) {
+    auto known = slopes.find(x);
+    if (known != slopes.end())
+      return known->second;
+    std::optional<double> slope = find(x);
+    slopes[x] = slope;
+    return slope;
+  }
+
+private:
+  std::optional<double> find(Value x);
+
+  Value result;
+  llvm::DenseMap<Value, std::optional<double>> slopes;
+};
+} // namespace
+
+std::optional<double> Slopes::find(Value x) {
   if (x == result)
     return 1;
   if (!dependsOn(x, result))
     return 0;
   Operation *op = x.getDefiningOp();
   if (isa<arith::AddFOp, arith::SubFOp>(op)) {
-    auto a = slopeIn(op->getOperand(0), result);
-    auto b = slopeIn(op->getOperand(1), result);
+    auto a = of(op->getOperand(0)), b = of(op->getOperand(1));
     if (!a || !b)
       return std::nullopt;
     return isa<arith::AddFOp>(op) ? *a + *b : *a - *b;
   }
   if (isa<arith::NegFOp>(op)) {
-    auto a = slopeIn(op->getOperand(0), result);
+    auto a = of(op->getOperand(0));
     return a ? std::optional(-*a) : std::nullopt;
   }
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (auto taken = whereFinite(select.getCondition(), result))
-      return slopeIn(*taken ? select.getTrueValue() : select.getFalseValue(),
-                     result);
-    auto a = slopeIn(select.getTrueValue(), result);
-    auto b = slopeIn(select.getFalseValue(), result);
+      return of(*taken ? select.getTrueValue() : select.getFalseValue());
+    auto a = of(select.getTrueValue()), b = of(select.getFalseValue());
     return !dependsOn(select.getCondition(), result) && a == b ? a
                                                                : std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<double> slopeIn(Value x, Value result) {
+  return Slopes(result).of(x);
 }
 
 static bool isSame(const Term &a, const Term &b) {

@@ -122,6 +122,20 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
     for (ReduceOp column : panel.columns)
       if (!column.getSharing())
         return refuse("its columns share no exponential with its rows");
+  // A row that was not safe is taken anew by itself.
+  for (ReduceOp column : panel.columns) {
+    auto exponent = column.getSharing() ? decompose(column.getValue(), *levels)
+                                        : FailureOr<Exponent>(Exponent());
+    if (failed(exponent))
+      return refuse("a column's exponents are complete only after the sweep");
+    for (const Term &term : exponent->row)
+      for (ReduceOp row : panel.rows)
+        if (row.getResult(0) != column.getSharing() &&
+            dependsOn(term.value, row.getResult(0)))
+          return refuse(
+              "the exponents of a column depend on another reduction "
+              "of the row than the one whose exponentials they share");
+  }
   // Columns may have to be reduced anew when the rows' values of the trip have
   // replaced those that it began with.
   for (ReduceOp row : panel.rows)

@@ -458,6 +458,11 @@ StepBuilder::choosePanel(const PlanNode &node) {
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();
+  int fixedBytes = 0;
+  HEDDLE_DRIVER_CALL(driver, cuFuncGetAttribute, &fixedBytes,
+                     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function);
+  if (fixedBytes + panels->sharedBytes > context->sharedBytes())
+    return none;
   HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                      panels->sharedBytes);

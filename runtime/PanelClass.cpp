@@ -19,7 +19,9 @@ constexpr int64_t mostItems = 24, mostItemsOfWholeBlock = 20;
 /// Stages that a bit each keeps the phase of.
 constexpr int64_t mostStages = 32;
 /// Rows of a block whose own values it keeps (device/panel.cuh), and values.
-constexpr int64_t rowsKept = 256, valuesOfRow = 8;
+constexpr int64_t rowsKept = 256, valuesOfRow = 4;
+/// Fixed shared memory that a text may declare.
+constexpr int64_t mostFixed = 48 * 1024;
 /// Registers of a thread, and those that it needs besides its columns.
 constexpr int64_t registers = 65536 / threads, otherRegisters = 40;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
@@ -61,17 +63,32 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster, int team,
   if (items > (crews > 1 ? mostItems : mostItemsOfWholeBlock) ||
       items * (panel.words + panel.rowWords) > registers - otherRegisters)
     return std::nullopt;
-  // Fixed: where rows lie, their values, and of every thread its part of
-  // columns (one, and a maximum and a sum where one must be taken exactly).
-  int64_t fixed = rowsKept * matrices * 16 +
-                  panel.computeBytes * (rowsKept * valuesOfRow + 4 * threads) +
-                  margin;
+  // Fixed: where rows lie, their values (as many again for each reduction), and
+  // of every thread its part of columns (one, and a maximum and a sum where one
+  // must be taken exactly). A team's columns lie there twice.
+  int64_t fixed =
+      rowsKept * matrices * 16 +
+      panel.computeBytes * (rowsKept * valuesOfRow * (1 + panel.rows) +
+                            panel.columns * 3 * threads) +
+      margin;
   if (team)
-    fixed += panel.computeBytes * 2 * PanelClass::kTeamColumns;
+    fixed += panel.columns * panel.computeBytes * 2 *
+             (PanelClass::kTeamColumns + 2 * team);
   int64_t gather = crews > 1 ? threads * items * panel.computeBytes : 0;
   int64_t stage = crews * matrices * (crew * items * element + 32);
+  // Of each stage also where its rows begin, and a barrier.
+  int64_t fixedOfStage = crews * (8 + 4 * matrices);
   int64_t stages =
-      std::min((members.sharedBytes - fixed - gather) / stage, mostStages);
+      std::min((members.sharedBytes - fixed - gather) / (stage + fixedOfStage),
+               mostStages);
+  if (team) {
+    // All rows stay on chip, and no stage is there for nothing.
+    int64_t wanted =
+        std::max<int64_t>(2, divided(divided(members.longest, team), crews));
+    if (stages < wanted || fixed + wanted * fixedOfStage > mostFixed)
+      return std::nullopt;
+    stages = wanted;
+  }
   if (stages < 2)
     return std::nullopt;
   PanelClass result;
@@ -155,9 +172,7 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
   Members members{panel, narrowest, widest, longest, sharedBytes};
   if (sharedBytes >= sharedBytesOfTeams && widest <= PanelClass::kTeamColumns &&
       longest <= PanelClass::kTeamRows) {
-    auto shape = fastestOf(members, 1, team);
-    // All rows stay on chip.
-    if (shape && divided(divided(longest, team), shape->crews) <= shape->stages)
+    if (auto shape = fastestOf(members, 1, team))
       return shape;
   }
   for (int cluster : {1, 2, 4, 8})

@@ -424,9 +424,10 @@ private:
     if (!isTable(panel.table) || plan.tables[panel.table].rank != 2)
       return bad("panel: expected a table of rank 2");
     if (panel.elementBytes.empty() || panel.words < 1 || panel.rowWords < 1 ||
-        panel.computeBytes < 1 ||
+        panel.columns < 1 || panel.rows < 1 || panel.computeBytes < 1 ||
         llvm::any_of(panel.elementBytes, [](int bytes) { return bytes < 1; }))
-      return bad("panel: expected matrices, words and bytes of at least 1");
+      return bad("panel: expected matrices, reductions, words and bytes of at "
+                 "least 1");
     return checkArguments(panel.arguments);
   }
 

@@ -161,6 +161,8 @@ struct PlanPanel {
   /// of its columns: once, and of the row that its crew is at.
   int computeBytes = 4;
   int words = 2, rowWords = 1;
+  /// Reductions of columns, and of rows.
+  int columns = 1, rows = 1;
   std::vector<PlanArgument> arguments;
 };
 

@@ -286,6 +286,7 @@ static bool fromJSON(const json::Value &value, PlanPanel &out,
          map.map("element_bytes", out.elementBytes) &&
          map.map("compute_bytes", out.computeBytes) &&
          map.map("words", out.words) && map.map("row_words", out.rowWords) &&
+         map.map("columns", out.columns) && map.map("rows", out.rows) &&
          map.map("arguments", out.arguments);
 }
 
@@ -481,6 +482,8 @@ static json::Value toJSON(const PlanPanel &panel) {
                       {"compute_bytes", panel.computeBytes},
                       {"words", panel.words},
                       {"row_words", panel.rowWords},
+                      {"columns", panel.columns},
+                      {"rows", panel.rows},
                       {"arguments", std::move(arguments)}};
 }
 

@@ -83,6 +83,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     roots.push_back(sum.reduce.getAbout());
   }
   SmallVector<fused::ReduceOp> normalized;
+  llvm::DenseMap<Operation *, std::string> guesses;
   for (fused::ReduceOp column : passes.columns)
     if (numerators.contains(column))
       normalized.push_back(column);
@@ -111,12 +112,13 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << sum.guess << "[r] = " << guess << ";\n"
        << sum.rowPart << "[r] = heddle::per_bit<" << type << ">("
        << (part.empty() ? "-" : part + " - ") << guess << ");\n";
-    scope.bind(sum.reduce.getResult(0), guess);
+    guesses[sum.reduce] = guess;
   }
   // If the guess were right the sum would be 1.
   for (fused::ReduceOp column : normalized) {
     auto own = *fused::decompose(column.getValue(), levels);
     std::string type = computed(column);
+    scope.bind(sharedBy(column)->getResult(0), guesses[sharedBy(column)]);
     if (failed(declareNeeded(valuesOf(own.row))))
       return failure();
     os << numerators[column] << "[r] = heddle::exp_2(heddle::per_bit<" << type
@@ -356,7 +358,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
     safe[row] = scope.fresh("safe");
     os << "bool " << safe[row] << " = heddle::is_safe_row(" << total << ");\n";
     if (llvm::none_of(scales, [&](Value scale) {
-          return fused::slopeIn(scale, row.getResult(0)) != 0;
+          return fused::dependsOn(scale, row.getResult(0));
         }))
       continue;
     os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")

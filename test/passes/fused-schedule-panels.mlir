@@ -461,3 +461,30 @@ fused.kernel @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
   }
   fused.yield %u, %v, %trips : !list, !list, !trip
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the exponents of a column depend on another reduction of the row than the one whose exponentials they share
+fused.kernel @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.addf %x, %v : f32
+      %r = fused.reduce logsumexp row %y about %u : f32
+      %m = fused.reduce max row %x : f32
+      %u1 = arith.subf %m, %r : f32
+      %z = arith.addf %x, %u1 : f32
+      %c = fused.reduce logsumexp column %z sharing %r : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}

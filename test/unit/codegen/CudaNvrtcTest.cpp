@@ -227,7 +227,7 @@ struct PanelProgram {
 std::vector<PanelProgram> panelTexts() {
   std::vector<PanelProgram> texts = {
       {{"Sinkhorn", "sinkhorn"}, {601, 1000, 2500, 6001, 12001, 20001}, 64},
-      {{"SinkhornF64", "sinkhorn:dtype=f64"}, {601, 6001, 20001}, 256},
+      {{"SinkhornF64", "sinkhorn:dtype=f64"}, {601, 6001, 20001, 30}, 256},
       {{"SinkhornBF16", "sinkhorn:dtype=bf16"}, {1000, 12001}, 256},
       {{"SinkhornUnbalanced", "sinkhorn:rho_a=1,rho_b=2,omega=1.1"},
        {2500},
@@ -237,6 +237,13 @@ std::vector<PanelProgram> panelTexts() {
         program.name == "LoopOverMatricesByTrip")
       texts.push_back({program, {601, 6001}, 256});
   return texts;
+}
+
+/// Shared memory that the entry of a text declares.
+int fixedBytesIn(llvm::StringRef log) {
+  static llvm::Regex declared("([0-9]+) bytes smem");
+  llvm::SmallVector<llvm::StringRef> found;
+  return declared.match(log, &found) ? std::stoi(found[1].str()) : 0;
 }
 
 /// Bytes of shared memory that a block may ask for.
@@ -286,6 +293,9 @@ TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
     ASSERT_TRUE(resources.count(panel->entry)) << compiled->log;
     int spills = resources[panel->entry].spills;
     EXPECT_LE(spills, GetParam().mostSpills) << shape->describe();
+    EXPECT_LE(fixedBytesIn(compiled->log) + shape->sharedBytes,
+              sharedBytesOf(arch))
+        << shape->describe();
     if (spills)
       printf("[  SPILLS  ] %s, width %lld, %s: %d bytes\n",
              GetParam().program.name.c_str(), static_cast<long long>(width),

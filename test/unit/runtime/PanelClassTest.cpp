@@ -144,7 +144,13 @@ TEST(PanelClass, GivesSmallMembersATeam) {
     EXPECT_EQ(team->panels(), 16);
     // All rows stay on chip.
     EXPECT_LE((rows + 15) / 16, team->crews * team->stages);
+    // No more than are wanted.
+    EXPECT_LE(team->crews * (team->stages - 2), (rows + 15) / 16);
   }
+  // What several columns need does not fit beside rows that stay.
+  panel.columns = 4;
+  EXPECT_EQ(panelClassFor(panel, 500, 500, 500, kLarge)->team, 0);
+  panel.columns = 1;
   for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {769, 300}})
     EXPECT_EQ(panelClassFor(panel, width, width, rows, kLarge)->team, 0);
   EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->team, 0);

@@ -155,8 +155,9 @@ TEST(PlanValidation, Panels) {
            [](PlanPanel &p) { p.computeBytes = 0; },
            [](PlanPanel &p) { p.words = 0; },
            [](PlanPanel &p) { p.rowWords = 0; }})
-    EXPECT_CONTAINS(says(change),
-                    "panel: expected matrices, words and bytes of at least 1");
+    EXPECT_CONTAINS(
+        says(change),
+        "panel: expected matrices, reductions, words and bytes of at least 1");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[4].index = 4; }),
                   "expected a scratch area in 0..4, found 4");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[1].index = 0; }),

@@ -689,44 +689,44 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
 }
 
 // Every function above that the runtime asks for by name.
-#define HEDDLE_STAND_IN_FUNCTIONS(X)                                                  \
-  X(cuMemcpyDtoDAsync)                                                                \
-  X(cuGraphAddDependencies)                                                           \
-  X(cuThreadExchangeStreamCaptureMode)                                                \
-  X(cuStreamBeginCapture)                                                             \
-  X(cuStreamEndCapture)                                                               \
-  X(cuInit)                                                                           \
-  X(cuDriverGetVersion)                                                               \
-  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceTotalMem) X(        \
-      cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain)                               \
-      X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxGetDevice) X(            \
-          cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuGetErrorName)                      \
-          X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(           \
-              cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync)                      \
-              X(cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(                              \
-                  cuPointerGetAttributes) X(cuModuleLoadDataEx)                       \
-                  X(cuModuleUnload) X(cuModuleGetFunction) X(                         \
-                      cuFuncGetAttribute) X(cuFuncSetAttribute)                       \
-                      X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(               \
-                          cuOccupancyMaxActiveClusters) X(cuStreamCreate)             \
-                          X(cuStreamDestroy) X(cuStreamSynchronize) X(                \
-                              cuStreamIsCapturing) X(cuStreamWriteValue32)            \
-                              X(cuStreamWriteValue64) X(cuEventCreate) X(             \
-                                  cuEventDestroy) X(cuEventRecord)                    \
-                                  X(cuEventSynchronize) X(cuEventElapsedTime) X(      \
-                                      cuGraphCreate) X(cuGraphDestroy)                \
-                                      X(cuGraphAddKernelNode) X(                      \
-                                          cuGraphConditionalHandleCreate)             \
-                                          X(cuGraphAddNode) X(                        \
-                                              cuGraphKernelNodeSetAttribute)          \
-                                              X(cuGraphKernelNodeSetParams) X(        \
-                                                  cuGraphInstantiateWithFlags)        \
-                                                  X(cuGraphExecDestroy) X(            \
-                                                      cuGraphExecKernelNodeSetParams) \
-                                                      X(cuGraphExecUpdate) X(         \
-                                                          cuGraphNodeSetEnabled)      \
-                                                          X(cuGraphLaunch) X(         \
-                                                              cuLaunchKernelEx)
+#define HEDDLE_STAND_IN_FUNCTIONS(X)                                              \
+  X(cuMemcpyDtoDAsync)                                                            \
+  X(cuGraphAddDependencies)                                                       \
+  X(cuThreadExchangeStreamCaptureMode)                                            \
+  X(cuStreamBeginCapture)                                                         \
+  X(cuStreamEndCapture)                                                           \
+  X(cuInit)                                                                       \
+  X(cuDriverGetVersion)                                                           \
+  X(cuDeviceGetCount)                                                             \
+  X(cuDeviceGet)                                                                  \
+  X(cuDeviceGetName) X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(               \
+      cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent)   \
+      X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(                 \
+          cuGetErrorName) X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree)          \
+          X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync) X( \
+              cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuPointerGetAttributes)     \
+              X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(   \
+                  cuFuncGetAttribute) X(cuFuncSetAttribute)                       \
+                  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(               \
+                      cuOccupancyMaxActiveClusters) X(cuStreamCreate)             \
+                      X(cuStreamDestroy) X(cuStreamSynchronize) X(                \
+                          cuStreamIsCapturing) X(cuStreamWriteValue32)            \
+                          X(cuStreamWriteValue64) X(cuEventCreate) X(             \
+                              cuEventDestroy) X(cuEventRecord)                    \
+                              X(cuEventSynchronize) X(cuEventElapsedTime) X(      \
+                                  cuGraphCreate) X(cuGraphDestroy)                \
+                                  X(cuGraphAddKernelNode) X(                      \
+                                      cuGraphConditionalHandleCreate)             \
+                                      X(cuGraphAddNode) X(                        \
+                                          cuGraphKernelNodeSetAttribute)          \
+                                          X(cuGraphKernelNodeSetParams) X(        \
+                                              cuGraphInstantiateWithFlags)        \
+                                              X(cuGraphExecDestroy) X(            \
+                                                  cuGraphExecKernelNodeSetParams) \
+                                                  X(cuGraphExecUpdate) X(         \
+                                                      cuGraphNodeSetEnabled)      \
+                                                      X(cuGraphLaunch)            \
+                                                          X(cuLaunchKernelEx)
 
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
                                     cuuint64_t,
