@@ -54,17 +54,6 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return to.value;
 }
 
-// The value of lane `lane` of the warp.
-template <class T> __device__ __forceinline__ T from_lane(T value, int lane) {
-  static_assert(sizeof(T) % 4 == 0, "shuffles move words");
-  constexpr int words = sizeof(T) / 4;
-  union { T value; unsigned word[words]; } from = {value}, to = {value};
-#pragma unroll
-  for (int w = 0; w < words; ++w)
-    to.word[w] = __shfl_sync(~0u, from.word[w], lane);
-  return to.value;
-}
-
 // Reads and writes that leave the cache first. Vectors of 4, 8 and 16 bytes.
 template <class Vector> __device__ __forceinline__ Vector read_passing(const Vector *from) {
   union { Vector vector; unsigned word; uint2 two; uint4 four; } result;

@@ -103,15 +103,6 @@ inline float exp_2(float x) { return x < -126 ? 0 : exp2f(x); } // no subnormals
 inline float quotient(float a, float b) { return a / b; }
 inline float rough_log_2(float x) { return log2f(x); }
 
-template <class T> T from_lane(T value, int lane) {
-  for (int bit = 1; bit < 32; bit *= 2) {
-    const T other = shuffle_xor(value, bit);
-    if ((threadIdx.x ^ lane) & bit)
-      value = other;
-  }
-  return value;
-}
-
 inline char *dynamic_shared() {
   alignas(128) static thread_local char bytes[232448];
   return bytes;
