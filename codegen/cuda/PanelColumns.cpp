@@ -77,7 +77,7 @@ LogicalResult PanelEmitter::emitColumns() {
   os << "constexpr int Batch = Threads / heddle::panel_groups;\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string part = columnSums[column];
-    std::string state = sharedBy(column) ? computed(column) : stateOf(column);
+    std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part << "_of_group[Threads];\n";
     if (sharedBy(column))
       os << "__shared__ " << computed(column) << " exact_" << part
@@ -114,15 +114,11 @@ LogicalResult PanelEmitter::emitColumns() {
   // Asked for together with the parts of the columns.
   for (Value input : inputsOf(all, Level::column))
     declareInput(input, pointers[slotOf(input)] + "[column]", "is_first");
-  auto kind = [&](fused::ReduceOp column) {
-    return sharedBy(column) ? "heddle::add<" + computed(column) + ">"
-                            : kindOf(column);
-  };
   for (fused::ReduceOp column : passes.columns) {
     std::string sum = columnSums[column] + "_sum";
-    os << "auto " << sum << " = " << kind(column) << "::neutral();\n";
+    os << "auto " << sum << " = " << partKind(column) << "::neutral();\n";
     open("if (column < until && group < heddle::panel_groups) {");
-    os << sum << " = heddle::over_panels<" << kind(column)
+    os << sum << " = heddle::over_panels<" << partKind(column)
        << ">(at.used, group, [&](int panel) {\n"
        << "  return " << partsOf(column) << "::get("
        << scratch(column, PanelScratchPer::panelColumn)
@@ -139,7 +135,7 @@ LogicalResult PanelEmitter::emitColumns() {
   open("if (is_first) {");
   open("for (int g = 1; g < heddle::panel_groups; ++g) {");
   for (fused::ReduceOp column : passes.columns)
-    os << columnSums[column] << "_sum = " << kind(column) << "::combine("
+    os << columnSums[column] << "_sum = " << partKind(column) << "::combine("
        << columnSums[column] << "_sum, " << columnSums[column]
        << "_of_group[g * Batch + c]);\n";
   close();

@@ -108,20 +108,27 @@ void PanelEmitter::findWalkValues() {
   rowValues.insert_range(rowsOfResults());
 }
 
-/// The arguments of rows that what a row leaves behind is made of.
-llvm::SetVector<Value> PanelEmitter::rowsOfResults() {
-  SmallVector<Value> left;
+/// What a row leaves behind: its results, its part of the member's, and what
+/// the exponents of columns have of it.
+SmallVector<Value> PanelEmitter::rootsOfResults() {
+  SmallVector<Value> roots;
   for (auto [slot, value] :
        llvm::zip(slots.results, sweep.getSegmentYield(segment).getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
-      left.push_back(value);
+      roots.push_back(value);
   for (fused::ReduceOp member : passes.members)
     if (!isOverColumns(member))
-      left.push_back(member.getValue());
+      roots.push_back(member.getValue());
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column))
       llvm::append_range(
-          left, valuesOf(fused::decompose(column.getValue(), levels)->row));
+          roots, valuesOf(fused::decompose(column.getValue(), levels)->row));
+  return roots;
+}
+
+/// The arguments of rows that this is made of.
+llvm::SetVector<Value> PanelEmitter::rowsOfResults() {
+  SmallVector<Value> left = rootsOfResults();
   llvm::SetVector<Value> rows;
   llvm::DenseSet<Value> seen;
   while (!left.empty()) {
@@ -177,8 +184,7 @@ void PanelEmitter::declareRowArrays() {
                   computed(column));
   for (auto [k, each] : llvm::enumerate(passes.rows)) {
     fused::ReduceOp row = each;
-    std::string kind =
-        row.getAbout() ? "heddle::add<" + computed(row) + ">" : kindOf(row);
+    std::string kind = partKind(row);
     ofWarps[row] = scope.fresh("sums_of_" + ownName(row.getResult(0), "row"));
     os << "heddle::row_meeting<" << kind << ", Cluster, " << k << "> "
        << ofWarps[row] << ";\n";

@@ -61,6 +61,10 @@ private:
                     llvm::StringRef unless = "");
   unsigned slotOf(mlir::Value argument) const;
   std::string computed(fused::ReduceOp op) const;
+  /// What parts of `op` are, and how they are combined: where exponentials are
+  /// summed up about a guess, or shared, plain sums.
+  std::string partType(fused::ReduceOp op) const;
+  std::string partKind(fused::ReduceOp op) const;
   bool isOverColumns(fused::ReduceOp op) const {
     return levels.countedBy(op) == fused::Level::column;
   }
@@ -92,6 +96,7 @@ private:
   /// Row values that the walk over elements needs, before and after rows are
   /// reduced.
   void findWalkValues();
+  llvm::SmallVector<mlir::Value> rootsOfResults();
   llvm::SetVector<mlir::Value> rowsOfResults();
 
   const PanelLayout &panel;

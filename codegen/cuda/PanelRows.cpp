@@ -164,8 +164,8 @@ LogicalResult PanelEmitter::emitFirstPass() {
     parts[row] = scope.fresh("mine");
     odds[row] = scope.fresh("odd_ones");
     std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
-    os << (row.getAbout() ? computed(row) : stateOf(row)) << ' ' << parts[row]
-       << " = " << none << ", " << odds[row] << " = " << none << ";\n";
+    os << partType(row) << ' ' << parts[row] << " = " << none << ", "
+       << odds[row] << " = " << none << ";\n";
   }
   for (Exponential &sum : exponentials)
     os << computed(sum.reduce) << ' ' << sum.kept << "[Items];\n";
@@ -204,8 +204,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
   os << "// What the crew, or those of the cluster that share the row, know of "
         "it.\n";
   for (fused::ReduceOp row : passes.rows) {
-    std::string kind =
-        row.getAbout() ? "heddle::add<" + computed(row) + ">" : kindOf(row);
+    std::string kind = partKind(row);
     os << ofWarps[row] << ".leave(" << kind << "::combine(" << parts[row]
        << ", " << odds[row] << "));\n";
   }
@@ -465,34 +464,19 @@ LogicalResult PanelEmitter::emitRowResults() {
     else
       scope.bind(row.getResult(0), rowSums[row] + "[r]");
   auto yield = sweep.getSegmentYield(segment);
-  SmallVector<Value> roots;
-  auto isRowResult = [&](int slot) {
-    return slot >= 0 && slots.operands[slot].index == kI;
-  };
-  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    if (isRowResult(slot))
-      roots.push_back(value);
-  for (fused::ReduceOp member : passes.members)
-    if (!isOverColumns(member))
-      roots.push_back(member.getValue());
-  llvm::DenseMap<Operation *, fused::Exponent> own;
-  for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column)) {
-      own[column] = *fused::decompose(column.getValue(), levels);
-      llvm::append_range(roots, valuesOf(own[column].row));
-    }
-  if (failed(declareRowsAfter(roots)))
+  if (failed(declareRowsAfter(rootsOfResults())))
     return failure();
   open("if (at.rank == 0) {");
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    if (isRowResult(slot))
+    if (slot >= 0 && slots.operands[slot].index == kI)
       os << pointers[slot]
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column)) {
       std::string type = computed(column);
-      std::string terms = sumOf(own[column].row, type);
+      std::string terms =
+          sumOf(fused::decompose(column.getValue(), levels)->row, type);
       os << scratch(column, PanelScratchPer::row)
          << "[at.first_row + row] = heddle::per_bit<" << type << ">("
          << (terms.empty() ? "0" : terms) << ");\n";
@@ -542,9 +526,8 @@ LogicalResult PanelEmitter::emitOverColumns() {
 std::string PanelEmitter::partsOf(fused::ReduceOp op) const {
   bool isColumn = llvm::is_contained(passes.columns, op);
   auto &of = isColumn ? passes.columns : passes.members;
-  std::string state = sharedBy(op) ? computed(op) : stateOf(op);
   return ("heddle::parts_of_" + Twine(isColumn ? "columns" : "member") + "<" +
-          state + ", " + Twine(llvm::find(of, op) - of.begin()) + ">")
+          partType(op) + ", " + Twine(llvm::find(of, op) - of.begin()) + ">")
       .str();
 }
 
@@ -580,8 +563,7 @@ LogicalResult PanelEmitter::emitPanels() {
   os << "const int count = all - begin < heddle::panel_rows ? all - begin : "
         "heddle::panel_rows;\n";
   for (fused::ReduceOp column : passes.columns)
-    os << (sharedBy(column) ? computed(column) : stateOf(column)) << ' '
-       << columnSums[column] << "[Items];\n";
+    os << partType(column) << ' ' << columnSums[column] << "[Items];\n";
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   for (fused::ReduceOp column : passes.columns)
@@ -606,16 +588,13 @@ LogicalResult PanelEmitter::emitPanels() {
   scope = walk;
   os << "// The part of these rows of every column.\n";
   for (fused::ReduceOp column : passes.columns) {
-    std::string kind = sharedBy(column)
-                           ? "heddle::add<" + computed(column) + ">"
-                           : kindOf(column);
+    std::string kind = partKind(column);
     declareOwnParts(column);
     if (column != passes.columns.front())
       os << "if (heddle::crews > 1)\n  __syncthreads(); // the one before has "
             "been gathered\n";
     open("heddle::over_crews<" + kind + ">(" + columnSums[column] +
-         ", width, gather, [&](int c, " +
-         (sharedBy(column) ? computed(column) : stateOf(column)) + " part) {");
+         ", width, gather, [&](int c, " + partType(column) + " part) {");
     std::string to = columnSums[column] + "_of_panel[c]";
     os << to << " = begin == 0 ? part : " << kind << "::combine(" << to
        << ", part);\n";

@@ -96,6 +96,18 @@ std::string PanelEmitter::computed(fused::ReduceOp op) const {
   return computedType(op.getValue().getType()).str();
 }
 
+static bool sumsPowers(fused::ReduceOp op) {
+  return op.getSharing() || (op.getLevel() == Level::row && op.getAbout());
+}
+
+std::string PanelEmitter::partType(fused::ReduceOp op) const {
+  return sumsPowers(op) ? computed(op) : stateOf(op);
+}
+
+std::string PanelEmitter::partKind(fused::ReduceOp op) const {
+  return sumsPowers(op) ? "heddle::add<" + computed(op) + ">" : kindOf(op);
+}
+
 std::string PanelEmitter::number(double value) {
   std::string text;
   llvm::raw_string_ostream os(text);
