@@ -699,11 +699,12 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
   X(cuDriverGetVersion)                                                           \
   X(cuDeviceGetCount)                                                             \
   X(cuDeviceGet)                                                                  \
-  X(cuDeviceGetName) X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(               \
-      cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent)   \
-      X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(                 \
-          cuGetErrorName) X(cuGetErrorString) X(cuMemAlloc) X(cuMemFree)          \
-          X(cuMemGetInfo) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync) X( \
+  X(cuDeviceGetName)                                                              \
+  X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(      \
+      cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxGetDevice)             \
+      X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuGetErrorName) X(                 \
+          cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)            \
+          X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync) X(                 \
               cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuPointerGetAttributes)     \
               X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(   \
                   cuFuncGetAttribute) X(cuFuncSetAttribute)                       \
