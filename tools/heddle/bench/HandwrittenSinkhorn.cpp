@@ -77,7 +77,7 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
   if (columns <= kMostResident && shape.rows <= kMostResident && !wide)
     for (int blocks : {16, 8}) {
       HandwrittenClass *resident = add(512, 2, 0, 1);
-      resident->items = 19;
+      resident->items = static_cast<int>((columns + 31) / 32);
       resident->blocks = blocks;
     }
   else if (wide) {
