@@ -35,6 +35,14 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
   for (auto [slot, operand] : llvm::enumerate(layout->segments[0].operands))
     if (operand.index == kIJ)
       panel.matrices.push_back(slot);
+    else if (operand.index == kI)
+      panel.keptOfRow += storageBytes(operand.storage);
+    else if (operand.index == kJ) {
+      panel.keptOfColumn += storageBytes(operand.storage);
+      panel.team &= !operand.written || storageBytes(operand.storage) >= 4;
+    }
+  // The last block of a team must hear of all others.
+  panel.team &= !panel.passes.members.empty();
   auto bytes = [](Value value) { return storageBytes(value.getType()); };
   int64_t kept = 0, once = 0;
   for (fused::ReduceOp column : panel.passes.columns) {
@@ -55,6 +63,9 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
           {PanelScratchPer::row, bytes(row.getValue()), row});
       once += bytes(row.getValue());
     }
+  for (const PanelScratch &area : panel.scratch)
+    if (area.per == PanelScratchPer::row)
+      panel.keptOfRow += area.bytes;
   for (Value value : panel.passes.kept)
     kept += bytes(value);
   for (Operation *op : panel.passes.shared)

@@ -23,6 +23,9 @@ struct PanelScratch {
   fused::ReduceOp owner;
 };
 
+/// Bytes of the words on which the blocks of a launch meet (device/panel.cuh).
+inline constexpr int64_t kPanelBarrierBytes = 256;
+
 struct PanelLayout {
   /// Nothing where the loop has no such form.
   static std::optional<PanelLayout> compute(fused::LoopOp loop,
@@ -35,6 +38,11 @@ struct PanelLayout {
   /// 4-byte words that a thread keeps for each of its columns: once, and of the
   /// row that its crew is at.
   int64_t words = 0, rowWords = 0;
+  /// Bytes of a row, and of a column, that a team keeps from trip to trip.
+  int64_t keptOfRow = 0, keptOfColumn = 0;
+  /// Whether a team may have a member: its blocks send each other words, and
+  /// each has a part of the member.
+  bool team = true;
   int limit = -1;
   std::string name;
 

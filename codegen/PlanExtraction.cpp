@@ -322,6 +322,9 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   panel.rowWords = layout->rowWords;
   panel.columns = layout->passes.columns.size();
   panel.rows = layout->passes.rows.size();
+  panel.team = layout->team;
+  panel.keptOfRow = layout->keptOfRow;
+  panel.keptOfColumn = layout->keptOfColumn;
   for (int slot : layout->matrices)
     panel.elementBytes.push_back(
         storageBytes(slots->segments[0].operands[slot].storage));
@@ -350,7 +353,7 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
                    : runtime::ScratchPer::PanelColumn,
                area.bytes, /*zero=*/false);
   }
-  addScratch(runtime::ScratchPer::Once, 4, /*zero=*/true);
+  addScratch(runtime::ScratchPer::Once, kPanelBarrierBytes, /*zero=*/true);
   node.panel = std::move(panel);
 }
 

@@ -609,8 +609,7 @@ private:
     case ScratchPer::Panel:
       return PanelClass::kMostPanels;
     case ScratchPer::Row:
-      return std::max<int64_t>(view.longest,
-                               PanelClass::kMostTeams * PanelClass::kTeamRows);
+      return view.longest;
     case ScratchPer::Once:
       break;
     }

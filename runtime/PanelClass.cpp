@@ -65,16 +65,22 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster, int team,
     return std::nullopt;
   // Fixed: where rows lie, their values (as many again for each reduction), and
   // of every thread its part of columns (one, and a maximum and a sum where one
-  // must be taken exactly). A team's columns lie there twice.
+  // must be taken exactly). A team's columns lie there twice, and what its
+  // trips hand on.
+  int64_t rowsOfBlock = team ? PanelClass::kTeamRows / team : rowsKept;
   int64_t fixed =
-      rowsKept * matrices * 16 +
-      panel.computeBytes * (rowsKept * valuesOfRow * (1 + panel.rows) +
+      rowsOfBlock * matrices * 16 +
+      panel.computeBytes * (rowsOfBlock * valuesOfRow * (1 + panel.rows) +
                             panel.columns * 3 * threads) +
       margin;
   if (team)
     fixed += panel.columns * panel.computeBytes * 2 *
-             (PanelClass::kTeamColumns + 2 * team);
+                 (PanelClass::kTeamColumns + 2 * team) +
+             rowsOfBlock * panel.keptOfRow +
+             PanelClass::kTeamColumns * panel.keptOfColumn;
   int64_t gather = crews > 1 ? threads * items * panel.computeBytes : 0;
+  if (team) // and what the walk finds of columns
+    gather += crew * items * 4 * panel.words;
   int64_t stage = crews * matrices * (crew * items * element + 32);
   // Of each stage also where its rows begin, and a barrier.
   int64_t fixedOfStage = crews * (8 + 4 * matrices);
@@ -98,6 +104,9 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster, int team,
   result.stages = stages;
   result.cluster = cluster;
   result.team = team;
+  if (team && stages > 1 &&
+      items * (panel.words + 2 * panel.rowWords) <= registers - otherRegisters)
+    result.rows = 2;
   // The last block of a cluster has a few columns less than the others.
   int64_t least = divided(std::max<int64_t>(members.narrowest, 1), cluster);
   result.ragged = least - (cluster - 1) <= (items - 1) * crew;
@@ -142,7 +151,7 @@ std::vector<std::string> PanelClass::defines() const {
   return {define("THREADS", threads), define("ITEMS", items),
           define("CREWS", crews),     define("STAGES", stages),
           define("CLUSTER", cluster), define("TEAM", team),
-          define("RAGGED", ragged)};
+          define("RAGGED", ragged),   define("ROWS", rows)};
 }
 
 std::string PanelClass::describe() const {
@@ -170,8 +179,8 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
                                         int64_t longest, int64_t sharedBytes) {
   Members members{panel, narrowest, widest, longest, sharedBytes};
-  if (sharedBytes >= sharedBytesOfTeams && widest <= PanelClass::kTeamColumns &&
-      longest <= PanelClass::kTeamRows) {
+  if (panel.team && sharedBytes >= sharedBytesOfTeams &&
+      widest <= PanelClass::kTeamColumns && longest <= PanelClass::kTeamRows) {
     if (auto shape = fastestOf(members, 1, team))
       return shape;
   }

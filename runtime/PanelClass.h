@@ -17,6 +17,8 @@ namespace heddle::runtime {
 
 struct PanelClass {
   int threads = 512, crews = 1, items = 1, stages = 2, cluster = 1, team = 0;
+  /// Rows that a crew takes at a time.
+  int rows = 1;
   /// Whether the members differ in width by more than the last item.
   bool ragged = false;
   /// Dynamic shared memory of a block.
@@ -31,8 +33,8 @@ struct PanelClass {
                           : 14;
   }
   static constexpr int kMostPanels = 132;
-  /// Members that are under way at a time, each with a team, and what of their
-  /// rows and columns lies apart (device/panel.cuh).
+  /// Members that are under way at a time, each with a team, and rows and
+  /// columns that one has at most (device/panel.cuh).
   static constexpr int kMostTeams = 8, kTeamRows = 1024, kTeamColumns = 768;
 
   /// What selects the class in the text: options of its compilation.

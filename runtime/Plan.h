@@ -163,6 +163,10 @@ struct PlanPanel {
   int words = 2, rowWords = 1;
   /// Reductions of columns, and of rows.
   int columns = 1, rows = 1;
+  /// Bytes of a row, and of a column, that a team keeps from trip to trip.
+  int keptOfRow = 0, keptOfColumn = 0;
+  /// Whether a cluster may have a member to itself.
+  bool team = true;
   std::vector<PlanArgument> arguments;
 };
 

@@ -287,7 +287,9 @@ static bool fromJSON(const json::Value &value, PlanPanel &out,
          map.map("compute_bytes", out.computeBytes) &&
          map.map("words", out.words) && map.map("row_words", out.rowWords) &&
          map.map("columns", out.columns) && map.map("rows", out.rows) &&
-         map.map("arguments", out.arguments);
+         map.map("kept_of_row", out.keptOfRow) &&
+         map.map("kept_of_column", out.keptOfColumn) &&
+         map.map("team", out.team) && map.map("arguments", out.arguments);
 }
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
@@ -484,6 +486,9 @@ static json::Value toJSON(const PlanPanel &panel) {
                       {"row_words", panel.rowWords},
                       {"columns", panel.columns},
                       {"rows", panel.rows},
+                      {"kept_of_row", panel.keptOfRow},
+                      {"kept_of_column", panel.keptOfColumn},
+                      {"team", panel.team},
                       {"arguments", std::move(arguments)}};
 }
 

@@ -24,13 +24,15 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
   std::string kind = "heddle::log_sum_2<" + type + ">";
   std::string part = columnSums[column];
   Scope outer = scope;
-  open("const auto exact_" + part + " = [=](" + type +
-       " *to, long long base, int count) "
+  scope = tripScope;
+  open("const auto exact = [=](" + type +
+       " *to, int base, int count) "
        "__attribute__((noinline)) {");
-  os << "__shared__ heddle::log_sum<" << type << "> of_thread[Threads];\n"
+  os << "blocks_of_member.wait_for_rows();\n"
+     << "__shared__ heddle::log_sum<" << type << "> of_thread[Threads];\n"
      << "const int lane = threadIdx.x % 32;\n";
   open("for (int b = 0; b < count; b += 32) {");
-  os << "const long long column = base + b + lane;\n"
+  os << "const long long column = at.column(base + b + lane);\n"
      << "auto state = " << kind << "::neutral();\n";
   open("if (b + lane < count) {");
   os << "#pragma unroll 1\n";
@@ -42,15 +44,17 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
   for (Value input : inputsOf(roots, Level::element))
     declareInput(input, pointers[slotOf(input)] + "[row * " +
                             pointers[slotOf(input) + 1] + " + column]");
-  for (Level level : {Level::row, Level::column})
-    for (Value input : inputsOf(roots, level))
-      declareInput(input, pointers[slotOf(input)] +
-                              (level == Level::row ? "[row]" : "[column]"));
+  for (Value input : inputsOf(roots, Level::row))
+    declareInput(input, "heddle::of_row(" + pointers[slotOf(input)] +
+                            ", row, at, member.count)");
+  for (Value input : inputsOf(roots, Level::column))
+    declareInput(input, pointers[slotOf(input)] + "[column]");
   if (failed(declareNeeded(roots)))
     return failure();
   os << "state = " << kind << "::combine(state, " << kind << "::lift("
-     << argumentInBaseTwo(sum, scratch(column, PanelScratchPer::row) +
-                                   "[at.first_row + row]")
+     << argumentInBaseTwo(sum, "heddle::of_row(" +
+                                   scratch(column, PanelScratchPer::row) +
+                                   ", row, at, member.count)")
      << "));\n";
   close();
   close();
@@ -74,7 +78,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
   open("{ // each block but the last combines a share of the columns");
-  os << "constexpr int Batch = Threads / heddle::panel_groups;\n";
+  os << "constexpr int Batch = Threads / heddle::column_threads;\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string part = columnSums[column];
     std::string state = partType(column);
@@ -83,16 +87,13 @@ LogicalResult PanelEmitter::emitColumns() {
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[Batch];\n";
   }
-  os << "const long long columns = member.columns, share = "
-        "at.share_of_columns(columns);\n"
-     << "const long long until = columns < (at.block + 1) * share ? columns "
-        ": (at.block + 1) * share;\n"
-     << "const int group = threadIdx.x / Batch;\n";
-  open("for (long long base = at.block * share; base < until; base += Batch) "
-       "{");
-  os << "const int c = threadIdx.x % Batch;\n"
-     << "const long long column = base + c;\n"
-     << "const bool is_first = group == 0 && column < until;\n";
+  os << "const int group = threadIdx.x / Batch, c = threadIdx.x % Batch;\n";
+  open("for (int base = 0; base < at.combined; base += Batch) {");
+  os << "const bool there = group < heddle::column_threads && base + c < "
+        "at.combined;\n"
+     << "const bool is_first = there && (group == 0 || heddle::panel_groups == "
+        "1);\n"
+     << "const long long column = at.column(base + c);\n";
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isColumnResult = [&](int slot) {
@@ -117,16 +118,18 @@ LogicalResult PanelEmitter::emitColumns() {
   for (fused::ReduceOp column : passes.columns) {
     std::string sum = columnSums[column] + "_sum";
     os << "auto " << sum << " = " << partKind(column) << "::neutral();\n";
-    open("if (column < until && group < heddle::panel_groups) {");
+    open("if (there) {");
     os << sum << " = heddle::over_panels<" << partKind(column)
-       << ">(at.used, group, [&](int panel) {\n"
+       << ">(at.panels_in_use(), heddle::panel_groups == 1 ? 0 : group, "
+          "[&](int "
+          "panel) {\n"
        << "  return " << partsOf(column) << "::get("
        << scratch(column, PanelScratchPer::panelColumn)
-       << ", panel, columns, column, static_cast<int>(column - at.block * "
-          "share));\n"
+       << ", panel, member.columns, column, base + c);\n"
        << "});\n";
     close();
   }
+  open("if constexpr (heddle::panel_groups > 1) {");
   os << "__syncthreads();\n";
   for (fused::ReduceOp column : passes.columns)
     os << columnSums[column]
@@ -140,13 +143,21 @@ LogicalResult PanelEmitter::emitColumns() {
        << "_of_group[g * Batch + c]);\n";
   close();
   close();
+  close();
   for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column))
-      os << "if (__syncthreads_or(is_first && !heddle::is_safe_column("
-         << columnSums[column] << "_sum)))\n  exact_" << columnSums[column]
-         << "(exact_" << columnSums[column]
-         << "_of, base, static_cast<int>(until - base < Batch ? until - base : "
-            "Batch));\n";
+    if (sharedBy(column)) {
+      open("if (__syncthreads_or(is_first && !heddle::is_safe_column(" +
+           columnSums[column] + "_sum))) {");
+      if (failed(emitExactColumns(column)))
+        return failure();
+      os << "exact(exact_" << columnSums[column]
+         << "_of, base, at.combined - base < Batch ? at.combined - base : "
+            "Batch);\n";
+      close();
+    }
+  if (own.empty())
+    os << "if (HEDDLE_PANEL_TEAM)\n  __syncthreads(); // all threads of a "
+          "column have read what is sent anew\n";
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
@@ -178,40 +189,79 @@ LogicalResult PanelEmitter::emitColumns() {
     return failure();
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (isColumnResult(slot))
-      os << pointers[slot] << "[column] = "
-         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+      os << "heddle::hand_on<heddle::column_threads>(" << pointers[slot]
+         << " + column, "
+         << storedExpression(value, slots.operands[slot].storage)
+         << ", group);\n";
   close();
+  os << "if (HEDDLE_PANEL_TEAM && Threads >= heddle::most_combined * "
+        "heddle::column_threads)\n  break;\n";
   close();
   close();
   scope = outer;
   return success();
 }
 
+SmallVector<Value> PanelEmitter::rootsOfMember() {
+  SmallVector<Value> roots;
+  for (auto [slot, value] :
+       llvm::zip(slots.results, sweep.getSegmentYield(segment).getValues()))
+    if (slot >= 0 && isMemberIndex(slots.operands[slot].index))
+      roots.push_back(value);
+  return roots;
+}
+
+/// Scalars that the end of every trip needs, and that no trip changes: read
+/// once.
+void PanelEmitter::keepMemberScalars() {
+  llvm::SetVector<Value> kept;
+  for (Level level : {Level::member, Level::list})
+    for (Value value : inputsOf(rootsOfMember(), level))
+      if (isOfLoop(value))
+        kept.insert(value);
+  if (kept.empty())
+    return;
+  SmallVector<std::string> names;
+  for (Value value : kept) {
+    StringRef name = nameOf(value);
+    names.push_back(
+        scope.fresh(((name.empty() ? "scalar" : name) + "_of_loop").str()));
+    os << "__shared__ " << computedType(value.getType()) << ' ' << names.back()
+       << ";\n";
+  }
+  Scope outer = scope;
+  open("if (threadIdx.x == 0) {");
+  declareScalarInputs([&](Value value) { return kept.contains(value); });
+  for (auto [value, name] : llvm::zip(kept, names))
+    os << name << " = " << text(value) << ";\n";
+  close();
+  scope = outer;
+  for (auto [value, name] : llvm::zip(kept, names))
+    memberScalars[value] = name;
+}
+
 LogicalResult PanelEmitter::emitMember() {
   Scope outer = scope;
   open("if (at.block == at.blocks - 1) { // what follows for the member");
   auto yield = sweep.getSegmentYield(segment);
-  SmallVector<Value> roots;
-  auto isMemberResult = [&](int slot) {
-    return slot >= 0 && isMemberIndex(slots.operands[slot].index);
-  };
-  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    if (isMemberResult(slot))
-      roots.push_back(value);
+  SmallVector<Value> roots = rootsOfMember();
+  for (auto &[value, name] : memberScalars)
+    scope.bind(value, name);
   llvm::DenseSet<Value> wanted;
   for (Level level : {Level::member, Level::list})
     wanted.insert_range(inputsOf(roots, level));
   declareScalarInputs([&](Value value) { return wanted.contains(value); });
+  if (!passes.members.empty())
+    os << "blocks_of_member.meet_member();\n";
   for (fused::ReduceOp member : passes.members) {
     std::string state = scope.fresh("state");
-    os << "const auto " << state << " = heddle::over_states<" << kindOf(member)
-       << ", Threads>(" << partsOf(member) << "::all("
-       << scratch(member, PanelScratchPer::panel) << "), at.used);\n"
+    os << "const auto " << state << " = " << partsOf(member) << "::all("
+       << scratch(member, PanelScratchPer::panel) << ", at);\n"
        << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << state << ");\n";
   }
-  open("if (threadIdx.x == 0) {");
+  open("if (threadIdx.x < heddle::member_threads) {");
   if (failed(declareNeeded(roots)))
     return failure();
   storeMemberResults();

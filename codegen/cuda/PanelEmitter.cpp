@@ -209,10 +209,10 @@ bool PanelEmitter::isOfLoop(Value value) {
                       [&](Value operand) { return isOfLoop(operand); });
 }
 
-/// Scalars of the list and of the member that the walk needs, those that are
-/// the same in every trip before the first.
-LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
-  SmallVector<Value> roots;
+/// Scalars of the list and of the member that the walk needs: those that are
+/// the same in every trip, or the others.
+SmallVector<Value> PanelEmitter::scalarsOfWalk(bool ofLoop) {
+  SmallVector<Value> scalars;
   auto isScalar = [&](Value value) {
     fused::LevelOf of = levels.of(value);
     return of.level <= Level::member && !of.after;
@@ -226,7 +226,31 @@ LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
         !isAtEnd(op.getResult(0)))
       for (Value operand : op.getOperands())
         if (isScalar(operand) && isOfLoop(operand) == ofLoop)
-          roots.push_back(operand);
+          scalars.push_back(operand);
+  return scalars;
+}
+
+/// Whether what the rows of a trip need is known before all blocks have ended
+/// the trip before: the block's own rows, and nothing of columns or members.
+bool PanelEmitter::waitsLate() {
+  return scalarsOfWalk(/*ofLoop=*/false).empty() &&
+         llvm::none_of(passes.members, [&](fused::ReduceOp member) {
+           return isOverColumns(member);
+         });
+}
+
+void PanelEmitter::emitMeetValues() {
+  os << "if (trip > 0)\n  blocks_of_member.meet_values();\n";
+}
+
+void PanelEmitter::emitMore() {
+  if (!layout.whereOperand.empty())
+    os << "const bool more = *" << pointers[layout.whereOperand[segment]]
+       << "; // looked at when all else has been asked for\n";
+}
+
+LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
+  SmallVector<Value> roots = scalarsOfWalk(ofLoop);
   llvm::DenseSet<Value> wanted;
   for (Level level : {Level::member, Level::list})
     wanted.insert_range(inputsOf(roots, level));
@@ -269,6 +293,100 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
   return scratchNames[panel.scratchOf(owner, per)];
 }
 
+//===----------------------------------------------------------------------===//
+// What the trips of a team hand on
+//===----------------------------------------------------------------------===//
+
+/// Shared memory for what a team reads and writes of a member's rows and
+/// columns, and of the member.
+void PanelEmitter::declareKept() {
+  os << "#if HEDDLE_PANEL_TEAM\n// What trips hand on stays here until the "
+        "loop "
+        "ends.\n";
+  for (auto [k, slot] : llvm::enumerate(slots.operands)) {
+    if (slot.index > kJ || isNumberOfOperand(slot))
+      continue;
+    std::string name = keptLists[k] =
+        scope.fresh(nameOfSlot(slot) + "_of_team");
+    os << "alignas(8) __shared__ " << storedType(slot.storage) << ' ' << name
+       << '['
+       << (slot.index == kI   ? "heddle::panel_rows"
+           : slot.index == kJ ? "heddle::team_columns"
+           : storageBytes(slot.storage) < 4
+               ? std::to_string(4 / storageBytes(slot.storage))
+               : "1")
+       << "];\n";
+  }
+  for (auto [k, area] : llvm::enumerate(panel.scratch)) {
+    if (area.per != PanelScratchPer::row)
+      continue;
+    std::string name = keptScratch[k] =
+        scope.fresh(scratchNames[k] + "_of_team");
+    os << "__shared__ " << computed(area.owner) << ' ' << name
+       << "[heddle::panel_rows];\n";
+  }
+  os << "#endif\n";
+}
+
+void PanelEmitter::emitTeamBegins() {
+  os << "#if HEDDLE_PANEL_TEAM\n";
+  for (auto &[k, name] : keptLists) {
+    int32_t index = slots.operands[k].index;
+    os << "heddle::copy_values(" << name << ", " << pointers[k]
+       << (index == kI   ? " + at.first_row, at.height"
+           : index == kJ ? ", member.columns"
+                         : ", 1")
+       << ");\n";
+  }
+  os << "__syncthreads();\n";
+  open("if (threadIdx.x == 0) {");
+  for (auto &[k, name] : keptLists)
+    os << "member.operand[" << k << "] = " << name
+       << (slots.operands[k].index == kI ? " - at.first_row" : "") << ";\n";
+  std::string ofColumn = "0", ofPart = "0", ofMember = "0", values = "0";
+  for (fused::ReduceOp column : passes.columns)
+    ofPart += " + heddle::sent_bytes<" + partType(column) + ">";
+  for (fused::ReduceOp member : passes.members)
+    ofMember += " + " + partsOf(member) + "::bytes";
+  for (auto &[k, name] : keptLists)
+    if (const OperandSlot &slot = slots.operands[k];
+        slot.written && slot.index != kI)
+      (slot.index == kJ ? ofColumn : values) +=
+          (" + heddle::sent_bytes<" + storedType(slot.storage) + ">").str();
+  os << "at.bytes_of_parts = heddle::panels * at.combined * (" << ofPart
+     << ") + (at.block == at.blocks - 1 ? " << ofMember << " : 0);\n"
+     << "at.bytes_of_values = member.columns * (" << ofColumn << ") + "
+     << values << ";\n";
+  close();
+  for (auto &[k, name] : keptScratch)
+    os << scratchNames[k] << " = " << name << " - at.first_row;\n";
+  os << "__syncthreads();\n#endif\n";
+}
+
+void PanelEmitter::emitTeamEnds() {
+  os << "#if HEDDLE_PANEL_TEAM\n";
+  open("{ // each block stores its rows, and one the rest");
+  os << "__syncthreads(); // rows are others' work\n";
+  os << "const auto stored = heddle::row_at<" << names.sweep
+     << "_member_row>(table.members, m);\n";
+  for (auto &[k, name] : keptLists) {
+    const OperandSlot &slot = slots.operands[k];
+    if (!slot.written)
+      continue;
+    if (slot.index != kI)
+      os << "if (at.block == 0)\n  ";
+    os << "heddle::copy_values(static_cast<" << storedType(slot.storage)
+       << " *>(stored.operand[" << k << "])"
+       << (slot.index == kI ? " + at.first_row" : "") << ", " << name
+       << (slot.index == kI   ? ", at.height"
+           : slot.index == kJ ? ", member.columns"
+                              : ", 1")
+       << ");\n";
+  }
+  close();
+  os << "#endif\n";
+}
+
 LogicalResult PanelEmitter::emitLoop() {
   newScope();
   std::string parameters = "heddle_table table";
@@ -308,6 +426,7 @@ LogicalResult PanelEmitter::emitLoop() {
                          "Items",
                          "t",
                          "gather",
+                         "found",
                          "row_bytes",
                          "part",
                          "Cluster",
@@ -338,6 +457,14 @@ LogicalResult PanelEmitter::emitLoop() {
                          "to",
                          "g",
                          "Batch",
+                         "unsafe",
+                         "exact",
+                         "of_thread",
+                         "Rows",
+                         "Tells",
+                         "first",
+                         "is_row",
+                         "stored",
                          "base",
                          "until",
                          "group",
@@ -356,7 +483,7 @@ LogicalResult PanelEmitter::emitLoop() {
      << identifierFrom(panel.name) << "(" << parameters << ") {\n";
   os.indent();
   os << "constexpr int Threads = HEDDLE_PANEL_THREADS, Items = "
-        "HEDDLE_PANEL_ITEMS, Cluster = "
+        "HEDDLE_PANEL_ITEMS, Rows = HEDDLE_PANEL_ROWS, Cluster = "
         "HEDDLE_PANEL_CLUSTER;\n"
      << "__shared__ heddle::panel_place at;\n"
      << "if (threadIdx.x == 0)\n  heddle::find_place<Cluster>(at, *" << limitAt
@@ -372,6 +499,7 @@ LogicalResult PanelEmitter::emitLoop() {
      << "char *const gather = heddle::dynamic_shared() + heddle::crews * "
         "HEDDLE_PANEL_STAGES * "
      << panel.matrices.size() << " * row_bytes;\n";
+  declareTells();
   declareRowArrays();
   os << "if (Cluster > 1 || HEDDLE_PANEL_TEAM)\n  heddle::cluster_barrier(); "
         "// all mailboxes are "
@@ -391,16 +519,14 @@ LogicalResult PanelEmitter::emitLoop() {
     os << "const auto " << name << " = [&] { return static_cast<" << qualifier
        << type << " *>(member.operand[" << k << "]); };\n";
   }
+  declareKept();
   os << "__syncthreads();\n";
   open("for (int m = at.team; m < table.member_count; m += at.teams) {");
   os << "__syncthreads();\n";
   open("if (threadIdx.x == 0) {");
   os << "member = heddle::row_at<" << names.sweep
      << "_member_row>(table.members, m);\n"
-     << "at.used = queue.used(member.count);\n"
-     << "at.width = heddle::width_of<Cluster>(member.columns, at.rank);\n"
-     << "at.first_column = at.rank * heddle::share_of<Cluster>(member.columns);"
-        "\n";
+     << "heddle::find_member<Cluster>(at, member.count, member.columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
     os << "queue.take(" << k << ", " << pointers[slot] << ", "
        << pointers[slot + 1]
@@ -408,26 +534,38 @@ LogicalResult PanelEmitter::emitLoop() {
   close();
   os << "__syncthreads();\n"
      << "queue.open(at.unit, at.units, member.count, at.width);\n";
+  emitTeamBegins();
   if (failed(emitScalars(/*ofLoop=*/true)))
     return failure();
+  keepMemberScalars();
   open("for (int trip = 0; trip < at.limit; ++trip) {");
+  if (!waitsLate()) {
+    emitMeetValues();
+    emitMore();
+    if (failed(emitScalars(/*ofLoop=*/false)))
+      return failure();
+  }
+  open("if (at.unit >= at.used) { // it has no rows");
+  if (waitsLate()) {
+    emitMeetValues();
+    emitMore();
+  }
   if (!layout.whereOperand.empty())
-    os << "const bool more = *" << pointers[layout.whereOperand[segment]]
-       << "; // looked at when all else has been asked for\n";
-  if (failed(emitScalars(/*ofLoop=*/false)))
-    return failure();
-  if (!layout.whereOperand.empty())
-    os << "if (at.unit >= at.used && !more)\n  break; // it has no rows\n";
+    os << "if (!more)\n  goto stopped;\n";
+  os << "blocks_of_member.give_columns();\n";
+  close();
   if (failed(emitPanels()))
     return failure();
-  os << "blocks_of_member.meet();\n";
+  os << "blocks_of_member.meet_columns();\n";
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
-  os << "blocks_of_member.meet();\n";
+  os << "blocks_of_member.give_values();\n";
   close();
+  os << "if (at.limit > 0)\n  blocks_of_member.meet_values();\n";
   if (!layout.whereOperand.empty())
     os.unindent() << "stopped:\n", os.indent();
   os << "queue.close();\n";
+  emitTeamEnds();
   close();
   os << "if (Cluster > 1)\n  heddle::cluster_barrier(); // nobody writes to a "
         "block that has ended\n";

@@ -32,6 +32,15 @@ public:
 private:
   mlir::LogicalResult emitWalk() override { return mlir::success(); }
   std::string tripText() const override { return "trip"; }
+  std::string storeOfMember(llvm::StringRef pointer,
+                            llvm::StringRef value) const override {
+    return ("heddle::hand_on<heddle::member_threads>(" + pointer + ", " +
+            value + ", threadIdx.x)")
+        .str();
+  }
+  std::string recordOfMember(llvm::StringRef record) const override {
+    return ("if (threadIdx.x == 0)\n  " + record).str();
+  }
 
   /// A sum of exponentials of elements: the argument's parts, and the names of
   /// what is kept of them.
@@ -72,16 +81,26 @@ private:
                                 const llvm::Twine &base);
 
   std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
+  void declareKept();
+  void emitTeamBegins();
+  void emitTeamEnds();
   std::string partsOf(fused::ReduceOp op) const;
   void declareOwnParts(fused::ReduceOp column);
   void declareRowArrays();
   bool isOfLoop(mlir::Value value);
+  llvm::SmallVector<mlir::Value> scalarsOfWalk(bool ofLoop);
   mlir::LogicalResult emitScalars(bool ofLoop);
+  bool waitsLate();
+  void emitMeetValues();
+  void emitMore();
   void loadColumns();
+  void declareTells();
+  void emitFound(llvm::StringRef function);
   mlir::LogicalResult emitColumnParts();
   mlir::LogicalResult emitOverColumns();
   mlir::LogicalResult emitPanels();
   mlir::LogicalResult emitRowValues();
+  void openRows();
   mlir::LogicalResult emitFirstPass();
   mlir::LogicalResult emitSecondPass();
   mlir::LogicalResult emitRepair(Exponential &sum);
@@ -89,6 +108,8 @@ private:
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
   mlir::LogicalResult emitMember();
+  llvm::SmallVector<mlir::Value> rootsOfMember();
+  void keepMemberScalars();
   /// Whether exp of what `column`'s exponents have of their row falls as the
   /// sum of the row's exponentials, whose reciprocal is then its scale.
   bool isNormalized(fused::ReduceOp column);
@@ -100,7 +121,14 @@ private:
   llvm::SetVector<mlir::Value> rowsOfResults();
 
   const PanelLayout &panel;
+  /// What is in scope at the beginning of a trip: functions for what is rare
+  /// are printed where they are called, so that nothing is kept for them.
+  Scope tripScope;
   llvm::SmallVector<std::string> scratchNames;
+  /// What a team keeps of operand slots, and of scratch memory.
+  llvm::MapVector<unsigned, std::string> keptLists, keptScratch;
+  /// Scalars that are kept for the end of a trip.
+  llvm::MapVector<mlir::Value, std::string> memberScalars;
   const fused::Panel &passes;
   std::vector<Exponential> exponentials;
   llvm::SetVector<mlir::Value>

@@ -35,13 +35,52 @@ void PanelEmitter::loadColumns() {
   if (loadedColumns.empty())
     return;
   os << "#pragma unroll\n";
-  open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = t + k * heddle::crew_threads;\n";
+  open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
+  os << "const int c = heddle::column_found<Tells>(k);\n";
   for (Value input : loadedColumns)
     os << loadedNames[input] << "[k] = c < width ? heddle::convert<"
        << computedType(input.getType()) << ">(" << pointers[slotOf(input)]
        << "[first_column + c]) : 0;\n";
   close();
+}
+
+/// Whether what the walk finds of columns goes from thread to thread.
+void PanelEmitter::declareTells() {
+  std::string sizes = "0";
+  for (Value value : columnValues)
+    sizes += (" + sizeof(" + computedType(value.getType()) + ")").str();
+  for (Exponential &sum : exponentials)
+    sizes += " + sizeof(" + computed(sum.reduce) + ")";
+  std::string widest;
+  int64_t bytes = 0;
+  for (fused::ReduceOp column : passes.columns)
+    if (int64_t own = storageBytes(column.getValue().getType()); own > bytes) {
+      bytes = own;
+      widest = computed(column);
+    }
+  os << "constexpr bool Tells = heddle::room_of_column<" << widest << ", "
+     << 4 * panel.words << "> >= " << sizes << ";\n"
+     << "char *const found = heddle::has_own_room ? gather + Threads * Items * "
+        "sizeof("
+     << widest << ") : gather;\n";
+}
+
+/// Calls `function` for all that was found of columns.
+void PanelEmitter::emitFound(StringRef function) {
+  std::string before;
+  auto emit = [&](StringRef name, StringRef type) {
+    os << "heddle::" << function << "<Tells>(" << name << ", found"
+       << (before.empty() ? ""
+                          : " + (" + before +
+                                ") * Items * "
+                                "heddle::crew_threads")
+       << ");\n";
+    before += ((before.empty() ? "sizeof(" : " + sizeof(") + type + ")").str();
+  };
+  for (Exponential &sum : exponentials)
+    emit(sum.columnPart, computed(sum.reduce));
+  for (Value value : columnValues)
+    emit(columnArrays[value], computedType(value.getType()));
 }
 
 LogicalResult PanelEmitter::emitColumnParts() {
@@ -54,9 +93,9 @@ LogicalResult PanelEmitter::emitColumnParts() {
     os << computedType(value.getType()) << ' ' << columnArrays[value]
        << "[Items];\n";
   os << "#pragma unroll\n";
-  open("for (int k = 0; k < Items; ++k) {");
+  open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
   if (!exponentials.empty())
-    os << "const bool there = t + k * heddle::crew_threads < width;\n";
+    os << "const bool there = heddle::column_found<Tells>(k) < width;\n";
   Scope outer = scope;
   for (Value input : loadedColumns)
     scope.bind(input, loadedNames[input] + "[k]");
@@ -92,7 +131,9 @@ LogicalResult PanelEmitter::emitRowValues() {
      << "  __syncthreads(); // what lies in the rows' values has been read\n";
   if (roots.empty())
     return success();
-  open("for (int r = threadIdx.x; r < count; r += Threads) {");
+  // By the threads that know what the same rows have left behind.
+  os << "#pragma unroll 1\n";
+  open("for (int r = Threads - 1 - threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = first_of_panel + begin + r;\n";
   for (Value input : inputsOf(roots, Level::row))
     declareInput(input, pointers[slotOf(input)] + "[row]");
@@ -106,7 +147,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = trip ? " << scratch(sum.reduce, PanelScratchPer::row)
-       << "[at.first_row + row] : 0;\n"
+       << "[row] : 0;\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess << " = 0;\n";
     std::string part = sumOf(sum.exponent.row, type);
     os << sum.guess << "[r] = " << guess << ";\n"
@@ -134,13 +175,25 @@ LogicalResult PanelEmitter::emitRowValues() {
 /// what this thread has of its reductions.
 LogicalResult PanelEmitter::emitFirstPass() {
   os << "queue.wait();\n";
+  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
+  for (fused::ReduceOp row : passes.rows) {
+    parts[row] = scope.fresh("mine");
+    os << partType(row) << ' ' << parts[row] << "[Rows];\n";
+  }
+  for (Exponential &sum : exponentials)
+    os << computed(sum.reduce) << ' ' << sum.kept << "[Rows][Items];\n";
+  for (Value value : passes.kept)
+    os << computedType(value.getType()) << ' ' << keptArrays[value]
+       << "[Rows][Items];\n";
+  Scope outer = scope;
+  openRows();
   llvm::DenseMap<int, std::string> rows;
   for (auto [k, slot] : llvm::enumerate(panel.matrices)) {
     rows[slot] =
         scope.fresh(buffers[slots.operands[slot].buffer].name + "_row");
     StringRef type = storedType(slots.operands[slot].storage);
     os << "const " << type << " *const " << rows[slot] << " = queue.row<"
-       << type << ">(" << k << ");\n";
+       << type << ">(" << k << ", is_row ? b : 0);\n";
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp row : passes.rows)
@@ -153,26 +206,20 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (Value value : rowsMetBy(roots))
     os << "const " << computedType(value.getType()) << ' '
        << scope.declare(value) << " = " << rowArrays[value] << "[r];\n";
-  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
   for (Exponential &sum : exponentials) {
     rowParts[sum.reduce] = scope.fresh("part");
     os << "const " << computed(sum.reduce) << ' ' << rowParts[sum.reduce]
        << " = " << sum.rowPart << "[r];\n";
   }
   // Two sums, so that one need not wait for the other.
+  llvm::DenseMap<Operation *, std::string> evens;
   for (fused::ReduceOp row : passes.rows) {
-    parts[row] = scope.fresh("mine");
+    evens[row] = scope.fresh("even_ones");
     odds[row] = scope.fresh("odd_ones");
     std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
-    os << partType(row) << ' ' << parts[row] << " = " << none << ", "
+    os << partType(row) << ' ' << evens[row] << " = " << none << ", "
        << odds[row] << " = " << none << ";\n";
   }
-  for (Exponential &sum : exponentials)
-    os << computed(sum.reduce) << ' ' << sum.kept << "[Items];\n";
-  for (Value value : passes.kept)
-    os << computedType(value.getType()) << ' ' << keptArrays[value]
-       << "[Items];\n";
-  Scope outer = scope;
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   os << "const int c = t + k * heddle::crew_threads;\n"
@@ -184,9 +231,9 @@ LogicalResult PanelEmitter::emitFirstPass() {
   if (failed(declareNeeded(roots)))
     return failure();
   for (Value value : passes.kept)
-    os << keptArrays[value] << "[k] = " << text(value) << ";\n";
+    os << keptArrays[value] << "[b][k] = " << text(value) << ";\n";
   for (fused::ReduceOp row : passes.rows) {
-    std::string part = "(k % 2 ? " + odds[row] + " : " + parts[row] + ")";
+    std::string part = "(k % 2 ? " + odds[row] + " : " + evens[row] + ")";
     if (!row.getAbout()) {
       os << "if (there)\n  " << part << " = " << kindOf(row) << "::combine("
          << part << ", " << kindOf(row) << "::lift(" << text(row.getValue())
@@ -194,25 +241,36 @@ LogicalResult PanelEmitter::emitFirstPass() {
       continue;
     }
     Exponential &sum = exponentialOf(row);
-    os << sum.kept << "[k] = heddle::exp_2("
+    os << sum.kept << "[b][k] = heddle::exp_2("
        << argumentInBaseTwo(sum, rowParts[row] + " + " + sum.columnPart + "[k]")
        << ");\n"
-       << part << " += " << sum.kept << "[k];\n";
+       << part << " += " << sum.kept << "[b][k];\n";
   }
+  close();
+  for (fused::ReduceOp row : passes.rows)
+    os << parts[row] << "[b] = " << partKind(row) << "::combine(" << evens[row]
+       << ", " << odds[row] << ");\n";
   close();
   scope = outer;
   os << "// What the crew, or those of the cluster that share the row, know of "
         "it.\n";
-  for (fused::ReduceOp row : passes.rows) {
-    std::string kind = partKind(row);
-    os << ofWarps[row] << ".leave(" << kind << "::combine(" << parts[row]
-       << ", " << odds[row] << "));\n";
-  }
+  for (fused::ReduceOp row : passes.rows)
+    os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
   os << "if (Cluster == 1) {\n"
      << "  heddle::meet_crew();\n"
      << "  queue.next();\n"
      << "}\n";
   return success();
+}
+
+/// Opens a loop over the rows that a crew takes at a time.
+void PanelEmitter::openRows() {
+  os << "#pragma unroll\n";
+  open("for (int b = 0; b < Rows; ++b) {");
+  os << "const bool is_row = Rows == 1 || first + b * heddle::crews < count; "
+        "// or else the first again, for nothing\n"
+     << "[[maybe_unused]] const int r = is_row ? first + b * heddle::crews : "
+        "first;\n";
 }
 
 /// Values of a row that the elements in `roots` meet.
@@ -240,6 +298,7 @@ llvm::SetVector<Value> PanelEmitter::rowsMetBy(ArrayRef<Value> roots) {
 /// of its own, so that the walk has the registers.
 LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   Scope outer = scope;
+  scope = tripScope;
   std::string type = computed(sum.reduce),
               kind = "heddle::log_sum_2<" + type + ">";
   SmallVector<Value> elements, shifts;
@@ -264,7 +323,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   };
   open("const auto repair_" + rowSums[sum.reduce] +
        " = [=](int panel, int begin, int count) __attribute__((noinline)) {");
-  os << "const long long first_of_panel = decltype(queue)::first_of(panel, "
+  os << "const long long first_of_panel = heddle::first_of_panel(panel, "
         "member.count);\n"
      << "const int width = at.width;\n"
      << "const long long first_column = at.first_column;\n";
@@ -341,10 +400,11 @@ LogicalResult PanelEmitter::declareRowsAfter(ArrayRef<Value> roots) {
 /// them is added to the columns.
 LogicalResult PanelEmitter::emitSecondPass() {
   Scope outer = scope;
+  openRows();
   llvm::DenseMap<Operation *, std::string> safe, totals;
   for (fused::ReduceOp row : passes.rows) {
     std::string total = totals[row] = scope.fresh("total");
-    os << "const auto " << total << " = " << ofWarps[row] << ".meet();\n";
+    os << "const auto " << total << " = " << ofWarps[row] << ".meet(b);\n";
   }
   os << "if (Cluster > 1)\n  queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
@@ -408,13 +468,13 @@ LogicalResult PanelEmitter::emitSecondPass() {
           return sharedBy(column) == sum.reduce.getOperation();
         }))
       continue;
-    open("if (" + safe[sum.reduce] + ") {");
+    open("if (" + safe[sum.reduce] + " && is_row) {");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < Items; ++k) {");
     for (fused::ReduceOp column : passes.columns)
       if (sharedBy(column) == sum.reduce.getOperation())
         os << columnSums[column] << "[k] = heddle::multiply_add(" << sum.kept
-           << "[k], " << powers[column] << ", " << columnSums[column]
+           << "[b][k], " << powers[column] << ", " << columnSums[column]
            << "[k]);\n";
     close();
     close();
@@ -430,9 +490,9 @@ LogicalResult PanelEmitter::emitSecondPass() {
     os << "#pragma unroll\n";
     open("for (int k = 0; k < Items; ++k) {");
     os << "const int c = t + k * heddle::crew_threads;\n"
-       << "const bool there = " << kThere << ";\n";
+       << "const bool there = is_row && (" << kThere << ");\n";
     for (Value value : passes.kept)
-      scope.bind(value, keptArrays[value] + "[k]");
+      scope.bind(value, keptArrays[value] + "[b][k]");
     for (Value value : columnValues)
       scope.bind(value, columnArrays[value] + "[k]");
     if (failed(declareNeeded(roots)))
@@ -446,6 +506,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
       }
     close();
   }
+  close();
   scope = outer;
   return success();
 }
@@ -453,7 +514,8 @@ LogicalResult PanelEmitter::emitSecondPass() {
 /// What a row leaves behind, by one thread for each row.
 LogicalResult PanelEmitter::emitRowResults() {
   Scope outer = scope;
-  open("for (int r = threadIdx.x; r < count; r += Threads) {");
+  os << "#pragma unroll 1\n";
+  open("for (int r = Threads - 1 - threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = first_of_panel + begin + r;\n";
   for (fused::ReduceOp row : passes.rows)
     if (row.getAbout())
@@ -477,13 +539,12 @@ LogicalResult PanelEmitter::emitRowResults() {
       std::string type = computed(column);
       std::string terms =
           sumOf(fused::decompose(column.getValue(), levels)->row, type);
-      os << scratch(column, PanelScratchPer::row)
-         << "[at.first_row + row] = heddle::per_bit<" << type << ">("
-         << (terms.empty() ? "0" : terms) << ");\n";
+      os << scratch(column, PanelScratchPer::row) << "[row] = heddle::per_bit<"
+         << type << ">(" << (terms.empty() ? "0" : terms) << ");\n";
     }
   for (Exponential &sum : exponentials)
     os << scratch(sum.reduce, PanelScratchPer::row)
-       << "[at.first_row + row] = " << text(sum.reduce.getResult(0)) << ";\n";
+       << "[row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
   for (fused::ReduceOp member : passes.members)
     if (!isOverColumns(member))
@@ -526,9 +587,11 @@ LogicalResult PanelEmitter::emitOverColumns() {
 std::string PanelEmitter::partsOf(fused::ReduceOp op) const {
   bool isColumn = llvm::is_contained(passes.columns, op);
   auto &of = isColumn ? passes.columns : passes.members;
-  return ("heddle::parts_of_" + Twine(isColumn ? "columns" : "member") + "<" +
-          partType(op) + ", " + Twine(llvm::find(of, op) - of.begin()) + ">")
-      .str();
+  std::string number = std::to_string(llvm::find(of, op) - of.begin());
+  if (isColumn)
+    return "heddle::parts_of_columns<" + partType(op) + ", " + number + ">";
+  return "heddle::parts_of_member<" + partKind(op) + ", " + number + ", " +
+         (isOverColumns(op) ? "false" : "true") + ">";
 }
 
 /// What the block's panel has of its columns.
@@ -540,22 +603,17 @@ void PanelEmitter::declareOwnParts(fused::ReduceOp column) {
 }
 
 LogicalResult PanelEmitter::emitPanels() {
-  for (Exponential &sum : exponentials)
-    if (failed(emitRepair(sum)))
-      return failure();
-  for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column) && failed(emitExactColumns(column)))
-      return failure();
-  open("for (int panel = at.unit; panel < at.used; panel += at.units) {");
+  tripScope = scope;
+  open("for (int panel = at.unit; panel < at.panels_in_use(); panel += "
+       "at.units) {");
   Scope outer = scope;
   declareAccumulators([&](Operation *op) {
     return cast<fused::ReduceOp>(op).getLevel() == Level::member;
   });
   if (failed(emitOverColumns()))
     return failure();
-  os << "const long long first_of_panel = queue.first_of(panel, member.count);"
-        "\n"
-     << "const int all = queue.rows_of(panel, member.count);\n"
+  os << "const long long first_of_panel = at.first_of(panel, member.count);\n"
+     << "const int all = at.rows_of(panel, member.count);\n"
      << "const int width = at.width, t = heddle::thread_of_crew();\n"
      << "const long long first_column = at.first_column;\n";
   open("for (int begin = 0; begin == 0 || begin < all; begin += "
@@ -573,15 +631,36 @@ LogicalResult PanelEmitter::emitPanels() {
   close();
   if (!exponentials.empty())
     os << "bool bad = false; // a row whose sum was not safe\n";
-  loadColumns();
-  if (failed(emitRowValues()) || failed(emitColumnParts()))
+  if (waitsLate()) {
+    auto meetBefore = [&](StringRef what, StringRef why) {
+      open("if (" + what + " && begin == 0 && panel == at.unit) {" + why);
+      emitMeetValues();
+      close();
+    };
+    meetBefore("Cluster > 1", " // one block of a cluster stores its rows");
+    if (failed(emitRowValues()))
+      return failure();
+    meetBefore("Cluster == 1", "");
+    emitMore();
+    loadColumns();
+  } else {
+    loadColumns();
+    if (failed(emitRowValues()))
+      return failure();
+  }
+  if (failed(emitColumnParts()))
     return failure();
+  emitFound("tell_columns");
   if (!layout.whereOperand.empty())
     os << "if (!more)\n  goto stopped;\n";
-  os << "__syncthreads();\n";
+  os << "blocks_of_member.begin(at);\n"
+     << "__syncthreads();\n";
+  emitFound("hear_columns");
+  os << "if (Tells && !heddle::has_own_room)\n  __syncthreads(); // it is free "
+        "again\n";
   Scope walk = scope;
-  open("for (int r = heddle::crew_of_thread(); r < count; r += heddle::crews) "
-       "{");
+  open("for (int first = heddle::crew_of_thread(); first < count; first += "
+       "heddle::crews * Rows) {");
   if (failed(emitFirstPass()) || failed(emitSecondPass()))
     return failure();
   close();
@@ -589,40 +668,54 @@ LogicalResult PanelEmitter::emitPanels() {
   os << "// The part of these rows of every column.\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string kind = partKind(column);
+    bool isFirst = column == passes.columns.front();
     declareOwnParts(column);
-    if (column != passes.columns.front())
+    if (!isFirst)
       os << "if (heddle::crews > 1)\n  __syncthreads(); // the one before has "
-            "been gathered\n";
+            "been combined\n";
+    os << "heddle::leave_columns(" << columnSums[column] << ", gather);\n";
+    if (!isFirst)
+      os << "if (heddle::crews > 1)\n  __syncthreads();\n";
+    else if (exponentials.empty())
+      os << "__syncthreads();\n";
+    else
+      os << "const bool unsafe = __syncthreads_or(bad);\n";
     open("heddle::over_crews<" + kind + ">(" + columnSums[column] +
          ", width, gather, [&](int c, " + partType(column) + " part) {");
     std::string to = columnSums[column] + "_of_panel[c]";
-    os << to << " = begin == 0 ? part : " << kind << "::combine(" << to
-       << ", part);\n";
+    os << "if (HEDDLE_PANEL_TEAM" << (exponentials.empty() ? "" : " && !unsafe")
+       << ")\n  " << partsOf(column) << "::give(panel, c, part);\n"
+       << "else\n  " << to << " = begin == 0 ? part : " << kind << "::combine("
+       << to << ", part);\n";
     close("});");
   }
   if (!exponentials.empty()) {
-    os << "if (__syncthreads_or(bad)) {\n";
-    for (Exponential &sum : exponentials)
-      os << "  repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";
-    os << "}\n";
-  } else {
+    open("if (unsafe) {");
     os << "__syncthreads();\n";
+    for (Exponential &sum : exponentials) {
+      if (failed(emitRepair(sum)))
+        return failure();
+      os << "repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";
+    }
+    os << "#if HEDDLE_PANEL_TEAM\n";
+    for (fused::ReduceOp column : passes.columns)
+      os << partsOf(column) << "::give_all(panel, member.columns);\n";
+    os << "#endif\n";
+    close();
   }
-  open("if (begin + heddle::panel_rows >= all) {");
-  for (fused::ReduceOp column : passes.columns)
-    os << partsOf(column) << "::give(at, panel, member.columns);\n";
-  close();
+  os << "if (begin + heddle::panel_rows >= all && panel + at.units >= "
+        "at.used)\n"
+     << "  blocks_of_member.give_columns();\n";
   if (failed(emitRowResults()))
     return failure();
+  os << "if (HEDDLE_PANEL_TEAM)\n  break; // all that it has\n";
   close();
   for (fused::ReduceOp member : passes.members) {
-    std::string part = accumulators[member];
-    os << part << " = heddle::over_block<" << kindOf(member) << ", Threads>("
-       << part << ");\n"
-       << "if (threadIdx.x == 0 && at.rank == 0)\n  " << partsOf(member)
-       << "::give(" << scratch(member, PanelScratchPer::panel)
-       << ", at, panel, " << part << ");\n";
+    os << partsOf(member) << "::give("
+       << scratch(member, PanelScratchPer::panel) << ", at, panel, "
+       << accumulators[member] << ");\n";
   }
+  os << "if (HEDDLE_PANEL_TEAM)\n  break; // it has one\n";
   scope = outer;
   close();
   return success();

@@ -382,10 +382,12 @@ void SegmentEmitter::storeMemberResults() {
       continue;
     std::string stored = storedExpression(value, slots.operands[slot].storage);
     if (slots.operands[slot].index == kTrip)
-      os << "heddle::record(" << pointers[slot] << ", " << pointers[slot + 1]
-         << ", " << tripText() << ", " << stored << ");\n";
+      os << recordOfMember("heddle::record(" + pointers[slot] + ", " +
+                           pointers[slot + 1] + ", " + tripText() + ", " +
+                           stored + ")")
+         << ";\n";
     else
-      os << "*" << pointers[slot] << " = " << stored << ";\n";
+      os << storeOfMember(pointers[slot], stored) << ";\n";
   }
 }
 

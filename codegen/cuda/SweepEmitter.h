@@ -131,6 +131,15 @@ protected:
   std::string stale; // whether values computed ahead had to be computed anew
 
   void storeMemberResults();
+  /// The statement that stores `value` where `pointer` leads, or `record`, that
+  /// which keeps the value of a trip.
+  virtual std::string storeOfMember(llvm::StringRef pointer,
+                                    llvm::StringRef value) const {
+    return ("*" + pointer + " = " + value).str();
+  }
+  virtual std::string recordOfMember(llvm::StringRef record) const {
+    return record.str();
+  }
 
 private:
   mlir::LogicalResult emitMemberValues();

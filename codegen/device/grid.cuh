@@ -31,25 +31,30 @@ __device__ __forceinline__ void grid_barrier(unsigned *words) {
   __syncthreads();
 }
 
-// The same for a launch that meets often. The top bit of the word turns with every
-// meeting, and the rest of it is zero again: nothing depends on how many blocks
-// the launch before had.
-class grid_meeting {
+// The same for a launch that meets often, in two halves: a block comes, and does
+// other things before it waits. The top bit of the word turns when all have come,
+// and the rest of it is zero again: nothing depends on how many blocks the launch
+// before had. Number `Number` of the launch's.
+template <int Number> class grid_meeting {
   static constexpr unsigned top = 0x80000000u;
 
 public:
   __device__ __forceinline__ explicit grid_meeting(unsigned *word) : word(word) {
     if (threadIdx.x == 0)
-      turned() = read_now(word) & top; // it stays until this block has arrived
+      turned() = read_now(word) & top; // it stays until this block has come
   }
-  __device__ __forceinline__ void meet() {
+  __device__ __forceinline__ void come() {
     __syncthreads();
     if (threadIdx.x == 0) {
       turned() ^= top;
       arrive(word, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1);
+    }
+  }
+  // Until all have come as often as this block.
+  __device__ __forceinline__ void wait() const {
+    if (threadIdx.x == 0)
       while ((read_now(word) & top) != turned()) {
       }
-    }
     __syncthreads();
   }
 

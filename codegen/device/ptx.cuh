@@ -207,18 +207,44 @@ template <class T> __device__ __forceinline__ void put(T *to, const T &value, in
   for (int k = 0; k < static_cast<int>(sizeof(T) / 4); ++k)
     asm volatile("st.shared::cluster.u32 [%0], %1;" : : "r"(place + 4 * k), "r"(sent.word[k]) : "memory");
 }
+// Reads the place that `from` is in the block of rank `rank`.
+template <class T> __device__ __forceinline__ T fetch(const T *from, int rank) {
+  const T *place;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(place) : "l"(from), "r"(rank));
+  return *place;
+}
+// The same, again and again until it changes.
+__device__ __forceinline__ int fetch_now(const int *from, int rank) {
+  unsigned place;
+  int value;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(from)), "r"(rank));
+  asm volatile("ld.relaxed.cluster.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(place) : "memory");
+  return value;
+}
 // Writes to the place that `to` is in the block of rank `rank`, and arrives with
-// as many bytes on the barrier that `barrier` is there.
-template <class T> __device__ __forceinline__ void send(T *to, T value, arrival *barrier, int rank) {
+// as many bytes on the barrier that `barrier` is there. Words are sent: there is
+// room for one.
+template <class T> constexpr unsigned sent_bytes = sizeof(T) < 4 ? 4 : sizeof(T);
+template <class T> __device__ __forceinline__ void send(T *to, const T &value, arrival *barrier, int rank) {
   unsigned place, bell;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(shared_address(barrier)), "r"(rank));
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one word or two");
-  union { T value; unsigned word; unsigned long long two; } sent = {value};
-  if constexpr (sizeof(T) == 4)
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" : : "r"(place), "r"(sent.word), "r"(bell) : "memory");
-  else
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" : : "r"(place), "l"(sent.two), "r"(bell) : "memory");
+  constexpr int words = sent_bytes<T> / 4;
+  static_assert(sent_bytes<T> % 4 == 0, "words");
+  union { unsigned word[words]; T value; } sent = {};
+  sent.value = value;
+#pragma unroll
+  for (int k = 0; k + 1 < words; k += 2)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];"
+                 : : "r"(place + 4 * k), "l"(sent.word[k] | static_cast<unsigned long long>(sent.word[k + 1]) << 32), "r"(bell) : "memory");
+  if constexpr (words % 2)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+                 : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(bell) : "memory");
+}
+// What this warp has done is seen by the cluster before what it does next.
+__device__ __forceinline__ void fence_cluster() {
+  __syncwarp();
+  asm volatile("fence.acq_rel.cluster;" : : : "memory");
 }
 #endif
 

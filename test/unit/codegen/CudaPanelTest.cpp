@@ -189,6 +189,11 @@ PanelClass classOf(int threads, int crews, int items, int stages,
   return shape;
 }
 
+PanelClass inPairs(PanelClass shape) {
+  shape.rows = 2;
+  return shape;
+}
+
 const std::vector<NamedClass> &classes() {
   // A block keeps values of so few rows that it comes to more.
   static const std::vector<std::string> few = {"-DHEDDLE_PANEL_KEPT_ROWS=2"};
@@ -201,7 +206,8 @@ const std::vector<NamedClass> &classes() {
       {"Clusters", classOf(64, 2, 4, 3, 2), {}},
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
       {"Teams", classOf(64, 2, 8, 4, 1, 4), {}},
-      {"TeamsOfFewRows", classOf(128, 1, 2, 2, 1, 4), few}};
+      {"TeamsOfOneCrew", classOf(128, 1, 2, 9, 1, 4), {}},
+      {"TeamsInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}}};
   return all;
 }
 
@@ -243,8 +249,11 @@ using Change = std::function<void(std::mt19937_64 &, const Types &, Inputs &)>;
 Shapes shapesIn(const NamedClass &named) {
   if (named.narrowest)
     return {{1, 150}, {7, 192}, {0, 130}, {270, named.narrowest}};
-  // More than two rows for each panel.
-  int64_t most = named.shape.cluster > 1 ? 150 : 270;
+  // More than two rows for each panel; of a team as many as stay.
+  const PanelClass &shape = named.shape;
+  int64_t most = shape.team          ? shape.team * shape.crews * shape.stages
+                 : shape.cluster > 1 ? 150
+                                     : 270;
   return {{1, 1}, {1, 7},  {9, 1},    {0, 5},   {5, 0},
           {0, 0}, {17, 1}, {most, 5}, {13, 64}, {3, 256}};
 }

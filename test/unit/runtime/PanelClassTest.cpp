@@ -175,7 +175,7 @@ TEST(PanelClass, SaysWhatItIs) {
                 "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS=24",
                 "-DHEDDLE_PANEL_CREWS=1", "-DHEDDLE_PANEL_STAGES=3",
                 "-DHEDDLE_PANEL_CLUSTER=1", "-DHEDDLE_PANEL_TEAM=0",
-                "-DHEDDLE_PANEL_RAGGED=0"}));
+                "-DHEDDLE_PANEL_RAGGED=0", "-DHEDDLE_PANEL_ROWS=1"}));
 }
 
 } // namespace

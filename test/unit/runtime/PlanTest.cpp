@@ -111,6 +111,9 @@ Plan panelPlan() {
   panel.computeBytes = 8;
   panel.words = 3;
   panel.rowWords = 5;
+  panel.keptOfRow = 12;
+  panel.keptOfColumn = 24;
+  panel.team = false;
   panel.arguments = {{ArgumentKind::Table, 0}, {ArgumentKind::Buffer, 1}};
   for (int area = 0; area < 3; ++area)
     panel.arguments.push_back({ArgumentKind::Scratch, first + area});
@@ -132,6 +135,9 @@ TEST(Plan, ReadsPanels) {
   EXPECT_EQ(panel->computeBytes, 8);
   EXPECT_EQ(panel->words, 3);
   EXPECT_EQ(panel->rowWords, 5);
+  EXPECT_EQ(panel->keptOfRow, 12);
+  EXPECT_EQ(panel->keptOfColumn, 24);
+  EXPECT_FALSE(panel->team);
   EXPECT_EQ(panel->arguments.size(), 5u);
   EXPECT_EQ(plan.scratch[1].per, ScratchPer::PanelColumn);
   EXPECT_EQ(plan.scratch[2].per, ScratchPer::Row);
