@@ -113,6 +113,8 @@ template <int Stages, int Matrices> class row_queue {
 public:
   // `bytes` of shared memory are there for a row of every matrix.
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
+    // The text is compiled anew for every class: what is rare stays short.
+#pragma unroll 1
     for (int k = threadIdx.x; k < crews * Stages; k += HEDDLE_PANEL_THREADS)
       arrival_init(&all().full[k / Stages][k % Stages], 1);
     arrival_init_fence();
@@ -135,6 +137,7 @@ public:
   __device__ __forceinline__ void open(int first_panel, int units, long long rows, int width) {
     const int crew = crew_of_thread();
     of_crew = 0;
+#pragma unroll 1
     for (int p = first_panel; width > 0 && p < panels_used(rows); p += units)
       of_crew += rows_of_crew(p, rows, crew);
     if (threadIdx.x == 0) {
@@ -143,6 +146,7 @@ public:
       all().units = units;
     }
     __syncthreads();
+#pragma unroll 1
     for (int k = thread_of_crew(); k < table_rows && k < of_crew; k += crew_threads)
       for (int m = 0; m < Matrices; ++m)
         all().table[crew][k][m] = request_of(crew, k, m);
@@ -151,6 +155,7 @@ public:
     ring = stays ? of_crew : Stages;
     __syncthreads(); // what lies in the stages has been read, too
     if (thread_of_crew() == 0) {
+#pragma unroll 1
       for (int stage = 0; stage < ring; ++stage)
         ask(crew, stage, stage);
     }
@@ -191,6 +196,7 @@ public:
 
 private:
   __device__ __forceinline__ void wait_for_all() {
+#pragma unroll 1
     for (int k = 0; k < ring; ++k) {
       arrival_wait(&all().full[crew_of_thread()][at], phases >> at & 1);
       phases ^= 1u << at;
@@ -236,8 +242,10 @@ private:
     const char *const first = wanted.bytes & before ? wanted.from - 16 : wanted.from;
     const char *const begin = first + wanted.head, *const end = begin + all().width_bytes[m];
     const char *const until = wanted.from + wanted.bytes / 16 * 16;
+#pragma unroll 1
     for (const char *byte = begin; byte < end && byte < wanted.from; ++byte)
       to[byte - first] = *byte;
+#pragma unroll 1
     for (const char *byte = until > begin ? until : begin; byte < end; ++byte)
       to[byte - first] = *byte;
     bulk_copy_fence();
@@ -671,6 +679,7 @@ public:
   // And all that rows leave behind.
   __device__ __forceinline__ void wait_for_rows() const {
     if constexpr (in_team) {
+#pragma unroll 1
       for (int k = threadIdx.x; k < HEDDLE_PANEL_TEAM * row_warps; k += HEDDLE_PANEL_THREADS)
         while (fetch_now(&all().rows_left[k % row_warps], k / row_warps) <= trips) {
         }
@@ -768,6 +777,7 @@ public:
   }
   // All of them, after a repair.
   static __device__ __noinline__ void give_all(int panel, int columns) {
+#pragma unroll 1
     for (int c = threadIdx.x; c < columns; c += HEDDLE_PANEL_THREADS)
       give(panel, c, all().own[c]);
   }
