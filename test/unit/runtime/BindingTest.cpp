@@ -326,8 +326,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (30 + 28) * 4);
   EXPECT_EQ(layout->scratchBytes()[0], 17u * 4);
   EXPECT_EQ(layout->scratchBytes()[1], 132u * 7 * 4);
-  // In panels, as many as members of a team may have.
-  EXPECT_EQ(layout->scratchBytes()[2], 8u * 1024 * 8);
+  EXPECT_EQ(layout->scratchBytes()[2], 6u * 8);
   EXPECT_EQ(layout->scratchBytes()[3], 132u * 16);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
