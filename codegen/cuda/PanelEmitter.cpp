@@ -556,7 +556,7 @@ LogicalResult PanelEmitter::emitLoop() {
   close();
   if (failed(emitPanels()))
     return failure();
-  os << "blocks_of_member.meet_columns();\n";
+  os << "blocks_of_member.meet_columns(at);\n";
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
   os << "blocks_of_member.give_values();\n";

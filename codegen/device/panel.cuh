@@ -657,7 +657,7 @@ public:
       blocks.come();
   }
   // And what its rows leave behind: the columns of all blocks are there.
-  __device__ __forceinline__ void meet_columns() {
+  __device__ __forceinline__ void meet_columns(const panel_place &at) {
     if constexpr (in_team) {
       const int warp = (HEDDLE_PANEL_THREADS - 1 - threadIdx.x) / 32;
       if (warp < row_warps) {
@@ -666,6 +666,10 @@ public:
           *static_cast<volatile int *>(&all().rows_left[warp]) = trips + 1;
       }
       arrival_wait(columns(), trips & 1);
+      // A block that is sent nothing waits for nobody: no thread may begin the next
+      // trip before the others have seen this one.
+      if (at.bytes_of_parts == 0)
+        __syncthreads();
     } else {
       rows.come();
       blocks.wait();
