@@ -18,7 +18,7 @@ constexpr int threads = 512;
 constexpr int64_t mostItems = 24, mostItemsOfWholeBlock = 20;
 /// Stages that a bit each keeps the phase of.
 constexpr int64_t mostStages = 32;
-/// Rows of a block whose own values it keeps (device/panel.cuh), and values.
+/// Rows of a block whose own values it keeps (device/panel_class.cuh), and values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 4;
 /// Fixed shared memory that a text may declare.
 constexpr int64_t mostFixed = 48 * 1024;
@@ -104,7 +104,7 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster, int team,
   result.stages = stages;
   result.cluster = cluster;
   result.team = team;
-  if (team && stages > 1 &&
+  if (team &&
       items * (panel.words + 2 * panel.rowWords) <= registers - otherRegisters)
     result.rows = 2;
   // The last block of a cluster has a few columns less than the others.

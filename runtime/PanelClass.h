@@ -24,7 +24,7 @@ struct PanelClass {
   /// Dynamic shared memory of a block.
   int sharedBytes = 0;
 
-  /// Panels of a member, as device/panel.cuh counts them.
+  /// Panels of a member, as device/panel_class.cuh counts them.
   int panels() const {
     return team           ? team
            : cluster == 1 ? kMostPanels
@@ -34,7 +34,7 @@ struct PanelClass {
   }
   static constexpr int kMostPanels = 132;
   /// Members that are under way at a time, each with a team, and rows and
-  /// columns that one has at most (device/panel.cuh).
+  /// columns that one has at most (device/panel_class.cuh).
   static constexpr int kMostTeams = 8, kTeamRows = 1024, kTeamColumns = 768;
 
   /// What selects the class in the text: options of its compilation.

@@ -121,8 +121,7 @@ LogicalResult PanelEmitter::emitColumns() {
     open("if (there) {");
     os << sum << " = heddle::over_panels<" << partKind(column)
        << ">(at.panels_in_use(), heddle::panel_groups == 1 ? 0 : group, "
-          "[&](int "
-          "panel) {\n"
+          "[&](int panel) {\n"
        << "  return " << partsOf(column) << "::get("
        << scratch(column, PanelScratchPer::panelColumn)
        << ", panel, member.columns, column, base + c);\n"

@@ -1,0 +1,109 @@
+// panel_parts.cuh: what panels have of columns and of the member, on its way to the
+// blocks that combine it.
+#pragma once
+#include "panel_meeting.cuh"
+
+namespace heddle {
+
+// Columns that a block of a team combines.
+constexpr int most_combined = (team_columns - 1) / panel_place::column_step + 1;
+
+// What panels have of columns, on its way to the blocks that combine them: through
+// scratch memory, or, in a team, from shared memory to shared memory. Number
+// `Number` of the reductions of columns.
+template <class State, int Number> class parts_of_columns {
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
+  static constexpr int most_of_block = in_team ? most_combined : 1;
+  struct shared_parts {
+    State own[in_team ? team_columns : 1];
+    alignas(8) State given[in_team ? panels : 1][most_of_block];
+  };
+  static __device__ __forceinline__ shared_parts &all() {
+    __shared__ shared_parts parts;
+    return parts;
+  }
+
+public:
+  // Those of panel `panel` that this block writes, by its own columns.
+  static __device__ __forceinline__ State *own(State *scratch, const panel_place &at, int panel, long long columns) {
+    return in_team ? all().own : scratch + panel * columns + at.first_column;
+  }
+  // A part that is complete.
+  static __device__ __forceinline__ void give(int panel, unsigned c, State part) {
+    if constexpr (in_team)
+      send(&all().given[panel][c / panel_place::column_step], part, member_meeting::columns(), c % panel_place::column_step);
+  }
+  // All of them, after a repair.
+  static __device__ __noinline__ void give_all(int panel, int columns) {
+#pragma unroll 1
+    for (int c = threadIdx.x; c < columns; c += HEDDLE_PANEL_THREADS)
+      give(panel, c, all().own[c]);
+  }
+  // That of panel `panel` for a column that this block combines, `k`th of its own;
+  // the blocks have met.
+  static __device__ __forceinline__ State get(const State *scratch, int panel, long long columns, long long column, int k) {
+    return in_team ? all().given[panel][k] : scratch[panel * columns + column];
+  }
+};
+
+// What the panels of group `group` have, of `used` panels that have rows, in their
+// order: `part(panel)` reads it. All are asked for before the first is there.
+template <class Kind, class Part> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, const Part &part) {
+  constexpr int of_group = panels / panel_groups;
+  typename Kind::state parts[of_group], sum = Kind::neutral();
+#pragma unroll
+  for (int k = 0; k < of_group; ++k) {
+    const int panel = group * of_group + k;
+    parts[k] = part(panel < used ? panel : used - 1);
+  }
+#pragma unroll
+  for (int k = 0; k < of_group; ++k)
+    sum = group * of_group + k < used ? Kind::combine(sum, parts[k]) : sum;
+  return sum;
+}
+
+// The way of what panels have of the member, which the last block combines: of
+// its rows (`OfRows`), which the last threads of a block have, or of its columns.
+template <class Kind, int Number, bool OfRows> class parts_of_member {
+  using state = typename Kind::state;
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
+  static constexpr int of_panel = in_team && OfRows ? row_warps : 1;
+  static __device__ __forceinline__ state *given() {
+    alignas(8) __shared__ state parts[in_team ? panels * of_panel : 1];
+    return parts;
+  }
+
+public:
+  // What this thread has of the panel.
+  static __device__ __forceinline__ void give(state *scratch, const panel_place &at, int panel, state mine) {
+    if constexpr (in_team && OfRows) {
+      const int warp = (HEDDLE_PANEL_THREADS - 1 - threadIdx.x) / 32;
+      if (warp < of_panel) {
+        mine = over_warp<Kind>(mine);
+        if (threadIdx.x % 32 == 0)
+          send(given() + panel * of_panel + warp, mine, member_meeting::columns(), at.blocks - 1);
+      }
+    } else {
+      mine = over_block<Kind, HEDDLE_PANEL_THREADS>(mine);
+      if (threadIdx.x != 0 || at.rank != 0)
+        return;
+      if constexpr (in_team)
+        send(given() + panel, mine, member_meeting::columns(), at.blocks - 1);
+      else
+        scratch[panel] = mine;
+    }
+  }
+  // What the last block is sent.
+  static constexpr unsigned bytes = panels * of_panel * sent_bytes<state>;
+  // All of it, in every thread.
+  static __device__ __forceinline__ state all(const state *scratch, const panel_place &at) {
+    if constexpr (in_team && panels * of_panel <= 32) {
+      const int lane = threadIdx.x % 32;
+      return over_warp<Kind>(lane < panels * of_panel ? given()[lane] : Kind::neutral());
+    } else {
+      return over_states<Kind, HEDDLE_PANEL_THREADS>(in_team ? given() : scratch, at.panels_in_use() * of_panel);
+    }
+  }
+};
+
+} // namespace heddle

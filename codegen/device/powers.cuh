@@ -1,0 +1,92 @@
+// powers.cuh: sums of powers of two, and when they can be trusted.
+#pragma once
+#include "math.cuh"
+#include "reduce.cuh"
+
+namespace heddle {
+
+// exp and log in base 2, in which exponents need no argument reduction.
+__device__ __forceinline__ unsigned high_word(double x) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(__double_as_longlong(x)) >> 32);
+}
+__device__ __forceinline__ double from_words(unsigned high, unsigned low) {
+  return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(high) << 32 | low));
+}
+// 2^n times a polynomial for |x - n| <= 1/2, to 2^-53; no subnormal results. NaN
+// is taken for +infinity, and found in the sum.
+__device__ __forceinline__ double exp_2(double x) {
+  const double shifter = 6755399441055744.0; // 1.5 * 2^52: what is added rounds x to an integer
+  const double shifted = x + shifter, f = x - (shifted - shifter);
+  double p = 4.4558179083360645e-10;
+  p = fma(p, f, 7.074194297288521e-09);
+  p = fma(p, f, 1.0178057087733941e-07);
+  p = fma(p, f, 1.3215432535912375e-06);
+  p = fma(p, f, 1.5252733841556773e-05);
+  p = fma(p, f, 0.00015403530463724353);
+  p = fma(p, f, 0.001333355814640647);
+  p = fma(p, f, 0.009618129107587256);
+  p = fma(p, f, 0.055504108664821625);
+  p = fma(p, f, 0.24022650695910158);
+  p = fma(p, f, 0.6931471805599453);
+  p = fma(p, f, 1.0);
+  // Words are compared and replaced: branches around the polynomial would keep
+  // the exponentials of a thread apart.
+  const unsigned of_x = high_word(x), infinite = 0x7ff00000;
+  unsigned high = high_word(p) + (static_cast<unsigned>(__double_as_longlong(shifted)) << 20);
+  unsigned low = static_cast<unsigned>(__double_as_longlong(p));
+  const unsigned outside = of_x - 0x80000000u <= infinite ? 0 : infinite;
+  if ((of_x & 0x7fffffff) >= 0x408ff000) { // beyond +-1022
+    high = outside;
+    low = 0;
+  }
+  return from_words(high, low);
+}
+__device__ __forceinline__ float log_2(float x) { return log2f(x); }
+__device__ __forceinline__ double log_2(double x) { return log2(x); }
+// Of a safe sum. To float first, and then what is missing, which is small.
+__device__ __forceinline__ double rough_log_2(double x) {
+  const unsigned high = high_word(x);
+  const double fraction = from_words((high & 0xfffff) | 0x3ff00000, static_cast<unsigned>(__double_as_longlong(x)));
+  const double first = rough_log_2(static_cast<float>(fraction));
+  const double rest = fraction * exp_2(-first) - 1;
+  const double more = rest * fma(rest, fma(rest, 0.33333333333333333, -0.5), 1.0);
+  return static_cast<int>(high >> 20) - 1023 + fma(more, 1.4426950408889634074, first);
+}
+template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
+template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
+
+// Whether sums of exponentials lost nothing that counts. A term vanishes below
+// 2^-126 (in double 2^-1022), next to sums of rows of at least 2^-40. What is
+// left of it in a column, after it is scaled by at most 2^30, is below 2^-96, and
+// so is a term of at most 2^30 whose scale vanishes; sums of columns are at least
+// 2^-60.
+__device__ __forceinline__ bool is_safe_row(float sum) { return sum > 0x1p-40f && sum < 0x1p30f; }
+__device__ __forceinline__ bool is_safe_row(double sum) { return sum > 0x1p-400 && sum < 0x1p400; }
+__device__ __forceinline__ bool is_safe_scale(float scale) { return scale < 0x1p30f; }
+__device__ __forceinline__ bool is_safe_scale(double scale) { return scale < 0x1p400; }
+__device__ __forceinline__ bool is_safe_column(float sum) { return sum > 0x1p-60f && sum < 0x1p100f; }
+__device__ __forceinline__ bool is_safe_column(double sum) { return sum > 0x1p-500 && sum < 0x1p900; }
+
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
+__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
+__device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<float>(); }
+__device__ __forceinline__ bool is_nan(float x) { return x != x; }
+__device__ __forceinline__ bool is_nan(double x) { return x != x; }
+__device__ __forceinline__ bool is_finite(double x) { return fabs(x) < infinity<double>(); }
+
+// log2(sum(2^x)) around the running maximum.
+template <class T> struct log_sum_2 {
+  using state = log_sum<T>;
+  static __device__ __forceinline__ state neutral() { return {-infinity<T>(), 0}; }
+  static __device__ __forceinline__ state lift(T x) { return {x, x == -infinity<T>() ? T(0) : T(1)}; }
+  static __device__ __forceinline__ state combine(state a, state b) {
+    const T most = maximum(a.most, b.most);
+    const T from_a = a.most == most ? a.sum : a.sum * exp_2(a.most - most);
+    const T from_b = b.most == most ? b.sum : b.sum * exp_2(b.most - most);
+    return {most, from_a + from_b};
+  }
+  static __device__ __forceinline__ T value(state s) { return s.most + log_2(s.sum); }
+};
+
+} // namespace heddle
