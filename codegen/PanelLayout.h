@@ -23,7 +23,8 @@ struct PanelScratch {
   fused::ReduceOp owner;
 };
 
-/// Bytes of the words on which the blocks of a launch meet (device/panel_meeting.cuh).
+/// Bytes of the words on which the blocks of a launch meet
+/// (device/panel_meeting.cuh).
 inline constexpr int64_t kPanelBarrierBytes = 256;
 
 struct PanelLayout {

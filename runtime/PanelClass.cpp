@@ -18,7 +18,8 @@ constexpr int threads = 512;
 constexpr int64_t mostItems = 24, mostItemsOfWholeBlock = 20;
 /// Stages that a bit each keeps the phase of.
 constexpr int64_t mostStages = 32;
-/// Rows of a block whose own values it keeps (device/panel_class.cuh), and values.
+/// Rows of a block whose own values it keeps (device/panel_class.cuh), and
+/// values.
 constexpr int64_t rowsKept = 256, valuesOfRow = 4;
 /// Fixed shared memory that a text may declare.
 constexpr int64_t mostFixed = 48 * 1024;

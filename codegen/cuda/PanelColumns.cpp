@@ -16,65 +16,6 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-/// Log-sum-exps of the columns at hand around their maxima, down all rows; a
-/// function of its own.
-LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
-  Exponential &sum = exponentialOf(sharedBy(column));
-  std::string type = computed(column);
-  std::string kind = "heddle::log_sum_2<" + type + ">";
-  std::string part = columnSums[column];
-  Scope outer = scope;
-  scope = tripScope;
-  open("const auto exact = [=](" + type +
-       " *to, int base, int count) "
-       "__attribute__((noinline)) {");
-  os << "blocks_of_member.wait_for_rows();\n"
-     << "__shared__ heddle::log_sum<" << type << "> of_thread[Threads];\n"
-     << "const int lane = threadIdx.x % 32;\n";
-  open("for (int b = 0; b < count; b += 32) {");
-  os << "const long long column = at.column(base + b + lane);\n"
-     << "auto state = " << kind << "::neutral();\n";
-  open("if (b + lane < count) {");
-  os << "#pragma unroll 1\n";
-  open("for (long long row = threadIdx.x / 32; row < member.count; row += "
-       "Threads / 32) {");
-  SmallVector<Value> roots;
-  for (const fused::Term &term : sum.exponent.element)
-    roots.push_back(term.value);
-  for (Value input : inputsOf(roots, Level::element))
-    declareInput(input, pointers[slotOf(input)] + "[row * " +
-                            pointers[slotOf(input) + 1] + " + column]");
-  for (Value input : inputsOf(roots, Level::row))
-    declareInput(input, "heddle::of_row(" + pointers[slotOf(input)] +
-                            ", row, at, member.count)");
-  for (Value input : inputsOf(roots, Level::column))
-    declareInput(input, pointers[slotOf(input)] + "[column]");
-  if (failed(declareNeeded(roots)))
-    return failure();
-  os << "state = " << kind << "::combine(state, " << kind << "::lift("
-     << argumentInBaseTwo(sum, "heddle::of_row(" +
-                                   scratch(column, PanelScratchPer::row) +
-                                   ", row, at, member.count)")
-     << "));\n";
-  close();
-  close();
-  os << "__syncthreads();\n"
-     << "of_thread[threadIdx.x] = state;\n"
-     << "__syncthreads();\n";
-  open("if (threadIdx.x < 32 && b + lane < count) {");
-  os << "#pragma unroll 1\n"
-     << "for (int warp = 1; warp < Threads / 32; ++warp)\n"
-     << "  state = " << kind
-     << "::combine(state, of_thread[warp * 32 + lane]);\n"
-     << "to[b + lane] = " << kind << "::value(state);\n";
-  close();
-  close();
-  os << "__syncthreads();\n";
-  close("};");
-  scope = outer;
-  return success();
-}
-
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
   open("{ // each block but the last combines a share of the columns");
