@@ -688,53 +688,77 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
   return CUDA_SUCCESS;
 }
 
-// Every function above that the runtime asks for by name.
-#define HEDDLE_STAND_IN_FUNCTIONS(X)                                              \
-  X(cuMemcpyDtoDAsync)                                                            \
-  X(cuGraphAddDependencies)                                                       \
-  X(cuThreadExchangeStreamCaptureMode)                                            \
-  X(cuStreamBeginCapture)                                                         \
-  X(cuStreamEndCapture)                                                           \
-  X(cuInit)                                                                       \
-  X(cuDriverGetVersion)                                                           \
-  X(cuDeviceGetCount)                                                             \
-  X(cuDeviceGet)                                                                  \
-  X(cuDeviceGetName)                                                              \
-  X(cuDeviceTotalMem) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(      \
-      cuDevicePrimaryCtxRelease) X(cuCtxGetCurrent) X(cuCtxGetDevice)             \
-      X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuGetErrorName) X(                 \
-          cuGetErrorString) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)            \
-          X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyHtoDAsync) X(                 \
-              cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuPointerGetAttributes)     \
-              X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(   \
-                  cuFuncGetAttribute) X(cuFuncSetAttribute)                       \
-                  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(               \
-                      cuOccupancyMaxActiveClusters) X(cuStreamCreate)             \
-                      X(cuStreamDestroy) X(cuStreamSynchronize) X(                \
-                          cuStreamIsCapturing) X(cuStreamWriteValue32)            \
-                          X(cuStreamWriteValue64) X(cuEventCreate) X(             \
-                              cuEventDestroy) X(cuEventRecord)                    \
-                              X(cuEventSynchronize) X(cuEventElapsedTime) X(      \
-                                  cuGraphCreate) X(cuGraphDestroy)                \
-                                  X(cuGraphAddKernelNode) X(                      \
-                                      cuGraphConditionalHandleCreate)             \
-                                      X(cuGraphAddNode) X(                        \
-                                          cuGraphKernelNodeSetAttribute)          \
-                                          X(cuGraphKernelNodeSetParams) X(        \
-                                              cuGraphInstantiateWithFlags)        \
-                                              X(cuGraphExecDestroy) X(            \
-                                                  cuGraphExecKernelNodeSetParams) \
-                                                  X(cuGraphExecUpdate) X(         \
-                                                      cuGraphNodeSetEnabled)      \
-                                                      X(cuGraphLaunch)            \
-                                                          X(cuLaunchKernelEx)
-
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
                                     cuuint64_t,
                                     CUdriverProcAddressQueryResult *found) {
-#define HEDDLE_ENTRY(symbol) {#symbol, reinterpret_cast<void *>(&symbol)},
+#define HEDDLE_ENTRY(symbol)                                                   \
+  {                                                                            \
+    #symbol, reinterpret_cast<void *>(&symbol)                                 \
+  }
+  // Every function above that the runtime asks for by name.
   static const std::map<std::string, void *> entries = {
-      HEDDLE_STAND_IN_FUNCTIONS(HEDDLE_ENTRY)};
+      HEDDLE_ENTRY(cuMemcpyDtoDAsync),
+      HEDDLE_ENTRY(cuGraphAddDependencies),
+      HEDDLE_ENTRY(cuThreadExchangeStreamCaptureMode),
+      HEDDLE_ENTRY(cuStreamBeginCapture),
+      HEDDLE_ENTRY(cuStreamEndCapture),
+      HEDDLE_ENTRY(cuInit),
+      HEDDLE_ENTRY(cuDriverGetVersion),
+      HEDDLE_ENTRY(cuDeviceGetCount),
+      HEDDLE_ENTRY(cuDeviceGet),
+      HEDDLE_ENTRY(cuDeviceGetName),
+      HEDDLE_ENTRY(cuDeviceTotalMem),
+      HEDDLE_ENTRY(cuDeviceGetAttribute),
+      HEDDLE_ENTRY(cuDevicePrimaryCtxRetain),
+      HEDDLE_ENTRY(cuDevicePrimaryCtxRelease),
+      HEDDLE_ENTRY(cuCtxGetCurrent),
+      HEDDLE_ENTRY(cuCtxGetDevice),
+      HEDDLE_ENTRY(cuCtxPushCurrent),
+      HEDDLE_ENTRY(cuCtxPopCurrent),
+      HEDDLE_ENTRY(cuGetErrorName),
+      HEDDLE_ENTRY(cuGetErrorString),
+      HEDDLE_ENTRY(cuMemAlloc),
+      HEDDLE_ENTRY(cuMemFree),
+      HEDDLE_ENTRY(cuMemGetInfo),
+      HEDDLE_ENTRY(cuMemcpyHtoD),
+      HEDDLE_ENTRY(cuMemcpyDtoH),
+      HEDDLE_ENTRY(cuMemcpyHtoDAsync),
+      HEDDLE_ENTRY(cuMemcpyDtoHAsync),
+      HEDDLE_ENTRY(cuMemsetD8Async),
+      HEDDLE_ENTRY(cuPointerGetAttributes),
+      HEDDLE_ENTRY(cuModuleLoadDataEx),
+      HEDDLE_ENTRY(cuModuleUnload),
+      HEDDLE_ENTRY(cuModuleGetFunction),
+      HEDDLE_ENTRY(cuFuncGetAttribute),
+      HEDDLE_ENTRY(cuFuncSetAttribute),
+      HEDDLE_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
+      HEDDLE_ENTRY(cuOccupancyMaxActiveClusters),
+      HEDDLE_ENTRY(cuStreamCreate),
+      HEDDLE_ENTRY(cuStreamDestroy),
+      HEDDLE_ENTRY(cuStreamSynchronize),
+      HEDDLE_ENTRY(cuStreamIsCapturing),
+      HEDDLE_ENTRY(cuStreamWriteValue32),
+      HEDDLE_ENTRY(cuStreamWriteValue64),
+      HEDDLE_ENTRY(cuEventCreate),
+      HEDDLE_ENTRY(cuEventDestroy),
+      HEDDLE_ENTRY(cuEventRecord),
+      HEDDLE_ENTRY(cuEventSynchronize),
+      HEDDLE_ENTRY(cuEventElapsedTime),
+      HEDDLE_ENTRY(cuGraphCreate),
+      HEDDLE_ENTRY(cuGraphDestroy),
+      HEDDLE_ENTRY(cuGraphAddKernelNode),
+      HEDDLE_ENTRY(cuGraphConditionalHandleCreate),
+      HEDDLE_ENTRY(cuGraphAddNode),
+      HEDDLE_ENTRY(cuGraphKernelNodeSetAttribute),
+      HEDDLE_ENTRY(cuGraphKernelNodeSetParams),
+      HEDDLE_ENTRY(cuGraphInstantiateWithFlags),
+      HEDDLE_ENTRY(cuGraphExecDestroy),
+      HEDDLE_ENTRY(cuGraphExecKernelNodeSetParams),
+      HEDDLE_ENTRY(cuGraphExecUpdate),
+      HEDDLE_ENTRY(cuGraphNodeSetEnabled),
+      HEDDLE_ENTRY(cuGraphLaunch),
+      HEDDLE_ENTRY(cuLaunchKernelEx),
+  };
   auto entry = entries.find(name);
   *function = entry == entries.end() ? nullptr : entry->second;
   *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS
