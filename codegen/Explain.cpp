@@ -128,6 +128,9 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     object["threads"] = schedule->getThreads();
     object["tile"] = json::Array(schedule->getTile());
     object["vector"] = json::Array(schedule->getVector());
+    for (const PlanTable &table : plan.tables)
+      if (table.blockColumns && table.name == sweepName(sweep))
+        object["columns"] = table.blockColumns;
   }
   return object;
 }
@@ -338,6 +341,8 @@ static std::string printText(const json::Object &object) {
         os << "  schedule " << *schedule << ", " << *sweep.getInteger("threads")
            << " threads, tiles of ";
         llvm::interleave(*sweep.getArray("tile"), os, " and ");
+        if (auto columns = sweep.getInteger("columns"))
+          os << ", " << *columns << " columns a block";
         os << "\n  because  " << *sweep.getString("reason") << '\n';
       }
     }

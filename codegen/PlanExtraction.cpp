@@ -150,6 +150,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.name = layout.name;
   table.rank = layout.rank == 2 ? 2 : 1;
   table.pointers = std::max<int64_t>(1, layout.pointers);
+  table.blockColumns = layout.columns;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     table.segments.push_back(segmentOf(segment, layout.rank));
     // The order of a reduction must not depend on alignment.

@@ -61,6 +61,7 @@ public:
 
 private:
   LogicalResult addSegment(unsigned number);
+  bool replacesWhatElementsRead(unsigned number);
   void addScratch(unsigned number, const fused::Levels &levels);
   int scalar(Value value, bool written, bool inFinish = false);
   void addTrip();
@@ -220,6 +221,30 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   }
 }
 
+static bool writesElements(const SegmentLayout &segment) {
+  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return slot.index == kIJ && slot.written;
+  });
+}
+
+/// Whether a scalar that elements are computed from is one that the sweep
+/// replaces when its member, or the list, is complete.
+bool Builder::replacesWhatElementsRead(unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  auto read = fused::behind(fused::elementResults(sweep, number));
+  return llvm::any_of(
+      llvm::zip(sweep.getSegmentBlock(number).getArguments(), segment.inputs),
+      [&](auto pair) {
+        auto [argument, slot] = pair;
+        if (!read.contains(argument))
+          return false;
+        if (slot < 0)
+          return layout.scalars[-1 - slot].written;
+        const OperandSlot &operand = segment.operands[slot];
+        return isMemberIndex(operand.index) && operand.written;
+      });
+}
+
 LogicalResult Builder::build() {
   auto schedule = sweep.getScheduleAttr();
   if (!schedule)
@@ -248,6 +273,11 @@ LogicalResult Builder::build() {
         scalar(input, /*written=*/false, /*inFinish=*/true));
   for (Value result : sweep.getFinishResults())
     layout.finishResults.push_back(scalar(result, /*written=*/true));
+  // Blocks that share a tile end its member before all of them are done.
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    if (schedule.getColumns() && writesElements(layout.segments[s]) &&
+        !replacesWhatElementsRead(s))
+      layout.columns = layout.segments[s].columns = schedule.getColumns();
   return success();
 }
 

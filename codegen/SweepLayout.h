@@ -58,8 +58,11 @@ struct SegmentLayout {
   /// For each result: its operand slot; for a scalar -1 - (scalar slot); or
   /// kNowhere where nobody reads it.
   llvm::SmallVector<int> results;
-  /// Elements or rows in a tile, and elements that a thread takes at a time.
+  /// Elements or rows in a tile, and elements or columns that a thread takes at
+  /// a time.
   int64_t tile, vector;
+  /// Columns that a block takes of a tile, others taking the others; 0: all.
+  int64_t columns = 0;
   /// Whether something is left to do when a member's tiles are all done, and
   /// whether that needs what the tiles computed (their partials), so that it
   /// waits for their stores.
@@ -86,6 +89,9 @@ struct SweepLayout {
   int64_t rank;     // 1 (or 0) or 2: whether rows have columns
   int64_t pointers; // operand slots in a row
   int64_t threads;
+  /// Those of its segments; where blocks share tiles, one of them takes all of
+  /// a tile whose segment has none.
+  int64_t columns = 0;
   std::string name;
 
   /// Position in `scratch` of the area of `owner` that is kept `per`.

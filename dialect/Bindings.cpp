@@ -229,6 +229,7 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     return op->emitOpError("binds ")
            << operands.size() << " operands to " << body.getNumArguments()
            << " region arguments";
+  bool rows = llvm::any_of(indices, [](int32_t k) { return k & kI; });
   for (auto [k, operand] : llvm::enumerate(operands)) {
     Type type = operand.getType();
     int64_t rank = rankOf(type);
@@ -236,6 +237,11 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     if (indices[k] < 0 || indices[k] > kTrip || named != rank)
       return op->emitOpError("operand #")
              << k << " has rank " << rank << " and " << named << " indices";
+    if (indices[k] == kJ && !rows)
+      return op->emitOpError("operand #")
+             << k
+             << " has columns, but no operand has rows; vectors without a "
+                "matrix are indexed by i";
     if (indices[k] == kTrip && failed(verifyInLoop(op)))
       return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))

@@ -41,8 +41,9 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
   let summary = "how a sweep walks its domain, and why";
   let description = [{
     `stream`: a block takes a tile of `tile[s]` consecutive elements of a member of segment `s`, each thread `vector[s]`
-    at a time. `rows`: a block takes a panel of `tile[s]` rows, one after the other. `panel`: the loop around the sweep
-    runs in one launch whose blocks keep panels of rows from trip to trip, where the device can; elsewhere as `rows`.
+    at a time. `rows`: a block takes a panel of `tile[s]` rows, one after the other; `by` as many columns of them where
+    blocks share their rows. `panel`: the loop around the sweep runs in one launch whose blocks keep
+    panels of rows from trip to trip, where the device can; elsewhere as `rows`.
 
     ```mlir
     #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column">
@@ -50,9 +51,10 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
   }];
   let parameters = (ins "ScheduleKind":$kind, "int64_t":$threads,
                         ArrayRefParameter<"int64_t">:$vector, ArrayRefParameter<"int64_t">:$tile,
+                        DefaultValuedParameter<"int64_t", "0">:$columns,
                         StringRefParameter<>:$reason);
   let assemblyFormat = [{ `<` $kind `,` `threads` `=` $threads `,` `vector` `=` `[` $vector `]` `,` `tile` `=` `[` $tile `]`
-                          `,` `reason` `=` $reason `>` }];
+                          (`by` $columns^)? `,` `reason` `=` $reason `>` }];
 }
 
 #endif // HEDDLE_DIALECT_FUSEDDIALECT_TD

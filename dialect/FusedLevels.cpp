@@ -167,6 +167,30 @@ forEachReduction(SweepOp sweep,
   }
 }
 
+llvm::DenseSet<Value> behind(ArrayRef<Value> roots) {
+  SmallVector<Value> open(roots);
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(open, op->getOperands());
+  }
+  return seen;
+}
+
+SmallVector<Value> elementResults(SweepOp sweep, unsigned segment) {
+  SmallVector<Value> values;
+  for (auto [result, value] :
+       llvm::zip(sweep.getSegmentResults(segment),
+                 sweep.getSegmentYield(segment).getValues()))
+    if (foreach::isList(result.getType()) &&
+        foreach::rankOf(result.getType()) == sweep.getDomainRank(segment))
+      values.push_back(value);
+  return values;
+}
+
 void spellOutFrom(SweepOp sweep) {
   forEachReduction(sweep, [](ReduceOp reduce, const Levels &levels) {
     reduce.setFrom(levels.countedBy(reduce));

@@ -40,6 +40,12 @@ private:
   llvm::DenseMap<mlir::Value, LevelOf> levels;
 };
 
+/// `roots`, and all that they are computed from.
+llvm::DenseSet<mlir::Value> behind(llvm::ArrayRef<mlir::Value> roots);
+
+/// The values that segment `segment` writes element by element.
+llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
+
 /// Writes down `from` at every reduction of `sweep`, so that it counts the same
 /// whatever its operand is made from.
 void spellOutFrom(SweepOp sweep);

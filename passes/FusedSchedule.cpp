@@ -38,6 +38,9 @@ static constexpr int64_t kAccess = 16, kLeastVector = 4;
 static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
 /// Rows of a panel that leaves one partial value per column.
 static constexpr int64_t kPanel = 16;
+/// Rows of a tile that blocks share, columns of it that a thread takes at most,
+/// and words that it asks for at a time.
+static constexpr int64_t kSharedRows = 2, kSharedColumns = 8, kSharedWords = 24;
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -82,19 +85,72 @@ static bool reducesColumns(SweepOp sweep, unsigned segment) {
   });
 }
 
+/// Columns that a thread takes at a time where blocks share rows: what they are
+/// computed from is asked for all at once.
+static int64_t sharedVectorOf(SweepOp sweep) {
+  int64_t most = 1;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    int64_t words = 0;
+    auto read = behind(elementResults(sweep, s));
+    for (auto [argument, index] :
+         llvm::zip_equal(sweep.getSegmentBlock(s).getArguments(),
+                         sweep.getSegmentIndices(s))) {
+      if (!read.contains(argument))
+        continue;
+      int64_t rows = index == kIJ ? kSharedRows : index == kJ ? 1 : 0;
+      words += rows * (argument.getType().isF64() ? 2 : 1);
+    }
+    most = std::max(most, words);
+  }
+  return std::clamp<int64_t>(kSharedWords / most, 1, kSharedColumns);
+}
+
+static bool writesElements(SweepOp sweep, unsigned segment) {
+  return !elementResults(sweep, segment).empty();
+}
+
+/// Whether several blocks may share a row: nothing of the elements that are
+/// written meets, and their rows leave no value behind. Blocks that take a row
+/// from end to end read as many rows at once as there are blocks, which memory
+/// answers more slowly.
+static bool sharesRows(SweepOp sweep) {
+  if (!needsRows(sweep) || sweep.getWhere() ||
+      isa<LoopOp>(sweep->getParentOp()))
+    return false;
+  bool any = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    if (!writesElements(sweep, s))
+      continue;
+    any = true;
+    auto levels = Levels::infer(sweep, s);
+    if (failed(levels))
+      return false;
+    for (auto reduce : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
+      if (levels->countedBy(reduce) == Level::element)
+        return false;
+    for (Type type : sweep.getSegmentResults(s).getTypes())
+      if (isList(type) && rankOf(type) == 1)
+        return false;
+  }
+  return any;
+}
+
 /// `remark` says why a sweep of a loop is not walked by panels.
 static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   bool rows = needsRows(sweep);
   bool columns = false;
+  int64_t shared = sharesRows(sweep) ? sharedVectorOf(sweep) : 0;
   SmallVector<int64_t> vector, tile;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     bool reduces =
         !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
-    int64_t v = reduces ? kReducedVector : vectorOf(sweep, s);
+    int64_t v = reduces ? kReducedVector : shared ? shared : vectorOf(sweep, s);
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);
-      tile.push_back(reducesColumns(sweep, s) ? kPanel : 1);
+      tile.push_back(reducesColumns(sweep, s)             ? kPanel
+                     : shared && writesElements(sweep, s) ? kSharedRows
+                                                          : 1);
     } else if (sweep.getDomainRank(s) == 0) {
       tile.push_back(1);
     } else {
@@ -106,6 +162,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
                    ? "a matrix whose rows and columns have no values of their "
                      "own is walked as one vector"
                    : "no value of a row or column")
+      : shared ? "what is computed of a row meets nowhere, so blocks share rows"
       : columns ? "rows are complete while they are on chip; a panel of them "
                   "leaves one partial value per column"
                 : "rows are complete while they are on chip";
@@ -116,7 +173,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
              "on chip and reads each element once";
   }
   return ScheduleAttr::get(sweep.getContext(), kind, kThreads, vector, tile,
-                           reason);
+                           kThreads * shared, reason);
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,9 +304,13 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
 }
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
+  // Blocks that share a row are not done with what is kept when the first of
+  // them ends the member.
+  bool shares = sharesRows(sweep);
   if (ahead)
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-      moveAhead(sweep, s);
+      if (!shares || !writesElements(sweep, s))
+        moveAhead(sweep, s);
   std::string whyNoPanels;
   ScheduleAttr schedule = scheduleFor(sweep, whyNoPanels);
   sweep.setScheduleAttr(schedule);

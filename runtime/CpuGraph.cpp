@@ -160,8 +160,9 @@ Error CpuGraph::update(Layout &next, void *) {
     expandTiles(rows, table.members.data(), view.memberCount,
                 segmentSteps(plan(), planned), table.tiles.data(),
                 view.tileCount);
-    table.table = {table.tiles.data(), table.members.data(),
-                   table.tickets.data(), view.tileCount, view.memberCount};
+    table.table = {table.tiles.data(),   table.members.data(),
+                   table.tickets.data(), view.tileCount,
+                   view.memberCount,     view.shares};
   }
 
   auto fill = [&](auto &self, std::vector<Node> &list) -> void {

@@ -237,7 +237,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
         {place.expand ? work.address() + place.tiles : nullptr,
          uploaded.address() + place.members,
          reinterpret_cast<unsigned *>(cleared.address() + place.tickets),
-         view.tileCount, view.memberCount});
+         view.tileCount, view.memberCount, view.shares});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +

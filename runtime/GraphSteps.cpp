@@ -69,7 +69,7 @@ Expected<CUfunction> ownFunction(const ContextPtr &context, StringRef file,
 
 std::vector<void *> Launch::pointers() {
   std::vector<void *> result;
-  for (std::array<char, 32> &argument : arguments)
+  for (auto &argument : arguments)
     result.push_back(argument.data());
   return result;
 }
@@ -144,8 +144,10 @@ bool StepBuilder::idle(const PlanNode &node) const {
 Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
                                        const PlanVariant &variant) {
   int64_t grid = 1;
-  if (variant.grid == GridKind::Tiles)
-    grid = layout.tables()[node.table].tileCount;
+  if (const TableView *table =
+          node.table < 0 ? nullptr : &layout.tables()[node.table];
+      table && variant.grid == GridKind::Tiles)
+    grid = int64_t(table->tileCount) * table->shares;
   else if (variant.grid == GridKind::Members)
     grid = layout.tables()[node.table].memberCount;
   else if (variant.grid == GridKind::Fixed)

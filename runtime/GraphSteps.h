@@ -25,8 +25,8 @@ struct Launch {
   CUfunction function = nullptr;
   unsigned grid = 1, block = 1, sharedBytes = 0;
   bool cooperative = false;
-  /// The bytes of each argument; 32 hold the largest, a table.
-  std::vector<std::array<char, 32>> arguments;
+  /// The bytes of each argument, of which a table is the largest.
+  std::vector<std::array<char, sizeof(DeviceTable)>> arguments;
   /// Arguments that are the value of a number.
   struct Number {
     size_t argument;
@@ -35,7 +35,7 @@ struct Launch {
   std::vector<Number> numbers;
 
   template <typename T> void add(const T &argument) {
-    static_assert(sizeof(T) <= 32,
+    static_assert(sizeof(T) <= sizeof(DeviceTable),
                   "an argument of a plan is a table, a pointer or a number");
     std::memcpy(arguments.emplace_back().data(), &argument, sizeof(T));
   }

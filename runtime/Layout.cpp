@@ -583,6 +583,11 @@ private:
       }
       view.memberCount = static_cast<int>(rows);
       view.tileCount = static_cast<int>(tiles);
+      // Any number does; this one suits the average tile.
+      if (table.blockColumns && tiles)
+        view.shares = static_cast<int>(
+            std::min(tilesOf(view.columnTotal / tiles, table.blockColumns),
+                     INT32_MAX / tiles));
       view.elementBytes = elementBytes(table);
     }
     for (const PlanScratch &scratch : plan.scratch) {

@@ -53,6 +53,7 @@ struct BufferView {
 struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
+  int shares = 1;                    ///< blocks for a tile
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of one (rank 2)

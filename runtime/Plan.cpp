@@ -250,6 +250,9 @@ private:
       return bad("expected a rank of 0, 1 or 2, found " + Twine(table.rank));
     if (table.segments.empty())
       return bad("expected at least one segment");
+    if (table.blockColumns < 0 || (table.blockColumns && table.rank != 2))
+      return bad("expected block_columns of 1 or more and a rank of 2, found " +
+                 Twine(table.blockColumns) + " and " + Twine(table.rank));
     size_t widest = 0;
     for (const PlanSegment &segment : table.segments) {
       widest = std::max(widest, segment.operands.size());

@@ -175,6 +175,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
   return map && map.map("name", out.name) && map.map("rank", out.rank) &&
          map.map("pointers", out.pointers) &&
          map.mapOptional("tile_rows", out.tileRows) &&
+         map.mapOptional("block_columns", out.blockColumns) &&
          map.map("segments", out.segments);
 }
 
@@ -414,11 +415,14 @@ static json::Value toJSON(const PlanTable &table) {
       object["shift"] = true;
     segments.push_back(std::move(object));
   }
-  return json::Object{{"name", table.name},
+  json::Object object{{"name", table.name},
                       {"rank", table.rank},
                       {"pointers", table.pointers},
                       {"tile_rows", table.tileRows},
                       {"segments", std::move(segments)}};
+  if (table.blockColumns)
+    object["block_columns"] = table.blockColumns;
+  return object;
 }
 
 static json::Value toJSON(const PlanScratch &scratch) {

@@ -28,8 +28,10 @@ struct DeviceTable {
   unsigned *tickets;
   int tileCount;
   int memberCount;
+  int shares = 1;
+  int unused = 0; // arguments are compared byte for byte
 };
-static_assert(sizeof(DeviceTable) == 32, "a kernel reads this layout");
+static_assert(sizeof(DeviceTable) == 40, "a kernel reads this layout");
 
 /// Where the fields of a row are. Member rows and tile rows have the same size;
 /// the fields after the operands are:

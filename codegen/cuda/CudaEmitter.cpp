@@ -148,7 +148,8 @@ void KernelEmitter::emitBanner() {
           bytes += storageBytes(slot.storage) * (slot.read + slot.written);
       }
       os << "\n//   " << segment.tile
-         << (layout->rank == 2 ? " rows" : " elements") << ", " << bytes
+         << (layout->rank == 2 ? " rows" : " elements")
+         << (layout->columns ? ", shared by blocks, " : ", ") << bytes
          << " bytes per element: reads " << listNames(read) << "; writes "
          << listNames(written);
     }
@@ -348,8 +349,8 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
     os << "if (table.tile_count == 0)\n  return " << names.sweep << "_finish"
        << values << names.arguments << ");\n";
   os << "const int tile_index = "
-     << (sweep.getReversed() ? "table.tile_count - 1 - blockIdx.x"
-                             : "blockIdx.x")
+     << (sweep.getReversed() ? "table.tile_count - 1 - " : "")
+     << (layout.columns ? "heddle::tile_of_block(table)" : "blockIdx.x")
      << ";\n";
   os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
      << names.sweep << "_tile_row>(table.tiles, tile_index);\n";

@@ -29,6 +29,8 @@ int RowsEmitter::batchOf(size_t words) {
 
 int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
                                const SweepLayout &layout) {
+  if (layout.columns)
+    return sharedBlocks(layout);
   // Where elements are written, others must be on their way meanwhile.
   size_t most = 0;
   bool doubles = false;
@@ -343,6 +345,8 @@ LogicalResult RowsEmitter::emitWalk() {
                isUsedInWalk(op->getResult(0));
       })))
     return failure();
+  if (slots.columns)
+    return emitSharedWalk();
   auto overTile = [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
   };

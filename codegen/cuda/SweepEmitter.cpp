@@ -254,6 +254,8 @@ void SegmentEmitter::waitForPrevious() {
 }
 
 bool SegmentEmitter::isUsedInWalk(Value value) const {
+  if (slots.columns)
+    return usedByElements.contains(value);
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (fused::isHint(use) || isOnlyHinted(user))
@@ -321,6 +323,9 @@ void SegmentEmitter::storePartials() {
     // A row value is the same in every thread: its states met already.
     bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
+    // Only the first of a member's tiles counts columns.
+    if (slots.columns && levels.countedBy(op) == Level::column)
+      os << "if (tile.first == 0)\n  ";
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
          << layout.threads << ">(" << part << ");\n";
@@ -657,6 +662,8 @@ LogicalResult SegmentEmitter::emitEndFunction() {
 
 void SegmentEmitter::emitTileFunction() {
   beginFunction("tile", "void");
+  if (layout.columns && !slots.columns)
+    os << "if (heddle::share_of_block(table) > 0)\n  return;\n";
   if (waitsAtOnce())
     os << "heddle::wait_for_previous();\n";
   if (hasWholeForm || !layout.whereOperand.empty())
@@ -687,6 +694,8 @@ void SegmentEmitter::emitTileFunction() {
   if (arrivesEarly())
     os << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
        << callOf("end");
+  else if (slots.endsMembers && slots.columns)
+    emitEndOfShares();
   else if (slots.endsMembers)
     os << "if (heddle::arrives_last(&table.tickets[tile.member], "
           "tile.tiles))\n  "
@@ -700,7 +709,11 @@ LogicalResult SegmentEmitter::emit() {
   for (const OperandSlot &slot : slots.operands)
     pointers.push_back(buffers[slot.buffer].name);
   hasWholeForm = !wholeTile().empty();
+  if (slots.columns)
+    usedByElements = fused::behind(fused::elementResults(sweep, segment));
   if (failed(emitWalkFunction()))
+    return failure();
+  if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();
   if (slots.endsMembers && failed(emitEndFunction()))
     return failure();

@@ -130,6 +130,14 @@ protected:
   llvm::DenseMap<mlir::Operation *, std::string> accumulators;
   std::string stale; // whether values computed ahead had to be computed anew
 
+  /// Where blocks share a tile (SharedRows.cpp): what rows and columns leave
+  /// behind, and the block that sees to it.
+  virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
+  mlir::LogicalResult emitCountFunction();
+  void emitEndOfShares();
+  /// What elements are computed from, and what is counted.
+  llvm::DenseSet<mlir::Value> usedByElements;
+
   void storeMemberResults();
   /// The statement that stores `value` where `pointer` leads, or `record`, that
   /// which keeps the value of a trip.
@@ -220,6 +228,17 @@ private:
   mlir::LogicalResult declareSlice(const Slice &slice);
   void declareRowInputs();
   void storeRow();
+  /// Where blocks share a tile (SharedRows.cpp).
+  static int sharedBlocks(const SweepLayout &layout);
+  mlir::LogicalResult emitSharedWalk();
+  mlir::LogicalResult emitCounts() override;
+  Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
+                   const Slice &elements) const;
+  void declareHeld(mlir::BlockArgument argument);
+  void loadRows(const Slice &rows);
+  void loadBatch(const Slice &elements);
+  void beginSharedRows();
+  void beginSharedColumns();
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
   /// Results that are written element by element.
   bool isElementResult(unsigned result) const;

@@ -25,9 +25,14 @@ struct heddle_table {
   const void *tiles, *members;
   unsigned *tickets; // one for each member row, one for the whole list
   int tile_count, member_count;
+  int shares; // blocks that share a tile of rows
 };
 
 namespace heddle {
+
+// Where blocks share tiles: which tile a block takes, and which share of it.
+__device__ __forceinline__ int tile_of_block(const heddle_table &table) { return blockIdx.x / static_cast<unsigned>(table.shares); }
+__device__ __forceinline__ int share_of_block(const heddle_table &table) { return blockIdx.x % static_cast<unsigned>(table.shares); }
 
 // A scalar argument: its value, or where the caller keeps it.
 template <class T, bool ByValue> struct number {

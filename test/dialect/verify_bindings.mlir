@@ -29,6 +29,16 @@ func.func @index_twice(%x: !list) -> !list {
 
 // -----
 
+// Columns of how many rows?
+!list = !foreach.list<tensor<?xf32>>
+func.func @columns_alone(%x: !list) -> !foreach.list<tensor<f32>> {
+  // expected-error@+1 {{'foreach.reduce' op operand #0 has columns, but no operand has rows; vectors without a matrix are indexed by i}}
+  %r = foreach.reduce add along member (%a = %x[j] : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
+  return %r : !foreach.list<tensor<f32>>
+}
+
+// -----
+
 func.func @no_list(%x: tensor<4xf32>) {
   // expected-error@+1 {{expected a list or a device scalar (a tensor of rank 0), found 'tensor<4xf32>'}}
   %r = foreach.map (%a = %x : tensor<4xf32>) -> tensor<f32> { foreach.yield %a : f32 }

@@ -87,6 +87,43 @@ fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
 
 // -----
 
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!wide = !foreach.list<tensor<?x?xf64>>
+
+// Rows that are only mapped are shared; a block takes as many columns of them as
+// its threads can ask for at once. Not those that leave a value of the row.
+// REMARK: remark: a sweep is walked by 'rows': what is computed of a row meets nowhere, so blocks share rows
+// CHECK-LABEL: fused.kernel @mapped
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [8], tile = [2] by 2048,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [6], tile = [2] by 1536,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [2] by 1024,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason
+fused.kernel @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> (!mats, !mats, !wide, !mats, !list) {
+  %a = fused.sweep (%l = %l[i, j] : !mats, %r = %r[i], %c = %c[j] : !list) -> !mats {
+    %p = arith.mulf %l, %r : f32
+    %q = arith.addf %p, %c : f32
+    fused.yield %q : f32
+  }
+  %b = fused.sweep (%l = %l[i, j], %m = %m[i, j] : !mats, %r = %r[i] : !list) -> !mats {
+    %p = arith.mulf %l, %r : f32
+    %q = arith.addf %p, %m : f32
+    fused.yield %q : f32
+  }
+  %d = fused.sweep (%w = %w[i, j] : !wide, %c = %c[j] as f64 : !list) -> !wide {
+    %p = arith.mulf %w, %c : f64
+    fused.yield %p : f64
+  }
+  %e:2 = fused.sweep (%l = %l[i, j] : !mats, %r = %r[i] : !list) -> (!mats, !list) {
+    %p = arith.mulf %l, %r : f32
+    %q = arith.negf %r : f32
+    fused.yield %p, %q : f32, f32
+  }
+  fused.yield %a, %b, %d, %e#0, %e#1 : !mats, !mats, !wide, !mats, !list
+}
+
+// -----
+
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 

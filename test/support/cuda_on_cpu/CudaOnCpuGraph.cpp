@@ -102,6 +102,8 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
     table.tickets.assign(view.memberCount + 1, 0);
     table.table = {table.tiles.data(), table.members.data(),
                    table.tickets.data(), view.tileCount, view.memberCount};
+    if (planned.blockColumns) // any number of blocks may share a tile
+      table.table.shares = 1 + seed % 4;
     if (view.tileCount == 0)
       continue;
     // The text writes its own tile rows, and they must be those of the host.
@@ -188,7 +190,7 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
     case ArgumentKind::Table: {
       DeviceTable &table = tables[argument.index].table;
       launch.slots.push_back(&table);
-      tiles = std::max<int64_t>(tiles, table.tileCount);
+      tiles = std::max(tiles, int64_t(table.tileCount) * table.shares);
       members = std::max<int64_t>(members, table.memberCount);
       break;
     }

@@ -185,11 +185,13 @@ INSTANTIATE_TEST_SUITE_P(, CudaLibrary, testing::ValuesIn(libraryPrograms()),
 class CudaModule : public testing::TestWithParam<NamedProgram> {
 protected:
   Inputs inputsOf(Program &program, uint64_t seed, bool misaligned,
-                  int64_t widest = 300) {
+                  int64_t widest = 300, const Shapes &wide = {}) {
     Inputs inputs = randomInputs(
         program,
         [&](llvm::StringRef name, int64_t rank) -> Shapes {
           auto narrowed = [&](Shapes shapes) {
+            if (!wide.empty())
+              return wide;
             for (auto &shape : shapes)
               shape.back() = std::min(shape.back(), widest);
             return shapes;
@@ -254,6 +256,19 @@ TEST_P(CudaModule, TakesMatricesWithAStride) {
     spreadRows(inputs);
     runAndCompare(program, inputs, GetParam());
   }
+}
+
+TEST_P(CudaModule, TakesWideMatrices) {
+  if (!llvm::StringRef(GetParam().name).contains("Rows"))
+    GTEST_SKIP() << "nothing of this program depends on the width of rows";
+  Program program(GetParam().text);
+  ASSERT_TRUE(program.isGood());
+  // More columns than a block takes at a time, and just as many.
+  Inputs inputs = inputsOf(program, 16, true, 0,
+                           {{3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}});
+  Check check;
+  check.seeds = {1, 2, 3, 4};
+  runAndCompare(program, inputs, GetParam(), check);
 }
 
 TEST_P(CudaModule, SkipsInactiveMembers) {

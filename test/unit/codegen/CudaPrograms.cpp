@@ -235,6 +235,59 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !l
 })mlir");
     result.back().keepsOrder = false;
 
+    // Blocks share rows that are only mapped; one of them counts.
+    add("SharedRows", R"mlir(
+func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %t : f32
+    %b = arith.addf %a, %r : f32
+    %y = arith.subf %b, %c : f32
+    foreach.yield %y : f32
+  }
+  %rows = foreach.reduce max along member (%r = %row[i] : !list, %t = %t : !each) -> !each {
+    %q = arith.mulf %r, %t : f32
+    foreach.yield %q : f32
+  }
+  %columns = foreach.reduce add along member (%c = %col : !list) -> !each {
+    foreach.yield %c : f32
+  }
+  return %y, %rows, %columns : !mats, !each, !each
+})mlir");
+    result.back().keepsOrder = false;
+
+    add("SharedRowsOfTwo", R"mlir(
+func.func @shared_of_two(%x: !mats, %w: !mats, %row: !list) -> (!mats, !mats) {
+  %y = foreach.map (%x = %x[i, j], %w = %w[i, j] : !mats, %r = %row[i] : !list) -> !mats {
+    %y = arith.mulf %x, %r : f32
+    %z = arith.addf %y, %w : f32
+    foreach.yield %z : f32
+  }
+  %z = foreach.map (%w = %w[i, j] : !mats, %r = %row[i] : !list) -> !mats {
+    %z = arith.subf %w, %r : f32
+    foreach.yield %z : f32
+  }
+  return %y, %z : !mats, !mats
+})mlir");
+
+    // Not here: the first block that is done with a member would replace what
+    // others have not read yet.
+    add("RowsWhoseScalarChanges", R"mlir(
+func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %t : f32
+    %b = arith.addf %a, %r : f32
+    foreach.yield %b : f32
+  }
+  %most = foreach.reduce max along member (%r = %row[i] : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %next = foreach.map (%t = %t, %m = %most : !each) -> !each {
+    %n = arith.addf %t, %m : f32
+    foreach.yield %n : f32
+  }
+  return %y, %next : !mats, !each
+})mlir");
+
     add("NormalizeMembers", R"mlir(
 func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !trip {foreach.donate = 2 : i64}) -> (!list, !half, !trip, !each64) {
   %sum = foreach.reduce add along member (%x = %x as f64 : !list) -> !each64 {

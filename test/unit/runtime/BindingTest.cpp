@@ -313,7 +313,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   "nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
              "arguments": [{"table": 0}, {"scratch": 0}], "writes": [2, 3]}]})json";
   FloorSpace space;
-  Binding binding(std::make_shared<Plan>(parsed(text)));
+  auto plan = std::make_shared<Plan>(parsed(text));
+  Binding binding(plan);
   alignas(256) static char memory[4096];
   std::vector<ListMember> x = {{memory, {2, 1, 3, 5}}, {memory + 1024, {4, 7}}};
   std::vector<ListMember> u = {{memory + 2048, {6}}, {memory + 3072, {4}}};
@@ -324,6 +325,7 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->tables()[0].tileCount, 3);
   EXPECT_EQ(layout->tables()[0].columnTotal, 2 * 5 + 7);
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (30 + 28) * 4);
+  EXPECT_EQ(layout->tables()[0].shares, 1);
   EXPECT_EQ(layout->scratchBytes()[0], 17u * 4);
   EXPECT_EQ(layout->scratchBytes()[1], 132u * 7 * 4);
   EXPECT_EQ(layout->scratchBytes()[2], 6u * 8);
@@ -335,6 +337,11 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
+  // Blocks for each tile, by the columns of an average one.
+  plan->tables[0].blockColumns = 2;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 3);
+  plan->tables[0].blockColumns = 6;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 1);
   u[0].extents = {5};
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, u)));
   EXPECT_CONTAINS(

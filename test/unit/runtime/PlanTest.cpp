@@ -145,6 +145,19 @@ TEST(Plan, ReadsPanels) {
   EXPECT_FALSE(parsed(loopPlan).graph.nodes[2].panel);
 }
 
+TEST(Plan, ReadsColumnsOfABlock) {
+  Plan plan = parsed(loopPlan);
+  EXPECT_EQ(plan.tables[0].blockColumns, 0);
+  plan.tables[0].blockColumns = 1024;
+  plan = cantFail(parsePlan(formatv("{0:2}", planToJSON(plan)).str()));
+  EXPECT_EQ(plan.tables[0].blockColumns, 1024);
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  plan.tables[0].blockColumns = -1;
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::Failed),
+                  "expected block_columns of 1 or more and a rank of 2, found "
+                  "-1 and 2");
+}
+
 TEST(PlanValidation, Panels) {
   auto says = [](const std::function<void(PlanPanel &)> &change) {
     Plan plan = panelPlan();

@@ -1,0 +1,32 @@
+// Where the end of a member replaces a scalar that its elements are computed
+// from, a block that was late would read the new one: blocks share no rows.
+// RUN: %heddle emit %s --stage fused | FileCheck %s --check-prefix=FUSED
+// RUN: %heddle emit %s | FileCheck %s
+// RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
+// RUN: %heddle explain %s | FileCheck %s --check-prefix=EXPLAIN
+
+!list = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+!each = !foreach.list<tensor<f32>>
+
+// FUSED: tile = [2] by 2048,
+// CHECK: //   2 rows, 8 bytes per element
+// CHECK-NOT: share_of_block(table)
+// CHECK-NOT: table.shares
+// PLAN-NOT: block_columns
+// EXPLAIN: schedule rows, 256 threads, tiles of 2{{$}}
+func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %t : f32
+    %b = arith.addf %a, %r : f32
+    foreach.yield %b : f32
+  }
+  %most = foreach.reduce max along member (%r = %row : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %next = foreach.map (%t = %t, %m = %most : !each) -> !each {
+    %n = arith.addf %t, %m : f32
+    foreach.yield %n : f32
+  }
+  return %y, %next : !mats, !each
+}
