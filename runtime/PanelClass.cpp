@@ -185,6 +185,8 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
     if (auto shape = fastestOf(members, 1, team))
       return shape;
   }
+  if (longest > INT32_MAX) // rows are counted in 32 bits
+    return std::nullopt;
   for (int cluster : {1, 2, 4, 8})
     if (auto shape = fastestOf(members, cluster, 0))
       return shape;

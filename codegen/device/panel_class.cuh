@@ -46,8 +46,10 @@ __device__ __forceinline__ int panels_used(long long rows) {
   return HEDDLE_PANEL_TEAM || rows >= panels ? panels : rows > 0 ? static_cast<int>(rows) : 1;
 }
 // Panels are rows one after the other: a block walks through few pages of memory.
+// Rows are counted in 32 bits (PanelClass): divisions cost less text.
 __device__ __forceinline__ long long first_of_panel(int panel, long long rows) {
-  return rows >= panels ? rows * panel / panels : panel;
+  const unsigned all = static_cast<unsigned>(rows);
+  return all >= panels ? all / panels * panel + all % panels * panel / panels : panel;
 }
 __device__ __forceinline__ int rows_of_panel(int panel, long long rows) {
   return panel < rows ? static_cast<int>(first_of_panel(panel + 1, rows) - first_of_panel(panel, rows)) : 0;

@@ -291,11 +291,18 @@ public:
     if (b == of_crew - 1)
       ++meetings;
     if constexpr (sizeof(state) <= 8 && parts % 4 == 0) {
-      state sum[4] = {part[0], part[1], part[2], part[3]};
+      // Few after each other.
+      constexpr int chains = parts % 8 == 0 ? 8 : 4;
+      state sum[chains];
 #pragma unroll
-      for (int k = 4; k < parts; ++k)
-        sum[k % 4] = Kind::combine(sum[k % 4], part[k]);
-      return Kind::combine(Kind::combine(sum[0], sum[1]), Kind::combine(sum[2], sum[3]));
+      for (int k = 0; k < parts; ++k)
+        sum[k % chains] = k < chains ? part[k] : Kind::combine(sum[k % chains], part[k]);
+#pragma unroll
+      for (int half = chains / 2; half; half /= 2)
+#pragma unroll
+        for (int k = 0; k < half; ++k)
+          sum[k] = Kind::combine(sum[k], sum[k + half]);
+      return sum[0];
     } else {
       const int lane = threadIdx.x % 32;
       static_assert(parts <= 32, "a lane for each");

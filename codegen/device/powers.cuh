@@ -69,22 +69,20 @@ __device__ __forceinline__ bool is_safe_column(double sum) { return sum > 0x1p-5
 
 __device__ __forceinline__ float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ __forceinline__ double multiply_add(double a, double b, double c) { return fma(a, b, c); }
-__device__ __forceinline__ double quotient(double a, double b) { return a / b; }
 __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<float>(); }
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) < infinity<double>(); }
 
-// log2(sum(2^x)) around the running maximum.
+// log2(sum(2^x)) around the running maximum; where it is rare: little text.
 template <class T> struct log_sum_2 {
   using state = log_sum<T>;
   static __device__ __forceinline__ state neutral() { return {-infinity<T>(), 0}; }
   static __device__ __forceinline__ state lift(T x) { return {x, x == -infinity<T>() ? T(0) : T(1)}; }
-  static __device__ __forceinline__ state combine(state a, state b) {
+  static __device__ __noinline__ state combine(state a, state b) {
     const T most = maximum(a.most, b.most);
-    const T from_a = a.most == most ? a.sum : a.sum * exp_2(a.most - most);
-    const T from_b = b.most == most ? b.sum : b.sum * exp_2(b.most - most);
-    return {most, from_a + from_b};
+    const state larger = a.most == most ? a : b, other = a.most == most ? b : a;
+    return {most, larger.sum + (other.most == most ? other.sum : other.sum * exp_2(other.most - most))};
   }
   static __device__ __forceinline__ T value(state s) { return s.most + log_2(s.sum); }
 };

@@ -132,6 +132,16 @@ __device__ __forceinline__ float exp_2(float x) {
 }
 // a / b in two instructions, to two units in the last place, b below 2^126.
 __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
+// And in double to one unit, without a branch; b from 2^-1000 to 2^1000, as the
+// result: an estimate with an error e of 2^-20, 1 + e + e^2 times it, and what the
+// quotient then leaves over.
+__device__ __forceinline__ double quotient(double a, double b) {
+  double estimate;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(estimate) : "d"(b));
+  const double error = fma(-b, estimate, 1.0);
+  const double inverse = fma(estimate, fma(error, error, error), estimate), first = a * inverse;
+  return fma(fma(-b, first, a), inverse, first);
+}
 // log2(x) in one instruction, to 2^-22 next to 1.
 __device__ __forceinline__ float rough_log_2(float x) {
   float y;

@@ -101,6 +101,7 @@ inline void arrive(unsigned *word, unsigned by) {
 
 inline float exp_2(float x) { return x < -126 ? 0 : exp2f(x); } // no subnormals
 inline float quotient(float a, float b) { return a / b; }
+inline double quotient(double a, double b) { return a / b; }
 inline float rough_log_2(float x) { return log2f(x); }
 
 inline char *dynamic_shared() {

@@ -157,6 +157,13 @@ TEST(PanelClass, GivesSmallMembersATeam) {
   EXPECT_LE(PanelClass::kTeamColumns, PanelClass::kTeamRows);
 }
 
+TEST(PanelClass, CountsRowsIn32Bits) {
+  for (const Kind &kind : kinds()) {
+    EXPECT_TRUE(panelClassFor(kind.panel, 100, 100, INT32_MAX, kLarge));
+    EXPECT_FALSE(panelClassFor(kind.panel, 100, 100, 1ll << 31, kLarge));
+  }
+}
+
 TEST(PanelClass, SaysWhatItIs) {
   PanelClass shape;
   shape.crews = 2;
