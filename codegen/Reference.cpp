@@ -207,9 +207,11 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
 
 heddle_status heddle_reference_step(heddle_reference *reference,
                                     heddle_arithmetic arithmetic) {
+  using heddle::reference::Arithmetic;
   return finishCall(reference->program->step(
-      arithmetic == HEDDLE_EXACT ? heddle::reference::Arithmetic::exact
-                                 : heddle::reference::Arithmetic::asWritten));
+      arithmetic == HEDDLE_EXACT        ? Arithmetic::exact
+      : arithmetic == HEDDLE_AS_WRITTEN ? Arithmetic::asWritten
+                                        : Arithmetic::perturbed));
 }
 
 heddle_status heddle_reference_result(const heddle_reference *reference,

@@ -25,7 +25,9 @@ typedef enum heddle_arithmetic {
   HEDDLE_EXACT = 0, /* double; rounded where a list or scalar of a narrower type
                        stores a value */
   HEDDLE_AS_WRITTEN =
-      1 /* every operation in its own type: the plain evaluation */
+      1, /* every operation in its own type: the plain evaluation */
+  HEDDLE_PERTURBED = 2 /* the same, every rounded result a unit in the last
+                          place off: what evaluations may differ by */
 } heddle_arithmetic;
 
 /* `program` as for heddle_compile. */

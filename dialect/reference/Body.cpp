@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -284,6 +285,18 @@ struct Operations {
       result[k] = static_cast<float>(result[k]);
   }
 
+  /// Up or down by the bits of the value, which are as good as any and the same
+  /// in every run.
+  static void perturbed(const Instruction &x, Body &body, int64_t count) {
+    double unit = x.type.isF32() ? 0x1p-23 : 0x1p-52;
+    double *result = body.floats(x.result);
+    for (int64_t k = 0; k < count; ++k) {
+      uint64_t mixed = llvm::bit_cast<uint64_t>(result[k]) *
+                       0x9e3779b97f4a7c15; // 2^64 / the golden ratio
+      result[k] *= mixed >> 63 ? 1 + unit : 1 - unit;
+    }
+  }
+
   /// A 16-bit float is what a list would have stored.
   static void stored(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.floats(x.a), count, body.floats(x.result));
@@ -424,6 +437,24 @@ void Body::roundToSingle(Place place) {
   emit(instruction, place.uniform);
 }
 
+void Body::perturb(Place place, Type type) {
+  Instruction instruction;
+  instruction.run = Operations::perturbed;
+  instruction.result = place.slot;
+  instruction.type = type;
+  emit(instruction, place.uniform);
+}
+
+/// Whether faithful evaluations of `op` may differ.
+static bool rounds(Operation &op) {
+  return isa<FloatType>(op.getResult(0).getType()) &&
+         isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             math::SqrtOp, math::RsqrtOp, math::ExpOp, math::Exp2Op,
+             math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp,
+             math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
+             math::FmaOp, math::FPowIOp>(op);
+}
+
 static unsigned widthOf(Type type) {
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
 }
@@ -467,7 +498,9 @@ void Body::compile(Operation &op) {
   places[result] = place;
   instruction.result = place.slot;
   emit(instruction, uniform);
-  if (arithmetic == Arithmetic::asWritten && result.getType().isF32())
+  if (arithmetic == Arithmetic::perturbed && rounds(op))
+    perturb(place, result.getType());
+  if (arithmetic != Arithmetic::exact && result.getType().isF32())
     roundToSingle(place);
 }
 
@@ -488,7 +521,7 @@ Body::Body(Block &block, Arithmetic arithmetic, ArrayRef<Operand> operands,
       continue;
     }
     inputs.push_back(place.slot);
-    if (arithmetic == Arithmetic::asWritten && type.isF32() &&
+    if (arithmetic != Arithmetic::exact && type.isF32() &&
         operand.storage.isF64())
       roundToSingle(place);
   }

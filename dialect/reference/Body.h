@@ -71,6 +71,7 @@ private:
   Place define(mlir::Type type, bool uniform);
   void emit(const Instruction &instruction, bool uniform);
   void roundToSingle(Place place);
+  void perturb(Place place, mlir::Type type);
   void compile(mlir::Operation &op);
 
   double *floats(unsigned slot) { return &floatSlots[slot * kBlock]; }

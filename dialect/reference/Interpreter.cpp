@@ -217,9 +217,6 @@ FailureOr<Domain> BoundOperands::domainOf(size_t member) {
     if (failed(fits))
       return failure();
   }
-  if ((rank >= 1 && !rows) || (rank == 2 && !columns))
-    return op->emitOpError("has no operand that says how many ")
-           << (rows ? "columns" : "rows") << " its domain has";
   return Domain{rows.value_or(1), columns.value_or(1)};
 }
 
@@ -445,7 +442,7 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
             trip);
   Type element = op.getReduced().getType();
   Reduction reduction(op.getKind(), element,
-                      options.arithmetic == Arithmetic::asWritten);
+                      options.arithmetic != Arithmetic::exact);
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {

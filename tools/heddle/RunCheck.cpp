@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two evaluations share nothing and run at the same time.
+// The evaluations share nothing and run at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,9 @@ class Comparison {
 public:
   explicit Comparison(ResultCheck &check) : check(check) {}
 
-  void add(double found, double exact, double plain) {
+  void add(double found, double exact, double plain, double perturbed) {
     double error = errorOf(found, exact), plainError = errorOf(plain, exact);
+    double perturbedError = errorOf(perturbed, exact);
     check.different += errorOf(found, plain) != 0;
     // Where float32 leaves its range the plain evaluation is no measure.
     if (std::isinf(plainError))
@@ -47,6 +48,8 @@ public:
     check.largestError = std::max(check.largestError, error);
     squares += error * error;
     plainSquares += plainError * plainError;
+    if (std::isfinite(perturbedError))
+      perturbedSquares += perturbedError * perturbedError;
     if (std::isfinite(exact))
       values += exact * exact;
     ++check.elements;
@@ -62,12 +65,13 @@ public:
     check.plainRmsError = std::sqrt(plainSquares / count);
     double place = unitInLastPlace(dtype) * std::sqrt(values / count);
     double floor = 4 * place / (dtype == DType::F64 ? 1 : std::sqrt(count));
-    check.unit = std::max(check.plainRmsError, floor);
+    check.unit = std::max(
+        {check.plainRmsError, floor, std::sqrt(perturbedSquares / count)});
   }
 
 private:
   ResultCheck &check;
-  double squares = 0, plainSquares = 0, values = 0;
+  double squares = 0, plainSquares = 0, perturbedSquares = 0, values = 0;
 };
 
 /// One evaluation in a thread of its own: errors of the library are kept by
@@ -117,6 +121,7 @@ static Expected<ArrayRef<double>> resultOf(const Evaluation &evaluation,
 
 static Error compareMember(RunSession &session, size_t index, size_t member,
                            const Evaluation &exact, const Evaluation &plain,
+                           const Evaluation &perturbed,
                            Comparison &comparison) {
   auto exactElements = resultOf(exact, index, member);
   if (!exactElements)
@@ -124,6 +129,9 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
   auto plainElements = resultOf(plain, index, member);
   if (!plainElements)
     return plainElements.takeError();
+  auto perturbedElements = resultOf(perturbed, index, member);
+  if (!perturbedElements)
+    return perturbedElements.takeError();
   const Plan &plan = session.getPlan();
   int buffer = plan.results[index].buffer;
   DType dtype = plan.buffers[buffer].dtype;
@@ -141,7 +149,8 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     auto value = session.readScalar(index);
     if (!value)
       return value.takeError();
-    comparison.add(*value, exactElements->front(), plainElements->front());
+    comparison.add(*value, exactElements->front(), plainElements->front(),
+                   perturbedElements->front());
     return Error::success();
   }
   size_t position = 0;
@@ -151,7 +160,8 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     loadElements(dtype, piece.data(), found.size(), found.data());
     for (double element : found) {
       comparison.add(element, (*exactElements)[position],
-                     (*plainElements)[position]);
+                     (*plainElements)[position],
+                     (*perturbedElements)[position]);
       ++position;
     }
   });
@@ -161,30 +171,40 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                                 const std::string &program,
                                                 int64_t steps,
                                                 Progress &progress) {
-  Evaluation exact{HEDDLE_EXACT, {}}, plain{HEDDLE_AS_WRITTEN, {}};
-  {
-    std::thread first([&] { exact.run(session, program, steps); });
-    std::thread second([&] { plain.run(session, program, steps); });
-    while (!exact.finished || !plain.finished) {
-      progress.show("reference interpreter: step " +
-                    Twine(std::min(exact.done.load(), plain.done.load()) + 1) +
-                    " of " + Twine(steps) + " ...");
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(exact.done + plain.done == 0 ? 2 : 50));
-    }
-    first.join();
-    second.join();
-  }
-  for (Evaluation *evaluation : {&exact, &plain})
-    if (evaluation->failure)
-      return make_error<StatusError>(evaluation->failure->first,
-                                     evaluation->failure->second);
-
   const Plan &plan = session.getPlan();
   bool inPanels =
       !session.onCpu() && any_of(plan.graph.nodes, [](const PlanNode &node) {
         return node.panel.has_value();
       });
+  Evaluation exact{HEDDLE_EXACT, {}}, plain{HEDDLE_AS_WRITTEN, {}},
+      perturbed{HEDDLE_PERTURBED, {}};
+  SmallVector<Evaluation *, 3> evaluations = {&exact, &plain};
+  if (inPanels)
+    evaluations.push_back(&perturbed);
+  {
+    std::vector<std::thread> threads;
+    for (Evaluation *evaluation : evaluations)
+      threads.emplace_back(
+          [&, evaluation] { evaluation->run(session, program, steps); });
+    while (!all_of(evaluations, [](Evaluation *evaluation) {
+      return evaluation->finished.load();
+    })) {
+      int64_t done = steps;
+      for (Evaluation *evaluation : evaluations)
+        done = std::min(done, evaluation->done.load());
+      progress.show("reference interpreter: step " +
+                    Twine(std::min(done + 1, steps)) + " of " + Twine(steps) +
+                    " ...");
+      std::this_thread::sleep_for(std::chrono::milliseconds(done ? 50 : 2));
+    }
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  for (Evaluation *evaluation : evaluations)
+    if (evaluation->failure)
+      return make_error<StatusError>(evaluation->failure->first,
+                                     evaluation->failure->second);
+
   std::vector<ResultCheck> checks;
   for (size_t index = 0; index < plan.results.size(); ++index) {
     const PlanBuffer &buffer = plan.buffers[plan.results[index].buffer];
@@ -199,8 +219,8 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
             ? 1
             : session.getShapes().of(plan.results[index].buffer).size();
     for (size_t member = 0; member < members; ++member)
-      if (Error error =
-              compareMember(session, index, member, exact, plain, comparison))
+      if (Error error = compareMember(session, index, member, exact, plain,
+                                      inPanels ? perturbed : plain, comparison))
         return std::move(error);
     comparison.finish(buffer.dtype);
   }

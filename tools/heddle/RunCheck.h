@@ -24,7 +24,9 @@ struct ResultCheck {
   double rmsError = 0;
   double plainRmsError = 0;
   /// What errors are measured in: the plain evaluation's RMS error, but not
-  /// less than what a few results rounded the other way would make of it.
+  /// less than what a few results rounded the other way would make of it, nor,
+  /// of loops in panels, than what a unit in the last place of every operation
+  /// makes of it.
   double unit = 0;
   /// Elements that differ from the plain evaluation's.
   int64_t different = 0;

@@ -153,7 +153,7 @@ TEST(Plan, ReadsColumnsOfABlock) {
   EXPECT_EQ(plan.tables[0].blockColumns, 1024);
   EXPECT_TRUE(succeeded(validatePlan(plan)));
   plan.tables[0].blockColumns = -1;
-  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::Failed),
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
                   "expected block_columns of 1 or more and a rank of 2, found "
                   "-1 and 2");
 }
