@@ -208,10 +208,17 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
 heddle_status heddle_reference_step(heddle_reference *reference,
                                     heddle_arithmetic arithmetic) {
   using heddle::reference::Arithmetic;
-  return finishCall(reference->program->step(
-      arithmetic == HEDDLE_EXACT        ? Arithmetic::exact
-      : arithmetic == HEDDLE_AS_WRITTEN ? Arithmetic::asWritten
-                                        : Arithmetic::perturbed));
+  switch (arithmetic) {
+  case HEDDLE_EXACT:
+    return finishCall(reference->program->step(Arithmetic::exact));
+  case HEDDLE_AS_WRITTEN:
+    return finishCall(reference->program->step(Arithmetic::asWritten));
+  case HEDDLE_PERTURBED:
+    return finishCall(reference->program->step(Arithmetic::perturbed));
+  }
+  return finishCall(makeError(StatusCode::BadInput,
+                              "expected an arithmetic of 0, 1 or 2, found {0}",
+                              static_cast<int>(arithmetic)));
 }
 
 heddle_status heddle_reference_result(const heddle_reference *reference,

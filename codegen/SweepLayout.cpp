@@ -221,12 +221,6 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   }
 }
 
-static bool writesElements(const SegmentLayout &segment) {
-  return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-    return slot.index == kIJ && slot.written;
-  });
-}
-
 /// Whether a scalar that elements are computed from is one that the sweep
 /// replaces when its member, or the list, is complete.
 bool Builder::replacesWhatElementsRead(unsigned number) {
@@ -274,10 +268,14 @@ LogicalResult Builder::build() {
   for (Value result : sweep.getFinishResults())
     layout.finishResults.push_back(scalar(result, /*written=*/true));
   // Blocks that share a tile end its member before all of them are done.
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    if (schedule.getColumns() && writesElements(layout.segments[s]) &&
-        !replacesWhatElementsRead(s))
-      layout.columns = layout.segments[s].columns = schedule.getColumns();
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
+      continue;
+    if (replacesWhatElementsRead(s))
+      return sweep.emitOpError("replaces what blocks that share its rows may "
+                               "still have to read");
+    layout.columns = layout.segments[s].columns = schedule.getColumns();
+  }
   return success();
 }
 

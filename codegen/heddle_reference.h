@@ -26,8 +26,8 @@ typedef enum heddle_arithmetic {
                        stores a value */
   HEDDLE_AS_WRITTEN =
       1, /* every operation in its own type: the plain evaluation */
-  HEDDLE_PERTURBED = 2 /* the same, every rounded result a unit in the last
-                          place off: what evaluations may differ by */
+  HEDDLE_PERTURBED = 2 /* the same, results of elements' operations a unit in
+                          the last place off: what evaluations may differ by */
 } heddle_arithmetic;
 
 /* `program` as for heddle_compile. */

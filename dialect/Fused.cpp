@@ -456,6 +456,13 @@ LogicalResult SweepOp::verify() {
         schedule.getTile().size() != segments)
       return emitOpError("has a schedule for ")
              << schedule.getTile().size() << " segments, expected " << segments;
+  if (auto schedule = getScheduleAttr(); schedule && schedule.getColumns())
+    if (schedule.getColumns() < 0 || schedule.getKind() != ScheduleKind::rows ||
+        isa_and_nonnull<LoopOp>((*this)->getParentOp()))
+      return emitOpError("has a schedule by ")
+             << schedule.getColumns()
+             << " columns; expected a positive number, of 'rows' outside of "
+                "loops";
   return hasFinish() ? verifyFinish(*this) : success();
 }
 

@@ -133,11 +133,27 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
       *why = reason.str();
     return false;
   };
+  unsigned number = use.getOperandNumber();
+  // Blocks that share a row may be late when the member, or the list, ends.
+  bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
+  auto isReadLate = [&](unsigned segment, unsigned operand) {
+    Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
+    return shared && behind(elementResults(sweep, segment)).contains(bound);
+  };
+  constexpr StringRef late = "blocks that share its rows may read it late";
   // Device scalars are written when all blocks are done; `finish` reads its
   // operands before it writes.
-  if (!isList(result.getType()))
+  if (!isList(result.getType())) {
+    unsigned first = 0;
+    for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+      unsigned count = sweep.getInputCounts()[s];
+      if (number >= first && number < first + count &&
+          isReadLate(s, number - first))
+        return no(late);
+      first += count;
+    }
     return true;
-  unsigned number = use.getOperandNumber();
+  }
   if (number >= sweep.getInputs().size()) {
     // `where` is read by all blocks of a member before the last writes.
     return sweep.getNumSegments() == 1 ||
@@ -162,10 +178,11 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
            no("it is read by another index");
   int64_t rank = sweep.getDomainRank(segment);
   int64_t resultRank = rankOf(result.getType());
-  if (resultRank == 0)
-    return true; // Member values are written when the member is complete.
+  if (resultRank == 0) // Written when the member is complete.
+    return !isReadLate(segment, number - firstInput) || no(late);
   if (resultRank == rank) {
-    if (rank == 2 && needsRows(sweep))
+    // What is only mapped is read once, by the thread that writes it.
+    if (rank == 2 && needsRows(sweep) && !shared)
       return no("its rows are read more than once");
     return index == (rank == 2 ? kIJ : kI) || no("it is read by another index");
   }

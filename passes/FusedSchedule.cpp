@@ -78,6 +78,10 @@ static bool reducesElements(SweepOp sweep, unsigned segment) {
          });
 }
 
+static bool writesElements(SweepOp sweep, unsigned segment) {
+  return !elementResults(sweep, segment).empty();
+}
+
 static bool reducesColumns(SweepOp sweep, unsigned segment) {
   auto reduces = sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>();
   return llvm::any_of(reduces, [](fused::ReduceOp reduce) {
@@ -98,15 +102,51 @@ static int64_t sharedVectorOf(SweepOp sweep) {
       if (!read.contains(argument))
         continue;
       int64_t rows = index == kIJ ? kSharedRows : index == kJ ? 1 : 0;
-      words += rows * (argument.getType().isF64() ? 2 : 1);
+      words += rows * (argument.getType().getIntOrFloatBitWidth() > 32 ? 2 : 1);
     }
     most = std::max(most, words);
   }
   return std::clamp<int64_t>(kSharedWords / most, 1, kSharedColumns);
 }
 
-static bool writesElements(SweepOp sweep, unsigned segment) {
-  return !elementResults(sweep, segment).empty();
+/// Whether every step replaces the argument that `operand` is.
+static bool changesWithSteps(KernelOp kernel, Value operand) {
+  auto argument = dyn_cast<BlockArgument>(operand);
+  if (!argument || argument.getOwner() != &kernel.getBody().front())
+    return false;
+  auto donated = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      kDonateAttr);
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  return donated && yield.getValues()[donated.getInt()] != operand;
+}
+
+/// Whether blocks may share the rows of a segment whose elements are written.
+static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
+  Block &body = sweep.getSegmentBlock(segment);
+  auto levels = Levels::infer(sweep, segment);
+  if (failed(levels))
+    return false;
+  auto read = behind(elementResults(sweep, segment));
+  for (Operation &op : body) {
+    if (auto reduce = dyn_cast<fused::ReduceOp>(op);
+        reduce && levels->countedBy(reduce) == Level::element)
+      return false;
+    // The block that ends the member replaces what is kept for the next step.
+    if (isa<AheadOp>(op) && llvm::any_of(op.getResults(), [&](Value value) {
+          return read.contains(value);
+        }))
+      return false;
+  }
+  // A scalar that the member's end replaces; dear math over it is kept ahead.
+  auto kernel = sweep->getParentOfType<KernelOp>();
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
+    if (read.contains(argument) && rankOf(operand.getType()) == 0 &&
+        changesWithSteps(kernel, operand))
+      return false;
+  return llvm::none_of(
+      sweep.getSegmentResults(segment).getTypes(),
+      [](Type type) { return isList(type) && rankOf(type) == 1; });
 }
 
 /// Whether several blocks may share a row: nothing of the elements that are
@@ -122,15 +162,8 @@ static bool sharesRows(SweepOp sweep) {
     if (!writesElements(sweep, s))
       continue;
     any = true;
-    auto levels = Levels::infer(sweep, s);
-    if (failed(levels))
+    if (!sharesRowsOf(sweep, s))
       return false;
-    for (auto reduce : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())
-      if (levels->countedBy(reduce) == Level::element)
-        return false;
-    for (Type type : sweep.getSegmentResults(s).getTypes())
-      if (isList(type) && rankOf(type) == 1)
-        return false;
   }
   return any;
 }

@@ -583,11 +583,16 @@ private:
       }
       view.memberCount = static_cast<int>(rows);
       view.tileCount = static_cast<int>(tiles);
-      // Any number does; this one suits the average tile.
-      if (table.blockColumns && tiles)
+      // Any number does. This one suits the average tile, and few tiles that
+      // differ get as many blocks as the widest has work for.
+      constexpr int64_t fewBlocks = 4096;
+      if (table.blockColumns && tiles) {
+        int64_t average = tilesOf(view.columnTotal / tiles, table.blockColumns);
+        int64_t most = tilesOf(view.widest, table.blockColumns);
         view.shares = static_cast<int>(
-            std::min(tilesOf(view.columnTotal / tiles, table.blockColumns),
+            std::min(std::max(average, std::min(most, fewBlocks / tiles)),
                      INT32_MAX / tiles));
+      }
       view.elementBytes = elementBytes(table);
     }
     for (const PlanScratch &scratch : plan.scratch) {

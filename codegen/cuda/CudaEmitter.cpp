@@ -149,7 +149,7 @@ void KernelEmitter::emitBanner() {
       }
       os << "\n//   " << segment.tile
          << (layout->rank == 2 ? " rows" : " elements")
-         << (layout->columns ? ", shared by blocks, " : ", ") << bytes
+         << (segment.columns ? ", shared by blocks, " : ", ") << bytes
          << " bytes per element: reads " << listNames(read) << "; writes "
          << listNames(written);
     }

@@ -30,7 +30,7 @@ int RowsEmitter::batchOf(size_t words) {
 int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
                                const SweepLayout &layout) {
   if (layout.columns)
-    return sharedBlocks(layout);
+    return sharedBlocks(sweep, layout);
   // Where elements are written, others must be on their way meanwhile.
   size_t most = 0;
   bool doubles = false;

@@ -16,17 +16,21 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-int RowsEmitter::sharedBlocks(const SweepLayout &layout) {
+int RowsEmitter::sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
   // Registers for a batch (see FusedSchedule) and its addresses; exponentials
   // and divisions in double take more, and so may what shares no rows.
-  auto isWide = [](const OperandSlot &slot) {
-    return slot.index != kStride && storageBytes(slot.storage) == 8;
-  };
   int blocks = 6;
-  for (const SegmentLayout &segment : layout.segments)
-    blocks = std::min(blocks, llvm::any_of(segment.operands, isWide) ? 2
-                              : segment.columns                      ? 6
-                                                                     : 4);
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    if (!segment.columns) {
+      blocks = std::min(blocks, 4);
+      continue;
+    }
+    auto levels = fused::Levels::infer(sweep, s);
+    for (Value value : fused::behind(fused::elementResults(sweep, s)))
+      if (succeeded(levels) && levels->of(value).level > Level::member &&
+          value.getType().getIntOrFloatBitWidth() == 64)
+        blocks = std::min(blocks, 2);
+  }
   return blocks;
 }
 
@@ -81,8 +85,8 @@ void RowsEmitter::beginSharedRows() {
 void RowsEmitter::beginSharedColumns() {
   os << "#pragma unroll\nfor (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
-  os << "const long long column = first_column + k * " << layout.threads
-     << ";\n";
+  os << "const long long column = " << firstColumn << " + k * "
+     << layout.threads << ";\n";
 }
 
 /// Asks for what `elements` needs of a batch of columns.
@@ -131,10 +135,11 @@ LogicalResult RowsEmitter::emitSharedWalk() {
   Slice elements = sliceOf(roots), rows = rowsBehind(roots, elements);
   loadRows(rows);
   std::string step = std::to_string(slots.columns) + "LL";
-  os << "for (long long first_column = heddle::share_of_block(table) * " << step
-     << " + threadIdx.x; first_column < tile.columns; first_column += "
-        "table.shares * "
-     << step << ") {\n";
+  firstColumn = scope.fresh("first_column");
+  os << "for (long long " << firstColumn
+     << " = heddle::share_of_block(table) * " << step << " + threadIdx.x; "
+     << firstColumn << " < tile.columns; " << firstColumn
+     << " += table.shares * " << step << ") {\n";
   os.indent();
   loadBatch(elements);
   os << "heddle::keep_order();\n"; // all is asked for before any is written
@@ -219,13 +224,13 @@ LogicalResult SegmentEmitter::emitCountFunction() {
 void SegmentEmitter::emitEndOfShares() {
   os << "if (heddle::share_of_block(table) < table.shares - 1) // the last has "
         "fewest columns\n  return;\n"
-     << "const auto &again = static_cast<const " << names.sweep
+     << "const auto &anew = static_cast<const " << names.sweep
      << "_tile_row *>(table.tiles)[tile_index];\n"
-     << functionName("count") << "<ByValue, Passing>(again, tile_index, "
+     << functionName("count") << "<ByValue, Passing>(anew, tile_index, "
      << names.arguments << ");\n"
-     << "if (heddle::arrives_last(&table.tickets[again.member], "
-        "again.tiles))\n  "
-     << functionName("end") << "<ByValue, Passing>(again, tile_index, "
+     << "if (heddle::arrives_last(&table.tickets[anew.member], "
+        "anew.tiles))\n  "
+     << functionName("end") << "<ByValue, Passing>(anew, tile_index, "
      << names.arguments << ");\n";
 }
 

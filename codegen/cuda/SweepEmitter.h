@@ -229,7 +229,8 @@ private:
   void declareRowInputs();
   void storeRow();
   /// Where blocks share a tile (SharedRows.cpp).
-  static int sharedBlocks(const SweepLayout &layout);
+  static int sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout);
+  std::string firstColumn; // of those that a thread takes at a time
   mlir::LogicalResult emitSharedWalk();
   mlir::LogicalResult emitCounts() override;
   Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,

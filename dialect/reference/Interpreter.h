@@ -44,10 +44,9 @@ enum class Arithmetic {
   /// Every operation on f32 is rounded to f32, as a plain evaluation of the
   /// program would do it (sums are taken pairwise).
   asWritten,
-  /// The same, with the result of every operation that rounds moved by a unit
-  /// in
-  /// the last place, up or down: how far apart two faithful evaluations may be,
-  /// also where what they differ in cancels.
+  /// The same, with sums, products, quotients and functions of elements a unit
+  /// in the last place off, up or down: how far apart two faithful evaluations
+  /// may be, also where what they differ in cancels.
   perturbed,
 };
 

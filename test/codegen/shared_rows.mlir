@@ -3,6 +3,7 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle explain %s | FileCheck %s --check-prefix=EXPLAIN
+// RUN: sed 's/%%col\b/%%first_column/g; s/%%c\b/%%anew/g; s/%%row\b/%%share/g' %s | %heddle emit - --stage ptx | FileCheck %s --check-prefix=PTX
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -36,12 +37,13 @@
 // CHECK-NEXT:   shared_walk
 // CHECK-NEXT:   if (heddle::share_of_block(table) < table.shares - 1) // the last has fewest columns
 // CHECK-NEXT:     return;
-// CHECK:        shared_count<ByValue, Passing>(again,
-// CHECK-NEXT:   if (heddle::arrives_last(&table.tickets[again.member], again.tiles))
-// CHECK-NEXT:     shared_end<ByValue, Passing>(again,
+// CHECK:        shared_count<ByValue, Passing>(anew,
+// CHECK-NEXT:   if (heddle::arrives_last(&table.tickets[anew.member], anew.tiles))
+// CHECK-NEXT:     shared_end<ByValue, Passing>(anew,
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(6))
 // CHECK:        const int tile_index = heddle::tile_of_block(table);
 
+// PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 2048
 // EXPLAIN: schedule rows, 256 threads, tiles of 2, 2048 columns a block
 // EXPLAIN-NEXT: because  what is computed of a row meets nowhere, so blocks share rows

@@ -1,5 +1,6 @@
-// Where the end of a member replaces a scalar that its elements are computed
-// from, a block that was late would read the new one: blocks share no rows.
+// Where every step replaces a scalar that elements are computed from, a block that
+// was late would read the new one: blocks share no rows, and what is dear of it is
+// computed ahead.
 // RUN: %heddle emit %s --stage fused | FileCheck %s --check-prefix=FUSED
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
@@ -9,15 +10,18 @@
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// FUSED: tile = [2] by 2048,
-// CHECK: //   2 rows, 8 bytes per element
+// FUSED: tile = [1], reason
+// CHECK: //   1 rows, 8 bytes per element
+// CHECK: kept_ahead
 // CHECK-NOT: share_of_block(table)
 // CHECK-NOT: table.shares
 // PLAN-NOT: block_columns
-// EXPLAIN: schedule rows, 256 threads, tiles of 2{{$}}
+// EXPLAIN: schedule rows, 256 threads, tiles of 1{{$}}
+// EXPLAIN-NEXT: because  rows are complete while they are on chip
 func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
-    %a = arith.mulf %x, %t : f32
+    %e = math.exp %t : f32
+    %a = arith.mulf %x, %e : f32
     %b = arith.addf %a, %r : f32
     foreach.yield %b : f32
   }

@@ -309,3 +309,25 @@ fused.kernel @bindings(%x: !list) -> !list {
   %r = fused.sweep (%a = %x[i, j] : !list) -> !list { fused.yield %a : f32 }
   fused.yield %r : !list
 }
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @negative_columns(%x: !mats) -> !mats {
+  // expected-error@+1 {{'fused.sweep' op has a schedule by -5 columns; expected a positive number, of 'rows' outside of loops}}
+  %y = fused.sweep schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [2] by -5, reason = ""> (%x = %x[i, j] : !mats) -> !mats {
+    fused.yield %x : f32
+  }
+  fused.yield %y : !mats
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+fused.kernel @columns_of_a_stream(%x: !mats) -> !mats {
+  // expected-error@+1 {{'fused.sweep' op has a schedule by 1024 columns; expected a positive number, of 'rows' outside of loops}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024] by 1024, reason = ""> (%x = %x[i, j] : !mats) -> !mats {
+    fused.yield %x : f32
+  }
+  fused.yield %y : !mats
+}

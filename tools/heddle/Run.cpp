@@ -48,7 +48,8 @@ into rows, one of rank 0 holds one value per member.
 
 --check evaluates the same steps in the reference interpreter, in double precision and as a plain float32
 evaluation would. Errors are printed in units of the plain evaluation's RMS error; the check holds where the
-RMS error of every result is at most 1.5 of them. It takes about 80 bytes of memory per parameter.
+RMS error of every result is at most 1.5 of them; of loops in panels on a GPU 8, and the unit is at least
+what a unit in the last place of their operations makes. It takes about 80 bytes of memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check

@@ -25,8 +25,8 @@ struct ResultCheck {
   double plainRmsError = 0;
   /// What errors are measured in: the plain evaluation's RMS error, but not
   /// less than what a few results rounded the other way would make of it, nor,
-  /// of loops in panels, than what a unit in the last place of every operation
-  /// makes of it.
+  /// of loops in panels, than what a unit in the last place of operations makes
+  /// of it.
   double unit = 0;
   /// Elements that differ from the plain evaluation's.
   int64_t different = 0;
@@ -39,9 +39,9 @@ struct ResultCheck {
 
   static constexpr double kBound = 1.5;
   /// Of loops in panels, which take exponentials with the hardware's
-  /// instruction and sum them about guesses: a few units in the last place in
-  /// every trip.
-  static constexpr double kBoundOfPanels = 16;
+  /// instruction, in base 2, and sum them about guesses: a few units in the
+  /// last place in every trip. Fewer where the unit is what such units make.
+  static constexpr double kBoundOfPanels = 16, kBoundOfPerturbed = 8;
 
 private:
   double inUnits(double error) const;
