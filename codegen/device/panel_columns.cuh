@@ -4,10 +4,10 @@
 
 namespace heddle {
 
-// Where several crews have the same columns, and there is room, each thread finds
+// Where many crews have the same columns, and there is room, each thread finds
 // out about a few of them, and tells the others by way of `gather`; in a team
-// there is room behind it.
-template <class State, int OwnRoom> constexpr int room_of_column = crews == 1 ? 0 : HEDDLE_PANEL_TEAM ? OwnRoom : crews * sizeof(State);
+// there is room behind it. Two crews would save less than the block waits for.
+template <class State, int OwnRoom> constexpr int room_of_column = crews <= 2 ? 0 : HEDDLE_PANEL_TEAM ? OwnRoom : crews * sizeof(State);
 constexpr bool has_own_room = HEDDLE_PANEL_TEAM > 0;
 template <bool Tells, int Items> constexpr int columns_found = Tells ? (Items * crew_threads - 1) / HEDDLE_PANEL_THREADS + 1 : Items;
 template <bool Tells> __device__ __forceinline__ int column_found(int k) {
