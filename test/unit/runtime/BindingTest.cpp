@@ -337,11 +337,24 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
-  // Blocks for each tile, by the columns of an average one.
+  // Blocks for each tile: of few tiles, as the widest has parts.
   plan->tables[0].blockColumns = 2;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 3);
-  plan->tables[0].blockColumns = 6;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 4);
+  plan->tables[0].blockColumns = 7;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 1);
+  // Of many, as an average one has.
+  std::vector<ListMember> many = {{memory, {4000, 6}},
+                                  {memory + 1024, {4, 70}}};
+  std::vector<ListMember> rows = {{memory + 2048, {4000}},
+                                  {memory + 3072, {4}}};
+  ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, many)));
+  ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, rows)));
+  plan->tables[0].blockColumns = 2;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 4);
+  plan->tables[0].segments[0].tile = 1;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 3);
+  plan->tables[0].segments[0].tile = 4;
+  ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
   u[0].extents = {5};
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, u)));
   EXPECT_CONTAINS(
