@@ -107,6 +107,11 @@ protected:
   void arriveEarly();
   /// Whether a scalar from before the sweep is wanted in the walk.
   bool isUsedInWalk(mlir::Value value) const;
+  /// What is complete only after the sweep is written at the member's end, all
+  /// else in the walk.
+  static bool isWrittenAtEnd(int32_t index) {
+    return isMemberIndex(index) || index == kJ;
+  }
 
   /// The type of result `number` of the segment.
   mlir::Type resultType(unsigned number) const { return resultTypes[number]; }

@@ -1,0 +1,281 @@
+//===- MemberEnd.cpp - when a member, or the list, is complete ------------===//
+//
+// What the block that finishes a member last prints: values of the member and
+// its columns out of what its tiles left behind, what is kept for the next
+// step, and the end of the list.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/SweepEmitter.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+
+using namespace mlir;
+using heddle::fused::Level;
+
+namespace heddle::cuda {
+
+LogicalResult SegmentEmitter::emitMemberValues() {
+  // The tile's number within its member, and with it the member's first tile.
+  bool tiles = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return layout.scratchOf(op, ScratchPer::tile) >= 0 ||
+           layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
+  });
+  if (tiles)
+    os << "const int first_tile = tile_index - static_cast<int>(tile.first / "
+       << slots.tile << ");\n";
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::tile);
+    if (area < 0)
+      continue;
+    std::string state =
+        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                                     : nameOf(op.getResult(0)))
+                        .str() +
+                    "_state");
+    accumulators[op] = state;
+    os << "const " << stateOf(op) << ' ' << state << " = heddle::over_states<"
+       << kindOf(op) << ", " << layout.threads << ">(" << names.scratch[area]
+       << " + first_tile, tile.tiles);\n";
+    if (op.getLevel() != Level::member)
+      continue;
+    Value result = op.getResult(0);
+    if (op.getKind() == fused::ReduceKind::argmax) {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << state << ".value;\n";
+      os << "const long long " << scope.declare(op.getResult(1), "position")
+         << " = " << state << ".position;\n";
+    } else {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
+         << ");\n";
+    }
+  }
+  return declareOps([&](Operation *op) {
+    fused::LevelOf level = levels.of(op->getResult(0));
+    return level.after && level.level == Level::member;
+  });
+}
+
+void SegmentEmitter::storeMemberResults() {
+  auto yield = sweep.getSegmentYield(segment);
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
+    if (slot < 0 || !isMemberIndex(slots.operands[slot].index))
+      continue;
+    std::string stored = storedExpression(value, slots.operands[slot].storage);
+    if (slots.operands[slot].index == kTrip)
+      os << recordOfMember("heddle::record(" + pointers[slot] + ", " +
+                           pointers[slot + 1] + ", " + tripText() + ", " +
+                           stored + ")")
+         << ";\n";
+    else
+      os << storeOfMember(pointers[slot], stored) << ";\n";
+  }
+}
+
+void SegmentEmitter::storeListStates() {
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::member);
+    if (area < 0)
+      continue;
+    std::string state = accumulators.lookup(op);
+    if (state.empty()) // one value per member, never spread over tiles
+      state = kindOf(op) + "::lift(" + text(op.getValue()) +
+              ", static_cast<const " + names.sweep +
+              "_member_row *>(table.members)[tile.member].index)";
+    os << names.scratch[area] << "[tile.member] = " << state << ";\n";
+  }
+}
+
+void SegmentEmitter::emitAheadOfNextStep() {
+  auto yield = sweep.getSegmentYield(segment);
+  for (Operation &op : body) {
+    auto ahead = dyn_cast<fused::AheadOp>(op);
+    if (!ahead)
+      continue;
+    int area = layout.scratchOf(&op, ScratchPer::member);
+    std::string next = scope.fresh("next_" + names.scratch[area]);
+    std::string call = names.scratchTypes[area] + "_of(";
+    os << names.scratchTypes[area] << ' ' << next << ";\n"
+       << next << ".valid = 1;\n";
+    for (auto [argument, input] :
+         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs())) {
+      // The value that the operand has in the next step.
+      int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
+      std::string value = text(input);
+      if (slot >= 0)
+        for (auto [k, result] : llvm::enumerate(slots.results))
+          if (result == slot)
+            value = ("heddle::convert<" + computedType(input.getType()) + ">(" +
+                     storedExpression(yield.getValues()[k],
+                                      slots.operands[slot].storage) +
+                     ")")
+                        .str();
+      std::string field =
+          next + "." + identifierFrom(nameOf(argument)) + "_was";
+      os << field << " = " << value << ";\n";
+      call += field + ", ";
+    }
+    for (unsigned k = 0; k < ahead.getNumResults(); ++k)
+      call += (k ? ", " : "") + next + ".value_" + std::to_string(k);
+    os << call << ");\n"
+       << names.scratch[area] << "[tile.member] = " << next << ";\n";
+  }
+}
+
+/// Everything that results which are written at the member's end are computed
+/// from, reductions apart.
+void SegmentEmitter::findUsedAtEnd() {
+  SmallVector<Value> open;
+  auto yield = sweep.getSegmentYield(segment);
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    if (slot >= 0 && isWrittenAtEnd(slots.operands[slot].index))
+      open.push_back(value);
+  for (fused::ReduceOp op : reductions)
+    if (levels.countedBy(op) <= Level::member)
+      open.push_back(op.getValue());
+  for (auto ahead : body.getOps<fused::AheadOp>())
+    llvm::append_range(open, ahead.getInputs());
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!usedAtEnd.insert(value).second)
+      continue;
+    if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
+      open.push_back(record.getValue());
+    else if (op && !isa<fused::ReduceOp>(op))
+      llvm::append_range(open, op->getOperands());
+  }
+}
+
+bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
+  int32_t index = slots.operands[slot].index;
+  if (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
+      isWrittenAtEnd(index))
+    return true;
+  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (input != static_cast<int>(slot))
+      continue;
+    if (isUsedAtEnd(argument))
+      return true;
+  }
+  return false;
+}
+
+LogicalResult SegmentEmitter::emitEnd() {
+  if (!slots.endsAfterStores) {
+    if (failed(emitMemberValues()))
+      return failure();
+    storeMemberResults();
+    emitAheadOfNextStep();
+    return success();
+  }
+  if (failed(emitMemberValues()))
+    return failure();
+  bool reducesColumns = llvm::any_of(reductions, [&](fused::ReduceOp op) {
+    return layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
+  });
+  bool anyColumn = reducesColumns || llvm::any_of(slots.results, [&](int slot) {
+                     return slot >= 0 && slots.operands[slot].index == kJ;
+                   });
+  if (anyColumn) {
+    os << "for (long long column = threadIdx.x; column < tile.columns; "
+          "column += "
+       << layout.threads << ") {\n";
+    os.indent();
+    // Column partials of the member's tiles lie one after the other.
+    if (reducesColumns)
+      os << "const long long base = tile.column_base - (tile_index - "
+            "first_tile) * "
+            "tile.columns + column;\n";
+  }
+  for (fused::ReduceOp op : reductions) {
+    int area = layout.scratchOf(op, ScratchPer::tileColumn);
+    if (area < 0)
+      continue;
+    std::string state =
+        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
+                                                     : nameOf(op.getResult(0)))
+                        .str() +
+                    "_state");
+    accumulators[op] = state;
+    os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
+       << " + base, tile.columns, tile.tiles);\n"
+       << "const " << stateOf(op) << ' ' << state << " = "
+       << names.scratch[area] << "[base];\n";
+    Value result = op.getResult(0);
+    if (op.getKind() == fused::ReduceKind::argmax) {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << state << ".value;\n"
+         << "const long long " << scope.declare(op.getResult(1), "position")
+         << " = " << state << ".position;\n";
+    } else {
+      os << "const " << computedType(result.getType()) << ' '
+         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
+         << ");\n";
+    }
+  }
+  if (anyColumn) {
+    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+      if (levels.of(argument).level != Level::column || !isUsedAtEnd(argument))
+        continue;
+      std::string name = scope.declare(argument, "x");
+      os << "const " << computedType(argument.getType()) << ' ' << name
+         << " = heddle::convert<" << computedType(argument.getType()) << ">("
+         << pointers[slot] << "[column]);\n";
+    }
+    if (failed(declareOps([&](Operation *op) {
+          return levels.of(op->getResult(0)).level == Level::column &&
+                 isUsedAtEnd(op->getResult(0));
+        })))
+      return failure();
+    auto yield = sweep.getSegmentYield(segment);
+    for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
+      if (slot < 0 || slots.operands[slot].index != kJ)
+        continue;
+      os << pointers[slot] << "[column] = "
+         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    }
+    os.unindent() << "}\n";
+  }
+  os << "if (threadIdx.x == 0) {\n";
+  os.indent();
+  storeMemberResults();
+  emitAheadOfNextStep();
+  storeListStates();
+  os.unindent() << "}\n";
+  if (layout.endsList)
+    os << "// once for the list, when all its members are done\n"
+       << "if (heddle::arrives_last(&table.tickets[table.member_count], "
+          "table.member_count))\n  "
+       << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
+       << ");\n";
+  return success();
+}
+
+LogicalResult SegmentEmitter::emitEndFunction() {
+  os << "// once for the member, by the block that finishes it last\n";
+  beginFunction("end", "void");
+  declarePointers([&](unsigned slot) { return isUsedAtEnd(slot); });
+  // What came before the elements is computed anew: holding it while they are
+  // computed would cost registers in every block.
+  declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
+  bool fromAhead =
+      llvm::any_of(body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+        return llvm::any_of(ahead.getResults(),
+                            [&](Value value) { return isUsedAtEnd(value); });
+      });
+  if (fromAhead && failed(declareAhead()))
+    return failure();
+  if (failed(declareOps([&](Operation *op) {
+        fused::LevelOf level = levels.of(op->getResult(0));
+        return !level.after && level.level <= Level::member &&
+               isUsedAtEnd(op->getResult(0));
+      })) ||
+      failed(emitEnd()))
+    return failure();
+  endFunction();
+  return success();
+}
+
+} // namespace heddle::cuda
