@@ -3,7 +3,7 @@
 // A sweep that only maps elements needs no block to see a whole row. Each takes
 // some columns of a few rows, all asked for at once, and neighbouring blocks
 // take neighbouring memory. What rows and columns leave behind for the member
-// is left to the first of the blocks that share a tile.
+// is left to the last of the blocks that share a tile.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,9 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle explain %s | FileCheck %s --check-prefix=EXPLAIN
-// RUN: sed 's/%%col\b/%%first_column/g; s/%%c\b/%%anew/g; s/%%row\b/%%share/g' %s | %heddle emit - --stage ptx | FileCheck %s --check-prefix=PTX
+// RUN: sed 's/%%col\b/%%first_column/g; s/%%c\b/%%there/g; s/%%row\b/%%tile/g; s/%%r\b/%%k/g' %s > %t.mlir
+// RUN: %heddle emit %t.mlir --stage ptx | FileCheck %s --check-prefix=PTX
+// RUN: %heddle emit %t.mlir | FileCheck %s --check-prefix=NAMES
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -28,6 +30,7 @@
 // CHECK:              if (column >= tile.columns)
 // CHECK-NEXT:           break;
 // CHECK:              y[row * y_stride + column] =
+// CHECK-NOT:    most_part
 // CHECK:      // once for a tile, by one of the blocks that share it
 // CHECK:      shared_count(
 // CHECK:        most_part = heddle::max<float>::combine(
@@ -43,6 +46,7 @@
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(6))
 // CHECK:        const int tile_index = heddle::tile_of_block(table);
 
+// NAMES: for (long long first_column_1 = heddle::share_of_block(table)
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 2048
 // EXPLAIN: schedule rows, 256 threads, tiles of 2, 2048 columns a block

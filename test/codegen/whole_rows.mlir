@@ -15,6 +15,7 @@
 // CHECK: kept_ahead
 // CHECK-NOT: share_of_block(table)
 // CHECK-NOT: table.shares
+// PLAN: "tables"
 // PLAN-NOT: block_columns
 // EXPLAIN: schedule rows, 256 threads, tiles of 1{{$}}
 // EXPLAIN-NEXT: because  rows are complete while they are on chip

@@ -48,8 +48,9 @@ into rows, one of rank 0 holds one value per member.
 
 --check evaluates the same steps in the reference interpreter, in double precision and as a plain float32
 evaluation would. Errors are printed in units of the plain evaluation's RMS error; the check holds where the
-RMS error of every result is at most 1.5 of them; of loops in panels on a GPU 8, and the unit is at least
-what a unit in the last place of their operations makes. It takes about 80 bytes of memory per parameter.
+RMS error of every result is at most 1.5 of them. Where the program loops, the unit is at least what a unit
+in the last place of its operations makes; of loops in panels on a GPU it may be 8. It takes about 80 bytes
+of memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
@@ -353,6 +354,12 @@ static void printChecks(const RunReport &report) {
                check.holds() ? paint(Colour::green, "holds")
                              : paint(Colour::red, "FAILS")});
   table.print();
+  for (const ResultCheck &check : report.checks)
+    if (check.notNumbers)
+      outs() << formatv(
+          "{0} of {1} elements of '{2}' are NaN, which agrees only "
+          "with NaN\n",
+          grouped(check.notNumbers), grouped(check.elements), check.name);
   outs() << (report.holds() ? paint(Colour::green, "check passed")
                             : paint(Colour::red, "check failed"))
          << '\n';

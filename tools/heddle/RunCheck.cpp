@@ -42,6 +42,7 @@ public:
     double error = errorOf(found, exact), plainError = errorOf(plain, exact);
     double perturbedError = errorOf(perturbed, exact);
     check.different += errorOf(found, plain) != 0;
+    check.notNumbers += std::isnan(found);
     // Where float32 leaves its range the plain evaluation is no measure.
     if (std::isinf(plainError))
       error = plainError = 0;
@@ -172,31 +173,30 @@ static bool isFloat(DType dtype) {
          dtype == DType::F16;
 }
 
-/// Whether the results that are no floating-point numbers are the same, of
-/// which there must be some.
-static Expected<bool> wholeNumbersAgree(const RunSession &session,
-                                        const Evaluation &a,
-                                        const Evaluation &b) {
+/// The members for which counts and flags among the results are the same, where
+/// there are such results; not positions, which differ where maxima tie.
+static Expected<std::vector<bool>> membersThatAgree(const RunSession &session,
+                                                    const Evaluation &a,
+                                                    const Evaluation &b) {
   const Plan &plan = session.getPlan();
-  bool any = false;
+  std::vector<bool> agree;
   for (size_t index = 0; index < plan.results.size(); ++index) {
     int buffer = plan.results[index].buffer;
-    if (isFloat(plan.buffers[buffer].dtype))
+    const PlanBuffer &result = plan.buffers[buffer];
+    if (isFloat(result.dtype) || result.dtype == DType::I64 ||
+        result.kind == BufferKind::Scalar)
       continue;
-    any = true;
-    size_t members = plan.buffers[buffer].kind == BufferKind::Scalar
-                         ? 1
-                         : session.getShapes().of(buffer).size();
+    size_t members = session.getShapes().of(buffer).size();
+    agree.resize(std::max(agree.size(), members), true);
     for (size_t member = 0; member < members; ++member) {
       auto first = resultOf(a, index, member),
            second = resultOf(b, index, member);
       if (!first || !second)
         return joinErrors(first.takeError(), second.takeError());
-      if (*first != *second)
-        return false;
+      agree[member] = agree[member] && *first == *second;
     }
   }
-  return any;
+  return agree;
 }
 
 Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
@@ -204,6 +204,9 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                                 int64_t steps,
                                                 Progress &progress) {
   const Plan &plan = session.getPlan();
+  bool loops = any_of(plan.graph.nodes, [](const PlanNode &node) {
+    return node.kind == NodeKind::While;
+  });
   bool inPanels =
       !session.onCpu() && any_of(plan.graph.nodes, [](const PlanNode &node) {
         return node.panel.has_value();
@@ -211,7 +214,7 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
   Evaluation exact{HEDDLE_EXACT, {}}, plain{HEDDLE_AS_WRITTEN, {}},
       perturbed{HEDDLE_PERTURBED, {}};
   SmallVector<Evaluation *, 3> evaluations = {&exact, &plain};
-  if (inPanels)
+  if (loops)
     evaluations.push_back(&perturbed);
   {
     std::vector<std::thread> threads;
@@ -240,22 +243,22 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
 
   // Trips and flags that a unit in the last place changes make of another solve
   // what the perturbed evaluation computes.
-  bool judgesByPerturbed = false;
-  if (inPanels) {
-    auto agrees = wholeNumbersAgree(session, exact, perturbed);
-    if (!agrees)
-      return agrees.takeError();
-    judgesByPerturbed = *agrees;
+  std::vector<bool> agree;
+  if (loops) {
+    auto members = membersThatAgree(session, exact, perturbed);
+    if (!members)
+      return members.takeError();
+    agree = std::move(*members);
   }
   std::vector<ResultCheck> checks;
   for (size_t index = 0; index < plan.results.size(); ++index) {
     const PlanBuffer &buffer = plan.buffers[plan.results[index].buffer];
     ResultCheck &check = checks.emplace_back();
     check.name = plan.results[index].name;
-    bool perturbs = judgesByPerturbed && isFloat(buffer.dtype);
     if (inPanels)
-      check.bound = perturbs ? ResultCheck::kBoundOfPerturbed
-                             : ResultCheck::kBoundOfPanels;
+      check.bound = is_contained(agree, false) || agree.empty()
+                        ? ResultCheck::kBoundOfPanels
+                        : ResultCheck::kBoundOfPerturbed;
     progress.show("comparing '" + check.name + "' ...");
     Comparison comparison(check);
     size_t members =
@@ -263,8 +266,12 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
             ? 1
             : session.getShapes().of(plan.results[index].buffer).size();
     for (size_t member = 0; member < members; ++member)
-      if (Error error = compareMember(session, index, member, exact, plain,
-                                      perturbs ? perturbed : plain, comparison))
+      if (Error error = compareMember(
+              session, index, member, exact, plain,
+              isFloat(buffer.dtype) && member < agree.size() && agree[member]
+                  ? perturbed
+                  : plain,
+              comparison))
         return std::move(error);
     comparison.finish(buffer.dtype);
   }

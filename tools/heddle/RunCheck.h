@@ -25,11 +25,12 @@ struct ResultCheck {
   double plainRmsError = 0;
   /// What errors are measured in: the plain evaluation's RMS error, but not
   /// less than what a few results rounded the other way would make of it, nor,
-  /// of loops in panels, than what a unit in the last place of operations makes
-  /// of it.
+  /// where the program loops, than what a unit in the last place of operations
+  /// makes of it.
   double unit = 0;
   /// Elements that differ from the plain evaluation's.
   int64_t different = 0;
+  int64_t notNumbers = 0;
 
   double largest() const { return inUnits(largestError); }
   double ratio() const { return inUnits(rmsError); }
