@@ -28,28 +28,13 @@ LogicalResult SegmentEmitter::emitMemberValues() {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0)
       continue;
-    std::string state =
-        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
-                                                     : nameOf(op.getResult(0)))
-                        .str() +
-                    "_state");
-    accumulators[op] = state;
+    std::string state = accumulators[op] = freshFor(op, "_state");
     os << "const " << stateOf(op) << ' ' << state << " = heddle::over_states<"
        << kindOf(op) << ", " << layout.threads << ">(" << names.scratch[area]
        << " + first_tile, tile.tiles);\n";
     if (op.getLevel() != Level::member)
       continue;
-    Value result = op.getResult(0);
-    if (op.getKind() == fused::ReduceKind::argmax) {
-      os << "const " << computedType(result.getType()) << ' '
-         << scope.declare(result) << " = " << state << ".value;\n";
-      os << "const long long " << scope.declare(op.getResult(1), "position")
-         << " = " << state << ".position;\n";
-    } else {
-      os << "const " << computedType(result.getType()) << ' '
-         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
-         << ");\n";
-    }
+    declareReduced(op, state);
   }
   return declareOps([&](Operation *op) {
     fused::LevelOf level = levels.of(op->getResult(0));
@@ -149,17 +134,9 @@ void SegmentEmitter::findUsedAtEnd() {
 }
 
 bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
-  int32_t index = slots.operands[slot].index;
-  if (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
-      isWrittenAtEnd(index))
-    return true;
-  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (input != static_cast<int>(slot))
-      continue;
-    if (isUsedAtEnd(argument))
-      return true;
-  }
-  return false;
+  return (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
+          isWrittenAtEnd(slots.operands[slot].index)) ||
+         isBound(slot, [&](Value argument) { return isUsedAtEnd(argument); });
 }
 
 LogicalResult SegmentEmitter::emitEnd() {
@@ -193,27 +170,12 @@ LogicalResult SegmentEmitter::emitEnd() {
     int area = layout.scratchOf(op, ScratchPer::tileColumn);
     if (area < 0)
       continue;
-    std::string state =
-        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
-                                                     : nameOf(op.getResult(0)))
-                        .str() +
-                    "_state");
-    accumulators[op] = state;
+    std::string state = accumulators[op] = freshFor(op, "_state");
     os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
        << " + base, tile.columns, tile.tiles);\n"
        << "const " << stateOf(op) << ' ' << state << " = "
        << names.scratch[area] << "[base];\n";
-    Value result = op.getResult(0);
-    if (op.getKind() == fused::ReduceKind::argmax) {
-      os << "const " << computedType(result.getType()) << ' '
-         << scope.declare(result) << " = " << state << ".value;\n"
-         << "const long long " << scope.declare(op.getResult(1), "position")
-         << " = " << state << ".position;\n";
-    } else {
-      os << "const " << computedType(result.getType()) << ' '
-         << scope.declare(result) << " = " << kindOf(op) << "::value(" << state
-         << ");\n";
-    }
+    declareReduced(op, state);
   }
   if (anyColumn) {
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {

@@ -93,16 +93,16 @@ static std::string position(fused::ReduceOp op) {
   }
 }
 
-/// The arguments and operations of elements and columns that `roots` are
-/// computed from.
-RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots) const {
+/// The arguments and operations of `wanted` levels that `roots` are computed
+/// from by values of such levels.
+RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
+                                        ArrayRef<Level> wanted) const {
   Slice slice;
   llvm::DenseSet<Value> inputs;
   SmallVector<Value> left(roots);
   while (!left.empty()) {
     Value value = left.pop_back_val();
-    Level level = levels.of(value).level;
-    if (level != Level::element && level != Level::column)
+    if (!llvm::is_contained(wanted, levels.of(value).level))
       continue;
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -250,16 +250,7 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
     std::string state = accumulators[op];
     os << state << " = heddle::over_block<" << kindOf(op) << ", "
        << layout.threads << ">(" << state << ");\n";
-    StringRef type = computedType(op.getValue().getType());
-    if (op.getKind() == fused::ReduceKind::argmax) {
-      os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
-         << state << ".value;\n"
-         << "const long long " << scope.declare(op.getResult(1), "position")
-         << " = " << state << ".position;\n";
-    } else {
-      os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
-         << kindOf(op) << "::value(" << state << ");\n";
-    }
+    declareReduced(op, state);
   }
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==

@@ -38,25 +38,10 @@ int RowsEmitter::sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
 /// computes, are computed from.
 RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
                                            const Slice &elements) const {
-  Slice slice;
-  SmallVector<Value> open(roots);
+  SmallVector<Value> used(roots);
   for (Operation *op : elements.ops)
-    llvm::append_range(open, op->getOperands());
-  llvm::DenseSet<Value> inputs;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    if (levels.of(value).level != Level::row)
-      continue;
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      inputs.insert(value);
-    else if (slice.ops.insert(op).second)
-      llvm::append_range(open, op->getOperands());
-  }
-  for (BlockArgument argument : body.getArguments())
-    if (inputs.contains(argument))
-      slice.inputs.push_back(argument);
-  return slice;
+    llvm::append_range(used, op->getOperands());
+  return sliceOf(used, Level::row);
 }
 
 /// Declares an array for `argument`: of the tile's rows, of the columns that
@@ -199,19 +184,13 @@ LogicalResult SegmentEmitter::emitCountFunction() {
   llvm::DenseSet<Value> counted = fused::behind(roots);
   os << "// once for a tile, by one of the blocks that share it\n";
   beginFunction("count", "void");
-  declarePointers([&](unsigned slot) {
-    return llvm::any_of(
-        llvm::zip(body.getArguments(), slots.inputs), [&](auto pair) {
-          auto [argument, input] = pair;
-          return input == static_cast<int>(slot) && counted.contains(argument);
-        });
-  });
-  declareScalarInputs(
-      [&](Value argument) { return counted.contains(argument); });
+  auto isCounted = [&](Value value) { return counted.contains(value); };
+  declarePointers([&](unsigned slot) { return isBound(slot, isCounted); });
+  declareScalarInputs(isCounted);
   if (failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
-               counted.contains(op->getResult(0));
+               isCounted(op->getResult(0));
       })) ||
       failed(emitCounts()))
     return failure();

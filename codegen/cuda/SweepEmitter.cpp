@@ -276,18 +276,19 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
   return false;
 }
 
+bool SegmentEmitter::isBound(unsigned slot,
+                             llvm::function_ref<bool(Value)> toSuch) const {
+  return llvm::any_of(
+      llvm::zip(body.getArguments(), slots.inputs), [&](auto pair) {
+        auto [argument, input] = pair;
+        return input == static_cast<int>(slot) && toSuch(argument);
+      });
+}
+
 bool SegmentEmitter::isUsedInWalk(unsigned slot) const {
-  int32_t index = slots.operands[slot].index;
-  if (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
-      !isWrittenAtEnd(index))
-    return true;
-  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (input != static_cast<int>(slot))
-      continue;
-    if (isUsedInWalk(argument))
-      return true;
-  }
-  return false;
+  return (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
+          !isWrittenAtEnd(slots.operands[slot].index)) ||
+         isBound(slot, [&](Value argument) { return isUsedInWalk(argument); });
 }
 
 void SegmentEmitter::arriveEarly() {
@@ -309,15 +310,28 @@ void SegmentEmitter::arriveEarly() {
 // Accumulators
 //===----------------------------------------------------------------------===//
 
+std::string SegmentEmitter::freshFor(fused::ReduceOp op, StringRef what) {
+  StringRef own = nameOf(op.getResult(0));
+  return scope.fresh(((own.empty() ? StringRef("sum") : own) + what).str());
+}
+
+void SegmentEmitter::declareReduced(fused::ReduceOp op, StringRef state) {
+  StringRef type = computedType(op.getResult(0).getType());
+  if (op.getKind() == fused::ReduceKind::argmax)
+    os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
+       << state << ".value;\n"
+       << "const long long " << scope.declare(op.getResult(1), "position")
+       << " = " << state << ".position;\n";
+  else
+    os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
+       << kindOf(op) << "::value(" << state << ");\n";
+}
+
 void SegmentEmitter::declareAccumulators(Filter wanted) {
   for (fused::ReduceOp op : reductions) {
     if (!wanted(op))
       continue;
-    std::string name =
-        scope.fresh((nameOf(op.getResult(0)).empty() ? StringRef("sum")
-                                                     : nameOf(op.getResult(0)))
-                        .str() +
-                    "_part");
+    std::string name = freshFor(op, "_part");
     accumulators[op] = name;
     os << stateOf(op) << ' ' << name << " = " << kindOf(op) << "::neutral();\n";
   }

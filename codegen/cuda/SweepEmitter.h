@@ -95,6 +95,13 @@ protected:
   }
   std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);
+  /// A name for what belongs to `op`, by the name of its result.
+  std::string freshFor(fused::ReduceOp op, llvm::StringRef what);
+  /// Declares what `op` gives, of which `state` is complete.
+  void declareReduced(fused::ReduceOp op, llvm::StringRef state);
+  /// Whether an operand is bound to an argument for which `toSuch` holds.
+  bool isBound(unsigned slot,
+               llvm::function_ref<bool(mlir::Value)> toSuch) const;
   void storePartials();
   /// Where the launch before this one may still run: whatever it writes is read
   /// after this.
@@ -222,12 +229,14 @@ private:
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
-  /// Arguments and operations of elements and columns.
+  /// Arguments and operations of some levels.
   struct Slice {
     llvm::SmallVector<mlir::BlockArgument> inputs;
     OpSet ops;
   };
-  Slice sliceOf(llvm::ArrayRef<mlir::Value> roots) const;
+  Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
+                llvm::ArrayRef<fused::Level> wanted = {
+                    fused::Level::element, fused::Level::column}) const;
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;
   mlir::LogicalResult declareSlice(const Slice &slice);
