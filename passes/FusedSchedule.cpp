@@ -109,15 +109,16 @@ static int64_t sharedVectorOf(SweepOp sweep) {
   return std::clamp<int64_t>(kSharedWords / most, 1, kSharedColumns);
 }
 
-/// Whether every step replaces the argument that `operand` is.
-static bool changesWithSteps(KernelOp kernel, Value operand) {
+/// What the next step has in place of the kernel's argument that `operand` is:
+/// itself, unless the argument is donated. Null where it is no argument.
+static Value inNextStep(KernelOp kernel, Value operand) {
   auto argument = dyn_cast<BlockArgument>(operand);
   if (!argument || argument.getOwner() != &kernel.getBody().front())
-    return false;
+    return {};
   auto donated = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                       kDonateAttr);
   auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
-  return donated && yield.getValues()[donated.getInt()] != operand;
+  return donated ? yield.getValues()[donated.getInt()] : operand;
 }
 
 /// Whether blocks may share the rows of a segment whose elements are written.
@@ -141,8 +142,9 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
   auto kernel = sweep->getParentOfType<KernelOp>();
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
-    if (read.contains(argument) && rankOf(operand.getType()) == 0 &&
-        changesWithSteps(kernel, operand))
+    if (Value next = inNextStep(kernel, operand);
+        read.contains(argument) && rankOf(operand.getType()) == 0 && next &&
+        next != operand)
       return false;
   return llvm::none_of(
       sweep.getSegmentResults(segment).getTypes(),
@@ -218,17 +220,9 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
 /// its members.
 static bool isKnownAhead(KernelOp kernel, SweepOp sweep, unsigned segment,
                          Value operand) {
-  auto argument = dyn_cast<BlockArgument>(operand);
-  if (!argument || argument.getOwner() != &kernel.getBody().front())
-    return false;
-  auto donated = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                      kDonateAttr);
-  if (!donated)
-    return true;
-  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
-  Value next = yield.getValues()[donated.getInt()];
-  if (next == operand)
-    return true;
+  Value next = inNextStep(kernel, operand);
+  if (!next || next == operand)
+    return static_cast<bool>(next);
   return isList(operand.getType()) && rankOf(operand.getType()) == 0 &&
          llvm::is_contained(sweep.getSegmentResults(segment), next);
 }

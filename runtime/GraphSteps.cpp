@@ -144,13 +144,13 @@ bool StepBuilder::idle(const PlanNode &node) const {
 Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
                                        const PlanVariant &variant) {
   int64_t grid = 1;
-  if (const TableView *table =
-          node.table < 0 ? nullptr : &layout.tables()[node.table];
-      table && variant.grid == GridKind::Tiles)
-    grid = int64_t(table->tileCount) * table->shares;
-  else if (variant.grid == GridKind::Members)
+  if (variant.grid == GridKind::Tiles) {
+    const TableView &table = layout.tables()[node.table];
+    grid = int64_t(table.tileCount) * table.shares;
+  }
+  if (variant.grid == GridKind::Members)
     grid = layout.tables()[node.table].memberCount;
-  else if (variant.grid == GridKind::Fixed)
+  if (variant.grid == GridKind::Fixed)
     grid = variant.gridBlocks;
   if (variant.grid != GridKind::Resident && !variant.cooperative)
     return std::max<int64_t>(grid, 1);

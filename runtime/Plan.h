@@ -91,8 +91,8 @@ struct PlanTable {
   /// Operand slots in a row: the largest number of operands over the segments.
   int pointers = 0;
   bool tileRows = true;
-  /// Columns of a tile of rows that a block takes; a tile has as many blocks as
-  /// one has such parts on average. 0: one block.
+  /// Columns of a tile of rows that a block takes, whatever number of blocks
+  /// (TableView::shares) takes the tile. 0: one block takes all.
   int64_t blockColumns = 0;
   std::vector<PlanSegment> segments;
 };
