@@ -281,18 +281,22 @@ LogicalResult verifyRecord(Operation *op, Value into, Value record) {
   return success();
 }
 
+ParseResult parseTypedArgument(OpAsmParser &parser,
+                               OpAsmParser::Argument &argument) {
+  if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
+    return failure();
+  argument.sourceLoc =
+      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+  return success();
+}
+
 /// `active %flag : T`, the flags with which a trip begins.
 static ParseResult
 parseActive(OpAsmParser &parser,
             SmallVectorImpl<OpAsmParser::Argument> &arguments) {
   if (failed(parser.parseOptionalKeyword("active")))
     return success();
-  auto &argument = arguments.emplace_back();
-  if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
-    return failure();
-  argument.sourceLoc =
-      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
-  return success();
+  return parseTypedArgument(parser, arguments.emplace_back());
 }
 
 ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {

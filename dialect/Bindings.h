@@ -81,6 +81,10 @@ mlir::LogicalResult verifyInLoop(mlir::Operation *op);
 mlir::LogicalResult verifyRecord(mlir::Operation *op, mlir::Value into,
                                  mlir::Value record);
 
+/// `%name : T`, with its name for the location.
+mlir::ParseResult parseTypedArgument(mlir::OpAsmParser &parser,
+                                     mlir::OpAsmParser::Argument &argument);
+
 /// Parses and prints what `foreach.while` and `fused.loop` share.
 mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,
                             mlir::OperationState &state);

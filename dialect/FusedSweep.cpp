@@ -150,13 +150,8 @@ static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
 static ParseResult parseFinish(OpAsmParser &parser, SweepParts &parts,
                                Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
-  auto parseValue = [&]() -> ParseResult {
-    auto &argument = arguments.emplace_back();
-    if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
-      return failure();
-    argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
-    return success();
+  auto parseValue = [&] {
+    return parseTypedArgument(parser, arguments.emplace_back());
   };
   Bindings bindings;
   SmallVector<Type> results;
