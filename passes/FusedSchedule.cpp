@@ -40,7 +40,7 @@ static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
 static constexpr int64_t kPanel = 16;
 /// Rows of a tile that blocks share, columns of it that a thread takes at most,
 /// and words that it asks for at a time.
-static constexpr int64_t kSharedRows = 2, kSharedColumns = 8, kSharedWords = 24;
+static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 
 //===----------------------------------------------------------------------===//
 // Tiles
@@ -89,8 +89,9 @@ static bool reducesColumns(SweepOp sweep, unsigned segment) {
   });
 }
 
-/// Columns that a thread takes at a time where blocks share rows: what they are
-/// computed from is asked for all at once.
+/// Columns that a thread takes at a time of each row where blocks share rows:
+/// what they are computed from is asked for all at once. (Rows begin at
+/// different places of a line of memory, and have other columns each.)
 static int64_t sharedVectorOf(SweepOp sweep) {
   int64_t most = 1;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -101,7 +102,7 @@ static int64_t sharedVectorOf(SweepOp sweep) {
                          sweep.getSegmentIndices(s))) {
       if (!read.contains(argument))
         continue;
-      int64_t rows = index == kIJ ? kSharedRows : index == kJ ? 1 : 0;
+      int64_t rows = index == kIJ || index == kJ ? kSharedRows : 0;
       words += rows * (argument.getType().getIntOrFloatBitWidth() > 32 ? 2 : 1);
     }
     most = std::max(most, words);

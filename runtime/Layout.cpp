@@ -584,11 +584,16 @@ private:
       view.memberCount = static_cast<int>(rows);
       view.tileCount = static_cast<int>(tiles);
       // Any number does. This one suits the average tile, and few tiles that
-      // differ get as many blocks as the widest has work for.
-      constexpr int64_t fewBlocks = 4096;
+      // differ get as many blocks as the widest has work for. Blocks begin
+      // where a line of memory does, rows of any length anywhere in one.
+      constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
       if (table.blockColumns && tiles) {
-        int64_t average = tilesOf(view.columnTotal / tiles, table.blockColumns);
-        int64_t most = tilesOf(view.widest, table.blockColumns);
+        auto blocksOf = [&](int64_t columns) {
+          int64_t before = columns % line ? line - 1 : 0;
+          return tilesOf(columns + before, table.blockColumns);
+        };
+        int64_t average = blocksOf(view.columnTotal / tiles);
+        int64_t most = blocksOf(view.widest);
         view.shares = static_cast<int>(
             std::min(std::max(average, std::min(most, fewBlocks / tiles)),
                      INT32_MAX / tiles));

@@ -158,7 +158,7 @@ void KernelEmitter::emitBanner() {
 }
 
 void KernelEmitter::emitIncludes() {
-  bool reduces = false, loops = false, trips = false;
+  bool reduces = false, loops = false, shares = false, trips = false;
   kernel.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::AheadOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -166,18 +166,22 @@ void KernelEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     trips |= sweep.usesTrip();
   for (fused::SweepOp sweep : sweeps)
-    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout))
+    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
+      shares |= layout->columns > 0;
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
             return segment.endsMembers;
           });
+    }
   os << "#include \"access.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
+  if (shares)
+    os << "#include \"shares.cuh\"\n";
   os << "#include \"tables.cuh\"\n";
   if (trips)
     os << "#include \"trips.cuh\"\n";

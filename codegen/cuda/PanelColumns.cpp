@@ -183,7 +183,6 @@ void PanelEmitter::keepMemberScalars() {
 LogicalResult PanelEmitter::emitMember() {
   Scope outer = scope;
   open("if (at.block == at.blocks - 1) { // what follows for the member");
-  auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots = rootsOfMember();
   for (auto &[value, name] : memberScalars)
     scope.bind(value, name);

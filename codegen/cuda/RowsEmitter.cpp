@@ -117,14 +117,18 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
 }
 
 /// Where `argument` of an element, or of a column, is in column `column`.
-std::string RowsEmitter::loadOf(BlockArgument argument,
-                                const Twine &column) const {
-  int slot = slots.inputs[argument.getArgNumber()];
+/// What the operand has in a column, of the row if it is a matrix.
+std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   std::string at = slots.operands[slot].index == kIJ
                        ? "row * " + pointers[slot + 1] + " + "
                        : "";
+  return (pointers[slot] + "[" + at + column + "]").str();
+}
+
+std::string RowsEmitter::loadOf(BlockArgument argument,
+                                const Twine &column) const {
   return ("heddle::convert<" + computedType(argument.getType()) + ">(" +
-          pointers[slot] + "[" + at + column + "])")
+          elementOf(slots.inputs[argument.getArgNumber()], column) + ")")
       .str();
 }
 
@@ -232,7 +236,7 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   }
   for (unsigned result : written) {
     int slot = slots.results[result];
-    os << pointers[slot] << "[row * " << pointers[slot + 1] << " + column] = "
+    os << elementOf(slot, "column") << " = "
        << storedExpression(yield.getValues()[result],
                            slots.operands[slot].storage)
        << ";\n";

@@ -2,8 +2,9 @@
 //
 // A sweep that only maps elements needs no block to see a whole row. Each takes
 // some columns of a few rows, all asked for at once, and neighbouring blocks
-// take neighbouring memory. What rows and columns leave behind for the member
-// is left to the last of the blocks that share a tile.
+// take neighbouring memory, line by line, past the cache: nobody reads it
+// again. What rows and columns leave behind for the member is left to the last
+// of the blocks that share a tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ namespace heddle::cuda {
 int RowsEmitter::sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
   // Registers for a batch (see FusedSchedule) and its addresses; exponentials
   // and divisions in double take more, and so may what shares no rows.
-  int blocks = 6;
+  int blocks = 5;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     if (!segment.columns) {
       blocks = std::min(blocks, 4);
@@ -44,21 +45,18 @@ RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
   return sliceOf(used, Level::row);
 }
 
-/// Declares an array for `argument`: of the tile's rows, of the columns that
-/// the thread takes at a time, or of both.
+/// Declares an array for `argument`: of the tile's rows and, but for their own
+/// values, of the columns that the thread takes of each.
 void RowsEmitter::declareHeld(BlockArgument argument) {
-  bool perRow = levels.of(argument).level != Level::column;
   bool perColumn = levels.of(argument).level != Level::row;
   scope.forget(argument);
   std::string name = scope.declare(argument);
-  os << computedType(argument.getType()) << ' ' << name;
-  if (perRow)
-    os << '[' << slots.tile << ']';
+  os << computedType(argument.getType()) << ' ' << name << '[' << slots.tile
+     << ']';
   if (perColumn)
     os << '[' << slots.vector << ']';
   os << ";\n";
-  scope.bind(argument,
-             name + (perRow ? "[row]" : "") + (perColumn ? "[k]" : ""));
+  scope.bind(argument, name + (perColumn ? "[row][k]" : "[row]"));
 }
 
 void RowsEmitter::beginSharedRows() {
@@ -67,50 +65,85 @@ void RowsEmitter::beginSharedRows() {
   os.indent();
 }
 
+/// The columns of a row that the thread takes at a time.
+void RowsEmitter::declarePart() {
+  os << "const heddle::part_of_row<" << layout.threads << ", " << slots.vector
+     << "> " << part << "(" << firstColumn << ", " << beforeRow
+     << "[row], row < tile.count ? tile.columns : 0);\n";
+}
+
+/// Where they begin in an operand; returns what it has for the k-th of them.
+std::string RowsEmitter::declarePartOf(int slot) {
+  std::string name = scope.fresh(pointers[slot] + "_part");
+  const OperandSlot &operand = slots.operands[slot];
+  os << (operand.written ? "" : "const ") << storedType(operand.storage)
+     << " *const " << name << " = &" << elementOf(slot, part + ".first")
+     << ";\n";
+  return name + "[k * " + std::to_string(layout.threads) + "]";
+}
+
 void RowsEmitter::beginSharedColumns() {
   os << "#pragma unroll\nfor (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
-  os << "const long long column = " << firstColumn << " + k * "
-     << layout.threads << ";\n";
 }
 
 /// Asks for what `elements` needs of a batch of columns.
 void RowsEmitter::loadBatch(const Slice &elements) {
-  auto isElementInput = [&](BlockArgument argument) {
-    return levels.of(argument).level == Level::element;
-  };
   for (BlockArgument argument : elements.inputs)
     declareHeld(argument);
   if (elements.inputs.empty())
     return;
-  beginSharedColumns();
-  os << "const bool there = column < tile.columns;\n";
+  beginSharedRows();
+  declarePart();
+  SmallVector<std::string> asked;
   for (BlockArgument argument : elements.inputs)
-    if (!isElementInput(argument))
-      os << scope[argument] << " = there ? " << loadOf(argument, "column")
-         << " : 0;\n";
-  if (llvm::any_of(elements.inputs, isElementInput)) {
-    beginSharedRows();
-    for (BlockArgument argument : elements.inputs)
-      if (isElementInput(argument))
-        os << scope[argument] << " = there && row < tile.count ? "
-           << loadOf(argument, "column") << " : 0;\n";
-    os.unindent() << "}\n";
+    asked.push_back(declarePartOf(slots.inputs[argument.getArgNumber()]));
+  beginSharedColumns();
+  for (auto [argument, element] : llvm::zip_equal(elements.inputs, asked)) {
+    bool once = levels.of(argument).level == Level::element;
+    os << scope[argument] << " = whole || " << part
+       << ".has(k) ? heddle::convert<" << computedType(argument.getType())
+       << ">(" << (once ? "heddle::read_passing(&" + element + ")" : element)
+       << ") : 0;\n";
   }
+  os.unindent() << "}\n";
   os.unindent() << "}\n";
 }
 
-/// Asks for what `rows` needs of the tile's rows.
-void RowsEmitter::loadRows(const Slice &rows) {
+/// Asks for what `rows` needs of a tile's rows: of `count` that begin at
+/// `first`, counted from the block's.
+void RowsEmitter::loadRows(const Slice &rows, StringRef count,
+                           StringRef first) {
   for (BlockArgument argument : rows.inputs)
     declareHeld(argument);
   if (rows.inputs.empty())
     return;
   beginSharedRows();
   for (BlockArgument argument : rows.inputs)
-    os << scope[argument] << " = row < tile.count ? heddle::convert<"
+    os << scope[argument] << " = row < " << count << " ? heddle::convert<"
        << computedType(argument.getType()) << ">("
-       << pointers[slots.inputs[argument.getArgNumber()]] << "[row]) : 0;\n";
+       << pointers[slots.inputs[argument.getArgNumber()]] << "[" << first
+       << "row]) : 0;\n";
+  os.unindent() << "}\n";
+}
+
+/// How far into a line of memory each row begins: of the first of the matrices
+/// that are written. Those of a member mostly begin alike.
+void RowsEmitter::declareBeforeRows() {
+  const int *written = llvm::find_if(slots.results, [&](const int &slot) {
+    return slot >= 0 && slots.operands[slot].index == kIJ;
+  });
+  part = scope.fresh("part");
+  firstColumn = scope.fresh("first_column");
+  beforeRow = scope.fresh("before_row");
+  mostBefore = scope.fresh("most_before");
+  os << "int " << beforeRow << "[" << slots.tile << "], " << mostBefore
+     << " = 0;\n";
+  beginSharedRows();
+  os << beforeRow << "[row] = heddle::before_row(" << pointers[*written]
+     << " + row * " << pointers[*written + 1] << ");\n"
+     << mostBefore << " = " << beforeRow << "[row] > " << mostBefore << " ? "
+     << beforeRow << "[row] : " << mostBefore << ";\n";
   os.unindent() << "}\n";
 }
 
@@ -118,33 +151,48 @@ void RowsEmitter::loadRows(const Slice &rows) {
 LogicalResult RowsEmitter::emitSharedWalk() {
   SmallVector<Value> roots = fused::elementResults(sweep, segment);
   Slice elements = sliceOf(roots), rows = rowsBehind(roots, elements);
-  loadRows(rows);
+  declareBeforeRows();
   std::string step = std::to_string(slots.columns) + "LL";
-  firstColumn = scope.fresh("first_column");
-  os << "for (long long " << firstColumn
-     << " = heddle::share_of_block(table) * " << step << " + threadIdx.x; "
-     << firstColumn << " < tile.columns; " << firstColumn
-     << " += table.shares * " << step << ") {\n";
+  os << "for (long long " << firstColumn << " = " << shareOfBlock() << " * "
+     << step << "; " << firstColumn << " < tile.columns + " << mostBefore
+     << "; " << firstColumn << " += table.shares * " << step << ") {\n";
+  os.indent();
+  // Most blocks need not ask what is there.
+  os << "const auto take = [&](bool whole) __attribute__((always_inline)) {\n";
   os.indent();
   loadBatch(elements);
+  loadRows(
+      rows,
+      "tile.count"); // last, since all threads of a warp wait for them as one
   os << "heddle::keep_order();\n"; // all is asked for before any is written
   beginSharedRows();
-  os << "if (row >= tile.count)\n  break;\n";
   if (failed(declareSlice(rows)))
     return failure();
+  declarePart();
+  auto yield = sweep.getSegmentYield(segment);
+  SmallVector<std::string> written(yield.getValues().size());
+  for (unsigned result = 0; result < written.size(); ++result)
+    if (isElementResult(result))
+      written[result] = declarePartOf(slots.results[result]);
   beginSharedColumns();
-  os << "if (column >= tile.columns)\n  break;\n";
+  os << "if (!whole && !" << part << ".has(k))\n  continue;\n";
   if (failed(declareSlice(elements)))
     return failure();
-  auto yield = sweep.getSegmentYield(segment);
   for (auto [result, value] : llvm::enumerate(yield.getValues())) {
-    int slot = slots.results[result];
-    if (isElementResult(result))
-      os << pointers[slot] << "[row * " << pointers[slot + 1] << " + column] = "
-         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    if (!isElementResult(result))
+      continue;
+    Type storage = slots.operands[slots.results[result]].storage;
+    os << "heddle::write_passing<" << storedType(storage) << ">(&"
+       << written[result] << ", " << storedExpression(value, storage) << ");\n";
   }
-  for (int k = 0; k < 3; ++k)
-    os.unindent() << "}\n";
+  os.unindent() << "}\n";
+  os.unindent() << "}\n";
+  os.unindent() << "};\n";
+  os << "if (tile.count == " << slots.tile << " && " << firstColumn
+     << " >= " << mostBefore << " && " << firstColumn << " + " << slots.columns
+     << " <= tile.columns)\n  take(true);\nelse\n"
+     << "  take(false);\n";
+  os.unindent() << "}\n";
   return success();
 }
 
@@ -152,27 +200,56 @@ LogicalResult RowsEmitter::emitSharedWalk() {
 // What rows and columns leave behind
 //===----------------------------------------------------------------------===//
 
+/// Each thread counts the rows of a tile, the block's or one of those that
+/// follow; all of them the columns, of the member's first tile.
 LogicalResult RowsEmitter::emitCounts() {
   declareAccumulators([&](Operation *op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
   });
   if (failed(emitColumns()))
     return failure();
+  std::string counts = scope.fresh("counts"), count = scope.fresh("count"),
+              first = scope.fresh("first_row");
+  os << "const bool " << counts << " = " << "static_cast<int>(threadIdx.x) < "
+     << "tile.tiles - static_cast<int>(tile.first / " << slots.tile << ");\n";
   SmallVector<Value> counted;
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) == Level::row)
       counted.push_back(op.getValue());
   if (!counted.empty()) {
+    os << "const int " << count << " = " << counts << " ? static_cast<const "
+       << names.sweep << "_tile_row *>(table.tiles)[tile_index + threadIdx.x]"
+       << ".count : 0;\n"
+       << "const int " << first << " = threadIdx.x * " << slots.tile << ";\n";
     Slice rows = rowsBehind(counted, Slice());
-    loadRows(rows);
+    loadRows(rows, count, first + " + ");
     beginSharedRows();
-    os << "if (row >= tile.count)\n  break;\n";
+    os << "if (row >= " << count << ")\n  break;\n";
     if (failed(declareSlice(rows)))
       return failure();
-    storeRow();
+    for (fused::ReduceOp op : reductions)
+      if (levels.countedBy(op) == Level::row)
+        os << accumulators[op] << " = " << kindOf(op) << "::combine("
+           << accumulators[op] << ", " << kindOf(op) << "::lift("
+           << text(op.getValue()) << ", tile.first + " << first
+           << " + row));\n";
     os.unindent() << "}\n";
   }
-  storePartials();
+  for (fused::ReduceOp op : reductions)
+    if (levels.countedBy(op) == Level::column) {
+      std::string part = accumulators[op];
+      os << "if (tile.first == 0)\n  " << part << " = heddle::over_block<"
+         << kindOf(op) << ", " << layout.threads << ">(" << part << ");\n"
+         << "if (threadIdx.x > 0)\n  " << part << " = " << kindOf(op)
+         << "::neutral();\n";
+    }
+  os << "if (" << counts << ") {\n";
+  os.indent();
+  for (fused::ReduceOp op : reductions)
+    if (int area = layout.scratchOf(op, ScratchPer::tile); area >= 0)
+      os << names.scratch[area]
+         << "[tile_index + threadIdx.x] = " << accumulators[op] << ";\n";
+  os.unindent() << "}\n";
   return success();
 }
 
@@ -182,7 +259,8 @@ LogicalResult SegmentEmitter::emitCountFunction() {
     if (levels.countedBy(op) > Level::member)
       roots.push_back(op.getValue());
   llvm::DenseSet<Value> counted = fused::behind(roots);
-  os << "// once for a tile, by one of the blocks that share it\n";
+  os << "// once for as many tiles as threads, by one of the blocks that share "
+        "the first\n";
   beginFunction("count", "void");
   auto isCounted = [&](Value value) { return counted.contains(value); };
   declarePointers([&](unsigned slot) { return isBound(slot, isCounted); });
@@ -198,17 +276,24 @@ LogicalResult SegmentEmitter::emitCountFunction() {
   return success();
 }
 
-/// A short block must not hold what one in many needs: that one reads its row
-/// of the table again.
+/// Which of the blocks that share the tile this is.
+std::string SegmentEmitter::shareOfBlock() {
+  return std::string("heddle::share_of_block(table, ") +
+         (sweep.getReversed() ? "table.tile_count - 1 - " : "") + "tile_index)";
+}
+
+/// One block in many counts. The others must not hold what it needs: it reads
+/// its row of the table again.
 void SegmentEmitter::emitEndOfShares() {
-  os << "if (heddle::share_of_block(table) < table.shares - 1) // the last has "
-        "fewest columns\n  return;\n"
+  os << "if (" << shareOfBlock() << " < table.shares - 1 || tile.first % "
+     << slots.tile * layout.threads << ") // the last has fewest columns\n"
+     << "  return;\n"
      << "const auto &anew = static_cast<const " << names.sweep
      << "_tile_row *>(table.tiles)[tile_index];\n"
      << functionName("count") << "<ByValue, Passing>(anew, tile_index, "
      << names.arguments << ");\n"
-     << "if (heddle::arrives_last(&table.tickets[anew.member], "
-        "anew.tiles))\n  "
+     << "if (heddle::arrives_last(&table.tickets[anew.member], (anew.tiles + "
+     << layout.threads - 1 << ") / " << layout.threads << "))\n  "
      << functionName("end") << "<ByValue, Passing>(anew, tile_index, "
      << names.arguments << ");\n";
 }

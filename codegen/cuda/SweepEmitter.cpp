@@ -345,9 +345,6 @@ void SegmentEmitter::storePartials() {
     // A row value is the same in every thread: its states met already.
     bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
-    // Only the first of a member's tiles counts columns.
-    if (slots.columns && levels.countedBy(op) == Level::column)
-      os << "if (tile.first == 0)\n  ";
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
          << layout.threads << ">(" << part << ");\n";
@@ -404,7 +401,7 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
 void SegmentEmitter::emitTileFunction() {
   beginFunction("tile", "void");
   if (layout.columns && !slots.columns)
-    os << "if (heddle::share_of_block(table) > 0)\n  return;\n";
+    os << "if (" << shareOfBlock() << " > 0)\n  return;\n";
   if (waitsAtOnce())
     os << "heddle::wait_for_previous();\n";
   if (hasWholeForm || !layout.whereOperand.empty())

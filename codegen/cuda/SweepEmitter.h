@@ -145,6 +145,7 @@ protected:
   /// Where blocks share a tile (SharedRows.cpp): what rows and columns leave
   /// behind, and the block that sees to it.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
+  std::string shareOfBlock();
   mlir::LogicalResult emitCountFunction();
   void emitEndOfShares();
   /// What elements are computed from, and what is counted.
@@ -237,6 +238,7 @@ private:
   Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
                 llvm::ArrayRef<fused::Level> wanted = {
                     fused::Level::element, fused::Level::column}) const;
+  std::string elementOf(int slot, const llvm::Twine &column) const;
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;
   mlir::LogicalResult declareSlice(const Slice &slice);
@@ -244,16 +246,21 @@ private:
   void storeRow();
   /// Where blocks share a tile (SharedRows.cpp).
   static int sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout);
-  std::string firstColumn; // of those that a thread takes at a time
+  std::string firstColumn; // of those that blocks take at a time
+  std::string beforeRow, mostBefore, part;
+  void declareBeforeRows();
   mlir::LogicalResult emitSharedWalk();
   mlir::LogicalResult emitCounts() override;
   Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
                    const Slice &elements) const;
   void declareHeld(mlir::BlockArgument argument);
-  void loadRows(const Slice &rows);
+  void loadRows(const Slice &rows, llvm::StringRef count,
+                llvm::StringRef first = "");
   void loadBatch(const Slice &elements);
   void beginSharedRows();
   void beginSharedColumns();
+  void declarePart();
+  std::string declarePartOf(int slot);
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
   /// Results that are written element by element.
   bool isElementResult(unsigned result) const;

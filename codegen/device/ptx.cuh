@@ -54,27 +54,31 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return to.value;
 }
 
-// Reads and writes that leave the cache first. Vectors of 4, 8 and 16 bytes.
+// Reads and writes that leave the cache first. Vectors of 2, 4, 8 and 16 bytes.
 template <class Vector> __device__ __forceinline__ Vector read_passing(const Vector *from) {
-  union { Vector vector; unsigned word; uint2 two; uint4 four; } result;
+  union { Vector vector; unsigned short half; unsigned word; uint2 two; uint4 four; } result;
   if constexpr (sizeof(Vector) == 16)
     result.four = __ldcs(reinterpret_cast<const uint4 *>(from));
   else if constexpr (sizeof(Vector) == 8)
     result.two = __ldcs(reinterpret_cast<const uint2 *>(from));
   else if constexpr (sizeof(Vector) == 4)
     result.word = __ldcs(reinterpret_cast<const unsigned *>(from));
+  else if constexpr (sizeof(Vector) == 2)
+    result.half = __ldcs(reinterpret_cast<const unsigned short *>(from));
   else
     result.vector = *from;
   return result.vector;
 }
 template <class Vector> __device__ __forceinline__ void write_passing(Vector *to, Vector value) {
-  union { Vector vector; unsigned word; uint2 two; uint4 four; } given = {value};
+  union { Vector vector; unsigned short half; unsigned word; uint2 two; uint4 four; } given = {value};
   if constexpr (sizeof(Vector) == 16)
     __stcs(reinterpret_cast<uint4 *>(to), given.four);
   else if constexpr (sizeof(Vector) == 8)
     __stcs(reinterpret_cast<uint2 *>(to), given.two);
   else if constexpr (sizeof(Vector) == 4)
     __stcs(reinterpret_cast<unsigned *>(to), given.word);
+  else if constexpr (sizeof(Vector) == 2)
+    __stcs(reinterpret_cast<unsigned short *>(to), given.half);
   else
     *to = value;
 }
@@ -84,6 +88,14 @@ __device__ __forceinline__ void fence() { __threadfence(); }
 // What was asked for before is not asked for later: compilers like to move reads
 // to where they are used, one after the other.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
+
+// The thread of its block, of which the compiler does not know that it is the
+// same as before: what is computed from it is not kept in registers till then.
+__device__ __forceinline__ int thread_anew() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
 
 // Counts an arrival, 0 .. expected - 1 and from 0 again.
 __device__ __forceinline__ unsigned count_arrival(unsigned *ticket, int expected) {

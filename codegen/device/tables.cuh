@@ -30,10 +30,6 @@ struct heddle_table {
 
 namespace heddle {
 
-// Where blocks share tiles: which tile a block takes, and which share of it.
-__device__ __forceinline__ int tile_of_block(const heddle_table &table) { return blockIdx.x / static_cast<unsigned>(table.shares); }
-__device__ __forceinline__ int share_of_block(const heddle_table &table) { return blockIdx.x % static_cast<unsigned>(table.shares); }
-
 // A scalar argument: its value, or where the caller keeps it.
 template <class T, bool ByValue> struct number {
   T value;

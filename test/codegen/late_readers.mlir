@@ -5,12 +5,13 @@
 // RUN: %heddle emit %s | FileCheck %s --check-prefix=CUDA
 
 // CHECK: fused.name = "late_q", fused.places = array<i64: [[Q:[0-9]+]]>
-// CHECK: tile = [2] by 2048
+// CHECK: tile = [4] by 2048
 // CHECK-SAME: fused.name = "late_y", fused.places = array<i64: 0,
 // CHECK-NOT: [[Q]]>
 // CHECK-SAME: (%x = %x[i, j]
 // CUDA: float *__restrict__ const x = static_cast<float *>(
-// CUDA: x[row * x_stride + column] =
+// CUDA: float *const [[TO:x_part_[0-9]]] = &x[row * x_stride + part.first];
+// CUDA: heddle::write_passing<float>(&[[TO]][k * 256],
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>

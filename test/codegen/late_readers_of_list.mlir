@@ -2,7 +2,7 @@
 // RUN: %heddle emit %s --stage fused | FileCheck %s
 
 // CHECK: fused.name = "late_list_q", fused.places = array<i64: [[Q:[0-9]+]]>
-// CHECK: tile = [2] by 2048
+// CHECK: tile = [4] by 2048
 // CHECK-SAME: fused.name = "late_list_y", fused.places = array<i64: 0,
 // CHECK-NOT: [[Q]]>
 // CHECK-SAME: (%x = %x[i, j]

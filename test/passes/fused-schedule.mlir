@@ -95,9 +95,9 @@ fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
 // its threads can ask for at once. Not those that leave a value of the row.
 // REMARK: remark: a sweep is walked by 'rows': what is computed of a row meets nowhere, so blocks share rows
 // CHECK-LABEL: fused.kernel @mapped
-// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [8], tile = [2] by 2048,
-// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [6], tile = [2] by 1536,
-// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [2] by 1024,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4] by 1024,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4] by 1024,
+// CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [2], tile = [4] by 512,
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason
 fused.kernel @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> (!mats, !mats, !wide, !mats, !list) {
   %a = fused.sweep (%l = %l[i, j] : !mats, %r = %r[i], %c = %c[j] : !list) -> !mats {

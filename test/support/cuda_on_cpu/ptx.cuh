@@ -74,6 +74,7 @@ template <class Vector> void write_passing(Vector *to, Vector value) {
 
 inline void fence() { heddle_on_cpu->give_way(); }
 inline void keep_order() {}
+inline int thread_anew() { return threadIdx.x; }
 
 inline unsigned count_arrival(unsigned *ticket, int expected) {
   heddle_on_cpu->give_way();

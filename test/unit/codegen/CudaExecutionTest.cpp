@@ -258,14 +258,19 @@ TEST_P(CudaModule, TakesMatricesWithAStride) {
   }
 }
 
-TEST_P(CudaModule, TakesWideMatrices) {
+TEST_P(CudaModule, TakesWideAndLongMatrices) {
   if (!llvm::StringRef(GetParam().name).contains("Rows"))
     GTEST_SKIP() << "nothing of this program depends on the width of rows";
   Program program(GetParam().text);
   ASSERT_TRUE(program.isGood());
-  // More columns than a block takes at a time, and just as many.
-  Inputs inputs = inputsOf(program, 16, true, 0,
-                           {{3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}});
+  // More columns than a block takes at a time, and just as many; where blocks
+  // share rows, more rows than one of them counts, and just as many.
+  std::vector<std::vector<int64_t>> shapes = {
+      {3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
+  if (llvm::StringRef(GetParam().name).contains("Shared"))
+    llvm::append_values(shapes, std::vector<int64_t>{1027, 3},
+                        std::vector<int64_t>{1024, 2});
+  Inputs inputs = inputsOf(program, 16, true, 0, shapes);
   Check check;
   check.seeds = {1, 2, 3, 4};
   runAndCompare(program, inputs, GetParam(), check);

@@ -337,22 +337,25 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
-  // Blocks for each tile: of few tiles, as the widest has parts.
+  // Blocks for each tile: of few tiles, as the widest has parts, which may
+  // begin up to 31 columns ahead of a row.
   plan->tables[0].blockColumns = 2;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 4);
-  plan->tables[0].blockColumns = 7;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 19);
+  plan->tables[0].blockColumns = 37;
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 2);
+  plan->tables[0].blockColumns = 38;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 1);
-  // Of many, as an average one has.
-  std::vector<ListMember> many = {{memory, {4000, 6}},
-                                  {memory + 1024, {4, 70}}};
+  // Of many, as an average one has: here rows of whole lines of memory.
+  std::vector<ListMember> many = {{memory, {4000, 64}},
+                                  {memory + 1024, {4, 700}}};
   std::vector<ListMember> rows = {{memory + 2048, {4000}},
                                   {memory + 3072, {4}}};
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, many)));
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, rows)));
-  plan->tables[0].blockColumns = 2;
+  plan->tables[0].blockColumns = 32;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 4);
   plan->tables[0].segments[0].tile = 1;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 3);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 2);
   plan->tables[0].segments[0].tile = 4;
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
   u[0].extents = {5};
