@@ -19,7 +19,7 @@ namespace heddle::cuda {
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
   open("{ // each block but the last combines a share of the columns");
-  os << "constexpr int Batch = Threads / heddle::column_threads;\n";
+  os << "constexpr int Batch = heddle::combined_at_once;\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string part = columnSums[column];
     std::string state = partType(column);
@@ -29,7 +29,8 @@ LogicalResult PanelEmitter::emitColumns() {
          << "_of[Batch];\n";
   }
   os << "const int group = threadIdx.x / Batch, c = threadIdx.x % Batch;\n";
-  open("for (int base = 0; base < at.combined; base += Batch) {");
+  open("for (int base = 0; heddle::combines() && base < at.combined; base += "
+       "Batch) {");
   os << "const bool there = group < heddle::column_threads && base + c < "
         "at.combined;\n"
      << "const bool is_first = there && (group == 0 || heddle::panel_groups == "
@@ -86,7 +87,7 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   for (fused::ReduceOp column : passes.columns)
     if (sharedBy(column)) {
-      open("if (__syncthreads_or(is_first && !heddle::is_safe_column(" +
+      open("if (heddle::any_combining(is_first && !heddle::is_safe_column(" +
            columnSums[column] + "_sum))) {");
       if (failed(emitExactColumns(column)))
         return failure();
@@ -96,8 +97,15 @@ LogicalResult PanelEmitter::emitColumns() {
       close();
     }
   if (own.empty())
-    os << "if (HEDDLE_PANEL_TEAM)\n  __syncthreads(); // all threads of a "
-          "column have read what is sent anew\n";
+    os << "if (HEDDLE_PANEL_TEAM)\n  heddle::meet_combining(); // all threads "
+          "of a column have read what is sent anew\n";
+  llvm::DenseMap<int, std::string> made;
+  for (int slot : slots.results)
+    if (isColumnResult(slot)) {
+      made[slot] = scope.fresh(nameOfSlot(slots.operands[slot]) + "_new");
+      os << storedType(slots.operands[slot].storage) << ' ' << made[slot]
+         << " = {};\n";
+    }
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
@@ -129,13 +137,14 @@ LogicalResult PanelEmitter::emitColumns() {
     return failure();
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (isColumnResult(slot))
-      os << "heddle::hand_on<heddle::column_threads>(" << pointers[slot]
-         << " + column, "
-         << storedExpression(value, slots.operands[slot].storage)
-         << ", group);\n";
+      os << made[slot] << " = "
+         << storedExpression(value, slots.operands[slot].storage) << ";\n";
   close();
-  os << "if (HEDDLE_PANEL_TEAM && Threads >= heddle::most_combined * "
-        "heddle::column_threads)\n  break;\n";
+  for (int slot : slots.results)
+    if (isColumnResult(slot))
+      os << "heddle::hand_on_column(" << pointers[slot] << ", column, "
+         << made[slot] << ", is_first, group);\n";
+  os << "if (HEDDLE_PANEL_TEAM && Batch >= heddle::most_combined)\n  break;\n";
   close();
   close();
   scope = outer;

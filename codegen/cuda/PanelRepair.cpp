@@ -124,7 +124,8 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
        " *to, int base, int count) "
        "__attribute__((noinline)) {");
   os << "blocks_of_member.wait_for_rows();\n"
-     << "__shared__ heddle::log_sum<" << type << "> of_thread[Threads];\n"
+     << "__shared__ heddle::log_sum<" << type
+     << "> of_thread[heddle::combining_threads];\n"
      << "const int lane = threadIdx.x % 32;\n";
   open("for (int b = 0; b < count; b += 32) {");
   os << "const long long column = at.column(base + b + lane);\n"
@@ -132,7 +133,7 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
   open("if (b + lane < count) {");
   os << "#pragma unroll 1\n";
   open("for (long long row = threadIdx.x / 32; row < member.count; row += "
-       "Threads / 32) {");
+       "heddle::combining_threads / 32) {");
   SmallVector<Value> roots;
   for (const fused::Term &term : sum.exponent.element)
     roots.push_back(term.value);
@@ -153,18 +154,18 @@ LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
      << "));\n";
   close();
   close();
-  os << "__syncthreads();\n"
+  os << "heddle::meet_combining();\n"
      << "of_thread[threadIdx.x] = state;\n"
-     << "__syncthreads();\n";
+     << "heddle::meet_combining();\n";
   open("if (threadIdx.x < 32 && b + lane < count) {");
   os << "#pragma unroll 1\n"
-     << "for (int warp = 1; warp < Threads / 32; ++warp)\n"
+     << "for (int warp = 1; warp < heddle::combining_threads / 32; ++warp)\n"
      << "  state = " << kind
      << "::combine(state, of_thread[warp * 32 + lane]);\n"
      << "to[b + lane] = " << kind << "::value(state);\n";
   close();
   close();
-  os << "__syncthreads();\n";
+  os << "heddle::meet_combining();\n";
   close("};");
   scope = outer;
   return success();

@@ -244,10 +244,8 @@ LogicalResult PanelEmitter::emitPanels() {
     open("heddle::over_crews<" + kind + ">(" + columnSums[column] +
          ", width, gather, [&](int c, " + partType(column) + " part) {");
     std::string to = columnSums[column] + "_of_panel[c]";
-    os << "if (HEDDLE_PANEL_TEAM" << (exponentials.empty() ? "" : " && !unsafe")
-       << ")\n  " << partsOf(column) << "::give(panel, c, part);\n"
-       << "else\n  " << to << " = begin == 0 ? part : " << kind << "::combine("
-       << to << ", part);\n";
+    os << to << " = begin == 0 ? part : " << kind << "::combine(" << to
+       << ", part);\n";
     close("});");
   }
   if (!exponentials.empty()) {
@@ -258,12 +256,12 @@ LogicalResult PanelEmitter::emitPanels() {
         return failure();
       os << "repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";
     }
-    os << "#if HEDDLE_PANEL_TEAM\n";
-    for (fused::ReduceOp column : passes.columns)
-      os << partsOf(column) << "::give_all(panel, member.columns);\n";
-    os << "#endif\n";
     close();
   }
+  os << "#if HEDDLE_PANEL_TEAM\n__syncthreads();\n";
+  for (fused::ReduceOp column : passes.columns)
+    os << partsOf(column) << "::give(at, panel, member.columns);\n";
+  os << "#endif\n";
   os << "if (begin + heddle::panel_rows >= all && panel + at.units >= "
         "at.used)\n"
      << "  blocks_of_member.give_columns();\n";

@@ -24,7 +24,7 @@ void PanelEmitter::declareKept() {
       continue;
     std::string name = keptLists[k] =
         scope.fresh(nameOfSlot(slot) + "_of_team");
-    os << "alignas(8) __shared__ " << storedType(slot.storage) << ' ' << name
+    os << "alignas(16) __shared__ " << storedType(slot.storage) << ' ' << name
        << '['
        << (slot.index == kI   ? "heddle::panel_rows"
            : slot.index == kJ ? "heddle::team_columns"
@@ -61,18 +61,22 @@ void PanelEmitter::emitTeamBegins() {
        << (slots.operands[k].index == kI ? " - at.first_row" : "") << ";\n";
   std::string ofColumn = "0", ofPart = "0", ofMember = "0", values = "0";
   for (fused::ReduceOp column : passes.columns)
-    ofPart += " + heddle::sent_bytes<" + partType(column) + ">";
+    ofPart += " + sizeof(" + partType(column) + ")";
   for (fused::ReduceOp member : passes.members)
     ofMember += " + " + partsOf(member) + "::bytes";
-  for (auto &[k, name] : keptLists)
-    if (const OperandSlot &slot = slots.operands[k];
-        slot.written && slot.index != kI)
-      (slot.index == kJ ? ofColumn : values) +=
-          (" + heddle::sent_bytes<" + storedType(slot.storage) + ">").str();
-  os << "at.bytes_of_parts = heddle::panels * at.combined * (" << ofPart
-     << ") + (at.block == at.blocks - 1 ? " << ofMember << " : 0);\n"
-     << "at.bytes_of_values = member.columns * (" << ofColumn << ") + "
-     << values << ";\n";
+  for (auto &[k, name] : keptLists) {
+    const OperandSlot &slot = slots.operands[k];
+    StringRef type = storedType(slot.storage);
+    if (slot.written && slot.index == kJ)
+      ofColumn += (" + sizeof(" + type + ")").str();
+    else if (slot.written && slot.index != kI)
+      values += (" + heddle::sent_bytes<" + type + ">").str();
+  }
+  os << "at.bytes_of_parts = heddle::panels * "
+        "heddle::in_messages(at.combined) * ("
+     << ofPart << ") + (at.block == at.blocks - 1 ? " << ofMember << " : 0);\n"
+     << "at.bytes_of_values = heddle::in_messages(member.columns) * ("
+     << ofColumn << ") + " << values << ";\n";
   close();
   for (auto &[k, name] : keptScratch)
     os << scratchNames[k] << " = " << name << " - at.first_row;\n";

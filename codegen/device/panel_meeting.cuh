@@ -19,18 +19,44 @@ struct panel_place {
   long long first_column, first_row;
   // In a team, what a block is sent in a trip.
   unsigned bytes_of_parts, bytes_of_values;
-  // Columns that this block combines: every `column_step`th one from the first,
-  // in a team; the last block has the member to see to.
-  int combined;
+  // Columns that this block combines, and those before it at most; the last block
+  // has the member to see to.
+  int combined, share;
   long long first_combined;
-  static constexpr int column_step = HEDDLE_PANEL_TEAM ? HEDDLE_PANEL_TEAM - 1 : 1;
   __device__ __forceinline__ int panels_in_use() const { return HEDDLE_PANEL_TEAM ? panels : used; }
   __device__ __forceinline__ long long first_of(int panel, long long rows) const {
     return panel == unit ? first_row : first_of_panel(panel, rows);
   }
   __device__ __forceinline__ int rows_of(int panel, long long rows) const { return panel == unit ? height : rows_of_panel(panel, rows); }
-  __device__ __forceinline__ long long column(int k) const { return first_combined + static_cast<long long>(k) * column_step; }
+  __device__ __forceinline__ long long column(int k) const { return first_combined + k; }
 };
+
+// Blocks of a team send each other columns in groups of four: a message costs the
+// same whether it is long or short.
+constexpr int sent_columns = 4;
+constexpr __device__ __forceinline__ int in_messages(long long columns) {
+  return static_cast<int>((columns + sent_columns - 1) / sent_columns * sent_columns);
+}
+template <class T> struct alignas(16) message { T element[sent_columns]; };
+template <class T> __device__ __forceinline__ void swap(T &a, T &b) {
+  const T was = a;
+  a = b;
+  b = was;
+}
+
+// What the four threads of a message have, of which this is number `k`.
+template <class T> __device__ __forceinline__ message<T> over_four(T mine, int k) {
+  T a = mine, b = shuffle_xor(mine, 1), c = shuffle_xor(mine, 2), d = shuffle_xor(mine, 3);
+  if (k & 1) {
+    swap(a, b);
+    swap(c, d);
+  }
+  if (k & 2) {
+    swap(a, c);
+    swap(b, d);
+  }
+  return {{a, b, c, d}};
+}
 
 // Where the block is in the member. By one thread.
 template <int Cluster> __device__ __forceinline__ void find_member(panel_place &at, long long rows, long long columns) {
@@ -40,10 +66,11 @@ template <int Cluster> __device__ __forceinline__ void find_member(panel_place &
   at.first_row = first_of_panel(at.unit, rows);
   at.height = rows_of_panel(at.unit, rows);
   const int sharing = at.blocks > 1 ? at.blocks - 1 : 1;
-  const long long share = (columns + sharing - 1) / sharing;
-  at.first_combined = HEDDLE_PANEL_TEAM ? at.block : at.block * share;
-  const long long left = HEDDLE_PANEL_TEAM ? (columns - at.block + sharing - 1) / sharing : columns - at.first_combined;
+  const long long even = (columns + sharing - 1) / sharing, share = HEDDLE_PANEL_TEAM ? in_messages(even) : even;
+  at.first_combined = at.block * share;
+  const long long left = columns - at.first_combined;
   at.combined = at.block >= sharing || left < 0 ? 0 : left < share ? left : share;
+  at.share = static_cast<int>(share);
 }
 
 template <int Cluster> __device__ __forceinline__ void find_place(panel_place &at, int limit) {
@@ -58,6 +85,22 @@ template <int Cluster> __device__ __forceinline__ void find_place(panel_place &a
   at.units = blocks / Cluster;
   at.limit = limit;
 }
+
+// Columns that a block of a team combines at most. Threads that combine a column:
+// in a team they do the same, and send it to some of the blocks each; otherwise each
+// combines a group of panels. And threads that see to the member.
+constexpr int most_combined = HEDDLE_PANEL_TEAM > 1 ? in_messages((team_columns - 1) / (HEDDLE_PANEL_TEAM - 1) + 1) : team_columns;
+constexpr int column_threads = HEDDLE_PANEL_TEAM ? (HEDDLE_PANEL_TEAM - 1) / sent_columns + 1 : panel_groups;
+constexpr int member_threads = HEDDLE_PANEL_TEAM ? HEDDLE_PANEL_TEAM : 1;
+// Columns that a block combines at a time. Where they leave those warps free that
+// see to rows, these meet the others when the next trip begins.
+constexpr int combining_warps = (most_combined * column_threads + 31) / 32;
+constexpr bool combines_apart = HEDDLE_PANEL_TEAM && 32 * (combining_warps + row_warps) <= HEDDLE_PANEL_THREADS;
+constexpr int combining_threads = combines_apart ? 32 * combining_warps : HEDDLE_PANEL_THREADS;
+constexpr int combined_at_once = combines_apart ? most_combined : HEDDLE_PANEL_THREADS / column_threads;
+__device__ __forceinline__ bool combines() { return threadIdx.x < combining_threads; }
+__device__ __forceinline__ void meet_combining() { first_threads_barrier<combining_threads, HEDDLE_PANEL_THREADS>(false); }
+__device__ __forceinline__ bool any_combining(bool mine) { return first_threads_barrier<combining_threads, HEDDLE_PANEL_THREADS>(mine); }
 
 // Where the blocks that share a member meet, twice in a trip: for what panels have
 // of columns, and for what follows from it. What rows leave behind may be on its
@@ -130,15 +173,15 @@ public:
     if constexpr (!in_team)
       rows.wait();
   }
-  // And all that rows leave behind.
+  // And all that rows leave behind, for those who combine columns.
   __device__ __forceinline__ void wait_for_rows() const {
     if constexpr (in_team) {
 #pragma unroll 1
-      for (int k = threadIdx.x; k < HEDDLE_PANEL_TEAM * row_warps; k += HEDDLE_PANEL_THREADS)
+      for (int k = threadIdx.x; k < HEDDLE_PANEL_TEAM * row_warps; k += combining_threads)
         while (fetch_now(&all().rows_left[k % row_warps], k / row_warps) <= trips) {
         }
       fence_cluster();
-      __syncthreads();
+      meet_combining();
     } else {
       rows.wait();
     }
@@ -174,12 +217,22 @@ template <class T> __device__ __forceinline__ void copy_values(T *to, const T *f
   for (int k = threadIdx.x; k < count; k += HEDDLE_PANEL_THREADS)
     to[k] = from[k];
 }
-// Threads that combine a column, all of them the same in a team, and otherwise a
-// group of panels each; and threads that see to the member.
-constexpr int column_threads = HEDDLE_PANEL_TEAM >= 8 ? 8 : HEDDLE_PANEL_TEAM ? HEDDLE_PANEL_TEAM : panel_groups;
-constexpr int member_threads = HEDDLE_PANEL_TEAM ? HEDDLE_PANEL_TEAM : 1;
-// Stores a value of a column, or of the member, for all blocks; done by `Threads`
-// threads, of which this is number `thread`. Teams keep at least a word for it.
+// Stores the value of a column that this block combines for all blocks. In a team
+// the threads of a message have a column each, and each sends it to other blocks.
+template <class T> __device__ __forceinline__ void hand_on_column(T *values, long long column, T value, bool is_there, int thread) {
+#if HEDDLE_PANEL_TEAM
+  const int k = threadIdx.x % sent_columns;
+  const message<T> all = over_four(value, k);
+  const bool any = over_four(static_cast<int>(is_there), k).element[0]; // the first is there, or none
+  if (const int block = thread * sent_columns + k; any && thread < column_threads && block < HEDDLE_PANEL_TEAM)
+    send(reinterpret_cast<message<T> *>(values + column - k), all, member_meeting::values(), block);
+#else
+  if (is_there)
+    values[column] = value;
+#endif
+}
+// Stores a value of the member for all blocks; done by `Threads` threads, of which
+// this is number `thread`. Teams keep at least a word for it.
 template <int Threads, class T, class Value> __device__ __forceinline__ void hand_on(T *to, Value value, int thread) {
   const T stored = value;
 #if HEDDLE_PANEL_TEAM

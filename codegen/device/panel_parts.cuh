@@ -5,9 +5,6 @@
 
 namespace heddle {
 
-// Columns that a block of a team combines.
-constexpr int most_combined = (team_columns - 1) / panel_place::column_step + 1;
-
 // What panels have of columns, on its way to the blocks that combine them: through
 // scratch memory, or, in a team, from shared memory to shared memory. Number
 // `Number` of the reductions of columns.
@@ -15,8 +12,8 @@ template <class State, int Number> class parts_of_columns {
   static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
   static constexpr int most_of_block = in_team ? most_combined : 1;
   struct shared_parts {
-    State own[in_team ? team_columns : 1];
-    alignas(8) State given[in_team ? panels : 1][most_of_block];
+    alignas(16) State own[in_team ? team_columns : 1];
+    alignas(16) State given[in_team ? panels : 1][most_of_block];
   };
   static __device__ __forceinline__ shared_parts &all() {
     __shared__ shared_parts parts;
@@ -28,16 +25,14 @@ public:
   static __device__ __forceinline__ State *own(State *scratch, const panel_place &at, int panel, long long columns) {
     return in_team ? all().own : scratch + panel * columns + at.first_column;
   }
-  // A part that is complete.
-  static __device__ __forceinline__ void give(int panel, unsigned c, State part) {
-    if constexpr (in_team)
-      send(&all().given[panel][c / panel_place::column_step], part, member_meeting::columns(), c % panel_place::column_step);
-  }
-  // All of them, after a repair.
-  static __device__ __noinline__ void give_all(int panel, int columns) {
+  // Those of a team are complete, and the block has met since.
+  static __device__ __forceinline__ void give(const panel_place &at, int panel, int columns) {
 #pragma unroll 1
-    for (int c = threadIdx.x; c < columns; c += HEDDLE_PANEL_THREADS)
-      give(panel, c, all().own[c]);
+    for (int c = threadIdx.x * sent_columns; c < columns; c += HEDDLE_PANEL_THREADS * sent_columns) {
+      const int block = static_cast<unsigned>(c) / static_cast<unsigned>(at.share);
+      send(reinterpret_cast<message<State> *>(&all().given[panel][c - block * at.share]), *reinterpret_cast<const message<State> *>(&all().own[c]),
+           member_meeting::columns(), block);
+    }
   }
   // That of panel `panel` for a column that this block combines, `k`th of its own;
   // the blocks have met.

@@ -210,6 +210,16 @@ template <int Threads, int OfBlock> __device__ __forceinline__ void crew_barrier
     asm volatile("bar.sync %0, %1;" : : "r"(crew + 1), "r"(Threads) : "memory");
 }
 
+// The first `Threads` of a block meet without the others, beside its crews; whether
+// one of them says so.
+template <int Threads, int OfBlock> __device__ __forceinline__ bool first_threads_barrier(bool mine) {
+  if constexpr (Threads == OfBlock)
+    return __syncthreads_or(mine);
+  int any;
+  asm volatile("{ .reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, 15, %2, p;\nselp.u32 %0, 1, 0, q; }" : "=r"(any) : "r"(static_cast<int>(mine)), "n"(Threads) : "memory");
+  return any;
+}
+
 // Blocks of a cluster, which see each other's shared memory.
 __device__ __forceinline__ int cluster_rank() {
   unsigned rank;
@@ -244,22 +254,26 @@ __device__ __forceinline__ int fetch_now(const int *from, int rank) {
   return value;
 }
 // Writes to the place that `to` is in the block of rank `rank`, and arrives with
-// as many bytes on the barrier that `barrier` is there. Words are sent: there is
-// room for one.
+// as many bytes on the barrier that `barrier` is there. Words are sent, there is
+// room for one, or four at a time where they are aligned.
 template <class T> constexpr unsigned sent_bytes = sizeof(T) < 4 ? 4 : sizeof(T);
 template <class T> __device__ __forceinline__ void send(T *to, const T &value, arrival *barrier, int rank) {
   unsigned place, bell;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(shared_address(barrier)), "r"(rank));
-  constexpr int words = sent_bytes<T> / 4;
+  constexpr int words = sent_bytes<T> / 4, in_fours = alignof(T) % 16 ? 0 : words / 4 * 4;
   static_assert(sent_bytes<T> % 4 == 0, "words");
   union { unsigned word[words]; T value; } sent = {};
   sent.value = value;
 #pragma unroll
-  for (int k = 0; k + 1 < words; k += 2)
+  for (int k = 0; k < in_fours; k += 4)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+                 : : "r"(place + 4 * k), "r"(sent.word[k]), "r"(sent.word[k + 1]), "r"(sent.word[k + 2]), "r"(sent.word[k + 3]), "r"(bell) : "memory");
+#pragma unroll
+  for (int k = in_fours; k + 1 < words; k += 2)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];"
                  : : "r"(place + 4 * k), "l"(sent.word[k] | static_cast<unsigned long long>(sent.word[k + 1]) << 32), "r"(bell) : "memory");
-  if constexpr (words % 2)
+  if constexpr ((words - in_fours) % 2)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
                  : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(bell) : "memory");
 }

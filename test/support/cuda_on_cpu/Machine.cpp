@@ -163,7 +163,7 @@ public:
 
   // Called by the threads of the block.
   int barrier(int flag);
-  void crewBarrier(unsigned crew, unsigned threads);
+  int crewBarrier(unsigned crew, unsigned threads, int flag);
   unsigned shuffle(unsigned value, int mask);
   void pause(unsigned odds, unsigned handOverOdds);
   void letNextBegin();
@@ -186,7 +186,11 @@ private:
   unsigned launch = 0, block = 0;
   std::vector<Fiber> fibers;
   std::vector<unsigned> ready, shuffling;
-  std::map<unsigned, std::vector<unsigned>> crews; // that wait
+  struct Crew {
+    std::vector<unsigned> waiting;
+    int flags = 0, result = 0;
+  };
+  std::map<unsigned, Crew> crews;
   unsigned current = 0, alive = 0, waiting = 0;
   int flags = 0, barrierResult = 0;
   bool hasLet = false, handOver = false;
@@ -350,7 +354,7 @@ void Slot::runBlock() {
       for (unsigned count : shuffling)
         shuffle += count;
       for (auto &[crew, threads] : crews)
-        waiting += threads.size();
+        waiting += threads.waiting.size();
       fail(std::to_string(waiting) + " threads wait at a barrier and " +
            std::to_string(shuffle) + " in a shuffle, " + std::to_string(ended) +
            " have ended");
@@ -425,16 +429,19 @@ int Slot::barrier(int flag) {
   return barrierResult;
 }
 
-void Slot::crewBarrier(unsigned crew, unsigned threads) {
-  std::vector<unsigned> &here = crews[crew];
+int Slot::crewBarrier(unsigned crew, unsigned threads, int flag) {
+  Crew &here = crews[crew];
   fibers[current].state = State::atBarrier;
-  here.push_back(current);
-  if (here.size() == threads) {
-    for (unsigned fiber : here)
+  here.waiting.push_back(current);
+  here.flags |= flag != 0;
+  if (here.waiting.size() == threads) {
+    here.result = std::exchange(here.flags, 0);
+    for (unsigned fiber : here.waiting)
       wake(fiber);
-    here.clear();
+    here.waiting.clear();
   }
   leave();
+  return here.result;
 }
 
 unsigned Slot::shuffle(unsigned value, int mask) {
@@ -491,8 +498,8 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
                     heddle_machine **hook, uint64_t seed) {
   heddle_machine machine = {};
   machine.barrier = [](int flag) { return ownSlot->barrier(flag); };
-  machine.crew_barrier = [](unsigned crew, unsigned threads) {
-    ownSlot->crewBarrier(crew, threads);
+  machine.crew_barrier = [](unsigned crew, unsigned threads, int flag) {
+    return ownSlot->crewBarrier(crew, threads, flag);
   };
   machine.shuffle_xor = [](unsigned value, int mask) {
     return ownSlot->shuffle(value, mask);

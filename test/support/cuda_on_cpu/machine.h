@@ -19,8 +19,9 @@ struct heddle_machine {
 
   /// Waits for every thread of the block; whether `flag` was set in any.
   int (*barrier)(int flag);
-  /// Waits for `threads` threads of the block that name the same crew.
-  void (*crew_barrier)(unsigned crew, unsigned threads);
+  /// Waits for `threads` threads of the block that name the same crew; whether
+  /// `flag` was set in any.
+  int (*crew_barrier)(unsigned crew, unsigned threads, int flag);
   /// What the thread of the warp at this lane ^ `mask` gives.
   unsigned (*shuffle_xor)(unsigned value, int mask);
   /// A place where other threads may come in between.

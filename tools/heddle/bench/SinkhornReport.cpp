@@ -30,7 +30,8 @@ static json::Object conditions(const SinkhornReport &report,
   json::Object object = conditionsOf(device, report.copyBandwidth);
   object["protocol"] = kSolveProtocol;
   object["compile_protocol"] =
-      "one sample; an empty cache and a text that NVRTC has not seen; program: "
+      "median of three; an empty cache and a text that NVRTC has not seen; "
+      "program: "
       "from text to a loaded program, class: from there to a graph prepared "
       "for these widths";
   object["problem"] = "costs uniform in [0, 1), equal weights, eps 0.05";
