@@ -462,7 +462,11 @@ LogicalResult PanelEmitter::emitLoop() {
   close();
   if (failed(emitPanels()))
     return failure();
-  os << "blocks_of_member.meet_columns(at);\n";
+  bool rowsAlone = llvm::none_of(passes.members, [&](fused::ReduceOp member) {
+    return isOverColumns(member);
+  });
+  os << "blocks_of_member.meet_columns<" << (rowsAlone ? "true" : "false")
+     << ">(at);\n";
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
   os << "blocks_of_member.give_values();\n";

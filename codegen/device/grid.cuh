@@ -45,12 +45,16 @@ public:
   }
   __device__ __forceinline__ void come() {
     __syncthreads();
-    if (threadIdx.x == 0) {
-      turned() ^= top;
-      arrive(word, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1);
-    }
+    if (threadIdx.x == 0)
+      come_alone();
   }
-  // Until all have come as often as this block.
+  // By one thread, which has met those who have something to leave behind. It
+  // waits until all of that has arrived, and the others need not.
+  __device__ __forceinline__ void come_alone() {
+    turned() ^= top;
+    arrive(word, blockIdx.x == 0 ? top - (gridDim.x - 1) : 1);
+  }
+  // Until all have come as often as this block, which has met since.
   __device__ __forceinline__ void wait() const {
     if (threadIdx.x == 0)
       while ((read_now(word) & top) != turned()) {
@@ -59,7 +63,7 @@ public:
   }
 
 private:
-  // Of the one thread that waits.
+  // Of the thread that comes, and of that which waits.
   static __device__ __forceinline__ unsigned &turned() {
     __shared__ unsigned value;
     return value;

@@ -102,6 +102,10 @@ __device__ __forceinline__ bool combines() { return threadIdx.x < combining_thre
 __device__ __forceinline__ void meet_combining() { first_threads_barrier<combining_threads, HEDDLE_PANEL_THREADS>(false); }
 __device__ __forceinline__ bool any_combining(bool mine) { return first_threads_barrier<combining_threads, HEDDLE_PANEL_THREADS>(mine); }
 
+// The warps that see to what rows leave behind, and where these meet.
+__device__ __forceinline__ bool sees_to_rows() { return threadIdx.x >= HEDDLE_PANEL_THREADS - 32 * row_warps; }
+__device__ __forceinline__ void meet_rows() { last_threads_barrier<32 * row_warps, HEDDLE_PANEL_THREADS>(); }
+
 // Where the blocks that share a member meet, twice in a trip: for what panels have
 // of columns, and for what follows from it. What rows leave behind may be on its
 // way yet after the first; who needs it waits.
@@ -149,8 +153,9 @@ public:
     if constexpr (!in_team)
       blocks.come();
   }
-  // And what its rows leave behind: the columns of all blocks are there.
-  __device__ __forceinline__ void meet_columns(const panel_place &at) {
+  // And what its rows leave behind, by the warps that see to them if `RowsAlone`:
+  // the columns of all blocks are there.
+  template <bool RowsAlone> __device__ __forceinline__ void meet_columns(const panel_place &at) {
     if constexpr (in_team) {
       const int warp = (HEDDLE_PANEL_THREADS - 1 - threadIdx.x) / 32;
       if (warp < row_warps) {
@@ -164,7 +169,13 @@ public:
       if (at.bytes_of_parts == 0)
         __syncthreads();
     } else {
-      rows.come();
+      if constexpr (!RowsAlone)
+        rows.come();
+      else if (sees_to_rows()) {
+        meet_rows();
+        if (threadIdx.x == HEDDLE_PANEL_THREADS - 1)
+          rows.come_alone();
+      }
       blocks.wait();
     }
   }

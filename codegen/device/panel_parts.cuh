@@ -78,6 +78,21 @@ public:
         if (threadIdx.x % 32 == 0)
           send(given() + panel * of_panel + warp, mine, member_meeting::columns(), at.blocks - 1);
       }
+    } else if constexpr (OfRows) {
+      if (!sees_to_rows())
+        return;
+      __shared__ state of_warp[row_warps];
+      mine = over_warp<Kind>(mine);
+      if (threadIdx.x % 32 == 0)
+        of_warp[row_warps - 1 - (HEDDLE_PANEL_THREADS - 1 - threadIdx.x) / 32] = mine;
+      meet_rows();
+      if (threadIdx.x != HEDDLE_PANEL_THREADS - 1 || at.rank != 0)
+        return;
+      mine = of_warp[0];
+#pragma unroll
+      for (int warp = 1; warp < row_warps; ++warp)
+        mine = Kind::combine(mine, of_warp[warp]);
+      scratch[panel] = mine;
     } else {
       mine = over_block<Kind, HEDDLE_PANEL_THREADS>(mine);
       if (threadIdx.x != 0 || at.rank != 0)

@@ -220,6 +220,14 @@ template <int Threads, int OfBlock> __device__ __forceinline__ bool first_thread
   return any;
 }
 
+// The last `Threads` of a block, likewise.
+template <int Threads, int OfBlock> __device__ __forceinline__ void last_threads_barrier() {
+  if constexpr (Threads == OfBlock)
+    __syncthreads();
+  else
+    asm volatile("bar.sync 14, %0;" : : "n"(Threads) : "memory");
+}
+
 // Blocks of a cluster, which see each other's shared memory.
 __device__ __forceinline__ int cluster_rank() {
   unsigned rank;
