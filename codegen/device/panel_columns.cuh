@@ -46,7 +46,7 @@ __device__ __forceinline__ void over_crews(const typename Kind::state (&mine)[It
   } else {
     constexpr int of_crew = Items * crew_threads;
     auto *const all = reinterpret_cast<const typename Kind::state *>(gather);
-#pragma unroll (crews > 2 ? (of_crew - 1) / HEDDLE_PANEL_THREADS + 1 : 1)
+#pragma unroll (crews > 2 ? (of_crew - 1) / HEDDLE_PANEL_THREADS + 1 : 4)
     for (int k = 0; k < (of_crew - 1) / HEDDLE_PANEL_THREADS + 1; ++k) {
       const int c = threadIdx.x + k * HEDDLE_PANEL_THREADS;
       if (c >= width)
