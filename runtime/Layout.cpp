@@ -585,7 +585,7 @@ private:
       view.tileCount = static_cast<int>(tiles);
       // Any number does. This one suits the average tile, and few tiles that
       // differ get as many blocks as the widest has work for. Blocks begin
-      // where a line of memory does, rows of any length anywhere in one.
+      // where a line of memory does; where rows of f32 do not, there is more.
       constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
       if (table.blockColumns && tiles) {
         auto blocksOf = [&](int64_t columns) {

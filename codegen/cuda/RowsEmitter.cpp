@@ -116,7 +116,6 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
   return slice;
 }
 
-/// Where `argument` of an element, or of a column, is in column `column`.
 /// What the operand has in a column, of the row if it is a matrix.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   std::string at = slots.operands[slot].index == kIJ
@@ -125,6 +124,7 @@ std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   return (pointers[slot] + "[" + at + column + "]").str();
 }
 
+/// The value of `argument`, of an element or of a column, in a column.
 std::string RowsEmitter::loadOf(BlockArgument argument,
                                 const Twine &column) const {
   return ("heddle::convert<" + computedType(argument.getType()) + ">(" +

@@ -2,9 +2,9 @@
 //
 // A sweep that only maps elements needs no block to see a whole row. Each takes
 // some columns of a few rows, all asked for at once, and neighbouring blocks
-// take neighbouring memory, line by line, past the cache: nobody reads it
-// again. What rows and columns leave behind for the member is left to the last
-// of the blocks that share a tile.
+// take neighbouring memory, line by line, past the cache: the sweep reads and
+// writes all of it once. What rows and columns leave behind for the member is
+// left to one block in many.
 //
 //===----------------------------------------------------------------------===//
 
@@ -158,7 +158,9 @@ LogicalResult RowsEmitter::emitSharedWalk() {
      << "; " << firstColumn << " += table.shares * " << step << ") {\n";
   os.indent();
   // Most blocks need not ask what is there.
-  os << "const auto take = [&](bool whole) __attribute__((always_inline)) {\n";
+  std::string take = scope.fresh("take");
+  os << "const auto " << take
+     << " = [&](bool whole) __attribute__((always_inline)) {\n";
   os.indent();
   loadBatch(elements);
   loadRows(
@@ -190,8 +192,8 @@ LogicalResult RowsEmitter::emitSharedWalk() {
   os.unindent() << "};\n";
   os << "if (tile.count == " << slots.tile << " && " << firstColumn
      << " >= " << mostBefore << " && " << firstColumn << " + " << slots.columns
-     << " <= tile.columns)\n  take(true);\nelse\n"
-     << "  take(false);\n";
+     << " <= tile.columns)\n  " << take << "(true);\nelse\n  " << take
+     << "(false);\n";
   os.unindent() << "}\n";
   return success();
 }

@@ -33,7 +33,7 @@ template <int Threads, int Items> struct part_of_row {
     const int thread = thread_anew();
     const int skipped = begin == 0 ? before : 0;
     const long long left = columns - begin + before;
-    const int taken = left < Threads * Items ? static_cast<int>(left) : Threads * Items;
+    const int taken = left <= 0 ? 0 : left < Threads * Items ? static_cast<int>(left) : Threads * Items;
     first = begin - before + thread;
     at = thread - skipped;
     count = taken > skipped ? taken - skipped : 0;

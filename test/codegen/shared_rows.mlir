@@ -3,7 +3,7 @@
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 // RUN: %heddle explain %s | FileCheck %s --check-prefix=EXPLAIN
-// RUN: sed 's/%%col\b/%%first_column/g; s/%%c\b/%%there/g; s/%%row\b/%%tile/g; s/%%r\b/%%k/g' %s > %t.mlir
+// RUN: sed 's/%%col\b/%%first_column/g; s/%%c\b/%%there/g; s/%%row\b/%%tile/g; s/%%r\b/%%k/g; s/%%a\b/%%take/g; s/%%sum\b/%%part/g' %s > %t.mlir
 // RUN: %heddle emit %t.mlir --stage ptx | FileCheck %s --check-prefix=PTX
 // RUN: %heddle emit %t.mlir | FileCheck %s --check-prefix=NAMES
 

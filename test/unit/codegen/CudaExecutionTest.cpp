@@ -264,12 +264,14 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   Program program(GetParam().text);
   ASSERT_TRUE(program.isGood());
   // More columns than a block takes at a time, and just as many; where blocks
-  // share rows, more rows than one of them counts, and just as many.
+  // share rows, more rows than one of them counts, and just as many, and tiles
+  // that are all there.
   std::vector<std::vector<int64_t>> shapes = {
       {3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
   if (llvm::StringRef(GetParam().name).contains("Shared"))
-    llvm::append_values(shapes, std::vector<int64_t>{1027, 3},
-                        std::vector<int64_t>{1024, 2});
+    llvm::append_values(
+        shapes, std::vector<int64_t>{1027, 3}, std::vector<int64_t>{1024, 2},
+        std::vector<int64_t>{9, 3001}, std::vector<int64_t>{8, 2048});
   Inputs inputs = inputsOf(program, 16, true, 0, shapes);
   Check check;
   check.seeds = {1, 2, 3, 4};

@@ -207,7 +207,9 @@ const std::vector<NamedClass> &classes() {
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
       {"Teams", classOf(64, 2, 8, 4, 1, 4), {}},
       {"TeamsOfOneCrew", classOf(128, 1, 2, 9, 1, 4), {}},
-      {"TeamsInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}}};
+      {"TeamsInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
+      // Rows and columns are seen to by different warps.
+      {"TeamsApart", classOf(384, 4, 7, 4, 1, 8), {}}};
   return all;
 }
 
@@ -254,6 +256,8 @@ Shapes shapesIn(const NamedClass &named) {
   int64_t most = shape.team          ? shape.team * shape.crews * shape.stages
                  : shape.cluster > 1 ? 150
                                      : 270;
+  if (shape.team > 4)
+    return {{1, 1}, {9, 1}, {0, 5}, {5, 0}, {most, 3}, {18, 61}, {20, 601}};
   return {{1, 1}, {1, 7},  {9, 1},    {0, 5},   {5, 0},
           {0, 0}, {17, 1}, {most, 5}, {13, 64}, {3, 256}};
 }

@@ -255,6 +255,60 @@ func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list
 })mlir");
     result.back().keepsOrder = false;
 
+    add("SharedRowsOfManyTypes", R"mlir(
+!hm = !foreach.list<tensor<?x?xf16>>
+!wm = !foreach.list<tensor<?x?xf64>>
+!bm = !foreach.list<tensor<?x?xi1>>
+!lg = !foreach.list<tensor<i64>>
+func.func @of_many_types(%h: !hm {foreach.donate = 0 : i64}, %x: !mats, %row: !list, %col: !list, %t: !each) -> (!hm, !wm, !bm, !each, !each, !lg, !each, !each, !lg, tensor<f32>) {
+  %y, %z, %p = foreach.map (%x = %x[i, j] : !mats, %h = %h[i, j] as f32 : !hm, %r = %row[i], %c = %col[j] : !list) -> (!hm, !wm, !bm) {
+    %b = arith.addf %x, %r : f32
+    %y = arith.subf %b, %c : f32
+    %q = arith.addf %y, %h : f32
+    %f = arith.extf %y : f32 to f64
+    %p = arith.cmpf ogt, %y, %h : f32
+    foreach.yield %q, %f, %p : f32, f64, i1
+  }
+  %s = foreach.reduce add along member (%r = %row : !list, %t = %t : !each) -> !each {
+    %q = arith.mulf %r, %t : f32
+    foreach.yield %q : f32
+  }
+  %am, %a = foreach.reduce argmax along member (%r = %row : !list) -> (!each, !lg) {
+    foreach.yield %r : f32
+  }
+  %cs = foreach.reduce add along member (%r = %col : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %cam, %ca = foreach.reduce argmax along member (%r = %col : !list) -> (!each, !lg) {
+    foreach.yield %r : f32
+  }
+  %all = foreach.reduce add along list (%s = %s : !each) -> tensor<f32> {
+    foreach.yield %s : f32
+  }
+  return %y, %z, %p, %s, %am, %a, %cs, %cam, %ca, %all : !hm, !wm, !bm, !each, !each, !lg, !each, !each, !lg, tensor<f32>
+})mlir");
+    result.back().keepsOrder = false;
+
+    add("SharedRowsBackwards", R"mlir(
+!hm = !foreach.list<tensor<?x?xf16>>
+func.func @backwards(%x: !mats, %row: !list, %col: !list) -> (!hm, !each, !each) {
+  %s = foreach.reduce add along member (%x = %x : !mats) -> !each {
+    foreach.yield %x : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %s = %s : !each) -> !hm {
+    %b = arith.addf %x, %r : f32
+    %d = arith.subf %b, %c : f32
+    %y = arith.addf %d, %s : f32
+    foreach.yield %y : f32
+  }
+  %m = foreach.reduce add along member (%r = %row : !list, %s = %s : !each) -> !each {
+    %q = arith.mulf %r, %s : f32
+    foreach.yield %q : f32
+  }
+  return %y, %s, %m : !hm, !each, !each
+})mlir");
+    result.back().keepsOrder = false;
+
     add("SharedRowsOfTwo", R"mlir(
 func.func @shared_of_two(%x: !mats, %w: !mats, %row: !list) -> (!mats, !mats) {
   %y = foreach.map (%x = %x[i, j], %w = %w[i, j] : !mats, %r = %row[i] : !list) -> !mats {
