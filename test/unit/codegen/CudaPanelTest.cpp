@@ -202,6 +202,9 @@ const std::vector<NamedClass> &classes() {
       {"OneWarp", classOf(32, 1, 8, 2), few},
       {"ManyCrews", classOf(128, 4, 8, 3), {}},
       {"WideCrews", classOf(128, 2, 4, 2), few},
+      {"RowsApart",
+       classOf(192, 2, 4, 2),
+       {"-DHEDDLE_PANEL_KEPT_ROWS=64"}}, // two of six warps see to them
       {"EvenWidths", classOf(64, 1, 3, 2, 1, 0, false), few, 129},
       {"Clusters", classOf(64, 2, 4, 3, 2), {}},
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
