@@ -205,6 +205,9 @@ const std::vector<NamedClass> &classes() {
       {"RowsApart",
        classOf(192, 2, 4, 2),
        {"-DHEDDLE_PANEL_KEPT_ROWS=64"}}, // two of six warps see to them
+      {"ClustersApart",
+       classOf(192, 2, 4, 2, 2),
+       {"-DHEDDLE_PANEL_KEPT_ROWS=64"}},
       {"EvenWidths", classOf(64, 1, 3, 2, 1, 0, false), few, 129},
       {"Clusters", classOf(64, 2, 4, 3, 2), {}},
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
