@@ -1,0 +1,146 @@
+//===- BoundOperands.cpp - what a map or a reduction is over --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/reference/BoundOperands.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+
+#include <limits>
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::storageType;
+
+namespace heddle::reference {
+
+/// Rows and columns of a matrix: leading dimensions are rows.
+static Domain matrixOf(const Tensor &tensor) {
+  Domain domain;
+  if (!tensor.extents.empty())
+    domain.columns = tensor.extents.back();
+  for (int64_t extent :
+       ArrayRef(tensor.extents).drop_back(tensor.extents.empty() ? 0 : 1))
+    domain.rows *= extent;
+  return domain;
+}
+
+double ofNoTrip(Type storage) {
+  return isa<FloatType>(storage) ? std::numeric_limits<double>::infinity() : 0;
+}
+
+std::string BoundOperands::describeOperand(size_t operand) const {
+  StringRef name = nameOf(op->getOperand(operand));
+  std::string text = "operand #" + std::to_string(operand);
+  return name.empty() ? text : text + " '" + name.str() + "'";
+}
+
+const Tensor &BoundOperands::tensor(size_t operand, size_t member) const {
+  const auto &members = values[operand]->members;
+  return members[isList(op->getOperand(operand).getType()) ? member : 0];
+}
+
+FailureOr<std::optional<size_t>> BoundOperands::countMembers() {
+  std::optional<size_t> count;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!isList(op->getOperand(k).getType()))
+      continue;
+    size_t found = values[k]->members.size();
+    if (count && *count != found)
+      return op->emitOpError() << describeOperand(k) << " has " << found
+                               << " members; expected " << *count;
+    count = found;
+  }
+  return count;
+}
+
+LogicalResult BoundOperands::meet(std::optional<int64_t> &extent, int64_t found,
+                                  size_t operand, size_t member,
+                                  StringRef what) {
+  if (extent && *extent != found)
+    return op->emitOpError()
+           << describeOperand(operand) << " has " << found << ' ' << what
+           << " in member " << member << "; expected " << *extent;
+  extent = found;
+  return success();
+}
+
+FailureOr<Domain> BoundOperands::domainOf(size_t member) {
+  std::optional<int64_t> rows, columns;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Tensor &from = tensor(k, member);
+    LogicalResult fits = success();
+    if (indices[k] == kIJ) {
+      Domain matrix = matrixOf(from);
+      fits = meet(rows, matrix.rows, k, member, "rows");
+      if (succeeded(fits))
+        fits = meet(columns, matrix.columns, k, member, "columns");
+    } else if (indices[k] == kI) {
+      fits =
+          meet(rows, from.size(), k, member, rank == 2 ? "rows" : "elements");
+    } else if (indices[k] == kJ) {
+      fits = meet(columns, from.size(), k, member, "columns");
+    }
+    if (failed(fits))
+      return failure();
+  }
+  return Domain{rows.value_or(1), columns.value_or(1)};
+}
+
+std::vector<int64_t> BoundOperands::extentsOf(size_t member,
+                                              const Domain &domain) {
+  int32_t full = rank == 2 ? kIJ : rank == 1 ? kI : kScalar;
+  for (size_t k = 0; k < values.size(); ++k)
+    if (rank > 0 && indices[k] == full)
+      return tensor(k, member).extents;
+  if (rank == 0)
+    return {};
+  return rank == 1 ? std::vector<int64_t>{domain.rows}
+                   : std::vector<int64_t>{domain.rows, domain.columns};
+}
+
+SmallVector<Body::Operand> BoundOperands::describe() {
+  SmallVector<Body::Operand> operands;
+  for (auto [k, operand] : llvm::enumerate(op->getOperands()))
+    operands.push_back(
+        {storageType(operand.getType()), isMemberIndex(indices[k])});
+  return operands;
+}
+
+void BoundOperands::setUniform(Body &body, size_t member) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (!isMemberIndex(indices[k]))
+      continue;
+    const Tensor &from = tensor(k, member);
+    int64_t at = indices[k] == kTrip ? std::min(trip, from.size() - 1) : 0;
+    *body.operand(k) = at >= 0
+                           ? from.data[at]
+                           : ofNoTrip(storageType(op->getOperand(k).getType()));
+  }
+}
+
+void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
+                                bool down, int64_t run, int64_t first,
+                                int64_t count) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (isMemberIndex(indices[k]))
+      continue;
+    const double *from = tensor(k, member).data.data();
+    double *to = body.operand(k);
+    bool alongRun = indices[k] == kIJ || (indices[k] == kI) == down;
+    if (!alongRun)
+      std::fill_n(to, count, from[run]);
+    else if (indices[k] != kIJ)
+      std::copy_n(from + first, count, to);
+    else if (!down)
+      std::copy_n(from + run * domain.columns + first, count, to);
+    else
+      for (int64_t e = 0; e < count; ++e)
+        to[e] = from[(first + e) * domain.columns + run];
+  }
+}
+
+} // namespace heddle::reference

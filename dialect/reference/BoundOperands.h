@@ -1,0 +1,71 @@
+//===- BoundOperands.h - what a map or a reduction is over ------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_REFERENCE_BOUNDOPERANDS_H
+#define HEDDLE_DIALECT_REFERENCE_BOUNDOPERANDS_H
+
+#include "dialect/Bindings.h"
+#include "dialect/reference/Body.h"
+#include "dialect/reference/Interpreter.h"
+
+#include <memory>
+#include <optional>
+
+namespace heddle::reference {
+
+using Values = llvm::SmallVector<std::shared_ptr<Value>>;
+
+/// The elements over which a body runs, for one member.
+struct Domain {
+  int64_t rows = 1, columns = 1;
+  int64_t size() const { return rows * columns; }
+};
+
+/// What a value of no trip is: of a loop that took none, of an empty schedule.
+double ofNoTrip(mlir::Type storage);
+
+/// What a map or a reduction is over: its operands and how they are addressed.
+class BoundOperands {
+public:
+  BoundOperands(mlir::Operation *op, llvm::ArrayRef<int32_t> indices,
+                Values values, int64_t trip)
+      : op(op), indices(indices), values(std::move(values)), trip(trip),
+        rank(domainRank(indices)) {}
+
+  /// The number of members, or none if all operands are device scalars.
+  mlir::FailureOr<std::optional<size_t>> countMembers();
+  mlir::FailureOr<Domain> domainOf(size_t member);
+  /// Extents of a result with one element for each of the domain: those of an
+  /// operand that has them, whatever its shape, or else the domain's own.
+  std::vector<int64_t> extentsOf(size_t member, const Domain &domain);
+
+  llvm::SmallVector<Body::Operand> describe();
+  /// Sets the operands of `body` that are one for the whole member.
+  void setUniform(Body &body, size_t member);
+  /// Sets the others for `count` elements: from element `first` on of run
+  /// `run`, where runs are rows, or columns if `down`.
+  void setElements(Body &body, size_t member, const Domain &domain, bool down,
+                   int64_t run, int64_t first, int64_t count);
+
+  const Tensor &tensor(size_t operand, size_t member) const;
+  int64_t getRank() const { return rank; }
+
+private:
+  std::string describeOperand(size_t operand) const;
+  llvm::LogicalResult meet(std::optional<int64_t> &extent, int64_t found,
+                           size_t operand, size_t member, llvm::StringRef what);
+
+  mlir::Operation *op;
+  llvm::ArrayRef<int32_t> indices;
+  Values values;
+  int64_t trip;
+  int64_t rank;
+};
+
+} // namespace heddle::reference
+
+#endif // HEDDLE_DIALECT_REFERENCE_BOUNDOPERANDS_H

@@ -1,0 +1,39 @@
+//===- Families.h - lists that have the same members ------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_REFERENCE_FAMILIES_H
+#define HEDDLE_DIALECT_REFERENCE_FAMILIES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace heddle::reference {
+
+/// Lists that meet in an operation have the same members: they are a family,
+/// and a member that is inactive in one is so in all.
+class Families {
+public:
+  explicit Families(mlir::func::FuncOp function) {
+    function.walk([&](mlir::Operation *op) { join(op); });
+  }
+
+  /// Some value of the family of `list`, the same for all.
+  const void *of(mlir::Value list) {
+    return classes.getOrInsertLeaderValue(list.getAsOpaquePointer());
+  }
+
+private:
+  void join(mlir::Value a, mlir::Value b);
+  void joinAll(mlir::ValueRange values);
+  void join(mlir::Operation *op);
+
+  llvm::EquivalenceClasses<const void *> classes;
+};
+
+} // namespace heddle::reference
+
+#endif // HEDDLE_DIALECT_REFERENCE_FAMILIES_H
