@@ -34,9 +34,7 @@ private:
   std::string tripText() const override { return "trip"; }
   std::string storeOfMember(llvm::StringRef pointer,
                             llvm::StringRef value) const override {
-    return ("heddle::hand_on<heddle::member_threads>(" + pointer + ", " +
-            value + ", threadIdx.x)")
-        .str();
+    return ("heddle::hand_on(" + pointer + ", " + value + ")").str();
   }
   std::string recordOfMember(llvm::StringRef record) const override {
     return ("if (threadIdx.x == 0)\n  " + record).str();

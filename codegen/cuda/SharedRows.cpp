@@ -163,9 +163,8 @@ LogicalResult RowsEmitter::emitSharedWalk() {
      << " = [&](bool whole) __attribute__((always_inline)) {\n";
   os.indent();
   loadBatch(elements);
-  loadRows(
-      rows,
-      "tile.count"); // last, since all threads of a warp wait for them as one
+  // Last, since all threads of a warp wait for them as one.
+  loadRows(rows, "tile.count");
   os << "heddle::keep_order();\n"; // all is asked for before any is written
   beginSharedRows();
   if (failed(declareSlice(rows)))

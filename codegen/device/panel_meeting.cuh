@@ -242,15 +242,12 @@ template <class T> __device__ __forceinline__ void hand_on_column(T *values, lon
     values[column] = value;
 #endif
 }
-// Stores a value of the member for all blocks; done by `Threads` threads, of which
-// this is number `thread`. Teams keep at least a word for it.
-template <int Threads, class T, class Value> __device__ __forceinline__ void hand_on(T *to, Value value, int thread) {
+// Stores a value of the member for all blocks, by the first `member_threads`, each
+// of which sends it to one. Teams keep at least a word for it.
+template <class T, class Value> __device__ __forceinline__ void hand_on(T *to, Value value) {
   const T stored = value;
 #if HEDDLE_PANEL_TEAM
-  static_assert(HEDDLE_PANEL_TEAM % Threads == 0, "as many blocks for each");
-#pragma unroll
-  for (int k = 0; k < HEDDLE_PANEL_TEAM / Threads; ++k)
-    send(to, stored, member_meeting::values(), thread * (HEDDLE_PANEL_TEAM / Threads) + k);
+  send(to, stored, member_meeting::values(), threadIdx.x);
 #else
   *to = stored;
 #endif
