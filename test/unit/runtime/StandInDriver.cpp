@@ -4,7 +4,7 @@
 // memory, so that building, updating and replaying graphs is tested on any
 // machine. Streams run at once; graphs, conditional loops and captures do what
 // the driver documents. Kernels are found by name, and their meaning is given
-// here in C++: those of test/gpu/RuntimeTests and the runtime's own. Nothing
+// here in C++: those of test/gpu/RuntimePlans.h and the runtime's own. Nothing
 // about devices is measured or modelled.
 //
 //===----------------------------------------------------------------------===//

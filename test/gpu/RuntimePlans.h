@@ -1,0 +1,232 @@
+//===- RuntimePlans.h - hand-written plans and kernels ----------*- C++ -*-===//
+//
+// What the tests of the runtime run. Over the stand-in of a driver the meaning
+// of the kernels is given in C++ (test/unit/runtime/StandInDriver.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_GPU_RUNTIMEPLANS_H
+#define HEDDLE_TEST_GPU_RUNTIMEPLANS_H
+
+#include "runtime/Plan.h"
+
+#include <string>
+
+namespace heddle::runtime::test {
+
+using namespace llvm;
+
+struct EmbeddedFile {
+  const char *name;
+  const char *text;
+};
+inline const EmbeddedFile deviceFiles[] = {
+#include "RuntimeTestsText.inc"
+};
+
+// The kernels of all plans below.
+inline const char *const kernelText = R"cuda(
+#include "tables.cuh"
+using tile_row = heddle::tile_row<2, 1>;
+using member_row = heddle::member_row<2, 1>;
+
+__device__ static void add_to(const tile_row &tile, const double *step) {
+  float *x = (float *)tile.operand[0];
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    x[i] += (float)*step;
+  if (tile.first == 0 && threadIdx.x == 0)
+    *(float *)tile.operand[1] += 1;
+}
+
+// x += step; count += 1 for every member.
+extern "C" __global__ void add_tiles(heddle_table table, const double *step) {
+  add_to(((const tile_row *)table.tiles)[blockIdx.x], step);
+}
+
+// The same without tile rows.
+extern "C" __global__ void add_search(heddle_table table, const double *step) {
+  const member_row *members = (const member_row *)table.members;
+  int row = 0, block = blockIdx.x;
+  while (row + 1 < table.member_count && members[row + 1].first_tile <= block)
+    ++row;
+  tile_row tile = {};
+  tile.first = (block - members[row].first_tile) * 4;
+  tile.operand[0] = (float *)members[row].operand[0] + tile.first;
+  tile.operand[1] = members[row].operand[1];
+  tile.count = min(4ll, members[row].count - tile.first);
+  add_to(tile, step);
+}
+
+// x = x * scale + step where `on` is set; the three by value or by address.
+__device__ static void scale(const tile_row &tile, double step, float scale, bool on) {
+  float *x = (float *)tile.operand[0];
+  for (int i = threadIdx.x; on && i < tile.count; i += blockDim.x)
+    x[i] = x[i] * scale + (float)step;
+}
+extern "C" __global__ void scale_by_value(heddle_table table, double step, float by, bool on) {
+  scale(((const tile_row *)table.tiles)[blockIdx.x], step, by, on);
+}
+extern "C" __global__ void scale_by_address(heddle_table table, const double *step, const float *by, const bool *on) {
+  scale(((const tile_row *)table.tiles)[blockIdx.x], *step, *by, *on);
+}
+
+// y = x + 1, late; then x = y, begun early. The tiles of the second are taken in another order than those of the first.
+extern "C" __global__ void chain_first(heddle_table table) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+  const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
+  __nanosleep(20000);
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[1])[i] = ((float *)tile.operand[0])[i] + 1;
+}
+extern "C" __global__ void chain_second(heddle_table table) {
+  const tile_row &tile = ((const tile_row *)table.tiles)[table.tile_count - 1 - blockIdx.x];
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[0])[i] = ((volatile float *)tile.operand[1])[i];
+}
+
+// y /= 2, and a flag for members that are still above 1.
+extern "C" __global__ void halve_tiles(heddle_table table) {
+  const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
+  float *y = (float *)tile.operand[0];
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x) {
+    y[i] /= 2;
+    if (y[i] > 1)
+      *(unsigned char *)tile.operand[1] = 1;
+  }
+}
+
+// The whole loop in one block.
+extern "C" __global__ void halve_loop(heddle_table table, int *trips, const int *limit) {
+  __shared__ int more;
+  int taken = 0;
+  for (bool go = *limit > 0; go;) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+      more = 0;
+    __syncthreads();
+    for (int t = 0; t < table.tile_count; ++t) {
+      const tile_row &tile = ((const tile_row *)table.tiles)[t];
+      float *y = (float *)tile.operand[0];
+      for (int i = threadIdx.x; i < tile.count; i += blockDim.x) {
+        y[i] /= 2;
+        if (y[i] > 1)
+          more = 1;
+      }
+    }
+    __syncthreads();
+    go = ++taken < *limit && more;
+  }
+  if (threadIdx.x == 0)
+    *trips = taken;
+}
+)cuda";
+
+inline const char *const addPlan = R"json({
+  "name": "add",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "count", "kind": "list", "dtype": "f32", "rank": 0, "role": "argument", "donated": true},
+    {"name": "step", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1}],
+  "results": [{"name": "x", "buffer": 0}, {"name": "count", "buffer": 1}],
+  "tables": [{"name": "add", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": ""}], "count": [0, 0]}]}],
+  "nodes": [{"kind": "kernel", "name": "add", "sweeps": ["add"], "table": 0,
+     "variants": [{"entry": "add_tiles", "block": 32, "grid": "tiles", "when": {"max_tiles": 100}},
+                  {"entry": "add_search", "block": 64, "grid": "tiles", "tile_rows": false}],
+     "arguments": [{"table": 0}, {"buffer": 2}], "writes": [0, 1]}],
+  "options": ["--std=c++17"]})json";
+
+inline const char *const scalePlan = R"json({
+  "name": "scale",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "step", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1},
+    {"name": "by", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "argument", "default": 2},
+    {"name": "on", "kind": "scalar", "dtype": "i1", "rank": 0, "role": "argument", "default": 1}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "shift": true,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 0, "index": ""}], "count": [0, 0]}]}],
+  "nodes": [{"kind": "kernel", "name": "scale", "sweeps": ["scale"], "table": 0,
+     "variants": [{"entry": "scale_by_value", "block": 32, "numbers": "value"},
+                  {"entry": "scale_by_address", "block": 32, "numbers": "address"}],
+     "arguments": [{"table": 0}, {"number": 1}, {"number": 2}, {"number": 3}], "writes": [0]}],
+  "options": ["--std=c++17"]})json";
+
+// x += 1 through y, in two kernels of which the second begins early.
+inline const char *const chainPlan = R"json({
+  "name": "chain",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "temporary", "extents": [[0, 0]], "members": 0}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "chain", "rank": 1, "pointers": 2, "segments": [{"tile": 64,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}], "count": [0, 0]}]}],
+  "nodes": [
+    {"kind": "kernel", "name": "first", "table": 0, "variants": [{"entry": "chain_first", "block": 32}],
+     "arguments": [{"table": 0}], "writes": [1]},
+    {"kind": "kernel", "name": "second", "table": 0, "variants": [{"entry": "chain_second", "block": 32}],
+     "arguments": [{"table": 0}], "writes": [0]}],
+  "edges": [[0, 1, "programmatic"]],
+  "options": ["--std=c++17"]})json";
+
+// Fills of every width, of lists and of scalars.
+inline const char *const fillPlan = R"json({
+  "name": "fill",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "a", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "b", "kind": "list", "dtype": "i16", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "c", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "result"},
+    {"name": "d", "kind": "scalar", "dtype": "bf16", "rank": 0, "role": "result"}],
+  "results": [{"name": "a", "buffer": 1}, {"name": "b", "buffer": 2}, {"name": "c", "buffer": 3}, {"name": "d", "buffer": 4}],
+  "nodes": [{"kind": "fill", "name": "a", "to": 1, "value": "inf"}, {"kind": "fill", "name": "b", "to": 2, "value": -3},
+    {"kind": "fill", "name": "c", "to": 3, "value": 0.1}, {"kind": "fill", "name": "d", "to": 4, "value": "-inf"}]})json";
+
+// y starts as x and is halved until no member is above 1, or `limit` times.
+// VARIANTS stands for those of the loop.
+inline const char *const halvePlan = R"json({
+  "name": "halve",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
+    {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 100},
+    {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
+    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0}],
+  "results": [{"name": "y", "buffer": 2}, {"name": "trips", "buffer": 3}],
+  "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
+     "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
+  "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},
+    {"kind": "while", "name": "loop", "trips": 3, "limit": 1, "more": 4, "table": 0, "variants": [VARIANTS],
+     "arguments": [{"table": 0}, {"buffer": 3}, {"buffer": 1}], "writes": [2, 3, 4],
+     "body": {"nodes": [{"kind": "fill", "name": "none", "to": 4, "value": 0},
+        {"kind": "kernel", "name": "halve", "sweeps": ["halve"], "table": 0,
+         "variants": [{"entry": "halve_tiles", "block": 32, "grid": "tiles"}],
+         "arguments": [{"table": 0}], "writes": [2, 4]}], "edges": [[0, 1]]}}],
+  "edges": [[0, 2], [1, 2]],
+  "options": ["--std=c++17"]})json";
+inline const char *const graphForm = R"({"form": "graph"})";
+inline const char *const cooperativeForm =
+    R"({"entry": "halve_loop", "cooperative": true, "grid": 1, "block": 128})";
+
+inline Plan withKernels(StringRef text) {
+  Plan plan = cantFail(parsePlan(text));
+  plan.source = kernelText;
+  for (const EmbeddedFile &file : deviceFiles)
+    plan.headers[file.name] = file.text;
+  return plan;
+}
+
+inline Plan halve(const std::string &variants) {
+  std::string text = halvePlan;
+  text.replace(text.find("VARIANTS"), 8, variants);
+  return withKernels(text);
+}
+
+} // namespace heddle::runtime::test
+
+#endif // HEDDLE_TEST_GPU_RUNTIMEPLANS_H
