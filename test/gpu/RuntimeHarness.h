@@ -1,5 +1,4 @@
-//===- RuntimeHarness.h - lists and fixtures of the runtime's tests *- C++
-//-*-===//
+//===- RuntimeHarness.h - lists and fixtures for tests ----------*- C++ -*-===//
 
 #ifndef HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
 #define HEDDLE_TEST_GPU_RUNTIMEHARNESS_H

@@ -1,9 +1,9 @@
 //===- RuntimeTests.cpp - Graphs on a device ------------------------------===//
 //
 // Hand-written plans and kernels: what the runtime does with them, apart from
-// any compiler. Runs on a GPU; the unit tests run the same file over a driver
-// that is a stand-in (test/unit/runtime/StandInDriver.cpp), where the kernels'
-// meaning is given in C++.
+// any compiler. Runs on a GPU; the unit tests run the same files over a
+// driver that is a stand-in (test/unit/runtime/StandInDriver.cpp), where the
+// kernels' meaning is given in C++.
 //
 //===----------------------------------------------------------------------===//
 
