@@ -16,9 +16,6 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-static constexpr StringRef kThere =
-    "HEDDLE_PANEL_RAGGED || k == Items - 1 ? c < width : true";
-
 /// What is wanted of columns, as it lies in memory: everything is asked for
 /// before any of it is used.
 void PanelEmitter::loadColumns() {
@@ -36,9 +33,10 @@ void PanelEmitter::loadColumns() {
     return;
   os << "#pragma unroll\n";
   open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
-  os << "const int c = heddle::column_found<Tells>(k);\n";
+  os << "const int c = heddle::column_found<Tells>(k);\n"
+     << "const bool there = heddle::finds_column<Tells, Items>(k, width);\n";
   for (Value input : loadedColumns)
-    os << loadedNames[input] << "[k] = c < width ? heddle::convert<"
+    os << loadedNames[input] << "[k] = there ? heddle::convert<"
        << computedType(input.getType()) << ">(" << pointers[slotOf(input)]
        << "[first_column + c]) : 0;\n";
   close();
@@ -95,7 +93,7 @@ LogicalResult PanelEmitter::emitColumnParts() {
   os << "#pragma unroll\n";
   open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
   if (!exponentials.empty())
-    os << "const bool there = heddle::column_found<Tells>(k) < width;\n";
+    os << "const bool there = heddle::finds_column<Tells, Items>(k, width);\n";
   Scope outer = scope;
   for (Value input : loadedColumns)
     scope.bind(input, loadedNames[input] + "[k]");
@@ -167,7 +165,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   os << "const int c = t + k * heddle::crew_threads;\n"
-     << "const bool there = " << kThere << ";\n";
+     << "const bool there = heddle::has_column<Items>(k, c, width);\n";
   for (Value input : inputsOf(roots, Level::element))
     declareInput(input, rows[slotOf(input)] + "[c]", "there");
   for (Value value : columnValues)
@@ -200,10 +198,8 @@ LogicalResult PanelEmitter::emitFirstPass() {
         "it.\n";
   for (fused::ReduceOp row : passes.rows)
     os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
-  os << "if (Cluster == 1) {\n"
-     << "  heddle::meet_crew();\n"
-     << "  queue.next();\n"
-     << "}\n";
+  os << "if (Cluster == 1)\n  heddle::meet_crew();\n"
+     << "queue.next();\n";
   return success();
 }
 
@@ -256,7 +252,6 @@ LogicalResult PanelEmitter::emitSecondPass() {
     std::string total = totals[row] = scope.fresh("total");
     os << "const auto " << total << " = " << ofWarps[row] << ".meet(b);\n";
   }
-  os << "if (Cluster > 1)\n  queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string type = computed(row), total = totals[row];
     if (!row.getAbout()) {
@@ -340,7 +335,8 @@ LogicalResult PanelEmitter::emitSecondPass() {
     os << "#pragma unroll\n";
     open("for (int k = 0; k < Items; ++k) {");
     os << "const int c = t + k * heddle::crew_threads;\n"
-       << "const bool there = is_row && (" << kThere << ");\n";
+       << "const bool there = is_row && heddle::has_column<Items>(k, c, "
+          "width);\n";
     for (Value value : passes.kept)
       scope.bind(value, keptArrays[value] + "[b][k]");
     for (Value value : columnValues)

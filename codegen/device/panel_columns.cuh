@@ -4,6 +4,12 @@
 
 namespace heddle {
 
+// Whether this thread of a crew has a `k`th column: column `c` of `width`. Where
+// members have about the same width all but the last are there.
+template <int Items> __device__ __forceinline__ bool has_column(int k, int c, int width) {
+  return !HEDDLE_PANEL_RAGGED && k < Items - 1 ? true : c < width;
+}
+
 // Where many crews have the same columns, and there is room, each thread finds
 // out about a few of them, and tells the others by way of `gather`; in a team
 // there is room behind it. Two crews would save less than the block waits for.
@@ -12,6 +18,10 @@ constexpr bool has_own_room = HEDDLE_PANEL_TEAM > 0;
 template <bool Tells, int Items> constexpr int columns_found = Tells ? (Items * crew_threads - 1) / HEDDLE_PANEL_THREADS + 1 : Items;
 template <bool Tells> __device__ __forceinline__ int column_found(int k) {
   return Tells ? threadIdx.x + k * HEDDLE_PANEL_THREADS : thread_of_crew() + k * crew_threads;
+}
+template <bool Tells, int Items> __device__ __forceinline__ bool finds_column(int k, int width) {
+  const int c = column_found<Tells>(k);
+  return Tells ? c < width : has_column<Items>(k, c, width);
 }
 template <bool Tells, class T, int Items> __device__ __forceinline__ void tell_columns(const T (&found)[Items], char *gather) {
   if constexpr (Tells)
@@ -41,7 +51,7 @@ __device__ __forceinline__ void over_crews(const typename Kind::state (&mine)[It
   if constexpr (crews == 1) {
 #pragma unroll
     for (int k = 0; k < Items; ++k)
-      if (const int c = threadIdx.x + k * crew_threads; c < width)
+      if (const int c = threadIdx.x + k * crew_threads; has_column<Items>(k, c, width))
         take(c, mine[k]);
   } else {
     constexpr int of_crew = Items * crew_threads;

@@ -14,7 +14,7 @@ namespace heddle {
 // One thread of a crew asks for rows, and the others wait for it: where they lie
 // is worked out before the first trip, for as many rows as the table holds.
 template <int Stages, int Matrices> class row_queue {
-  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0, frees_late = HEDDLE_PANEL_CLUSTER > 1;
   static constexpr int table_rows = panel_rows / crews;
   // What is copied in bulk begins at a multiple of 16 and is as long; what of a
   // row's 16 bytes before or behind that is outside of the matrix is not touched,
@@ -81,6 +81,7 @@ public:
       for (int m = 0; m < Matrices; ++m)
         all().table[crew][k][m] = request_of(crew, k, m);
     at = 0;
+    holds = false;
     stays = of_crew <= Stages;
     ring = stays ? of_crew : Stages;
     __syncthreads(); // what lies in the stages has been read, too
@@ -106,16 +107,22 @@ public:
     const int crew = crew_of_thread();
     return reinterpret_cast<const T *>(place(crew, at + b) + m * bytes + all().head[crew][at + b][m]);
   }
-  // The crew has met since it read the row: its stage is free for another.
+  // The thread has read the row. Its stage is free for another, for the crew has met;
+  // where a cluster meets instead, that of the row before is: its threads wait for
+  // each other now, and lose no time when one of them asks for a row.
   __device__ __forceinline__ void next() {
-    if constexpr (!in_team) {
-      if (thread_of_crew() == 0 && !stays)
-        ask(crew_of_thread(), asked, at);
-      if (++asked == of_crew)
-        asked = 0;
-    }
+    const int read = at;
     if ((at += HEDDLE_PANEL_ROWS) >= ring)
       at = 0;
+    if constexpr (!in_team) {
+      if (!frees_late || holds) {
+        if (thread_of_crew() == 0 && !stays)
+          ask(crew_of_thread(), asked, !frees_late ? read : read > 0 ? read - 1 : ring - 1);
+        if (++asked == of_crew)
+          asked = 0;
+      }
+      holds = frees_late;
+    }
   }
 
   // Waits for what is still on its way, and ends with the member; between trips.
@@ -126,8 +133,9 @@ public:
 
 private:
   __device__ __forceinline__ void wait_for_all() {
+    const int under_way = stays || !holds ? ring : ring - 1;
 #pragma unroll 1
-    for (int k = 0; k < ring; ++k) {
+    for (int k = 0; k < under_way; ++k) {
       arrival_wait(&all().full[crew_of_thread()][at], phases >> at & 1);
       phases ^= 1u << at;
       if (++at == ring)
@@ -204,7 +212,7 @@ private:
 
   int bytes, at, ring; // the last two: stages
   int of_crew, asked;         // rows of the crew in a trip, and the next of them
-  bool stays;
+  bool stays, holds; // all rows; a row that has been read, and is not free yet
   unsigned phases = 0; // of each stage's barrier, one bit
 };
 
@@ -218,17 +226,19 @@ template <int Cluster> __device__ __forceinline__ int width_of(long long columns
   return static_cast<int>(left < 0 ? 0 : left < share ? left : share);
 }
 
-// Combines a few states of each lane of a warp; every lane has the results.
-template <class Kind, int Count> __device__ __forceinline__ void over_warp(typename Kind::state (&mine)[Count]) {
+// Combines a few states of each lane of a warp, or of each of its first `Lanes`, and
+// so of every other so many; every lane has the results.
+template <class Kind, int Count, int Lanes = 32> __device__ __forceinline__ void over_warp(typename Kind::state (&mine)[Count]) {
+  __syncwarp(); // or the assembler prepares for threads that are elsewhere
 #pragma unroll
-  for (int mask = 16; mask; mask /= 2)
+  for (int mask = Lanes / 2; mask; mask /= 2)
 #pragma unroll
     for (int k = 0; k < Count; ++k)
       mine[k] = Kind::combine(mine[k], shuffle_xor(mine[k], mask));
 }
-template <class Kind> __device__ __forceinline__ typename Kind::state over_warp(typename Kind::state mine) {
+template <class Kind, int Lanes = 32> __device__ __forceinline__ typename Kind::state over_warp(typename Kind::state mine) {
   typename Kind::state one[1] = {mine};
-  over_warp<Kind>(one);
+  over_warp<Kind, 1, Lanes>(one);
   return one[0];
 }
 
@@ -290,7 +300,7 @@ public:
     const state *const part = all().part[crew][meetings % 2][b];
     if (b == of_crew - 1)
       ++meetings;
-    if constexpr (sizeof(state) <= 8 && parts % 4 == 0) {
+    if constexpr (sizeof(state) <= 4 && parts % 4 == 0) {
       // Few after each other.
       constexpr int chains = parts % 8 == 0 ? 8 : 4;
       state sum[chains];
@@ -304,9 +314,14 @@ public:
           sum[k] = Kind::combine(sum[k], sum[k + half]);
       return sum[0];
     } else {
-      const int lane = threadIdx.x % 32;
-      static_assert(parts <= 32, "a lane for each");
-      return over_warp<Kind>(lane < parts ? part[lane] : Kind::neutral());
+      // Sums in double take longer than what is shuffled.
+      constexpr int lanes = parts > 4 ? 8 : parts > 2 ? 4 : 2;
+      const int lane = threadIdx.x % lanes;
+      state mine = lane < parts ? part[lane] : Kind::neutral();
+#pragma unroll
+      for (int k = lanes; k < parts; k += lanes)
+        mine = Kind::combine(mine, k + lane < parts ? part[k + lane] : Kind::neutral());
+      return over_warp<Kind, lanes>(mine);
     }
   }
 

@@ -31,6 +31,7 @@ __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
 
 inline void __syncthreads() { heddle_on_cpu->barrier(0); }
 inline int __syncthreads_or(int flag) { return heddle_on_cpu->barrier(flag); }
+inline void __syncwarp() {} // threads that shuffle wait for each other
 
 template <class T> T __ldg(const T *from) {
   heddle_on_cpu->pause();
