@@ -47,7 +47,7 @@ __device__ __forceinline__ int panels_used(long long rows) {
 }
 // Panels are rows one after the other: a block walks through few pages of memory.
 // Rows are counted in 32 bits (PanelClass): divisions cost less text.
-__device__ __forceinline__ long long first_of_panel(int panel, long long rows) {
+__device__ __noinline__ long long first_of_panel(int panel, long long rows) {
   const unsigned all = static_cast<unsigned>(rows);
   return all >= panels ? all / panels * panel + all % panels * panel / panels : panel;
 }

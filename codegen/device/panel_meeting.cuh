@@ -66,7 +66,8 @@ template <int Cluster> __device__ __forceinline__ void find_member(panel_place &
   at.first_row = first_of_panel(at.unit, rows);
   at.height = rows_of_panel(at.unit, rows);
   const int sharing = at.blocks > 1 ? at.blocks - 1 : 1;
-  const long long even = (columns + sharing - 1) / sharing, share = HEDDLE_PANEL_TEAM ? in_messages(even) : even;
+  // Columns of a class are few: a division in 32 bits is less text.
+  const long long even = (static_cast<unsigned>(columns) + sharing - 1) / sharing, share = HEDDLE_PANEL_TEAM ? in_messages(even) : even;
   at.first_combined = at.block * share;
   const long long left = columns - at.first_combined;
   at.combined = at.block >= sharing || left < 0 ? 0 : left < share ? left : share;
@@ -255,7 +256,7 @@ template <class T, class Value> __device__ __forceinline__ void hand_on(T *to, V
 // Of values of rows that of row `row`, which may be another block's.
 template <class T> __device__ __forceinline__ T of_row(const T *values, long long row, const panel_place &at, long long rows) {
 #if HEDDLE_PANEL_TEAM
-  const int panel = rows < panels ? row : (row * panels + panels - 1) / rows;
+  const int panel = rows < panels ? row : static_cast<unsigned>(row * panels + panels - 1) / static_cast<unsigned>(rows);
   return fetch(values + at.first_row + (row - first_of_panel(panel, rows)), panel);
 #else
   return values[row];

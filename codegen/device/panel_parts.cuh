@@ -111,7 +111,17 @@ public:
       const int lane = threadIdx.x % 32;
       return over_warp<Kind>(lane < panels * of_panel ? given()[lane] : Kind::neutral());
     } else {
-      return over_states<Kind, HEDDLE_PANEL_THREADS>(in_team ? given() : scratch, at.panels_in_use() * of_panel);
+      const state *const states = in_team ? given() : scratch;
+      const int count = at.panels_in_use() * of_panel;
+      state mine = Kind::neutral();
+      // Without branches: a warp whose threads part shuffles one by one.
+#pragma unroll
+      for (int first = 0; first < panels * of_panel; first += HEDDLE_PANEL_THREADS) {
+        const int k = first + threadIdx.x;
+        const state part = states[k < count ? k : 0];
+        mine = Kind::combine(mine, k < count ? part : Kind::neutral());
+      }
+      return over_block<Kind, HEDDLE_PANEL_THREADS>(mine);
     }
   }
 };
