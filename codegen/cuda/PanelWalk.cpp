@@ -199,7 +199,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (fused::ReduceOp row : passes.rows)
     os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
   os << "if (Cluster == 1)\n  heddle::meet_crew();\n"
-     << "queue.next();\n";
+     << "if (Cluster == 1 || queue.asks_early)\n  queue.next();\n";
   return success();
 }
 
@@ -252,6 +252,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
     std::string total = totals[row] = scope.fresh("total");
     os << "const auto " << total << " = " << ofWarps[row] << ".meet(b);\n";
   }
+  os << "if (Cluster > 1 && !queue.asks_early)\n  queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string type = computed(row), total = totals[row];
     if (!row.getAbout()) {

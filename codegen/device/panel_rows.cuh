@@ -7,14 +7,14 @@ namespace heddle {
 
 // Rows of `Matrices` matrices of one member, brought to shared memory by bulk
 // copies: of each panel a crew takes every `crews`th row, `Stages` of them on their
-// way at a time, in the order in which it takes them, trip after trip: the first
+// way at a time (one less where it asks early), in the order in which it takes them, trip after trip: the first
 // rows of a trip are on their way while the one before ends. A crew whose rows fit
 // all at once keeps them, as those of a team do.
 //
 // One thread of a crew asks for rows, and the others wait for it: where they lie
 // is worked out before the first trip, for as many rows as the table holds.
 template <int Stages, int Matrices> class row_queue {
-  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0, frees_late = HEDDLE_PANEL_CLUSTER > 1;
+  static constexpr bool in_team = HEDDLE_PANEL_TEAM > 0;
   static constexpr int table_rows = panel_rows / crews;
   // What is copied in bulk begins at a multiple of 16 and is as long; what of a
   // row's 16 bytes before or behind that is outside of the matrix is not touched,
@@ -41,6 +41,11 @@ template <int Stages, int Matrices> class row_queue {
   }
 
 public:
+  // Whether the thread that asks does so while the blocks of a cluster wait for each
+  // other, and loses them no time: for the stage of the row before, so that one stage
+  // less is on its way.
+  static constexpr bool asks_early = HEDDLE_PANEL_CLUSTER > 1 && Stages > 2;
+
   // `bytes` of shared memory are there for a row of every matrix.
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
     // The text is compiled anew for every class: what is rare stays short.
@@ -107,21 +112,20 @@ public:
     const int crew = crew_of_thread();
     return reinterpret_cast<const T *>(place(crew, at + b) + m * bytes + all().head[crew][at + b][m]);
   }
-  // The thread has read the row. Its stage is free for another, for the crew has met;
-  // where a cluster meets instead, that of the row before is: its threads wait for
-  // each other now, and lose no time when one of them asks for a row.
+  // The thread has read the row. Its stage is free for another, for the crew has met
+  // since, or, where it asks early, that of the row before.
   __device__ __forceinline__ void next() {
     const int read = at;
     if ((at += HEDDLE_PANEL_ROWS) >= ring)
       at = 0;
     if constexpr (!in_team) {
-      if (!frees_late || holds) {
+      if (!asks_early || holds) {
         if (thread_of_crew() == 0 && !stays)
-          ask(crew_of_thread(), asked, !frees_late ? read : read > 0 ? read - 1 : ring - 1);
+          ask(crew_of_thread(), asked, !asks_early ? read : read > 0 ? read - 1 : ring - 1);
         if (++asked == of_crew)
           asked = 0;
       }
-      holds = frees_late;
+      holds = asks_early;
     }
   }
 

@@ -155,14 +155,14 @@ bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
     return false;
   const PanelText &panels = text->panels();
   const TableView &view = layout->tables()[node.panel->table];
-  // The last column of each thread alone may be missing.
-  int64_t narrowest = panels.shape.ragged
-                          ? 0
-                          : panels.columns() -
-                                panels.shape.threads / panels.shape.crews +
-                                panels.shape.cluster;
+  const runtime::PanelClass &shape = panels.shape;
+  // The last column of each thread alone may be missing, also in the last block
+  // of a cluster.
+  int64_t least = (std::max<int64_t>(view.narrowest, 1) - 1) / shape.cluster +
+                  1 - (shape.cluster - 1);
   return view.memberCount > 0 && view.widest <= panels.columns() &&
-         view.narrowest >= narrowest;
+         (shape.ragged ||
+          least > (shape.items - 1) * (shape.threads / shape.crews));
 }
 
 Expected<GridLaunch>

@@ -211,6 +211,9 @@ const std::vector<NamedClass> &classes() {
       {"EvenWidths", classOf(64, 1, 3, 2, 1, 0, false), few, 129},
       {"Clusters", classOf(64, 2, 4, 3, 2), {}},
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
+      {"EvenClusters", classOf(32, 1, 3, 2, 2, 0, false), few, 131},
+      // Each lane that sums a row in double has several parts of it.
+      {"ManyWarps", classOf(256, 1, 1, 3, 2), {}},
       {"Teams", classOf(64, 2, 8, 4, 1, 4), {}},
       {"TeamsOfOneCrew", classOf(128, 1, 2, 9, 1, 4), {}},
       {"TeamsInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
@@ -256,7 +259,8 @@ using Change = std::function<void(std::mt19937_64 &, const Types &, Inputs &)>;
 
 Shapes shapesIn(const NamedClass &named) {
   if (named.narrowest)
-    return {{1, 150}, {7, 192}, {0, 130}, {270, named.narrowest}};
+    return {
+        {1, 150}, {7, 192}, {0, named.narrowest + 1}, {270, named.narrowest}};
   // More than two rows for each panel; of a team as many as stay.
   const PanelClass &shape = named.shape;
   int64_t most = shape.team          ? shape.team * shape.crews * shape.stages
