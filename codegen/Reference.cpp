@@ -105,13 +105,14 @@ double *Reference::member(StringRef argument, size_t member) {
   return member < members.size() ? members[member].data.data() : nullptr;
 }
 
-llvm::Error Reference::step(reference::Arithmetic arithmetic) {
+llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
   for (unsigned k = 0; k < given.size(); ++k)
     if (!given[k])
       return makeError(StatusCode::BadInput, "argument '{0}' was not set",
                        nameOf(function.getArgument(k)));
   reference::InterpretOptions options;
   options.arithmetic = arithmetic;
+  options.draw = draw;
   // Donated arguments are replaced by their results below: they need no copy.
   std::vector<reference::Value> inputs(arguments.size());
   replaced.assign(function.getNumResults(), -1);
@@ -208,6 +209,9 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
 heddle_status heddle_reference_step(heddle_reference *reference,
                                     heddle_arithmetic arithmetic) {
   using heddle::reference::Arithmetic;
+  if (arithmetic > HEDDLE_PERTURBED)
+    return finishCall(reference->program->step(Arithmetic::perturbed,
+                                               arithmetic - HEDDLE_PERTURBED));
   switch (arithmetic) {
   case HEDDLE_EXACT:
     return finishCall(reference->program->step(Arithmetic::exact));
@@ -217,7 +221,7 @@ heddle_status heddle_reference_step(heddle_reference *reference,
     return finishCall(reference->program->step(Arithmetic::perturbed));
   }
   return finishCall(makeError(StatusCode::BadInput,
-                              "expected an arithmetic of 0, 1 or 2, found {0}",
+                              "expected an arithmetic of 0 or more, found {0}",
                               static_cast<int>(arithmetic)));
 }
 

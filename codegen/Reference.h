@@ -29,7 +29,8 @@ public:
                           bool isList);
   /// Null if there is no such member.
   double *member(llvm::StringRef argument, size_t member);
-  llvm::Error step(reference::Arithmetic arithmetic);
+  /// `draw` is of perturbed arithmetic.
+  llvm::Error step(reference::Arithmetic arithmetic, uint64_t draw = 0);
 
   /// What result `index` is after a step; null if there is no such result.
   const reference::Value *getResult(size_t index) const;

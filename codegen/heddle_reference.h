@@ -27,7 +27,8 @@ typedef enum heddle_arithmetic {
   HEDDLE_AS_WRITTEN =
       1, /* every operation in its own type: the plain evaluation */
   HEDDLE_PERTURBED = 2 /* the same, results of elements' operations a unit in
-                          the last place off: what evaluations may differ by */
+                          the last place off: what evaluations may differ by;
+                          each greater number is another draw of it */
 } heddle_arithmetic;
 
 /* `program` as for heddle_compile. */

@@ -285,13 +285,13 @@ struct Operations {
       result[k] = static_cast<float>(result[k]);
   }
 
-  /// Up or down by the bits of the value, which are as good as any and the same
-  /// in every run.
+  /// Up or down by the bits of the value and of the draw, which are as good as
+  /// any and the same in every run.
   static void perturbed(const Instruction &x, Body &body, int64_t count) {
     double unit = x.type.isF32() ? 0x1p-23 : 0x1p-52;
     double *result = body.floats(x.result);
     for (int64_t k = 0; k < count; ++k) {
-      uint64_t mixed = llvm::bit_cast<uint64_t>(result[k]) *
+      uint64_t mixed = (llvm::bit_cast<uint64_t>(result[k]) ^ body.draw << 21) *
                        0x9e3779b97f4a7c15; // 2^64 / the golden ratio
       result[k] *= mixed >> 63 ? 1 + unit : 1 - unit;
     }
@@ -504,9 +504,9 @@ void Body::compile(Operation &op) {
     roundToSingle(place);
 }
 
-Body::Body(Block &block, Arithmetic arithmetic, ArrayRef<Operand> operands,
-           int64_t trip)
-    : arithmetic(arithmetic), trip(trip) {
+Body::Body(Block &block, Arithmetic arithmetic, uint64_t draw,
+           ArrayRef<Operand> operands, int64_t trip)
+    : arithmetic(arithmetic), draw(draw), trip(trip) {
   for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
     Type type = argument.getType();
     Place place = define(type, operand.uniform);

@@ -31,7 +31,8 @@ public:
 
   /// Compiles `block`, which ends with a `foreach.yield`, for trip `trip` of
   /// the loop that it stands in.
-  Body(mlir::Block &block, Arithmetic arithmetic,
+  /// Perturbed arithmetic takes draw `draw`.
+  Body(mlir::Block &block, Arithmetic arithmetic, uint64_t draw,
        llvm::ArrayRef<Operand> operands, int64_t trip);
 
   /// Room for the elements of operand `k`, of which a uniform one has one.
@@ -78,6 +79,7 @@ private:
   int64_t *integers(unsigned slot) { return &integerSlots[slot * kBlock]; }
 
   Arithmetic arithmetic;
+  uint64_t draw;
   int64_t trip;
   llvm::DenseMap<mlir::Value, Place> places;
   std::vector<unsigned> inputs, outputs; // slots of floats

@@ -101,8 +101,8 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, operands.describe(),
-            trip);
+  Body body(op.getBody().front(), options.arithmetic, options.draw,
+            operands.describe(), trip);
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {
@@ -197,8 +197,8 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, operands.describe(),
-            trip);
+  Body body(op.getBody().front(), options.arithmetic, options.draw,
+            operands.describe(), trip);
   Type element = op.getReduced().getType();
   Reduction reduction(op.getKind(), element,
                       options.arithmetic != Arithmetic::exact);

@@ -57,6 +57,8 @@ struct InterpretOptions {
   /// one list is so in every list that meets it in an operation: it is skipped,
   /// results that replace an argument keep its elements, others are zero.
   std::vector<std::vector<bool>> inactive;
+  /// Which way perturbed results go: each number is another draw.
+  uint64_t draw = 0;
 };
 
 /// Evaluates `function` on `arguments`, which are rounded to their types as if

@@ -149,6 +149,14 @@ struct ResultSummary {
   int64_t members = 0, elements = 0;
   std::string checksum;
   std::optional<double> value; ///< of a scalar
+  /// Of a list the first elements, no more than are shown, and how many are
+  /// NaN.
+  std::vector<double> first;
+  int64_t notNumbers = 0;
+
+  /// A few elements say more than their checksum.
+  static constexpr size_t kShown = 4;
+  std::string shown() const;
 };
 
 struct RunReport {
@@ -163,6 +171,25 @@ struct RunReport {
   }
 };
 } // namespace
+
+static std::string number(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%.9g", value);
+  return text;
+}
+
+std::string ResultSummary::shown() const {
+  if (value)
+    return number(*value);
+  if (elements == 0 || elements > static_cast<int64_t>(kShown))
+    return checksum + (notNumbers > 0
+                           ? formatv(", {0} NaN", grouped(notNumbers)).str()
+                           : "");
+  std::string text;
+  for (double element : first)
+    text += (text.empty() ? "" : " ") + number(element);
+  return text;
+}
 
 static Expected<ResultSummary> summarize(RunSession &session, size_t index) {
   const Plan &plan = session.getPlan();
@@ -191,8 +218,20 @@ static Expected<ResultSummary> summarize(RunSession &session, size_t index) {
   } else {
     summary.members = session.getShapes().of(number).size();
     summary.elements = session.getShapes().elementsOf(number);
+    std::vector<double> elements;
+    auto look = [&](ArrayRef<char> piece) {
+      add(piece);
+      elements.resize(piece.size() / dtypeSize(buffer.dtype));
+      loadElements(buffer.dtype, piece.data(), elements.size(),
+                   elements.data());
+      for (double element : elements) {
+        summary.notNumbers += std::isnan(element);
+        if (summary.first.size() < ResultSummary::kShown)
+          summary.first.push_back(element);
+      }
+    };
     for (int64_t member = 0; member < summary.members; ++member)
-      if (Error error = session.readResult(index, member, add))
+      if (Error error = session.readResult(index, member, look))
         return std::move(error);
   }
   summary.checksum = formatv("{0:x-16}", hash);
@@ -277,12 +316,6 @@ static json::Value finite(double number) {
   return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
 }
 
-static std::string number(double value) {
-  std::string text;
-  raw_string_ostream(text) << format("%.9g", value);
-  return text;
-}
-
 static std::string programName(const RunRequest &request) {
   const std::string &program = request.settings.program;
   return program.find('\n') == std::string::npos ? program : "module text";
@@ -299,6 +332,8 @@ static json::Value toJSON(const RunRequest &request, const RunReport &report) {
                         {"checksum", result.checksum}};
     if (result.value)
       object["value"] = finite(*result.value);
+    else
+      object["not_numbers"] = result.notNumbers;
     results.push_back(std::move(object));
   }
   json::Object object{
@@ -404,11 +439,10 @@ static void printReport(const RunRequest &request, const RunReport &report) {
                  1e-9,
              report.stepSeconds * 1e6 / floor));
   outs() << '\n';
-  Table table({"result", "dtype", "members", "elements", "checksum"});
+  Table table({"result", "dtype", "members", "elements", "checksum or values"});
   for (const ResultSummary &result : report.results)
     table.add({result.name, result.dtype, grouped(result.members),
-               grouped(result.elements),
-               result.value ? number(*result.value) : result.checksum});
+               grouped(result.elements), result.shown()});
   table.print();
   if (request.check)
     printChecks(report);

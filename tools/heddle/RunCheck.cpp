@@ -33,14 +33,30 @@ static double errorOf(double found, double expected) {
 }
 
 namespace {
+/// Draws of what a unit in the last place of operations makes of a result: of
+/// one element a single one is chance. They are copies of all lists: one does
+/// where lists are long.
+constexpr int kDraws = 4;
+constexpr int64_t kLong = 1 << 20;
+
 /// Sums over the elements of one result.
 class Comparison {
 public:
   explicit Comparison(ResultCheck &check) : check(check) {}
 
-  void add(double found, double exact, double plain, double perturbed) {
+  /// `perturbed` are some draws, or none.
+  void add(double found, double exact, double plain,
+           ArrayRef<double> perturbed) {
     double error = errorOf(found, exact), plainError = errorOf(plain, exact);
-    double perturbedError = errorOf(perturbed, exact);
+    bool moves = false;
+    for (double draw : perturbed) {
+      double perturbedError = errorOf(draw, exact);
+      moves |= perturbedError != 0;
+      if (std::isfinite(perturbedError))
+        perturbedSquares += perturbedError * perturbedError;
+    }
+    perturbations += perturbed.size();
+    moving += moves;
     check.different += errorOf(found, plain) != 0;
     check.notNumbers += std::isnan(found);
     // Where float32 leaves its range the plain evaluation is no measure.
@@ -49,8 +65,6 @@ public:
     check.largestError = std::max(check.largestError, error);
     squares += error * error;
     plainSquares += plainError * plainError;
-    if (std::isfinite(perturbedError))
-      perturbedSquares += perturbedError * perturbedError;
     if (std::isfinite(exact))
       values += exact * exact;
     ++check.elements;
@@ -66,18 +80,28 @@ public:
     check.plainRmsError = std::sqrt(plainSquares / count);
     double place = unitInLastPlace(dtype) * std::sqrt(values / count);
     double floor = 4 * place / (dtype == DType::F64 ? 1 : std::sqrt(count));
-    check.unit = std::max(
-        {check.plainRmsError, floor, std::sqrt(perturbedSquares / count)});
+    check.unit = std::max({
+        check.plainRmsError,
+        floor,
+        std::sqrt(perturbedSquares / std::max<double>(1, perturbations)),
+    });
+    if (moving > 0)
+      check.bound += ResultCheck::kSpread / std::sqrt(moving);
   }
 
 private:
   ResultCheck &check;
   double squares = 0, plainSquares = 0, perturbedSquares = 0, values = 0;
+  /// Of all draws together; elements that any of them changes.
+  double perturbations = 0, moving = 0;
 };
 
 /// One evaluation in a thread of its own: errors of the library are kept by
 /// thread.
 struct Evaluation {
+  explicit Evaluation(int arithmetic)
+      : arithmetic(static_cast<heddle_arithmetic>(arithmetic)) {}
+
   heddle_arithmetic arithmetic;
   ReferencePtr reference;
   std::atomic<int64_t> done{0};
@@ -122,7 +146,7 @@ static Expected<ArrayRef<double>> resultOf(const Evaluation &evaluation,
 
 static Error compareMember(RunSession &session, size_t index, size_t member,
                            const Evaluation &exact, const Evaluation &plain,
-                           const Evaluation &perturbed,
+                           ArrayRef<const Evaluation *> perturbed,
                            Comparison &comparison) {
   auto exactElements = resultOf(exact, index, member);
   if (!exactElements)
@@ -130,9 +154,19 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
   auto plainElements = resultOf(plain, index, member);
   if (!plainElements)
     return plainElements.takeError();
-  auto perturbedElements = resultOf(perturbed, index, member);
-  if (!perturbedElements)
-    return perturbedElements.takeError();
+  SmallVector<ArrayRef<double>, kDraws> drawn;
+  for (const Evaluation *draw : perturbed) {
+    auto elements = resultOf(*draw, index, member);
+    if (!elements)
+      return elements.takeError();
+    drawn.push_back(*elements);
+  }
+  auto drawsOf = [&](size_t position) {
+    SmallVector<double, kDraws> draws;
+    for (ArrayRef<double> elements : drawn)
+      draws.push_back(elements[position]);
+    return draws;
+  };
   const Plan &plan = session.getPlan();
   int buffer = plan.results[index].buffer;
   DType dtype = plan.buffers[buffer].dtype;
@@ -151,7 +185,7 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     if (!value)
       return value.takeError();
     comparison.add(*value, exactElements->front(), plainElements->front(),
-                   perturbedElements->front());
+                   drawsOf(0));
     return Error::success();
   }
   size_t position = 0;
@@ -161,8 +195,7 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
     loadElements(dtype, piece.data(), found.size(), found.data());
     for (double element : found) {
       comparison.add(element, (*exactElements)[position],
-                     (*plainElements)[position],
-                     (*perturbedElements)[position]);
+                     (*plainElements)[position], drawsOf(position));
       ++position;
     }
   });
@@ -211,11 +244,18 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
       !session.onCpu() && any_of(plan.graph.nodes, [](const PlanNode &node) {
         return node.panel.has_value();
       });
-  Evaluation exact{HEDDLE_EXACT, {}}, plain{HEDDLE_AS_WRITTEN, {}},
-      perturbed{HEDDLE_PERTURBED, {}};
-  SmallVector<Evaluation *, 3> evaluations = {&exact, &plain};
-  if (loops)
-    evaluations.push_back(&perturbed);
+  Evaluation exact(HEDDLE_EXACT), plain(HEDDLE_AS_WRITTEN);
+  std::vector<std::unique_ptr<Evaluation>> perturbed;
+  SmallVector<Evaluation *> evaluations = {&exact, &plain};
+  int64_t longest = 0;
+  for (auto [number, buffer] : enumerate(plan.buffers))
+    if (buffer.role == BufferRole::Argument && buffer.kind == BufferKind::List)
+      longest = std::max(longest, session.getShapes().elementsOf(number));
+  int draws = !loops ? 0 : longest < kLong ? kDraws : 1;
+  for (int draw = 0; draw < draws; ++draw) {
+    perturbed.push_back(std::make_unique<Evaluation>(HEDDLE_PERTURBED + draw));
+    evaluations.push_back(perturbed.back().get());
+  }
   {
     std::vector<std::thread> threads;
     for (Evaluation *evaluation : evaluations)
@@ -243,12 +283,14 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
 
   // Trips and flags that a unit in the last place changes make of another solve
   // what the perturbed evaluation computes.
-  std::vector<bool> agree;
-  if (loops) {
-    auto members = membersThatAgree(session, exact, perturbed);
+  std::vector<std::vector<bool>> agree;
+  bool allAgree = loops;
+  for (auto &draw : perturbed) {
+    auto members = membersThatAgree(session, exact, *draw);
     if (!members)
       return members.takeError();
-    agree = std::move(*members);
+    allAgree &= !members->empty() && !is_contained(*members, false);
+    agree.push_back(std::move(*members));
   }
   std::vector<ResultCheck> checks;
   for (size_t index = 0; index < plan.results.size(); ++index) {
@@ -256,23 +298,23 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
     ResultCheck &check = checks.emplace_back();
     check.name = plan.results[index].name;
     if (inPanels)
-      check.bound = is_contained(agree, false) || agree.empty()
-                        ? ResultCheck::kBoundOfPanels
-                        : ResultCheck::kBoundOfPerturbed;
+      check.bound = allAgree ? ResultCheck::kBoundOfPerturbed
+                             : ResultCheck::kBoundOfPanels;
     progress.show("comparing '" + check.name + "' ...");
     Comparison comparison(check);
     size_t members =
         buffer.kind == BufferKind::Scalar
             ? 1
             : session.getShapes().of(plan.results[index].buffer).size();
-    for (size_t member = 0; member < members; ++member)
-      if (Error error = compareMember(
-              session, index, member, exact, plain,
-              isFloat(buffer.dtype) && member < agree.size() && agree[member]
-                  ? perturbed
-                  : plain,
-              comparison))
+    for (size_t member = 0; member < members; ++member) {
+      SmallVector<const Evaluation *, kDraws> draws;
+      for (auto [draw, same] : zip(perturbed, agree))
+        if (isFloat(buffer.dtype) && member < same.size() && same[member])
+          draws.push_back(draw.get());
+      if (Error error = compareMember(session, index, member, exact, plain,
+                                      draws, comparison))
         return std::move(error);
+    }
     comparison.finish(buffer.dtype);
   }
   return checks;

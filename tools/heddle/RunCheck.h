@@ -43,6 +43,9 @@ struct ResultCheck {
   /// instruction, in base 2, and sum them about guesses: a few units in the
   /// last place in every trip. Fewer where the unit is what such units make.
   static constexpr double kBoundOfPanels = 16, kBoundOfPerturbed = 8;
+  /// More where a loop's operations move few elements: over the root of their
+  /// number, which may err together, and more than the draws of the unit do.
+  static constexpr double kSpread = 3;
 
 private:
   double inUnits(double error) const;

@@ -286,6 +286,16 @@ func.func @f(%x: !list) -> (!list, !list) {
   EXPECT_LT(most, 8 * 0x1p-22);
   EXPECT_EQ(runner["z"].members[0].data,
             (std::vector<double>{0, 1, 2.5, 3, 4.75, 6, 7.125, 8}));
+  // Another draw is off elsewhere, and the same whenever it is taken.
+  std::vector<double> first = runner["y"].members[0].data;
+  reference::InterpretOptions options;
+  options.arithmetic = reference::Arithmetic::perturbed;
+  options.draw = 1;
+  ASSERT_TRUE(succeeded(runner.step(options)));
+  std::vector<double> second = runner["y"].members[0].data;
+  EXPECT_NE(second, first);
+  ASSERT_TRUE(succeeded(runner.step(options)));
+  EXPECT_EQ(runner["y"].members[0].data, second);
 }
 
 /// Rounding to a storage type and back is rounding in double, too.
