@@ -15,6 +15,13 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
+/// The extent of an argument that `extent` equals.
+ExtentRef Layout::Resolver::sourceOf(ExtentRef extent) const {
+  while (plan.buffers[extent.buffer].role != BufferRole::Argument)
+    extent = plan.buffers[extent.buffer].extents[extent.dimension];
+  return extent;
+}
+
 Error Layout::Resolver::checkOperand(const PlanTable &table,
                                      const PlanSegment &segment,
                                      const PlanOperand &operand,
@@ -39,9 +46,10 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   int64_t count = countOf(table, segment, position),
           columns = columnsOf(segment, position);
   int64_t expected = operand.index == OperandIndex::J ? columns : count;
-  std::string model = describeBuffer(
+  const PlanBuffer &domain =
       plan.buffers[operand.index == OperandIndex::J ? segment.columns->buffer
-                                                    : segment.count->buffer]);
+                                                    : segment.count->buffer];
+  std::string model = describeBuffer(domain);
   if (operand.index == OperandIndex::I && !member.isDense())
     return makeError(StatusCode::BadInput,
                      "{0}: expected a dense matrix, as '{1}' takes it for "
@@ -60,6 +68,19 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   }
   if (member.elements() == expected)
     return Error::success();
+  // What is computed is as long as something that was bound.
+  if (buffer.role != BufferRole::Argument && buffer.extents.size() == 1 &&
+      domain.role == BufferRole::Argument) {
+    ExtentRef source = sourceOf(buffer.extents.front());
+    const PlanBuffer &matrix = plan.buffers[source.buffer];
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected {1} elements, {2} {3}, found {4}",
+                     memberName(domain, position), member.elements(),
+                     matrix.rank < 2         ? "as many as in"
+                     : source.dimension == 0 ? "one for each row of"
+                                             : "one for each column of",
+                     describeBuffer(matrix), expected);
+  }
   return makeError(
       StatusCode::BadInput, "{0}: expected {1} elements as in {2}, found {3}",
       memberName(buffer, position), expected, model, member.elements());

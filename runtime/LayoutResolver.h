@@ -51,6 +51,7 @@ private:
 
   // What must fit (LayoutChecks.cpp).
   /// What the operand's index requires of a member: its number of elements.
+  ExtentRef sourceOf(ExtentRef extent) const;
   llvm::Error checkOperand(const PlanTable &table, const PlanSegment &segment,
                            const PlanOperand &operand, size_t position);
   llvm::Error checkSegments();

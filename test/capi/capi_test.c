@@ -108,6 +108,49 @@ static void sum_strided_rows(const heddle_options *options) {
   heddle_executable_free(executable);
 }
 
+/* Weights that are no weights of the matrix's rows, or columns: the argument is
+ * named, not what is computed from it. */
+static void lengths_of_weights(const heddle_options *options) {
+  enum { ROWS = 2, COLUMNS = 4 };
+  float matrix[ROWS * COLUMNS] = {0}, weights[COLUMNS + 1];
+  for (int k = 0; k <= COLUMNS; ++k)
+    weights[k] = 1;
+  heddle_executable *executable = NULL;
+  heddle_graph *graph = NULL;
+  if (heddle_compile("sinkhorn", options, &executable) != HEDDLE_OK ||
+      heddle_graph_create(executable, &graph) != HEDDLE_OK) {
+    fail("compiling sinkhorn");
+    return;
+  }
+  void *pointer = matrix, *vector = weights;
+  int rank = 2, one = 1;
+  int64_t shape[] = {ROWS, COLUMNS}, rows = ROWS + 1, columns = COLUMNS;
+  expect_ok(heddle_bind_list(graph, "C", HEDDLE_F32, 1, &pointer, &rank, shape),
+            "bind_list C");
+  expect_ok(heddle_bind_list(graph, "a", HEDDLE_F32, 1, &vector, &one, &rows),
+            "bind_list a");
+  expect_ok(
+      heddle_bind_list(graph, "b", HEDDLE_F32, 1, &vector, &one, &columns),
+      "bind_list b");
+  expect_mistake(
+      heddle_replay(graph, NULL),
+      "argument 'a', member 0: expected 2 elements, one for each row "
+      "of argument 'C', found 3",
+      "more weights than rows");
+  rows = ROWS, columns = COLUMNS + 1;
+  expect_ok(heddle_bind_list(graph, "a", HEDDLE_F32, 1, &vector, &one, &rows),
+            "bind_list a");
+  expect_ok(
+      heddle_bind_list(graph, "b", HEDDLE_F32, 1, &vector, &one, &columns),
+      "bind_list b");
+  expect_mistake(heddle_replay(graph, NULL),
+                 "argument 'b', member 0: expected 4 elements, one for each "
+                 "column of argument 'C', found 5",
+                 "more weights than columns");
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+}
+
 int main(void) {
   heddle_options options = {0};
   options.struct_size = sizeof(options);
@@ -177,7 +220,8 @@ int main(void) {
   heddle_graph_free(graph);
   heddle_executable_free(executable);
   sum_strided_rows(&options);
+  lengths_of_weights(&options);
   printf("heddle %s from C: %s\n", heddle_version(),
-         failures ? "failed" : "two steps and eight mistakes as expected");
+         failures ? "failed" : "two steps and ten mistakes as expected");
   return failures != 0;
 }
