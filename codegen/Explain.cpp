@@ -147,6 +147,10 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
 }
 
 /// How a loop in panels runs over the shapes at hand; empty where it is none.
+/// The form of a loop in panels that always works.
+static constexpr llvm::StringLiteral kByRows =
+    "by rows, a launch for every trip: ";
+
 std::string Explanation::panelsOf(const PlanNode &loop) const {
   if (!loop.panel)
     return "";
@@ -165,12 +169,11 @@ std::string Explanation::panelsOf(const PlanNode &loop) const {
   if (widest == 0 || longest == 0)
     return "";
   if (runtime::panelBytesOf(arch) == 0)
-    return "by rows, a launch for every trip: " + arch + " has no bulk copies";
+    return (kByRows + arch + " has no bulk copies").str();
   auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
                                        runtime::panelBytesOf(arch));
   return panels ? "one launch for all trips: " + panels->describe()
-                : "by rows, a launch for every trip: " + arch +
-                      " has no class as wide";
+                : (kByRows + arch + " has no class as wide").str();
 }
 
 void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
@@ -182,11 +185,18 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       continue;
     json::Array described;
     std::string schedule, reason;
+    std::string panels = loop ? panelsOf(*loop) : "";
+    StringRef whyNone = panels;
+    bool byRows = whyNone.consume_front(kByRows);
     for (const std::string &name : node.sweeps) {
       auto found = sweeps.find(name);
       if (found == sweeps.end())
         continue;
       json::Object sweep = describeSweep(found->second);
+      if (byRows && sweep.getString("schedule") == StringRef("panel")) {
+        sweep["schedule"] = "rows";
+        sweep["reason"] = "no panels: " + whyNone.str();
+      }
       for (auto [key, text] :
            {std::pair("schedule", &schedule), std::pair("reason", &reason)})
         if (auto value = sweep.getString(key); value && !value->empty())
@@ -205,7 +215,7 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
     }
-    if (std::string panels = loop ? panelsOf(*loop) : ""; !panels.empty())
+    if (!panels.empty())
       kernel["panels"] = panels;
     kernels.push_back(std::move(kernel));
   }
