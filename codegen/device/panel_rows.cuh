@@ -7,9 +7,9 @@ namespace heddle {
 
 // Rows of `Matrices` matrices of one member, brought to shared memory by bulk
 // copies: of each panel a crew takes every `crews`th row, `Stages` of them on their
-// way at a time (one less where it asks early), in the order in which it takes them, trip after trip: the first
-// rows of a trip are on their way while the one before ends. A crew whose rows fit
-// all at once keeps them, as those of a team do.
+// way at a time (one less where it asks early), in the order in which it takes them,
+// trip after trip: the first rows of a trip are on their way while the one before
+// ends. A crew whose rows fit all at once keeps them, as those of a team do.
 //
 // One thread of a crew asks for rows, and the others wait for it: where they lie
 // is worked out before the first trip, for as many rows as the table holds.

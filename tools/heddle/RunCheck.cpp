@@ -282,7 +282,7 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                      evaluation->failure->second);
 
   // Trips and flags that a unit in the last place changes make of another solve
-  // what the perturbed evaluation computes.
+  // what a perturbed evaluation computes.
   std::vector<std::vector<bool>> agree;
   bool allAgree = loops;
   for (auto &draw : perturbed) {
