@@ -115,10 +115,10 @@ LogicalResult Extraction::addBuffers() {
 
 /// An entry of a vector is found by the body, in the vector as a whole.
 static OperandIndex indexOf(int32_t index) {
-  return index == kTrip     ? OperandIndex::None
-         : index == kLength ? OperandIndex::Length
-         : index == kStride ? OperandIndex::Stride
-                            : static_cast<OperandIndex>(index);
+  return isEntryIndex(index) ? OperandIndex::None
+         : index == kLength  ? OperandIndex::Length
+         : index == kStride  ? OperandIndex::Stride
+                             : static_cast<OperandIndex>(index);
 }
 
 static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {

@@ -113,7 +113,7 @@ int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
   int position = segment.operands.size();
   segment.operands.push_back(
       {buffer, index, storageType(type), !written, written});
-  if (index == kTrip)
+  if (isEntryIndex(index))
     segment.operands.push_back({buffer, kLength, storageType(type)});
   if (index == kIJ)
     segment.operands.push_back({buffer, kStride, storageType(type)});

@@ -15,9 +15,9 @@
 
 namespace heddle {
 
-/// The index of the slot behind that of a vector which is addressed by the
-/// trip: it holds the vector's length.
-inline constexpr int32_t kLength = kTrip + 1;
+/// The index of the slot behind that of a vector which is addressed by a trip:
+/// it holds the vector's length.
+inline constexpr int32_t kLength = kFirst + 1;
 /// The index of the slot behind that of a matrix which is walked by rows: it
 /// holds the number of elements from one row to the next.
 inline constexpr int32_t kStride = kLength + 1;

@@ -35,6 +35,15 @@ int64_t domainRank(ArrayRef<int32_t> indices) {
 // Syntax
 //===----------------------------------------------------------------------===//
 
+/// The index of an entry that is so called, or 0.
+static int32_t entryNamed(StringRef name) {
+  return llvm::StringSwitch<int32_t>(name)
+      .Case("trip", kTrip)
+      .Case("next", kNext)
+      .Case("first", kFirst)
+      .Default(0);
+}
+
 static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
   index = 0;
   do {
@@ -42,14 +51,15 @@ static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
     StringRef name;
     if (parser.parseKeyword(&name))
       return failure();
-    if (name == "trip" && index == 0) {
-      index = kTrip;
+    if (int32_t entry = entryNamed(name); entry && index == 0) {
+      index = entry;
       break;
     }
     if (name != "i" && name != "j")
-      return parser.emitError(at) << "expected index 'i' or 'j', or 'trip' "
-                                     "alone, found '"
-                                  << name << "'";
+      return parser.emitError(at)
+             << "expected index 'i' or 'j', or 'trip', 'next' or 'first' "
+                "alone, found '"
+             << name << "'";
     int32_t bit = name == "i" ? kI : kJ;
     if (bit <= index)
       return parser.emitError(at)
@@ -111,8 +121,11 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
 }
 
 static void printIndex(OpAsmPrinter &printer, int32_t index) {
-  static constexpr StringRef spelled[] = {"", "[i]", "[j]", "[i, j]", "[trip]"};
-  printer << spelled[index];
+  static constexpr StringRef ofDomain[] = {"", "[i]", "[j]", "[i, j]"};
+  printer << (index == kTrip    ? "[trip]"
+              : index == kNext  ? "[next]"
+              : index == kFirst ? "[first]"
+                                : ofDomain[index]);
 }
 
 void printBindings(OpAsmPrinter &printer, ValueRange operands,
@@ -233,8 +246,10 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
   for (auto [k, operand] : llvm::enumerate(operands)) {
     Type type = operand.getType();
     int64_t rank = rankOf(type);
-    int64_t named = llvm::popcount(static_cast<uint32_t>(indices[k]));
-    if (indices[k] < 0 || indices[k] > kTrip || named != rank)
+    int32_t index = indices[k];
+    int64_t named =
+        isEntryIndex(index) ? 1 : llvm::popcount(static_cast<uint32_t>(index));
+    if (index < 0 || (index > kIJ && !isEntryIndex(index)) || named != rank)
       return op->emitOpError("operand #")
              << k << " has rank " << rank << " and " << named << " indices";
     if (indices[k] == kJ && !rows)
@@ -242,7 +257,7 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
              << k
              << " has columns, but no operand has rows; vectors without a "
                 "matrix are indexed by i";
-    if (indices[k] == kTrip && failed(verifyInLoop(op)))
+    if (movesWithTrips(index) && failed(verifyInLoop(op)))
       return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
       return failure();

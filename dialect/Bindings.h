@@ -13,8 +13,27 @@
 namespace heddle {
 
 /// How an operand is addressed: in the domain, where bit 0 is `i` and bit 1 is
-/// `j`, or in a loop by its trip, which names no dimension of the domain.
-enum Index : int32_t { kScalar = 0, kI = 1, kJ = 2, kIJ = 3, kTrip = 4 };
+/// `j`, or by a trip, which names no dimension of the domain: that of the loop
+/// around, the one after it, or the first.
+enum Index : int32_t {
+  kScalar = 0,
+  kI = 1,
+  kJ = 2,
+  kIJ = 3,
+  kTrip = 4,
+  kNext = 8,
+  kFirst = 12
+};
+
+/// Whether an operand of this index is an entry of a vector.
+inline bool isEntryIndex(int32_t index) {
+  return index == kTrip || index == kNext || index == kFirst;
+}
+
+/// Whether an operand of this index differs from trip to trip.
+inline bool movesWithTrips(int32_t index) {
+  return index == kTrip || index == kNext;
+}
 
 /// Whether an operand of this index is one value for the whole member.
 inline bool isMemberIndex(int32_t index) { return index < kI || index > kIJ; }

@@ -32,8 +32,9 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
     that its rank implies, and scalars (one per member, or one for all) are broadcast. The domain has the largest rank
     that the indices name. `as` converts an operand where it is bound; a yield rounds to the result's element type.
     Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`. In a loop, `[trip]` reads a vector of
-    each member at the number of the trip, as a scalar of the member; beyond the vector's end its last entry holds, and
-    of an empty one +inf, or 0 for integers.
+    each member at the number of the trip, as a scalar of the member, and `[next]` at that of the trip after it; `[first]`
+    reads, anywhere, the entry of the first trip. Beyond the vector's end its last entry holds, and of an empty one +inf,
+    or 0 for integers.
 
     ```mlir
     %p1 = foreach.map (%p = %param as f32, %g = %grad as f32 : !foreach.list<tensor<?xbf16>>,

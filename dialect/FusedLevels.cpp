@@ -28,6 +28,8 @@ static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
   switch (index) {
   case kScalar:
   case kTrip:
+  case kNext:
+  case kFirst:
     return Level::member;
   case kI:
     return rank == 2 ? Level::row : Level::element;

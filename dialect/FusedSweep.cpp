@@ -89,7 +89,7 @@ bool fused::isRecordedIn(Value argument) {
 }
 
 bool SweepOp::usesTrip() {
-  if (llvm::is_contained(getIndices(), kTrip))
+  if (llvm::any_of(getIndices(), movesWithTrips))
     return true;
   return (*this)
       ->walk([](foreach::TripOp) { return WalkResult::interrupt(); })

@@ -277,7 +277,7 @@ int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
   bool perTrip = first->getParentOfType<LoopOp>() != nullptr;
   auto byTrip = [](SweepOp sweep, Value value) {
     auto found = llvm::find(sweep.getInputs(), value);
-    return sweep.getIndices()[found - sweep.getInputs().begin()] == kTrip;
+    return isEntryIndex(sweep.getIndices()[found - sweep.getInputs().begin()]);
   };
   auto add = [&](Value value, int64_t reads, int64_t writes) {
     Traffic traffic;

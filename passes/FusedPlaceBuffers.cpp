@@ -173,7 +173,7 @@ bool Placer::mayOverwrite(OpResult result, OpOperand &use, std::string *why) {
   // An entry takes the place of the one before it, and of nothing else.
   auto record = sweep.getRecord(position);
   Value bound = sweep.getSegmentBlock(segment).getArgument(number - firstInput);
-  if (record || index == kTrip)
+  if (record || isEntryIndex(index))
     return (record && record.getInto() == bound) ||
            no("it is read by another index");
   int64_t rank = sweep.getDomainRank(segment);

@@ -39,7 +39,7 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
   bool perTrip = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
-  // Of a vector that is addressed by the trip, one entry moves.
+  // Of a vector that is addressed by a trip, one entry moves.
   auto shapeOf = [&](Value value, bool byTrip) {
     Shape shape = domains.shapeOf(value);
     if (byTrip)
@@ -52,7 +52,7 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
                          sweep.getSegmentBlock(s).getArguments()))
       if (isList(operand.getType()) && !argument.use_empty() &&
           !isRecordedIn(argument) && seen.insert(operand).second)
-        entry(list, shapeOf(operand, index == kTrip), perTrip).read +=
+        entry(list, shapeOf(operand, isEntryIndex(index)), perTrip).read +=
             bytesOf(operand.getType());
   if (Value where = sweep.getWhere(); where && isList(where.getType()))
     if (seen.insert(where).second)

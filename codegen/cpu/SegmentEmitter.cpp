@@ -151,9 +151,13 @@ Value *SegmentEmitter::addressOf(int slot, const Position &at) {
                     at.index[operand.index]);
 }
 
-/// Where the entry of a schedule lies that holds for this trip: of an empty
-/// one, what a value of no trip is.
-Value *SegmentEmitter::addressOfTrip(int slot) {
+/// Where the entry of a schedule lies that holds for a trip: of an empty one,
+/// what a value of no trip is.
+Value *SegmentEmitter::addressOfEntry(int slot) {
+  int32_t index = slots.operands[slot].index;
+  Value *wanted = index == kFirst ? ir.i64(0) : trip();
+  if (index == kNext)
+    wanted = b.CreateAdd(wanted, ir.i64(1));
   mlir::Type storage = slots.operands[slot].storage;
   mlir::Type computed = foreach::computeType(storage);
   Value *none = ir.local(ir.memoryTypeOf(storage), 1, "none");
@@ -163,7 +167,7 @@ Value *SegmentEmitter::addressOfTrip(int slot) {
                         : llvm::Constant::getNullValue(type);
   storeStored(ir, storage, convert(ir, ofNoTrip, computed, storage), none);
   Value *length = lengthOf(slot);
-  Value *entry = ir.smaller(trip(), b.CreateSub(length, ir.i64(1)));
+  Value *entry = ir.smaller(wanted, b.CreateSub(length, ir.i64(1)));
   Value *address = ir.element(ir.memoryTypeOf(storage), operands[slot], entry);
   return b.CreateSelect(b.CreateICmpEQ(length, ir.i64(0)), none, address);
 }
@@ -175,7 +179,7 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
     return loadScalar(-1 - slot, argument.getType());
   const OperandSlot &operand = slots.operands[slot];
   Value *address =
-      operand.index == kTrip ? addressOfTrip(slot) : addressOf(slot, at);
+      isEntryIndex(operand.index) ? addressOfEntry(slot) : addressOf(slot, at);
   llvm::LoadInst *loaded = loadStored(ir, operand.storage, address);
   tag(loaded, scopeOfBuffer[operand.buffer]);
   Value *value = fromMemory(ir, operand.storage, loaded);

@@ -89,7 +89,7 @@ protected:
 private:
   llvm::Value *loadArgument(mlir::BlockArgument argument, const Position &at);
   llvm::Value *addressOf(int slot, const Position &at);
-  llvm::Value *addressOfTrip(int slot);
+  llvm::Value *addressOfEntry(int slot);
   /// The number of the trip, as i64, and the length of the vector at `slot`.
   llvm::Value *trip();
   llvm::Value *lengthOf(int slot);

@@ -164,7 +164,7 @@ void KernelEmitter::emitIncludes() {
     loops |= isa<fused::LoopOp>(op);
   });
   for (fused::SweepOp sweep : sweeps)
-    trips |= sweep.usesTrip();
+    trips |= sweep.usesTrip() || llvm::any_of(sweep.getIndices(), isEntryIndex);
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;

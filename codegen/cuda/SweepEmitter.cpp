@@ -163,6 +163,10 @@ void SegmentEmitter::declarePointers(
   }
 }
 
+std::string SegmentEmitter::tripOf(int32_t index) const {
+  return index == kFirst ? "0" : tripText() + (index == kNext ? " + 1" : "");
+}
+
 void SegmentEmitter::declareScalarInputs(
     llvm::function_ref<bool(Value)> wanted) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
@@ -171,12 +175,13 @@ void SegmentEmitter::declareScalarInputs(
       continue;
     StringRef type = computedType(argument.getType());
     bool ofList = slot < 0;
-    if (!ofList && slots.operands[slot].index == kTrip) {
+    if (!ofList && isEntryIndex(slots.operands[slot].index)) {
       if (fused::isRecordedIn(argument))
         continue;
       os << "const " << type << ' ' << scope.declare(argument, "scalar")
          << " = heddle::at_trip<" << type << ">(" << pointers[slot] << ", "
-         << pointers[slot + 1] << ", " << tripText() << ");\n";
+         << pointers[slot + 1] << ", " << tripOf(slots.operands[slot].index)
+         << ");\n";
       continue;
     }
     Type storage = ofList ? layout.scalars[-1 - slot].storage

@@ -89,6 +89,8 @@ protected:
   mlir::LogicalResult declareAhead();
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
+  /// The trip whose entry an operand at `index` is.
+  std::string tripOf(int32_t index) const;
   /// The number of the trip of the loop around.
   virtual std::string tripText() const {
     return "*" + names.scalars[*layout.trip];

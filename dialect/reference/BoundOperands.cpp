@@ -115,7 +115,10 @@ void BoundOperands::setUniform(Body &body, size_t member) {
     if (!isMemberIndex(indices[k]))
       continue;
     const Tensor &from = tensor(k, member);
-    int64_t at = indices[k] == kTrip ? std::min(trip, from.size() - 1) : 0;
+    int64_t entry = indices[k] == kTrip   ? trip
+                    : indices[k] == kNext ? trip + 1
+                                          : 0;
+    int64_t at = std::min(entry, from.size() - 1);
     *body.operand(k) = at >= 0
                            ? from.data[at]
                            : ofNoTrip(storageType(op->getOperand(k).getType()));

@@ -21,8 +21,8 @@ func.func @anneal(%x: !mats, %schedule: !list, %errors: !halfs, %limit: tensor<i
       %p = arith.mulf %w, %e : f64
       foreach.yield %p : f64
     }
-    // CHECK: foreach.map (%s = %{{.*}} : !foreach.list<tensor<f32>>, %e = %{{.*}}[trip] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<i1>>
-    %more = foreach.map (%s = %sum : !each, %e = %schedule[trip] : !list) -> !flag {
+    // CHECK: foreach.map (%s = %{{.*}} : !foreach.list<tensor<f32>>, %e = %{{.*}}[next], %f = %{{.*}}[first] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<i1>>
+    %more = foreach.map (%s = %sum : !each, %e = %schedule[next], %f = %schedule[first] : !list) -> !flag {
       // CHECK: foreach.trip : i32
       %k = foreach.trip : i32
       %t = arith.sitofp %k : i32 to f32

@@ -12,6 +12,28 @@ func.func @index_outside(%s: !list) -> !foreach.list<tensor<f32>> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+func.func @next_outside(%s: !list) -> !foreach.list<tensor<f32>> {
+  // expected-error@+1 {{'foreach.map' op asks for the trip, but stands in no loop}}
+  %e = foreach.map (%e = %s[next] : !list) -> !foreach.list<tensor<f32>> {
+    foreach.yield %e : f32
+  }
+  return %e : !foreach.list<tensor<f32>>
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+func.func @first_of_matrix(%s: !mats) -> !foreach.list<tensor<f32>> {
+  // expected-error@+1 {{'foreach.map' op operand #0 has rank 2 and 1 indices}}
+  %e = foreach.map (%e = %s[first] : !mats) -> !foreach.list<tensor<f32>> {
+    foreach.yield %e : f32
+  }
+  return %e : !foreach.list<tensor<f32>>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 func.func @number_outside(%s: !list) -> !list {
   %e = foreach.map (%e = %s : !list) -> !list {
     // expected-error@+1 {{'foreach.trip' op asks for the trip, but stands in no loop}}
@@ -25,7 +47,7 @@ func.func @number_outside(%s: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_with_others(%s: !list) -> !list {
-  // expected-error@+1 {{expected index 'i' or 'j', or 'trip' alone, found 'trip'}}
+  // expected-error@+1 {{expected index 'i' or 'j', or 'trip', 'next' or 'first' alone, found 'trip'}}
   %e = foreach.map (%e = %s[i, trip] : !list) -> !list {
     foreach.yield %e : f32
   }
@@ -218,6 +240,22 @@ fused.kernel @record_as_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tenso
       fused.yield %e : f32
     }
     fused.yield %a while %f : !list while tensor<i1>
+  }
+  fused.yield %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+fused.kernel @record_in_next(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+  %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
+    %h1 = fused.sweep (%into = %a[next] : !list, %x = %x : !each) -> !list {
+      // expected-error@+1 {{'fused.record' op expected to be yielded, and alone to have an argument that is bound to a vector at [trip]}}
+      %e = fused.record %x in %into : f32 in f32
+      fused.yield %e : f32
+    }
+    fused.yield %h1 while %f : !list while tensor<i1>
   }
   fused.yield %r : !list
 }

@@ -65,6 +65,38 @@ TEST(Trip, ScheduleAndRecordOfEachMember) {
             (Vector{4, 3, 2, 1.5, 1, 0.5, 0, -3, -3}));
 }
 
+/// Entries of the first trip, before and in the loop, and of the one to come.
+TEST(Trip, FirstAndNext) {
+  constexpr const char *text = R"mlir(
+!each = !foreach.list<tensor<f64>>
+!list = !foreach.list<tensor<?xf64>>
+func.func @look_ahead(%schedule: !list, %limit: tensor<i32>) -> (!each, !foreach.list<tensor<i32>>) {
+  %start = foreach.map (%f = %schedule[first] : !list) -> !each { foreach.yield %f : f64 }
+  %x, %trips = foreach.while (%x = %start : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
+    %x1, %go = foreach.map (%x = %x : !each, %n = %schedule[next], %f = %schedule[first] : !list)
+        -> (!each, !foreach.list<tensor<i1>>) {
+      %ten = arith.constant 10.0 : f64
+      %m = arith.mulf %x, %ten : f64
+      %y = arith.addf %m, %n : f64
+      %z = arith.subf %y, %f : f64
+      %go = arith.constant true
+      foreach.yield %z, %go : f64, i1
+    }
+    foreach.yield %x1 while %go : !each while !foreach.list<tensor<i1>>
+  }
+  return %x, %trips : !each, !foreach.list<tensor<i32>>
+})mlir";
+  Context context;
+  Runner runner = Runner::parse(context, text);
+  runner.set("schedule", {{1, 2, 3, 4}, {7}, {}});
+  runner.setScalar("limit", 4);
+  ASSERT_TRUE(succeeded(runner.step())) << context.message;
+  // 1, 10 + 2 - 1 = 11, 112, 1123, and the last entry holds: 11233.
+  EXPECT_EQ(runner.number("x", 0), 11233);
+  EXPECT_EQ(runner.number("x", 1), 70000);
+  EXPECT_TRUE(std::isnan(runner.number("x", 2))); // inf - inf
+}
+
 TEST(Trip, LimitReached) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
