@@ -199,6 +199,13 @@ LogicalResult SegmentEmitter::emitEnd() {
          << storedExpression(value, slots.operands[slot].storage) << ";\n";
     }
     os.unindent() << "}\n";
+    // Of one tile, nothing made the threads meet since they read them.
+    if (llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
+          int slot = slots.inputs[argument.getArgNumber()];
+          return slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
+                 slots.operands[slot].written && isUsedAtEnd(argument);
+        }))
+      os << "__syncthreads(); // the member's own values have been read\n";
   }
   os << "if (threadIdx.x == 0) {\n";
   os.indent();
