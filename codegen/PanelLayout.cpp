@@ -49,9 +49,11 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
     panel.scratch.push_back(
         {PanelScratchPer::panelColumn, bytes(column.getValue()), column});
     once += bytes(column.getValue());
-    if (column.getSharing())
+    if (fused::Panel::sumsPowers(column))
       panel.scratch.push_back(
           {PanelScratchPer::row, bytes(column.getValue()), column});
+    if (fused::Panel::takesOwnPowers(column))
+      once += bytes(column.getValue());
   }
   for (fused::ReduceOp member : panel.passes.members)
     panel.scratch.push_back(
@@ -79,7 +81,9 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
                               levels->of(user->getResult(0)).level ==
                                   Level::element;
                      }) &&
-        panel.passes.shared.empty())
+        llvm::none_of(panel.passes.rows, [](fused::ReduceOp row) {
+          return static_cast<bool>(row.getAbout());
+        }))
       once += bytes(argument);
   panel.words = (once + 3) / 4;
   panel.rowWords = (kept + 3) / 4;

@@ -30,11 +30,11 @@ static StringRef reasonAgainst(SweepOp sweep) {
   return "";
 }
 
-/// Whether the terms of elements in the exponent of `row` are made of values of
+/// Whether the terms of elements in the exponent of `sum` are made of values of
 /// rows that the loop carries.
-static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp row,
+static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp sum,
                                  const Levels &levels) {
-  auto exponent = decompose(row.getValue(), levels);
+  auto exponent = decompose(sum.getValue(), levels);
   if (failed(exponent))
     return true;
   SmallVector<Value> open;
@@ -97,9 +97,9 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
         if (of.level != Level::element)
           return refuse(
               "what a column is reduced from is no value of elements");
-        if (sums && !reduce.getSharing())
-          return refuse("a log-sum-exp of columns shares no exponential with "
-                        "one of rows");
+        if (sums && !sumsPowers(reduce))
+          return refuse("a log-sum-exp of columns has nothing to be taken "
+                        "about, and shares no exponential with one of rows");
         panel.columns.push_back(reduce);
       } else if (level == Level::member && !of.after && of.level == from &&
                  (from == Level::row || from == Level::column)) {
@@ -120,26 +120,40 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
   if (llvm::any_of(panel.rows,
                    [](ReduceOp row) { return bool(row.getAbout()); }))
     for (ReduceOp column : panel.columns)
-      if (!column.getSharing())
-        return refuse("its columns share no exponential with its rows");
+      if (!sumsPowers(column))
+        return refuse("its rows sum up exponentials, and not all of its "
+                      "columns do");
   // A row that was not safe is taken anew by itself.
   for (ReduceOp column : panel.columns) {
-    auto exponent = column.getSharing() ? decompose(column.getValue(), *levels)
-                                        : FailureOr<Exponent>(Exponent());
+    if (!sumsPowers(column))
+      continue;
+    auto exponent = decompose(column.getValue(), *levels);
     if (failed(exponent))
       return refuse("a column's exponents are complete only after the sweep");
+    Value only = column.getSharing();
     for (const Term &term : exponent->row)
-      for (ReduceOp row : panel.rows)
-        if (row.getResult(0) != column.getSharing() &&
-            dependsOn(term.value, row.getResult(0)))
-          return refuse(
-              "the exponents of a column depend on another reduction "
-              "of the row than the one whose exponentials they share");
+      for (ReduceOp row : panel.rows) {
+        if (!dependsOn(term.value, row.getResult(0)) ||
+            row.getResult(0) == only)
+          continue;
+        if (only)
+          return refuse("the exponents of a column depend on another reduction "
+                        "of the row than the one whose exponentials they share "
+                        "or that they wait for");
+        only = row.getResult(0);
+      }
+    auto row = only ? only.getDefiningOp<ReduceOp>() : ReduceOp();
+    panel.awaited[column] = row && row.getAbout() ? row : nullptr;
+    if (llvm::any_of(exponent->element, [&](const Term &term) {
+          return panel.isSecond(term.value);
+        }))
+      return refuse("the exponents of a column multiply elements by what their "
+                    "row is reduced to");
   }
   // Columns may have to be reduced anew when the rows' values of the trip have
   // replaced those that it began with.
-  for (ReduceOp row : panel.rows)
-    if (row.getAbout() && dependsOnCarriedRows(sweep, row, *levels))
+  for (ReduceOp sum : llvm::concat<ReduceOp>(panel.rows, panel.columns))
+    if (sum.getAbout() && dependsOnCarriedRows(sweep, sum, *levels))
       return refuse("the elements of an exponent are made of values of rows "
                     "that the trip replaces");
   // What the second pass finds of the first.
@@ -152,7 +166,12 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
       panel.shared.insert(column.getSharing().getDefiningOp());
       continue;
     }
-    SmallVector<Value> open = {column.getValue()};
+    SmallVector<Value> open;
+    if (takesOwnPowers(column))
+      for (const Term &term : decompose(column.getValue(), *levels)->element)
+        open.push_back(term.value);
+    else
+      open.push_back(column.getValue());
     llvm::DenseSet<Value> seen;
     while (!open.empty()) {
       Value value = open.pop_back_val();

@@ -28,6 +28,10 @@ struct Panel {
   llvm::SetVector<mlir::Value> kept;
   /// Row reductions whose exponentials columns share.
   llvm::SetVector<mlir::Operation *> shared;
+  /// Of each log-sum-exp of columns, the row reduction about a guess that its
+  /// exponents follow from: what a row adds to the column is known when that
+  /// is. Null where there is none.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> awaited;
 
   /// The passes of `sweep`, the only one in the body of a loop whose members
   /// stop on their own; nothing, and in `why` the reason, where a sweep is not
@@ -35,6 +39,14 @@ struct Panel {
   static std::optional<Panel> of(SweepOp sweep, std::string &why);
 
   bool isSecond(mlir::Value value) const { return second.contains(value); }
+  /// Whether `column` sums exponentials up as they are: those of a row, or its
+  /// own about a guess.
+  static bool sumsPowers(ReduceOp column) {
+    return column.getSharing() || column.getAbout();
+  }
+  static bool takesOwnPowers(ReduceOp column) {
+    return column.getAbout() && !column.getSharing();
+  }
 };
 
 } // namespace heddle::fused

@@ -24,7 +24,7 @@ LogicalResult PanelEmitter::emitColumns() {
     std::string part = columnSums[column];
     std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part << "_of_group[Threads];\n";
-    if (sharedBy(column))
+    if (fused::Panel::sumsPowers(column))
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[Batch];\n";
   }
@@ -48,10 +48,10 @@ LogicalResult PanelEmitter::emitColumns() {
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : passes.columns) {
     scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
-    if (Operation *shared = sharedBy(column)) {
+    if (fused::Panel::sumsPowers(column)) {
       own[column] = *fused::decompose(column.getValue(), levels);
       llvm::append_range(all, valuesOf(own[column].column));
-      llvm::append_range(all, valuesOf(exponentialOf(shared).exponent.column));
+      llvm::append_range(all, valuesOfColumns(powersOf(column)));
     }
   }
   // Asked for together with the parts of the columns.
@@ -86,7 +86,7 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   close();
   for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column)) {
+    if (fused::Panel::sumsPowers(column)) {
       open("if (heddle::any_combining(is_first && !heddle::is_safe_column(" +
            columnSums[column] + "_sum))) {");
       if (failed(emitExactColumns(column)))
@@ -109,29 +109,31 @@ LogicalResult PanelEmitter::emitColumns() {
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
-    if (Operation *shared = sharedBy(column)) {
+    if (fused::Panel::sumsPowers(column)) {
       llvm::append_range(before, valuesOf(own[column].column));
-      llvm::append_range(before,
-                         valuesOf(exponentialOf(shared).exponent.column));
+      llvm::append_range(before, valuesOfColumns(powersOf(column)));
     }
   if (failed(declareNeeded(before)))
     return failure();
   for (fused::ReduceOp column : passes.columns) {
     std::string type = computed(column), sum = columnSums[column] + "_sum";
     os << "const " << type << ' ' << scope[column.getResult(0)] << " = ";
-    Operation *shared = sharedBy(column);
-    if (!shared) {
+    if (!fused::Panel::sumsPowers(column)) {
       os << kindOf(column) << "::value(" << sum << ");\n";
       continue;
     }
-    std::string mine = sumOf(own[column].column, type);
-    std::string taken = sumOf(exponentialOf(shared).exponent.column, type);
+    std::string mine = sumOf(own[column].column, type), back;
     std::string plus = mine.empty() ? "" : " + (" + mine + ")";
-    std::string minus = taken.empty() ? "" : " - (" + taken + ")";
+    if (fused::Panel::takesOwnPowers(column)) {
+      back = " + " + text(column.getAbout());
+    } else {
+      std::string taken = columnPartOf(powersOf(column));
+      back = (taken.empty() ? "" : " - (" + taken + ")") + plus;
+    }
     os << "heddle::is_safe_column(" << sum << ") ? heddle::per_e<" << type
-       << ">(heddle::log_2(" << sum << "))" << minus << plus
-       << " : heddle::per_e<" << type << ">(exact_" << columnSums[column]
-       << "_of[c])" << plus << ";\n";
+       << ">(heddle::log_2(" << sum << "))" << back << " : heddle::per_e<"
+       << type << ">(exact_" << columnSums[column] << "_of[c])" << plus
+       << ";\n";
   }
   if (failed(declareNeeded(roots)))
     return failure();
@@ -163,11 +165,23 @@ SmallVector<Value> PanelEmitter::rootsOfMember() {
 /// Scalars that the end of every trip needs, and that no trip changes: read
 /// once.
 void PanelEmitter::keepMemberScalars() {
+  Scope before = scope;
+  // What the trip computes for the walk is still at hand at its end.
+  SmallVector<Value> computed = scalarsOfWalk(/*ofLoop=*/false);
+  while (!computed.empty()) {
+    Value value = computed.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || scope.knows(value))
+      continue;
+    scope.bind(value, "");
+    llvm::append_range(computed, op->getOperands());
+  }
   llvm::SetVector<Value> kept;
   for (Level level : {Level::member, Level::list})
     for (Value value : inputsOf(rootsOfMember(), level))
       if (isOfLoop(value))
         kept.insert(value);
+  scope = before;
   if (kept.empty())
     return;
   SmallVector<std::string> names;

@@ -31,6 +31,10 @@ PanelEmitter::PanelEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
   for (fused::ReduceOp row : passes.rows)
     if (row.getAbout())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
+  for (fused::ReduceOp column : passes.columns)
+    if (fused::Panel::takesOwnPowers(column))
+      exponentials.push_back(
+          {column, *fused::decompose(column.getValue(), levels)});
 }
 
 PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
@@ -67,6 +71,8 @@ void PanelEmitter::findWalkValues() {
     llvm::append_range(left, valuesOf(sum.exponent.row));
   }
   for (fused::ReduceOp column : passes.columns) {
+    if (fused::Panel::takesOwnPowers(column))
+      continue;
     if (!sharedBy(column)) {
       left.push_back(column.getValue());
       continue;
@@ -120,7 +126,7 @@ SmallVector<Value> PanelEmitter::rootsOfResults() {
     if (!isOverColumns(member))
       roots.push_back(member.getValue());
   for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column))
+    if (fused::Panel::sumsPowers(column))
       llvm::append_range(
           roots, valuesOf(fused::decompose(column.getValue(), levels)->row));
   return roots;
@@ -164,10 +170,14 @@ void PanelEmitter::declareRowArrays() {
     rowSums[row] =
         declare(ownName(row.getResult(0), "row") + "_of_row", computed(row));
   for (Exponential &sum : exponentials) {
-    std::string own = ownName(sum.reduce.getResult(0), "row");
+    bool ofRows = sum.isOfRows();
+    std::string own =
+        ownName(sum.reduce.getResult(0), ofRows ? "row" : "column");
+    sum.columnPart = scope.fresh(own + "_columns");
+    if (!ofRows)
+      continue;
     sum.guess = declare(own + "_guess", computed(sum.reduce));
     sum.rowPart = declare(own + "_part", computed(sum.reduce));
-    sum.columnPart = scope.fresh(own + "_columns");
     sum.kept = scope.fresh("power");
   }
   for (Value value : passes.kept)
@@ -201,7 +211,7 @@ bool PanelEmitter::isOfLoop(Value value) {
     int slot = slots.inputs[argument.getArgNumber()];
     return slot < 0 ? !layout.scalars[-1 - slot].written
                     : !slots.operands[slot].written &&
-                          slots.operands[slot].index != kTrip;
+                          !movesWithTrips(slots.operands[slot].index);
   }
   Operation *op = value.getDefiningOp();
   return !isa<foreach::TripOp>(op) &&
@@ -313,7 +323,7 @@ LogicalResult PanelEmitter::emitLoop() {
     StringRef own = nameOf(area.owner.getResult(0));
     StringRef per = area.per == PanelScratchPer::panelColumn ? "_of_panels"
                     : area.per == PanelScratchPer::panel     ? "_of_panels"
-                    : area.owner.getSharing()                ? "_shift_of_rows"
+                    : area.owner.getLevel() == Level::column ? "_shift_of_rows"
                                                              : "_of_rows";
     std::string name =
         scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());

@@ -40,16 +40,30 @@ private:
     return ("if (threadIdx.x == 0)\n  " + record).str();
   }
 
-  /// A sum of exponentials of elements: the argument's parts, and the names of
-  /// what is kept of them.
+  /// A sum of exponentials of elements, over rows or over columns: the
+  /// argument's parts, and the names of what is kept of them. What it is taken
+  /// about is in the part of rows, or of columns.
   struct Exponential {
     fused::ReduceOp reduce;
     fused::Exponent exponent;
     llvm::SmallVector<std::string> factors; // of its terms of elements
     std::string guess, rowPart, columnPart; // arrays, the parts in base 2
     std::string kept; // the exponentials of a thread's columns
+    bool isOfRows() const {
+      return fused::ReduceOp(reduce).getLevel() == fused::Level::row;
+    }
   };
   Exponential &exponentialOf(mlir::Operation *reduce);
+  /// The exponentials that `column` sums up: a row's, or its own.
+  Exponential &powersOf(fused::ReduceOp column) {
+    mlir::Operation *shared = sharedBy(column);
+    return exponentialOf(shared ? shared : column.getOperation());
+  }
+  auto exponentialsOfRows() {
+    return llvm::make_filter_range(
+        exponentials, [](const Exponential &sum) { return sum.isOfRows(); });
+  }
+  bool hasExponentialsOfRows() { return !exponentialsOfRows().empty(); }
 
   /// Prints what `roots` are computed from and is not in scope, in order.
   mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);
@@ -91,6 +105,8 @@ private:
   bool waitsLate();
   void emitMeetValues();
   void emitMore();
+  llvm::SmallVector<mlir::Value> valuesOfColumns(const Exponential &sum);
+  std::string columnPartOf(const Exponential &sum);
   void loadColumns();
   void declareTells();
   void emitFound(llvm::StringRef function);

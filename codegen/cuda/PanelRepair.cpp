@@ -25,23 +25,29 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   scope = tripScope;
   std::string type = computed(sum.reduce),
               kind = "heddle::log_sum_2<" + type + ">";
-  SmallVector<Value> elements, shifts;
-  for (const fused::Term &term : sum.exponent.element)
-    elements.push_back(term.value);
-  auto readElements = [&] {
+  SmallVector<fused::ReduceOp> awaiting;
+  for (fused::ReduceOp column : passes.columns)
+    if (passes.awaited.lookup(column) == sum.reduce.getOperation())
+      awaiting.push_back(column);
+  auto readElements = [&](ArrayRef<Exponential *> sums) {
+    SmallVector<Value> elements,
+        columns(columnValues.begin(), columnValues.end());
+    for (Exponential *read : sums) {
+      for (const fused::Term &term : read->exponent.element)
+        elements.push_back(term.value);
+      llvm::append_range(columns, valuesOfColumns(*read));
+    }
     for (Value input : inputsOf(elements, Level::element))
       declareInput(input, pointers[slotOf(input)] + "[row * " +
                               pointers[slotOf(input) + 1] +
                               " + first_column + c]");
-    SmallVector<Value> columns = valuesOf(sum.exponent.column);
-    llvm::append_range(columns, columnValues);
     for (Value input : inputsOf(columns, Level::column))
       declareInput(input, pointers[slotOf(input)] + "[first_column + c]");
     columns.append(elements.begin(), elements.end());
     return declareNeeded(columns);
   };
-  auto columnPart = [&] {
-    std::string part = sumOf(sum.exponent.column, type);
+  auto columnPart = [&](const Exponential &of) {
+    std::string type = computed(of.reduce), part = columnPartOf(of);
     return part.empty() ? "static_cast<" + type + ">(0)"
                         : "heddle::per_bit<" + type + ">(" + part + ")";
   };
@@ -51,9 +57,8 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
         "member.count);\n"
      << "const int width = at.width;\n"
      << "const long long first_column = at.first_column;\n";
-  for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column) == sum.reduce.getOperation())
-      declareOwnParts(column);
+  for (fused::ReduceOp column : awaiting)
+    declareOwnParts(column);
   open("for (int r = 0; r < count; ++r) {");
   os << "if (!heddle::is_nan(" << rowSums[sum.reduce]
      << "[r]))\n  continue; // the same in all threads\n"
@@ -64,10 +69,10 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
   os << "#pragma unroll 1\n";
   open("for (int c = threadIdx.x; c < width; c += Threads) {");
   Scope inner = scope;
-  if (failed(readElements()))
+  if (failed(readElements(&sum)))
     return failure();
   os << "state = " << kind << "::combine(state, " << kind << "::lift("
-     << argumentInBaseTwo(sum, columnPart()) << "));\n";
+     << argumentInBaseTwo(sum, columnPart(sum)) << "));\n";
   scope = inner;
   close();
   os << "state = heddle::over_cluster<" << kind << ", Cluster>("
@@ -77,27 +82,31 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
      << scope.declare(sum.reduce.getResult(0), "exact") << " = heddle::per_e<"
      << type << ">(" << kind << "::value(state))"
      << (terms.empty() ? "" : " + (" + terms + ")") << ";\n";
-  llvm::DenseMap<Operation *, fused::Exponent> own;
-  for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column) == sum.reduce.getOperation()) {
-      own[column] = *fused::decompose(column.getValue(), levels);
-      llvm::append_range(shifts, valuesOf(own[column].row));
-    }
+  SmallVector<Value> shifts;
+  SmallVector<Exponential *> read;
+  for (fused::ReduceOp column : awaiting) {
+    llvm::append_range(
+        shifts, valuesOf(fused::decompose(column.getValue(), levels)->row));
+    read.push_back(&powersOf(column));
+  }
   if (failed(declareNeeded(shifts)))
     return failure();
   os << "#pragma unroll 1\n";
   open("for (int c = threadIdx.x; c < width; c += Threads) {");
   inner = scope;
-  if (failed(readElements()))
+  if (failed(readElements(read)))
     return failure();
-  for (fused::ReduceOp column : passes.columns)
-    if (own.contains(column)) {
-      std::string shift = sumOf(own[column].row, type);
-      std::string base = "heddle::per_bit<" + type + ">(" +
-                         (shift.empty() ? "0" : shift) + ") + " + columnPart();
-      os << columnSums[column] << "_of_panel[c] += heddle::exp_2("
-         << argumentInBaseTwo(sum, base) << ");\n";
-    }
+  for (fused::ReduceOp column : awaiting) {
+    Exponential &powers = powersOf(column);
+    std::string type = computed(column);
+    std::string shift =
+        sumOf(fused::decompose(column.getValue(), levels)->row, type);
+    std::string base = "heddle::per_bit<" + type + ">(" +
+                       (shift.empty() ? "0" : shift) + ") + " +
+                       columnPart(powers);
+    os << columnSums[column] << "_of_panel[c] += heddle::exp_2("
+       << argumentInBaseTwo(powers, base) << ");\n";
+  }
   scope = inner;
   close();
   os << "__syncthreads();\n"
@@ -114,7 +123,7 @@ LogicalResult PanelEmitter::emitRepair(Exponential &sum) {
 /// Log-sum-exps of the columns at hand around their maxima, down all rows; a
 /// function of its own.
 LogicalResult PanelEmitter::emitExactColumns(fused::ReduceOp column) {
-  Exponential &sum = exponentialOf(sharedBy(column));
+  Exponential &sum = powersOf(column);
   std::string type = computed(column);
   std::string kind = "heddle::log_sum_2<" + type + ">";
   std::string part = columnSums[column];

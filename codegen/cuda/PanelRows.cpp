@@ -18,7 +18,7 @@ namespace heddle::cuda {
 
 LogicalResult PanelEmitter::emitRowValues() {
   SmallVector<Value> roots(rowValues.begin(), rowValues.end());
-  for (Exponential &sum : exponentials) {
+  for (Exponential &sum : exponentialsOfRows()) {
     llvm::append_range(roots, valuesOf(sum.exponent.row));
     roots.push_back(sum.reduce.getAbout());
   }
@@ -42,7 +42,7 @@ LogicalResult PanelEmitter::emitRowValues() {
     return failure();
   for (Value value : rowValues)
     os << rowArrays[value] << "[r] = " << text(value) << ";\n";
-  for (Exponential &sum : exponentials) {
+  for (Exponential &sum : exponentialsOfRows()) {
     std::string type = computed(sum.reduce);
     std::string guess = scope.fresh("guess");
     os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
@@ -96,14 +96,14 @@ LogicalResult PanelEmitter::emitRowResults() {
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp column : passes.columns)
-    if (sharedBy(column)) {
+    if (fused::Panel::sumsPowers(column)) {
       std::string type = computed(column);
       std::string terms =
           sumOf(fused::decompose(column.getValue(), levels)->row, type);
       os << scratch(column, PanelScratchPer::row) << "[row] = heddle::per_bit<"
          << type << ">(" << (terms.empty() ? "0" : terms) << ");\n";
     }
-  for (Exponential &sum : exponentials)
+  for (Exponential &sum : exponentialsOfRows())
     os << scratch(sum.reduce, PanelScratchPer::row)
        << "[row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
@@ -186,11 +186,12 @@ LogicalResult PanelEmitter::emitPanels() {
   os << "#pragma unroll\n";
   open("for (int k = 0; k < Items; ++k) {");
   for (fused::ReduceOp column : passes.columns)
-    os << columnSums[column]
-       << "[k] = " << (sharedBy(column) ? "0" : kindOf(column) + "::neutral()")
+    os << columnSums[column] << "[k] = "
+       << (fused::Panel::sumsPowers(column) ? "0"
+                                            : kindOf(column) + "::neutral()")
        << ";\n";
   close();
-  if (!exponentials.empty())
+  if (hasExponentialsOfRows())
     os << "bool bad = false; // a row whose sum was not safe\n";
   if (waitsLate()) {
     auto meetBefore = [&](StringRef what, StringRef why) {
@@ -237,7 +238,7 @@ LogicalResult PanelEmitter::emitPanels() {
     os << "heddle::leave_columns(" << columnSums[column] << ", gather);\n";
     if (!isFirst)
       os << "if (heddle::crews > 1)\n  __syncthreads();\n";
-    else if (exponentials.empty())
+    else if (!hasExponentialsOfRows())
       os << "__syncthreads();\n";
     else
       os << "const bool unsafe = __syncthreads_or(bad);\n";
@@ -248,10 +249,10 @@ LogicalResult PanelEmitter::emitPanels() {
        << ", part);\n";
     close("});");
   }
-  if (!exponentials.empty()) {
+  if (hasExponentialsOfRows()) {
     open("if (unsafe) {");
     os << "__syncthreads();\n";
-    for (Exponential &sum : exponentials) {
+    for (Exponential &sum : exponentialsOfRows()) {
       if (failed(emitRepair(sum)))
         return failure();
       os << "repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";

@@ -97,7 +97,7 @@ std::string PanelEmitter::computed(fused::ReduceOp op) const {
 }
 
 static bool sumsPowers(fused::ReduceOp op) {
-  return op.getSharing() || (op.getLevel() == Level::row && op.getAbout());
+  return fused::Panel::sumsPowers(op) && op.getLevel() != Level::member;
 }
 
 std::string PanelEmitter::partType(fused::ReduceOp op) const {
@@ -132,7 +132,8 @@ std::string PanelEmitter::sumOf(ArrayRef<fused::Term> terms, StringRef type) {
   std::string text;
   for (const fused::Term &term : terms) {
     std::string product = expression(term.value).text;
-    if (expression(term.value).binding < Expression::product)
+    bool isNegative = StringRef(product).starts_with("-");
+    if (expression(term.value).binding < Expression::product || isNegative)
       product = "(" + product + ")";
     for (const fused::Factor &factor : term.factors)
       product +=

@@ -16,12 +16,29 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
+/// What the exponents of `sum` have of a column is made of.
+SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
+  SmallVector<Value> values = valuesOf(sum.exponent.column);
+  if (!sum.isOfRows())
+    values.push_back(fused::ReduceOp(sum.reduce).getAbout());
+  return values;
+}
+
+/// What the exponents of `sum` have of a column: of its own exponentials also
+/// what they are taken about. An empty string where there is nothing.
+std::string PanelEmitter::columnPartOf(const Exponential &sum) {
+  SmallVector<fused::Term> terms(sum.exponent.column);
+  if (!sum.isOfRows())
+    terms.push_back({fused::ReduceOp(sum.reduce).getAbout(), {}, -1});
+  return sumOf(terms, computed(sum.reduce));
+}
+
 /// What is wanted of columns, as it lies in memory: everything is asked for
 /// before any of it is used.
 void PanelEmitter::loadColumns() {
   SmallVector<Value> roots(columnValues.begin(), columnValues.end());
   for (Exponential &sum : exponentials)
-    llvm::append_range(roots, valuesOf(sum.exponent.column));
+    llvm::append_range(roots, valuesOfColumns(sum));
   loadedColumns = inputsOf(roots, Level::column);
   for (Value input : loadedColumns) {
     std::string name = scope.fresh(
@@ -85,7 +102,7 @@ LogicalResult PanelEmitter::emitColumnParts() {
   SmallVector<Value> roots(columnValues.begin(), columnValues.end());
   for (Exponential &sum : exponentials) {
     os << computed(sum.reduce) << ' ' << sum.columnPart << "[Items];\n";
-    llvm::append_range(roots, valuesOf(sum.exponent.column));
+    llvm::append_range(roots, valuesOfColumns(sum));
   }
   for (Value value : columnValues)
     os << computedType(value.getType()) << ' ' << columnArrays[value]
@@ -102,8 +119,7 @@ LogicalResult PanelEmitter::emitColumnParts() {
   for (Value value : columnValues)
     os << columnArrays[value] << "[k] = " << text(value) << ";\n";
   for (Exponential &sum : exponentials) {
-    std::string type = computed(sum.reduce);
-    std::string part = sumOf(sum.exponent.column, type);
+    std::string type = computed(sum.reduce), part = columnPartOf(sum);
     os << sum.columnPart << "[k] = there ? "
        << (part.empty() ? "0" : "heddle::per_bit<" + type + ">(" + part + ")")
        << " : -heddle::infinity<" << type << ">();\n";
@@ -122,7 +138,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
     parts[row] = scope.fresh("mine");
     os << partType(row) << ' ' << parts[row] << "[Rows];\n";
   }
-  for (Exponential &sum : exponentials)
+  for (Exponential &sum : exponentialsOfRows())
     os << computed(sum.reduce) << ' ' << sum.kept << "[Rows][Items];\n";
   for (Value value : passes.kept)
     os << computedType(value.getType()) << ' ' << keptArrays[value]
@@ -141,14 +157,14 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (fused::ReduceOp row : passes.rows)
     if (!row.getAbout())
       roots.push_back(row.getValue());
-  for (Exponential &sum : exponentials)
+  for (Exponential &sum : exponentialsOfRows())
     for (const fused::Term &term : sum.exponent.element)
       roots.push_back(term.value);
   llvm::append_range(roots, passes.kept);
   for (Value value : rowsMetBy(roots))
     os << "const " << computedType(value.getType()) << ' '
        << scope.declare(value) << " = " << rowArrays[value] << "[r];\n";
-  for (Exponential &sum : exponentials) {
+  for (Exponential &sum : exponentialsOfRows()) {
     rowParts[sum.reduce] = scope.fresh("part");
     os << "const " << computed(sum.reduce) << ' ' << rowParts[sum.reduce]
        << " = " << sum.rowPart << "[r];\n";
@@ -276,6 +292,13 @@ LogicalResult PanelEmitter::emitSecondPass() {
   llvm::DenseMap<Operation *, std::string> powers;
   for (fused::ReduceOp column : passes.columns) {
     Operation *shared = sharedBy(column);
+    if (fused::Panel::takesOwnPowers(column)) {
+      std::string type = computed(column);
+      std::string terms = sumOf(exponentialOf(column).exponent.row, type);
+      os << "const " << type << ' ' << (powers[column] = scope.fresh("part"))
+         << " = heddle::per_bit<" << type << ">("
+         << (terms.empty() ? "0" : terms) << ");\n";
+    }
     if (!shared)
       continue;
     powers[column] = scope.fresh("scale");
@@ -296,7 +319,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
        << safe[shared] << " &= heddle::is_safe_scale(" << powers[column]
        << ");\n";
   }
-  for (Exponential &sum : exponentials)
+  for (Exponential &sum : exponentialsOfRows())
     os << "bad |= !" << safe[sum.reduce] << ";\n";
   open("if (t == 0) {");
   for (fused::ReduceOp row : passes.rows) {
@@ -309,25 +332,42 @@ LogicalResult PanelEmitter::emitSecondPass() {
   }
   close();
   // What is not safe is left to the repair, and gives nothing now.
-  for (Exponential &sum : exponentials) {
-    if (llvm::none_of(passes.columns, [&](fused::ReduceOp column) {
-          return sharedBy(column) == sum.reduce.getOperation();
-        }))
+  SmallVector<Operation *> awaited = {nullptr};
+  for (Exponential &sum : exponentialsOfRows())
+    awaited.push_back(sum.reduce);
+  for (Operation *row : awaited) {
+    SmallVector<fused::ReduceOp> columns;
+    for (fused::ReduceOp column : passes.columns)
+      if (fused::Panel::sumsPowers(column) &&
+          passes.awaited.lookup(column) == row)
+        columns.push_back(column);
+    if (columns.empty())
       continue;
-    open("if (" + safe[sum.reduce] + " && is_row) {");
+    open("if (" + (row ? safe[row] + " && " : "") + "is_row) {");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < Items; ++k) {");
-    for (fused::ReduceOp column : passes.columns)
-      if (sharedBy(column) == sum.reduce.getOperation())
-        os << columnSums[column] << "[k] = heddle::multiply_add(" << sum.kept
-           << "[b][k], " << powers[column] << ", " << columnSums[column]
-           << "[k]);\n";
+    Scope inner = scope;
+    for (Value value : passes.kept)
+      scope.bind(value, keptArrays[value] + "[b][k]");
+    for (fused::ReduceOp column : columns) {
+      Exponential &sum = powersOf(column);
+      std::string part = columnSums[column] + "[k]";
+      if (sum.isOfRows())
+        os << part << " = heddle::multiply_add(" << sum.kept << "[b][k], "
+           << powers[column] << ", " << part << ");\n";
+      else
+        os << part << " += heddle::exp_2("
+           << argumentInBaseTwo(sum,
+                                powers[column] + " + " + sum.columnPart + "[k]")
+           << ");\n";
+    }
+    scope = inner;
     close();
     close();
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp column : passes.columns)
-    if (!sharedBy(column))
+    if (!fused::Panel::sumsPowers(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsMetBy(roots))
@@ -345,7 +385,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
     if (failed(declareNeeded(roots)))
       return failure();
     for (fused::ReduceOp column : passes.columns)
-      if (!sharedBy(column)) {
+      if (!fused::Panel::sumsPowers(column)) {
         std::string part = columnSums[column] + "[k]";
         os << "if (there)\n  " << part << " = " << kindOf(column)
            << "::combine(" << part << ", " << kindOf(column) << "::lift("

@@ -40,7 +40,10 @@ template <typename OpTy> static Scalar binary(Scalar a, Scalar b) {
                                 b.getValue())};
 }
 
-Scalar operator+(Scalar a, Scalar b) { return binary<arith::AddFOp>(a, b); }
+Scalar operator+(Scalar a, Scalar b) {
+  return isa<FloatType>(a.getType()) ? binary<arith::AddFOp>(a, b)
+                                     : binary<arith::AddIOp>(a, b);
+}
 Scalar operator-(Scalar a, Scalar b) { return binary<arith::SubFOp>(a, b); }
 Scalar operator*(Scalar a, Scalar b) { return binary<arith::MulFOp>(a, b); }
 Scalar operator/(Scalar a, Scalar b) { return binary<arith::DivFOp>(a, b); }

@@ -40,6 +40,7 @@ private:
   mlir::Value value;
 };
 
+/// Of floats, or of integers.
 Scalar operator+(Scalar a, Scalar b);
 Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);

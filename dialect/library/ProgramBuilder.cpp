@@ -104,6 +104,10 @@ void Body::write(Scalar value, Type stored, StringRef name) {
   names.push_back(name.str());
 }
 
+void Body::guess(Scalar value) {
+  yielded.push_back(value.as("guess").getValue());
+}
+
 void Body::end() {
   foreach
     ::YieldOp::create(inside, inside.getUnknownLoc(), yielded);

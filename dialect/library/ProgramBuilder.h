@@ -69,6 +69,9 @@ public:
   /// One result of the map, of type `stored`.
   void write(Scalar value, mlir::Type stored, llvm::StringRef name);
 
+  /// A number near what the logsumexp of what was written will be.
+  void guess(Scalar value);
+
   /// Makes the map; its results come in the order in which they were written.
   llvm::SmallVector<mlir::Value> map();
 

@@ -218,28 +218,49 @@ Value Builder::startingEps() {
   return body.map().front();
 }
 
-/// Moves on to the eps of the trip: potentials keep f = eps u.
-void Builder::anneal(Value before) {
-  Body body(program);
+/// The eps of the trip at hand, of the one after it, or of the first.
+Scalar Builder::epsOfTrip(Body &body, Index when) {
   Scalar last = body.read(eps, "eps", program.f64());
   Scalar now;
   if (epsilons) {
-    now = body.read(epsilons, kTrip, "entry", program.f64());
+    now = body.read(epsilons, when, "entry", program.f64());
   } else {
-    Scalar start = body.read(eps0, "eps0", program.f64());
-    Scalar decay = body.read(this->decay, "decay", program.f64());
-    Scalar decayed = power(decay, trip(start).as("trip")).as("decayed");
-    now = (start * decayed).as("entry");
+    now = body.read(eps0, "eps0", program.f64());
+    if (when != kFirst) {
+      Scalar decay = body.read(this->decay, "decay", program.f64());
+      Scalar number = trip(now).as("trip");
+      if (when == kNext)
+        number = (number + integer(number, 1, "step")).as("next");
+      now = (now * power(decay, number).as("decayed")).as("entry");
+    }
   }
-  now = maximum(now, last).as("eps_t");
-  Scalar ratio = (body.read(before, "eps_before", program.f64()) / now);
-  body.write(now, before.getType(), "eps_t");
+  return maximum(now, last).as("eps_t");
+}
+
+/// Moves on from the eps `before` to the one of a trip: potentials keep
+/// f = eps u.
+void Builder::anneal(Value before, Index when) {
+  Body body(program);
+  Scalar now = epsOfTrip(body, when);
+  Scalar ratio = body.read(before, "eps_before", program.f64()) / now;
+  StringRef name = when == kNext ? "eps_next" : "eps_t";
+  body.write(now, before.getType(), name);
   body.write(ratio.as("ratio"), before.getType(), "ratio");
   auto results = body.map();
   epsNow = results[0];
   for (Side *side : {&rows, &columns})
-    rescale(*side, results[1], side->name.str() + "_t");
+    rescale(*side, results[1],
+            side->name.str() + (when == kNext ? "_next" : "_t"));
   followEps(epsNow);
+}
+
+/// `before` as a multiple of `now`, both eps of a trip.
+Value Builder::ratioOf(Value before, Value now) {
+  Body body(program);
+  Scalar ratio = body.read(before, "eps_before", program.f64()) /
+                 body.read(now, "eps_t", program.f64());
+  body.write(ratio.as("ratio"), before.getType(), "ratio");
+  return body.map().front();
 }
 
 void Builder::rescale(Side &side, Value ratio, StringRef name) {
@@ -283,13 +304,27 @@ Scalar Builder::element(Body &body) {
 }
 
 /// log sum exp(L + the other side's potentials).
-Value Builder::sumsOf(const Side &side, const Side &other) {
+Value Builder::sumsOf(const Side &side, const Side &other, Guess guess) {
   Body body(program);
   Scalar l = element(body);
   Scalar potential =
       body.read(other.potentials, other.index, other.name, number);
   body.write((l + potential).as("x"), vector(), side.sum);
+  if (guess == Guess::fromOwn)
+    body.guess(guessOf(body, side));
   return body.reduce(ReduceKind::logsumexp, side.along);
+}
+
+/// The sum for which an update would leave the side's potentials as they are.
+Scalar Builder::guessOf(Body &body, const Side &side) {
+  Scalar log = body.read(side.logWeights, side.index,
+                         "log_" + side.weight.str(), number);
+  Scalar own = body.read(side.potentials, side.index, side.name, number);
+  if (!side.relaxed)
+    return log - own;
+  Scalar tau = body.read(side.tau, "tau", number);
+  return options.regularizer.value == "kl" ? (log - own).as("gap") / tau
+                                           : log - (own / tau).as("pull");
 }
 
 /// The side's potentials that give it its weights.
@@ -392,7 +427,7 @@ void Builder::iterate() {
   rows.potentials = loop.carry(starts[0], "u");
   columns.potentials = loop.carry(starts[1], "v");
   if (startEps)
-    anneal(loop.carry(startEps, "eps_before"));
+    anneal(loop.carry(startEps, "eps_before"), kTrip);
   Value record = history ? loop.carry(history, "errors") : Value();
 
   Side &one = first(), &other = second();
@@ -424,44 +459,67 @@ void Builder::iterate() {
 
 /// The same trips, each from the middle of one to the middle of the next. What
 /// was computed for a trip that is not taken is dropped: the potentials
-/// returned are those of the trip, as is its error.
+/// returned are those of the trip, as are its error and its eps. An update for
+/// a trip of another eps is of potentials that are rescaled to that.
 void Builder::iterateFromHalfway() {
   Side &one = first(), &other = second();
-  one.potentials = startOf(one);
-  other.potentials = startOf(other);
-  Value ahead, missed;
-  auto updateAhead = [&] {
-    Value sums = sumsOf(one, other);
+  Value starts[] = {startOf(one), startOf(other)};
+  one.potentials = starts[0];
+  other.potentials = starts[1];
+  Value startEps = options.anneals() ? startingEps() : Value();
+  if (startEps)
+    anneal(startEps, kFirst);
+  Value firstEps = epsNow, ahead, missed;
+  auto updateAhead = [&](Guess guess) {
+    Value sums = sumsOf(one, other, guess);
     ahead = update(one, sums);
     Body body(program);
     body.write(missOf(body, one, sums, ahead), vector(), "missed");
     missed = body.map().front();
   };
-  updateAhead();
+  updateAhead(Guess::none);
 
   Loop loop(program);
-  loop.carry(one.potentials, one.name); // to return where there is no trip
-  other.potentials = loop.carry(other.potentials, other.name);
+  loop.carry(starts[0], one.name); // to return where there is no trip
+  other.potentials = loop.carry(starts[1], other.name);
   one.potentials = loop.carry(ahead, one.name.str() + "_ahead");
   missed = loop.carry(missed, "missed");
+  if (startEps) {
+    Value before = loop.carry(startEps, "eps_before");
+    epsNow = loop.carry(firstEps, "eps_ahead");
+    rescale(other, ratioOf(before, epsNow), other.name.str() + "_t");
+    followEps(epsNow);
+  }
   Value record = history ? loop.carry(history, "errors") : Value();
 
   Body body(program);
   Value all = total(body, body.read(missed, "d", number));
   auto [error, reported, more] = decide(all);
-  other.potentials = update(other, sumsOf(other, one));
-  updateAhead();
+  // The potentials that the loop carries are of other eps than the sums.
+  Guess guess = startEps ? Guess::fromOwn : Guess::none;
+  other.potentials = update(other, sumsOf(other, one, guess));
+  Value ends[] = {one.potentials, other.potentials};
+  Value lastEps = epsNow;
+  if (startEps)
+    anneal(lastEps, kNext);
+  updateAhead(guess);
 
-  loop.yield(one.potentials, one.name);
-  loop.yield(other.potentials, other.name);
+  loop.yield(ends[0], one.name);
+  loop.yield(ends[1], other.name);
   loop.yield(ahead, one.name.str() + "_ahead");
   loop.yield(missed, "missed");
+  if (startEps) {
+    loop.yield(lastEps, "eps_last");
+    loop.yield(epsNow, "eps_ahead");
+  }
   if (history)
     loop.yield(program.record(error, record, "errors1"), "errors");
   loop.yield(reported, "error");
   auto results = loop.upto(limit, more, "trips");
   one.potentials = results[0];
   other.potentials = results[1];
+  if (startEps)
+    epsNow = results[4];
   trips = results.pop_back_val();
   this->error = results.pop_back_val();
   if (history)
@@ -473,8 +531,7 @@ void Builder::build() {
   checkArguments();
   if (!options.anneals())
     followEps(eps);
-  // eps of the next trip is not at hand in this one.
-  if (first().index == kI || options.anneals())
+  if (first().index == kI)
     iterate();
   else
     iterateFromHalfway();

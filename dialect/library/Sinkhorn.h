@@ -59,7 +59,12 @@ private:
 
   // The loop, in Sinkhorn.cpp.
   Scalar element(Body &body);
-  mlir::Value sumsOf(const Side &side, const Side &other);
+  /// Whether a sum is guessed, from the potentials of its side. Where they are
+  /// what the loop carries, foreach-shift-logsumexp finds that guess itself.
+  enum class Guess { none, fromOwn };
+  mlir::Value sumsOf(const Side &side, const Side &other,
+                     Guess guess = Guess::none);
+  Scalar guessOf(Body &body, const Side &side);
   mlir::Value update(const Side &side, mlir::Value sums);
   Scalar missOf(Body &body, const Side &side, mlir::Value sums,
                 mlir::Value next);
@@ -68,7 +73,9 @@ private:
     mlir::Value error, reported, more;
   };
   Decision decide(mlir::Value all);
-  void anneal(mlir::Value before);
+  Scalar epsOfTrip(Body &body, Index when);
+  void anneal(mlir::Value before, Index when);
+  mlir::Value ratioOf(mlir::Value before, mlir::Value now);
   void rescale(Side &side, mlir::Value ratio, llvm::StringRef name);
   void iterate();
   void iterateFromHalfway();

@@ -87,7 +87,7 @@ fused.kernel @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tenso
 !flag = !foreach.list<tensor<i1>>
 !trip = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for a log-sum-exp of columns shares no exponential with one of rows
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for a log-sum-exp of columns has nothing to be taken about, and shares no exponential with one of rows
 fused.kernel @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
   %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -112,7 +112,7 @@ fused.kernel @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: ten
 !flag = !foreach.list<tensor<i1>>
 !trip = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for its columns share no exponential with its rows
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for its rows sum up exponentials, and not all of its columns do
 fused.kernel @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
   %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -470,7 +470,7 @@ fused.kernel @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
 !flag = !foreach.list<tensor<i1>>
 !trip = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the exponents of a column depend on another reduction of the row than the one whose exponentials they share
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the exponents of a column depend on another reduction of the row than the one whose exponentials they share or that they wait for
 fused.kernel @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
   %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -481,6 +481,141 @@ fused.kernel @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i
       %u1 = arith.subf %m, %r : f32
       %z = arith.addf %x, %u1 : f32
       %c = fused.reduce logsumexp column %z sharing %r : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// Exponentials of their own, for the columns' elements are scaled.
+// CHECK: remark: a sweep is walked by 'panel': a loop whose rows meet their columns in every trip keeps columns on chip and reads each element once
+fused.kernel @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.addf %x, %v : f32
+      %r = fused.reduce logsumexp row %y about %u : f32
+      %u1 = arith.subf %u, %r : f32
+      %w = arith.mulf %x, %t : f32
+      %z = arith.addf %w, %u1 : f32
+      %c = fused.reduce logsumexp column %z about %v : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// Beside a sum of rows, which is never taken anew.
+// CHECK: remark: a sweep is walked by 'panel': a loop whose rows meet their columns in every trip keeps columns on chip and reads each element once
+fused.kernel @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.mulf %x, %v : f32
+      %u1 = fused.reduce add row %y : f32
+      %z = arith.addf %x, %u1 : f32
+      %c = fused.reduce logsumexp column %z about %v : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the exponents of a column depend on another reduction of the row than the one whose exponentials they share or that they wait for
+fused.kernel @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.addf %x, %v : f32
+      %r = fused.reduce logsumexp row %y about %u : f32
+      %w = arith.mulf %x, %t : f32
+      %q = fused.reduce logsumexp row %w about %u : f32
+      %u1 = arith.subf %q, %r : f32
+      %z = arith.addf %w, %u1 : f32
+      %c = fused.reduce logsumexp column %z about %v : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the exponents of a column multiply elements by what their row is reduced to
+fused.kernel @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.addf %x, %v : f32
+      %r = fused.reduce logsumexp row %y about %u : f32
+      %u1 = arith.subf %u, %r : f32
+      %z = arith.mulf %x, %u1 : f32
+      %c = fused.reduce logsumexp column %z about %v : f32
+      %more = arith.cmpf ogt, %t, %t : f32
+      fused.yield %u1, %c, %more : f32, f32, i1
+    }
+    fused.yield %u1, %v1 while %more : !list, !list while !flag
+  }
+  fused.yield %u, %v, %trips : !list, !list, !trip
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!trip = !foreach.list<tensor<i32>>
+
+// CHECK: remark: a sweep is walked by 'rows': {{.*}}; not by panels, for the elements of an exponent are made of values of rows that the trip replaces
+fused.kernel @weighs_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
+  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+    %u1, %v1, %more = fused.sweep where %active : !flag
+        (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
+      %y = arith.addf %x, %v : f32
+      %r = fused.reduce logsumexp row %y about %u : f32
+      %u1 = arith.subf %u, %r : f32
+      %w = arith.mulf %x, %u : f32
+      %z = arith.addf %w, %u1 : f32
+      %c = fused.reduce logsumexp column %z about %v : f32
       %more = arith.cmpf ogt, %t, %t : f32
       fused.yield %u1, %c, %more : f32, f32, i1
     }

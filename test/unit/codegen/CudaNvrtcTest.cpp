@@ -231,9 +231,16 @@ std::vector<PanelProgram> panelTexts() {
       {{"SinkhornBF16", "sinkhorn:dtype=bf16"}, {1000, 12001}, 256},
       {{"SinkhornUnbalanced", "sinkhorn:rho_a=1,rho_b=2,omega=1.1"},
        {2500},
+       256},
+      {{"SinkhornAnnealed", "sinkhorn:anneal=geometric,order=v"},
+       {601, 6001, 12001},
+       256},
+      {{"SinkhornAnnealedF64", "sinkhorn:anneal=geometric,order=v,dtype=f64"},
+       {6001, 12001},
        256}};
   for (const NamedProgram &program : writtenPrograms())
     if (program.name == "LoopBalances" || program.name == "LoopOfGrams" ||
+        program.name == "LoopOfColumnPowers" ||
         program.name == "LoopOverMatricesByTrip")
       texts.push_back({program, {601, 6001}, 256});
   return texts;

@@ -529,14 +529,20 @@ func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (
 })mlir");
 
     // A schedule is read and what is left is recorded, by the number of the
-    // trip.
+    // trip; also the entries of the first one and of the one to come.
     add("LoopByTrip", R"mlir(
 func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %history: !half {foreach.donate = 1 : i64},
                   %limit: tensor<i32>, %tol: !num) -> (!list, !half, !each, !trip) {
-  %x, %h, %last, %trips = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit -> (!list, !half, !each, !trip) {
-    %x1 = foreach.map (%x = %x, %s = %schedule[trip] : !list) -> !list {
+  %start = foreach.map (%x = %x0, %s = %schedule[first] : !list) -> !list {
+    %y = arith.addf %x, %s : f32
+    foreach.yield %y : f32
+  }
+  %x, %h, %last, %trips = foreach.while (%x = %start : !list, %h = %history : !half) upto %limit -> (!list, !half, !each, !trip) {
+    %x1 = foreach.map (%x = %x, %s = %schedule[trip], %n = %schedule[next] : !list) -> !list {
       %tenth = arith.constant 0.1 : f32
-      %t = arith.mulf %s, %tenth : f32
+      %m = arith.mulf %n, %tenth : f32
+      %w = arith.addf %s, %m : f32
+      %t = arith.mulf %w, %tenth : f32
       %y = arith.mulf %x, %t : f32
       foreach.yield %y : f32
     }
@@ -568,8 +574,9 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
       %y = arith.mulf %x, %v : f32
       foreach.yield %y : f32
     }
-    %u1 = foreach.map (%r = %r : !list, %s = %schedule[trip] as f32 : !foreach.list<tensor<?xf64>>) -> !list {
-      %y = arith.mulf %r, %s : f32
+    %u1 = foreach.map (%r = %r : !list, %s = %schedule[trip] as f32, %n = %schedule[next] as f32 : !foreach.list<tensor<?xf64>>) -> !list {
+      %w = arith.mulf %s, %n : f32
+      %y = arith.mulf %r, %w : f32
       foreach.yield %y : f32
     }
     %c = foreach.reduce add along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list) -> !list {
@@ -634,6 +641,43 @@ func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
   return %u, %v, %error, %trips : !list, !list, !each, !trip
+})mlir",
+        /*isExact=*/false);
+
+    // Exponentials of columns alone, about a number, of what rows sum up to.
+    add("LoopOfColumnPowers", R"mlir(
+func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !trip) {
+  %u, %v, %trips = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !trip) {
+    %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
+      %y = arith.mulf %x, %v : f32
+      foreach.yield %y : f32
+    }
+    %u1 = foreach.map (%r = %r : !list) -> !list {
+      %a = math.absf %r : f32
+      %one = arith.constant 1.0 : f32
+      %b = arith.addf %a, %one : f32
+      %y = arith.divf %r, %b : f32
+      foreach.yield %y : f32
+    }
+    %c = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats, %u = %u1[i] : !list) -> !list {
+      %low = arith.constant -3.0 : f32
+      %d = arith.subf %u, %low : f32
+      %y = arith.addf %x, %d : f32
+      %guess = arith.constant -2.0 : f32
+      foreach.yield %y, %guess : f32, f32
+    }
+    %most = foreach.reduce max along i (%u = %u1 : !list) -> !each {
+      foreach.yield %u : f32
+    }
+    %more = foreach.map (%most = %most, %bound = %bound : !each) -> !flag {
+      %no = arith.cmpf oeq, %most, %bound : f32
+      %yes = arith.constant true
+      %more = arith.xori %no, %yes : i1
+      foreach.yield %more : i1
+    }
+    foreach.yield %u1, %c while %more : !list, !list while !flag
+  }
+  return %u, %v, %trips : !list, !list, !trip
 })mlir",
         /*isExact=*/false);
 
