@@ -214,7 +214,9 @@ FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
          slot.buffer});
   for (const ScratchSlot &slot : layout->scratch) {
     PlanScratch scratch;
-    scratch.per = static_cast<runtime::ScratchPer>(slot.per);
+    scratch.per = slot.per == heddle::ScratchPer::ticket
+                      ? runtime::ScratchPer::Tile
+                      : static_cast<runtime::ScratchPer>(slot.per);
     scratch.table = slot.per == heddle::ScratchPer::once ? -1 : node.table;
     scratch.bytes = slot.bytes;
     scratch.zero = slot.zero;

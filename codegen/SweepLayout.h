@@ -41,14 +41,17 @@ struct ScalarSlot {
   bool isNumber = false;
 };
 
-enum class ScratchPer { tile, member, tileColumn, once };
+/// What an area has one value of. Tickets are words on which a member's tiles
+/// meet, one for each of them.
+enum class ScratchPer { tile, member, tileColumn, once, ticket };
 
 /// A scratch area, and the operation it belongs to.
 struct ScratchSlot {
   ScratchPer per;
   int64_t bytes;
   bool zero;
-  mlir::Operation *owner; // a fused.reduce or fused.ahead
+  mlir::Operation *owner; // a fused.reduce or fused.ahead, or of tickets the
+                          // segment's first fused.reduce over columns
 };
 
 struct SegmentLayout {
@@ -67,6 +70,8 @@ struct SegmentLayout {
   /// whether that needs what the tiles computed (their partials), so that it
   /// waits for their stores.
   bool endsMembers = false, endsAfterStores = false;
+  /// Whether tiles meet in groups, to combine what they have of the columns.
+  bool meetsColumns = false;
   static constexpr int kNowhere = INT_MIN;
 };
 

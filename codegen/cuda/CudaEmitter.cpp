@@ -214,11 +214,13 @@ SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
   for (const ScratchSlot &slot : layout.scratch) {
     std::string type, name;
     if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
-      type = stateOf(reduce);
+      bool isTicket = slot.per == ScratchPer::ticket;
+      type = isTicket ? "unsigned" : stateOf(reduce);
       StringRef own = nameOf(reduce.getResult(0));
-      StringRef per = slot.per == ScratchPer::member ? "_of_members"
-                      : slot.per == ScratchPer::tile ? "_of_tiles"
-                                                     : "_of_columns";
+      StringRef per = isTicket                         ? "_tickets"
+                      : slot.per == ScratchPer::member ? "_of_members"
+                      : slot.per == ScratchPer::tile   ? "_of_tiles"
+                                                       : "_of_columns";
       name = scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
     } else {
       type = names.sweep + "_ahead" + (aheads ? std::to_string(aheads) : "");

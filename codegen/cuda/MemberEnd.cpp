@@ -160,7 +160,7 @@ LogicalResult SegmentEmitter::emitEnd() {
           "column += "
        << layout.threads << ") {\n";
     os.indent();
-    // Column partials of the member's tiles lie one after the other.
+    // Those of the member's first tile, which has what all have.
     if (reducesColumns)
       os << "const long long base = tile.column_base - (tile_index - "
             "first_tile) * "
@@ -171,9 +171,7 @@ LogicalResult SegmentEmitter::emitEnd() {
     if (area < 0)
       continue;
     std::string state = accumulators[op] = freshFor(op, "_state");
-    os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
-       << " + base, tile.columns, tile.tiles);\n"
-       << "const " << stateOf(op) << ' ' << state << " = "
+    os << "const " << stateOf(op) << ' ' << state << " = "
        << names.scratch[area] << "[base];\n";
     declareReduced(op, state);
   }
@@ -220,6 +218,42 @@ LogicalResult SegmentEmitter::emitEnd() {
        << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
        << ");\n";
   return success();
+}
+
+/// Columns of a member's tiles, which lie one after the other: tiles meet in
+/// groups, whose last block combines what they have into the first one's place,
+/// groups in groups, and so on.
+void SegmentEmitter::emitMeetFunction() {
+  os << "// true for the block that comes last of the member\n";
+  beginFunction("meet", "bool");
+  std::string tickets;
+  for (fused::ReduceOp op : reductions)
+    if (int area = layout.scratchOf(op, ScratchPer::ticket); area >= 0)
+      tickets = names.scratch[area];
+  os << "__syncthreads(); // the tile is done\n"
+     << "const int own = static_cast<int>(tile.first / " << slots.tile << ");\n"
+     << "#pragma unroll 1\n"
+     << "for (long long step = 1; step < tile.tiles; step *= "
+        "heddle::tiles_together) {\n";
+  os.indent();
+  os << "const heddle::group_of_tiles group(own, step, tile.tiles);\n"
+     << "if (!heddle::arrives_last(&" << tickets
+     << "[tile_index - own + group.first + step], group.count))\n"
+     << "  return false;\n"
+     << "const long long base = tile.column_base + (group.first - own) * "
+        "tile.columns;\n"
+     << "for (long long column = threadIdx.x; group.count > 1 && column < "
+        "tile.columns; column += "
+     << layout.threads << ") {\n";
+  os.indent();
+  for (fused::ReduceOp op : reductions)
+    if (int area = layout.scratchOf(op, ScratchPer::tileColumn); area >= 0)
+      os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
+         << " + base + column, step * tile.columns, group.count);\n";
+  os.unindent() << "}\n";
+  os.unindent() << "}\n";
+  os << "return true;\n";
+  endFunction();
 }
 
 LogicalResult SegmentEmitter::emitEndFunction() {

@@ -31,6 +31,8 @@ int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
                                const SweepLayout &layout) {
   if (layout.columns)
     return sharedBlocks(sweep, layout);
+  if (int blocks = downBlocks(sweep, layout))
+    return blocks;
   // Where elements are written, others must be on their way meanwhile.
   size_t most = 0;
   bool doubles = false;
@@ -82,7 +84,7 @@ bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
          phases.lookup(op.getValue()) == phase;
 }
 
-static std::string position(fused::ReduceOp op) {
+std::string RowsEmitter::positionOf(fused::ReduceOp op) {
   switch (op.getLevel()) {
   case Level::row:
     return "column";
@@ -221,7 +223,7 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     return failure();
   for (fused::ReduceOp op : taken) {
     std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
-                         position(op) + ")";
+                         positionOf(op) + ")";
     if (op.getLevel() == Level::column) {
       std::string area =
           names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)] +
@@ -342,6 +344,8 @@ LogicalResult RowsEmitter::emitWalk() {
     return failure();
   if (slots.columns)
     return emitSharedWalk();
+  if (goesDown())
+    return emitDownWalk();
   auto overTile = [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
   };

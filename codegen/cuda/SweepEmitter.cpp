@@ -439,6 +439,9 @@ void SegmentEmitter::emitTileFunction() {
        << callOf("end");
   else if (slots.endsMembers && slots.columns)
     emitEndOfShares();
+  else if (slots.meetsColumns)
+    os << "const bool is_last = " << callOf("meet") << "if (is_last)\n  "
+       << callOf("end");
   else if (slots.endsMembers)
     os << "if (heddle::arrives_last(&table.tickets[tile.member], "
           "tile.tiles))\n  "
@@ -458,6 +461,8 @@ LogicalResult SegmentEmitter::emit() {
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();
+  if (slots.meetsColumns)
+    emitMeetFunction();
   if (slots.endsMembers && failed(emitEndFunction()))
     return failure();
   emitTileFunction();

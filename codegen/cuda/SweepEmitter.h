@@ -179,6 +179,7 @@ private:
   bool isUsedInWalk(unsigned slot) const;
   bool hasWholeForm = false;
   mlir::LogicalResult emitWalkFunction();
+  void emitMeetFunction();
   mlir::LogicalResult emitEndFunction();
   void emitTileFunction();
   void beginFunction(llvm::StringRef part, llvm::StringRef type);
@@ -232,6 +233,10 @@ private:
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
+  /// Where rows have nothing of their own (RowsDown.cpp).
+  bool goesDown() const;
+  static int downBlocks(fused::SweepOp sweep, const SweepLayout &layout);
+  mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
     llvm::SmallVector<mlir::BlockArgument> inputs;
@@ -264,6 +269,8 @@ private:
   void declarePart();
   std::string declarePartOf(int slot);
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
+  /// Which of what is reduced an element is.
+  static std::string positionOf(fused::ReduceOp op);
   /// Results that are written element by element.
   bool isElementResult(unsigned result) const;
 

@@ -148,13 +148,35 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
+// Tiles that meet at a time, of those that lead groups of `step` tiles: the first
+// of the group that tile `own` is in, and how many there are. Where there are two,
+// `first + step` is a tile that no other group, of whatever step, has so.
+constexpr int tiles_together = 8;
+struct group_of_tiles {
+  long long first;
+  int count;
+  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_together) * (step * tiles_together)) {
+    const long long left = (tiles - first + step - 1) / step;
+    count = left < tiles_together ? static_cast<int>(left) : tiles_together;
+  }
+};
+
 // Combines `count` states that lie `stride` apart, pairwise, into the first: what
-// is lost in rounding grows with the logarithm of their number.
+// is lost in rounding grows with the logarithm of their number. All are asked for
+// at once.
 template <class Kind>
 __device__ __forceinline__ void pair_up(typename Kind::state *states, long long stride, int count) {
-  for (int step = 1; step < count; step *= 2)
-    for (int k = 0; k + step < count; k += 2 * step)
-      states[k * stride] = Kind::combine(states[k * stride], states[(k + step) * stride]);
+  typename Kind::state all[tiles_together];
+#pragma unroll
+  for (int k = 0; k < tiles_together; ++k)
+    all[k] = states[(k < count ? k : 0) * stride];
+#pragma unroll
+  for (int step = 1; step < tiles_together; step *= 2)
+#pragma unroll
+    for (int k = 0; k + step < tiles_together; k += 2 * step)
+      if (k + step < count)
+        all[k] = Kind::combine(all[k], all[k + step]);
+  states[0] = all[0];
 }
 
 // Whether this block is the last of `expected` to arrive at `ticket`; what the

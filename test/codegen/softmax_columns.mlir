@@ -32,12 +32,22 @@
 // CHECK:          = expf(
 // CHECK:          column_of_columns[tile.column_base + column] =
 // CHECK:          p[row * p_stride + column] = p_1;
+//             Tiles meet in groups, and groups in groups.
+// CHECK:      softmax_columns_meet(
+// CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_together) {
+// CHECK-NEXT:     const heddle::group_of_tiles group(own, step, tile.tiles);
+// CHECK-NEXT:     if (!heddle::arrives_last(&column_tickets[tile_index - own + group.first + step], group.count))
+// CHECK-NEXT:       return false;
+// CHECK:            heddle::pair_up<heddle::add<float>>(column_of_columns + base + column, step * tile.columns, group.count);
+// CHECK:        return true;
 // CHECK:      // once for the member, by the block that finishes it last
 // CHECK:      softmax_columns_end(
 // CHECK:        for (long long column = threadIdx.x; column < tile.columns; column += 256) {
-// CHECK:          heddle::pair_up<heddle::add<float>>(column_of_columns + base, tile.columns, tile.tiles);
+// CHECK:          const float column_state = column_of_columns[base];
 // CHECK:          column_value[column] = column_value_1;
-// CHECK:      if (heddle::arrives_last(&table.tickets[tile.member], tile.tiles))
+// CHECK:      const bool is_last = softmax_columns_meet<
+// CHECK-NEXT: if (is_last)
+// CHECK-NEXT:   softmax_columns_end<
 // CHECK-NOT:  _search
 func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
