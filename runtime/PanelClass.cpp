@@ -23,8 +23,10 @@ constexpr int64_t mostStages = 32;
 constexpr int64_t rowsKept = 256, valuesOfRow = 4;
 /// Fixed shared memory that a text may declare.
 constexpr int64_t mostFixed = 48 * 1024;
-/// Registers of a thread, and those that it needs besides its columns.
-constexpr int64_t registers = 65536 / threads, otherRegisters = 40;
+/// Registers of a thread, and those that it needs besides its columns: a few of
+/// them go to local memory at the limit, which costs less than more blocks to a
+/// row.
+constexpr int64_t registers = 65536 / threads, otherRegisters = 32;
 /// Fixed shared memory that nobody counted: barriers, sums of warps.
 constexpr int64_t margin = 2048;
 /// Blocks of a cluster that takes a small member alone.
