@@ -104,6 +104,62 @@ TEST(RowTest, EachShapeAlone) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
+// Columns of long matrices: their tiles meet in groups of groups.
+TEST(RowTest, LongColumns) {
+  constexpr const char *program = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+func.func @columns(%x: !mats) -> (!list, !list) {
+  %column = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %column_most = foreach.reduce max along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %column, %column_most : !list, !list
+})mlir";
+  for (const std::string &target : targets()) {
+    SCOPED_TRACE(target);
+    Problem problem;
+    for (const Extents &extents : std::vector<Extents>{{20011, 33},
+                                                       {1, 9},
+                                                       {5000, 700},
+                                                       {129, 2049},
+                                                       {0, 5},
+                                                       {1040, 1},
+                                                       {16, 300}})
+      problem.members.push_back({problem.members.size(), extents});
+    problem.extentsIn = [](const std::string &list, const Member &member) {
+      return list == "x" ? member.extents : Extents{member.extents[1]};
+    };
+    Trial run(program, target, problem);
+    run.step(3);
+    Image after = run.read();
+    expectUntouched(run.before(), after);
+    for (size_t m = 0; m < problem.members.size(); ++m) {
+      int64_t rows = problem.members[m].extents[0],
+              columns = problem.members[m].extents[1];
+      std::vector<double> x = after.values("x", m),
+                          column = after.values("column", m),
+                          most = after.values("column_most", m);
+      for (int64_t j = 0; j < columns; ++j) {
+        double largest = -INFINITY, sum = 0;
+        for (int64_t i = 0; i < rows; ++i) {
+          largest = std::max(largest, x[i * columns + j]);
+          sum += std::exp(x[i * columns + j]);
+        }
+        ASSERT_EQ(most[j], largest) << "member " << m << ", column " << j;
+        if (rows)
+          ASSERT_TRUE(near(std::log(sum), column[j], 4e-6))
+              << "member " << m << ", column " << j;
+        else
+          ASSERT_EQ(column[j], -INFINITY);
+      }
+    }
+  }
+  HEDDLE_SKIP_WITHOUT_GPU();
+}
+
 // The shares are stored nowhere: rows and columns of one reading.
 TEST(RowTest, ColumnsAlone) {
   std::string program = kSoftmax;
