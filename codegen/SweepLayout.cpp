@@ -206,9 +206,11 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
     int64_t bytes = stateBytes(reduce.getKind(), reduce.getValue().getType());
     if (reduce.getLevel() == Level::column) {
       segment.endsMembers = segment.endsAfterStores = true;
-      if (!std::exchange(segment.meetsColumns, true))
+      if (segment.tickets < 0) {
+        segment.tickets = layout.scratch.size();
         layout.scratch.push_back(
             {ScratchPer::ticket, sizeof(int32_t), /*zero=*/true, &op});
+      }
       layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
       continue;
     }

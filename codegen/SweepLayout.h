@@ -70,8 +70,9 @@ struct SegmentLayout {
   /// whether that needs what the tiles computed (their partials), so that it
   /// waits for their stores.
   bool endsMembers = false, endsAfterStores = false;
-  /// Whether tiles meet in groups, to combine what they have of the columns.
-  bool meetsColumns = false;
+  /// The scratch slot of the tickets of tiles that meet in groups, to combine
+  /// what they have of the columns; -1: there are no columns.
+  int tickets = -1;
   static constexpr int kNowhere = INT_MIN;
 };
 

@@ -190,19 +190,28 @@ LogicalResult SegmentEmitter::emitEnd() {
         })))
       return failure();
     auto yield = sweep.getSegmentYield(segment);
+    SmallVector<Value> ofColumns;
     for (auto [slot, value] : llvm::zip(slots.results, yield.getValues())) {
       if (slot < 0 || slots.operands[slot].index != kJ)
         continue;
+      ofColumns.push_back(value);
       os << pointers[slot] << "[column] = "
          << storedExpression(value, slots.operands[slot].storage) << ";\n";
     }
     os.unindent() << "}\n";
-    // Of one tile, nothing made the threads meet since they read them.
-    if (llvm::any_of(body.getArguments(), [&](BlockArgument argument) {
-          int slot = slots.inputs[argument.getArgNumber()];
-          return slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
-                 slots.operands[slot].written && isUsedAtEnd(argument);
-        }))
+    // Of one tile, nothing made the threads meet since they read what the
+    // first of them now replaces: values of the member, and those kept ahead.
+    auto read = [&, behind = fused::behind(ofColumns)](Value value) {
+      return behind.contains(value) && isUsedAtEnd(value);
+    };
+    bool replaced =
+        llvm::any_of(body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+          return llvm::any_of(ahead.getResults(), read);
+        });
+    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
+      replaced |= slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
+                  slots.operands[slot].written && read(argument);
+    if (replaced)
       os << "__syncthreads(); // the member's own values have been read\n";
   }
   os << "if (threadIdx.x == 0) {\n";
@@ -226,10 +235,6 @@ LogicalResult SegmentEmitter::emitEnd() {
 void SegmentEmitter::emitMeetFunction() {
   os << "// true for the block that comes last of the member\n";
   beginFunction("meet", "bool");
-  std::string tickets;
-  for (fused::ReduceOp op : reductions)
-    if (int area = layout.scratchOf(op, ScratchPer::ticket); area >= 0)
-      tickets = names.scratch[area];
   os << "__syncthreads(); // the tile is done\n"
      << "const int own = static_cast<int>(tile.first / " << slots.tile << ");\n"
      << "#pragma unroll 1\n"
@@ -237,13 +242,14 @@ void SegmentEmitter::emitMeetFunction() {
         "heddle::tiles_together) {\n";
   os.indent();
   os << "const heddle::group_of_tiles group(own, step, tile.tiles);\n"
-     << "if (!heddle::arrives_last(&" << tickets
+     << "if (!heddle::arrives_last(&" << names.scratch[slots.tickets]
      << "[tile_index - own + group.first + step], group.count))\n"
      << "  return false;\n"
      << "const long long base = tile.column_base + (group.first - own) * "
         "tile.columns;\n"
-     << "for (long long column = threadIdx.x; group.count > 1 && column < "
-        "tile.columns; column += "
+     << "if (group.count == 1)\n  continue;\n"
+     << "for (long long column = threadIdx.x; column < tile.columns; column "
+        "+= "
      << layout.threads << ") {\n";
   os.indent();
   for (fused::ReduceOp op : reductions)

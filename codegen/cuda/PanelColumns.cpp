@@ -163,6 +163,11 @@ LogicalResult PanelEmitter::emitColumns() {
     }
     std::string mine = sumOf(own[column].column, type), back;
     std::string plus = mine.empty() ? "" : " + (" + mine + ")";
+    // Of no rows there is no sum, whatever the column has.
+    std::string empty =
+        mine.empty()
+            ? ""
+            : "member.count == 0 ? -heddle::infinity<" + type + ">() : ";
     if (fused::Panel::takesOwnPowers(column)) {
       back = " + " + text(column.getAbout());
     } else {
@@ -170,9 +175,9 @@ LogicalResult PanelEmitter::emitColumns() {
       back = (taken.empty() ? "" : " - (" + taken + ")") + plus;
     }
     os << "heddle::is_safe_column(" << sum << ") ? heddle::per_e<" << type
-       << ">(heddle::log_2(" << sum << "))" << back << " : heddle::per_e<"
-       << type << ">(exact_" << columnSums[column] << "_of[c])" << plus
-       << ";\n";
+       << ">(heddle::log_2(" << sum << "))" << back << " : " << empty
+       << "heddle::per_e<" << type << ">(exact_" << columnSums[column]
+       << "_of[c])" << plus << ";\n";
   }
   if (failed(declareNeeded(roots)))
     return failure();
@@ -205,7 +210,7 @@ SmallVector<Value> PanelEmitter::rootsOfMember() {
 /// once.
 void PanelEmitter::keepMemberScalars() {
   Scope before = scope;
-  // What the trip computes for the walk is still at hand at its end.
+  // What operations of a trip make for the walk is still at hand at its end.
   SmallVector<Value> computed = scalarsOfWalk(/*ofLoop=*/false);
   while (!computed.empty()) {
     Value value = computed.pop_back_val();

@@ -14,33 +14,48 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
+/// Words of a batch of columns that a thread holds: operands, and states.
+static constexpr size_t kMostHeld = 24;
+
+int RowsEmitter::downBatchOf(size_t words) {
+  int batch = 8;
+  while (batch > 1 && batch * words > kMostHeld)
+    batch /= 2;
+  return batch;
+}
+
 /// Whether elements meet down columns and nowhere else, and rows leave nothing
 /// behind: what goes to the member is combined row after row.
-bool RowsEmitter::goesDown() const {
-  return slots.meetsColumns &&
-         llvm::all_of(reductions,
+bool RowsEmitter::goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
+                           unsigned segment) {
+  auto levels = fused::Levels::infer(sweep, segment);
+  return layout.tickets >= 0 && succeeded(levels) &&
+         llvm::all_of(sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>(),
                       [&](fused::ReduceOp op) {
                         return op.getLevel() == Level::column ||
-                               levels.countedBy(op) == Level::column;
+                               levels->countedBy(op) == Level::column;
                       }) &&
-         llvm::none_of(slots.results, [&](int slot) {
-           return slot >= 0 && (slots.operands[slot].index == kI ||
-                                slots.operands[slot].index == kIJ);
+         llvm::none_of(layout.results, [&](int slot) {
+           return slot >= 0 && (layout.operands[slot].index == kI ||
+                                layout.operands[slot].index == kIJ);
          });
 }
 
-/// Blocks that fit a multiprocessor where all segments go down, or 0: one that
-/// waits for what it has of a column keeps no other from its work.
-int RowsEmitter::downBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
-  bool doubles = false, down = true;
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    down &= segment.meetsColumns;
-    for (auto op : sweep.getSegmentBlock(s).getOps<fused::ReduceOp>()) {
-      down &= op.getLevel() == Level::column;
-      doubles |= op.getValue().getType().isF64();
-    }
-  }
-  return !down ? 0 : doubles ? 2 : 4;
+bool RowsEmitter::goesDown(fused::SweepOp sweep, const SweepLayout &layout) {
+  for (auto [s, segment] : llvm::enumerate(layout.segments))
+    if (!goesDown(segment, sweep, s))
+      return false;
+  return true;
+}
+
+/// Blocks that should fit a multiprocessor: one thread waits for what it has of
+/// a column, so many others have to be at work.
+int RowsEmitter::downBlocks(fused::SweepOp sweep) {
+  bool doubles = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
+      doubles |= isa<fused::ReduceOp>(op) && op.getOperand(0).getType().isF64();
+  return doubles ? 2 : 3;
 }
 
 LogicalResult RowsEmitter::emitDownWalk() {
@@ -57,64 +72,54 @@ LogicalResult RowsEmitter::emitDownWalk() {
       roots.push_back(op.getValue());
     }
   Slice slice = sliceOf(roots);
-  size_t words = 0;
+  SmallVector<BlockArgument> ofElements, ofColumns;
   for (BlockArgument argument : slice.inputs)
-    words += argument.getType().isF64() ? 2 : 1;
-  int batch = batchOf(words);
-  std::string first = scope.fresh("first_column"), k = scope.fresh("k");
-  std::string ask = scope.fresh("ask");
-  std::string loop = ("#pragma unroll\nfor (int " + k + " = 0; " + k + " < " +
-                      Twine(batch) + "; ++" + k + ") {\n")
-                         .str();
-  std::string column = ("const long long column = " + first + " + " + k +
-                        " * " + Twine(layout.threads) + ";\n")
-                           .str();
+    (levels.of(argument).level == Level::column ? ofColumns : ofElements)
+        .push_back(argument);
+  size_t words = wordsOf(slice.inputs);
+  for (fused::ReduceOp op : taken)
+    words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
+  std::string first = scope.fresh("first_column");
+  int size = downBatchOf(words);
   os << "for (long long " << first << " = threadIdx.x; " << first
-     << " < tile.columns; " << first << " += " << batch * layout.threads
+     << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";
   os.indent();
+  // A row is asked for while the one before is at work.
+  Batch batch = declareBatch(ofElements, size);
+  std::string nth = nthColumn(first, batch);
+  auto beginColumns = [&] {
+    os << batch.loop;
+    os.indent();
+    os << "const long long column = " << nth << ";\n";
+  };
+  auto endColumns = [&] { os.unindent() << "}\n"; };
   llvm::DenseMap<Operation *, std::string> down;
   for (fused::ReduceOp op : taken) {
     down[op] = freshFor(op, "_down");
-    os << stateOf(op) << ' ' << down[op] << '[' << batch << "];\n"
-       << loop << "  " << down[op] << '[' << k << "] = " << kindOf(op)
-       << "::neutral();\n}\n";
+    os << stateOf(op) << ' ' << down[op] << '[' << size << "];\n";
   }
-  // A row is asked for while the one before is at work.
-  llvm::DenseMap<Value, std::string> asked;
-  for (BlockArgument argument : slice.inputs) {
+  for (BlockArgument argument : ofColumns) {
     scope.forget(argument);
     std::string name = scope.declare(argument);
-    asked[argument] = scope.fresh("next_" + name);
-    os << computedType(argument.getType()) << ' ' << asked[argument] << "["
-       << batch << "];\n";
-    scope.bind(argument, name + "[" + k + "]");
+    os << computedType(argument.getType()) << ' ' << name << '[' << size
+       << "];\n";
+    scope.bind(argument, name + "[" + batch.k + "]");
   }
-  os << "const auto " << ask << " = [&](long long row) {\n";
-  os.indent();
-  os << loop;
-  os.indent();
-  os << column
-     << "const bool there = row < tile.count && column < "
-        "tile.columns;\n";
-  for (BlockArgument argument : slice.inputs)
-    os << asked[argument] << "[" << k << "] = there ? "
+  beginColumns();
+  for (fused::ReduceOp op : taken)
+    os << down[op] << '[' << batch.k << "] = " << kindOf(op)
+       << "::neutral();\n";
+  for (BlockArgument argument : ofColumns)
+    os << scope[argument] << " = column < tile.columns ? "
        << loadOf(argument, "column") << " : 0;\n";
-  os.unindent() << "}\n";
-  os.unindent() << "};\n";
-  os << ask << "(0);\n"
-     << "for (long long row = 0; row < tile.count; ++row) {\n";
+  endColumns();
+  emitAsk(batch, "row", nth, "row < tile.count && column < tile.columns");
+  if (!ofElements.empty())
+    os << batch.ask << "(0);\n";
+  os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
-  for (BlockArgument argument : slice.inputs)
-    os << computedType(argument.getType()) << ' '
-       << StringRef(scope[argument]).split('[').first << "[" << batch << "];\n";
-  os << loop;
-  os.indent();
-  for (BlockArgument argument : slice.inputs)
-    os << scope[argument] << " = " << asked[argument] << "[" << k << "];\n";
-  os.unindent() << "}\n"
-                << ask << "(row + 1);\n"
-                << "heddle::keep_order();\n";
+  takeAsked(batch, "row + 1");
   declareRowInputs();
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==
@@ -123,27 +128,26 @@ LogicalResult RowsEmitter::emitDownWalk() {
                isUsedInWalk(op->getResult(0));
       })))
     return failure();
-  os << loop;
-  os.indent();
-  os << column << "if (column >= tile.columns)\n  break;\n";
+  beginColumns();
+  os << "if (column >= tile.columns)\n  break;\n";
   if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : taken) {
-    std::string part = down[op] + "[" + k + "]";
+    std::string part = down[op] + "[" + batch.k + "]";
     std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
                          positionOf(op) + ")";
     os << part << " = row == 0 ? " << lifted << " : " << kindOf(op)
        << "::combine(" << part << ", " << lifted << ");\n";
   }
+  endColumns();
   os.unindent() << "}\n";
-  os.unindent() << "}\n";
-  os << loop;
-  os.indent();
-  os << column << "if (column >= tile.columns)\n  break;\n";
+  beginColumns();
+  os << "if (column >= tile.columns)\n  break;\n";
   for (fused::ReduceOp op : taken)
     os << names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)]
-       << "[tile.column_base + column] = " << down[op] << '[' << k << "];\n";
-  os.unindent() << "}\n";
+       << "[tile.column_base + column] = " << down[op] << '[' << batch.k
+       << "];\n";
+  endColumns();
   os.unindent() << "}\n";
   storePartials();
   return success();

@@ -31,8 +31,8 @@ int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
                                const SweepLayout &layout) {
   if (layout.columns)
     return sharedBlocks(sweep, layout);
-  if (int blocks = downBlocks(sweep, layout))
-    return blocks;
+  if (goesDown(sweep, layout))
+    return downBlocks(sweep);
   // Where elements are written, others must be on their way meanwhile.
   size_t most = 0;
   bool doubles = false;
@@ -142,6 +142,77 @@ LogicalResult RowsEmitter::declareSlice(const Slice &slice) {
   return declareOps([&](Operation *op) { return slice.ops.contains(op); });
 }
 
+size_t RowsEmitter::wordsOf(ArrayRef<BlockArgument> inputs) {
+  size_t words = 0;
+  for (BlockArgument argument : inputs)
+    words += argument.getType().isF64() ? 2 : 1;
+  return words;
+}
+
+/// The k-th column of a batch that begins at `first`.
+std::string RowsEmitter::nthColumn(StringRef first, const Batch &batch) const {
+  return (first + " + " + batch.k + " * " + Twine(layout.threads)).str();
+}
+
+RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
+                                             int size) {
+  Batch batch;
+  batch.inputs.assign(inputs.begin(), inputs.end());
+  batch.size = size;
+  batch.k = scope.fresh("k");
+  batch.ask = scope.fresh("ask");
+  batch.loop = ("#pragma unroll\nfor (int " + batch.k + " = 0; " + batch.k +
+                " < " + Twine(size) + "; ++" + batch.k + ") {\n")
+                   .str();
+  for (BlockArgument argument : inputs) {
+    scope.forget(argument);
+    std::string name = scope.declare(argument);
+    batch.asked[argument] = scope.fresh("next_" + name);
+    os << computedType(argument.getType()) << ' ' << batch.asked[argument]
+       << "[" << size << "];\n";
+    scope.bind(argument, name + "[" + batch.k + "]");
+  }
+  return batch;
+}
+
+/// A function of `parameter` that asks for what `batch` needs of its columns,
+/// the k-th of which is `column`, where they are `there`.
+void RowsEmitter::emitAsk(const Batch &batch, StringRef parameter,
+                          StringRef column, StringRef there) {
+  if (batch.inputs.empty())
+    return;
+  os << "const auto " << batch.ask << " = [&](long long " << parameter
+     << ") {\n";
+  os.indent();
+  os << batch.loop;
+  os.indent();
+  os << "const long long column = " << column << ";\n"
+     << "const bool there = " << there << ";\n";
+  for (BlockArgument argument : batch.inputs)
+    os << batch.asked.lookup(argument) << "[" << batch.k << "] = there ? "
+       << loadOf(argument, "column") << " : 0;\n";
+  os.unindent() << "}\n";
+  os.unindent() << "};\n";
+}
+
+/// Takes what was asked for, and asks for what is `next`.
+void RowsEmitter::takeAsked(const Batch &batch, StringRef next) {
+  if (batch.inputs.empty())
+    return;
+  for (BlockArgument argument : batch.inputs)
+    os << computedType(argument.getType()) << ' '
+       << StringRef(scope[argument]).split('[').first << "[" << batch.size
+       << "];\n";
+  os << batch.loop;
+  os.indent();
+  for (BlockArgument argument : batch.inputs)
+    os << scope[argument] << " = " << batch.asked.lookup(argument) << "["
+       << batch.k << "];\n";
+  os.unindent() << "}\n"
+                << batch.ask << "(" << next << ");\n"
+                << "heddle::keep_order();\n";
+}
+
 LogicalResult RowsEmitter::emitElements(unsigned phase) {
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<fused::ReduceOp> taken;
@@ -166,56 +237,18 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   // What a batch of columns is computed from is asked for while the batch
   // before is at work, and before that writes anything.
   Slice slice = sliceOf(roots);
-  size_t words = 0;
-  for (BlockArgument argument : slice.inputs)
-    words += argument.getType().isF64() ? 2 : 1;
-  int batch = batchOf(words);
-  std::string first = scope.fresh("first_column"), k = scope.fresh("k");
-  std::string ask = scope.fresh("ask");
-  std::string loop = ("#pragma unroll\nfor (int " + k + " = 0; " + k + " < " +
-                      Twine(batch) + "; ++" + k + ") {\n")
-                         .str();
-  std::string nth = (first + " + " + k + " * " + Twine(layout.threads)).str();
-  llvm::DenseMap<Value, std::string> asked;
-  for (BlockArgument argument : slice.inputs) {
-    scope.forget(argument);
-    std::string name = scope.declare(argument);
-    asked[argument] = scope.fresh("next_" + name);
-    os << computedType(argument.getType()) << ' ' << asked[argument] << "["
-       << batch << "];\n";
-    scope.bind(argument, name + "[" + k + "]");
-  }
-  if (!slice.inputs.empty()) {
-    os << "const auto " << ask << " = [&](long long " << first << ") {\n";
-    os.indent();
-    os << loop;
-    os.indent();
-    os << "const long long column = " << nth << ";\n"
-       << "const bool there = column < tile.columns;\n";
-    for (BlockArgument argument : slice.inputs)
-      os << asked[argument] << "[" << k << "] = there ? "
-         << loadOf(argument, "column") << " : 0;\n";
-    os.unindent() << "}\n";
-    os.unindent() << "};\n" << ask << "(threadIdx.x);\n";
-  }
+  std::string first = scope.fresh("first_column");
+  Batch batch = declareBatch(slice.inputs, batchOf(wordsOf(slice.inputs)));
+  std::string nth = nthColumn(first, batch);
+  emitAsk(batch, first, nth, "column < tile.columns");
+  if (!batch.inputs.empty())
+    os << batch.ask << "(threadIdx.x);\n";
+  std::string step = std::to_string(batch.size * layout.threads);
   os << "for (long long " << first << " = threadIdx.x; " << first
-     << " < tile.columns; " << first << " += " << batch * layout.threads
-     << ") {\n";
+     << " < tile.columns; " << first << " += " << step << ") {\n";
   os.indent();
-  for (BlockArgument argument : slice.inputs)
-    os << computedType(argument.getType()) << ' '
-       << StringRef(scope[argument]).split('[').first << "[" << batch << "];\n";
-  if (!slice.inputs.empty()) {
-    os << loop;
-    os.indent();
-    for (BlockArgument argument : slice.inputs)
-      os << scope[argument] << " = " << asked[argument] << "[" << k << "];\n";
-    os.unindent() << "}\n"
-                  << ask << "(" << first << " + " << batch * layout.threads
-                  << ");\n"
-                  << "heddle::keep_order();\n";
-  }
-  os << loop;
+  takeAsked(batch, first + " + " + step);
+  os << batch.loop;
   os.indent();
   os << "const long long column = " << nth << ";\n"
      << "if (column >= tile.columns)\n  break;\n";
@@ -344,7 +377,7 @@ LogicalResult RowsEmitter::emitWalk() {
     return failure();
   if (slots.columns)
     return emitSharedWalk();
-  if (goesDown())
+  if (goesDown(slots, sweep, segment))
     return emitDownWalk();
   auto overTile = [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;

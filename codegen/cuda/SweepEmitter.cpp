@@ -439,7 +439,7 @@ void SegmentEmitter::emitTileFunction() {
        << callOf("end");
   else if (slots.endsMembers && slots.columns)
     emitEndOfShares();
-  else if (slots.meetsColumns)
+  else if (slots.tickets >= 0)
     os << "const bool is_last = " << callOf("meet") << "if (is_last)\n  "
        << callOf("end");
   else if (slots.endsMembers)
@@ -461,7 +461,7 @@ LogicalResult SegmentEmitter::emit() {
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();
-  if (slots.meetsColumns)
+  if (slots.tickets >= 0)
     emitMeetFunction();
   if (slots.endsMembers && failed(emitEndFunction()))
     return failure();

@@ -234,8 +234,11 @@ private:
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
   /// Where rows have nothing of their own (RowsDown.cpp).
-  bool goesDown() const;
-  static int downBlocks(fused::SweepOp sweep, const SweepLayout &layout);
+  static bool goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
+                       unsigned segment);
+  static bool goesDown(fused::SweepOp sweep, const SweepLayout &layout);
+  static int downBlocks(fused::SweepOp sweep);
+  static int downBatchOf(size_t words);
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
@@ -245,6 +248,20 @@ private:
   Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
                 llvm::ArrayRef<fused::Level> wanted = {
                     fused::Level::element, fused::Level::column}) const;
+  static size_t wordsOf(llvm::ArrayRef<mlir::BlockArgument> inputs);
+  /// The columns that a thread takes at a time, of which some operands are
+  /// asked for while those before are at work.
+  struct Batch {
+    llvm::SmallVector<mlir::BlockArgument> inputs;
+    int size;
+    std::string k, loop, ask; // the loop's head, a function's name
+    llvm::DenseMap<mlir::Value, std::string> asked; // arrays
+  };
+  Batch declareBatch(llvm::ArrayRef<mlir::BlockArgument> inputs, int size);
+  std::string nthColumn(llvm::StringRef first, const Batch &batch) const;
+  void emitAsk(const Batch &batch, llvm::StringRef parameter,
+               llvm::StringRef column, llvm::StringRef there);
+  void takeAsked(const Batch &batch, llvm::StringRef next);
   std::string elementOf(int slot, const llvm::Twine &column) const;
   std::string loadOf(mlir::BlockArgument argument,
                      const llvm::Twine &column) const;

@@ -1,14 +1,17 @@
 // Columns of which no row has anything: a thread goes down some of them, a row
 // asked for while the one before is at work, and keeps what it has in registers.
-// RUN: %heddle emit %s | FileCheck %s
-
-!mats = !foreach.list<tensor<?x?xf32>>
-!list = !foreach.list<tensor<?xf32>>
+// RUN: split-file %s %t
+// RUN: %heddle emit %t/down.mlir | FileCheck %s
+// RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 
 // CHECK:      down_walk(
-// CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 2048) {
-// CHECK-NEXT:     float column_down[8];
-// CHECK:            column_down[{{k[_a-z0-9]*}}] = heddle::add<float>::neutral();
+// CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 1024) {
+// CHECK-NEXT:     float next_x{{.*}}[4];
+// CHECK-NEXT:     float column_down[4];
+// CHECK-NEXT:     heddle::log_sum<float> mass_down[4];
+// CHECK-NEXT:     float v{{.*}}[4];
+// What columns have of their own is read once.
+// CHECK:            v{{.*}} = column < tile.columns ? heddle::convert<float>(shift[column]) : 0;
 // CHECK:          const auto ask = [&](long long row) {
 // CHECK:              const bool there = row < tile.count && column < tile.columns;
 // CHECK:          ask(0);
@@ -16,13 +19,42 @@
 // CHECK:            ask(row + 1);
 // CHECK-NEXT:       heddle::keep_order();
 // CHECK-NEXT:       const float w = heddle::convert<float>(weight[row]);
-// CHECK:              column_down[{{k[_a-z0-9]*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[{{k[_a-z0-9]*}}], heddle::add<float>::lift({{.*}}));
-// CHECK:            column_of_columns[tile.column_base + column] = column_down[{{k[_a-z0-9]*}}];
-// CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(4))
-func.func @down(%x: !mats, %weight: !list) -> !list {
-  %column = foreach.reduce add along i (%x = %x[i, j] : !mats, %w = %weight[i] : !list) -> !list {
+// CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[{{.*}}], heddle::add<float>::lift({{.*}}));
+// CHECK:            mass_of_columns[tile.column_base + column] = mass_down[
+// CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
+// Rows that leave something behind are taken one after the other, in as many
+// blocks as such rows want.
+// BESIDE:      beside_walk(
+// BESIDE-NOT:    _down
+// BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(5))
+
+//--- down.mlir
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @down(%x: !mats, %weight: !list, %shift: !list) -> (!list, !list) {
+  %column = foreach.reduce add along i (%x = %x[i, j] : !mats, %w = %weight[i], %v = %shift[j] : !list) -> !list {
     %y = arith.mulf %x, %w : f32
+    %z = arith.addf %y, %v : f32
+    foreach.yield %z : f32
+  }
+  %mass = foreach.reduce logsumexp along i (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  return %column, %mass : !list, !list
+}
+
+//--- beside.mlir
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @beside(%x: !mats) -> (!mats, !list) {
+  %y = foreach.map (%x = %x : !mats) -> !mats {
+    %y = arith.addf %x, %x : f32
     foreach.yield %y : f32
   }
-  return %column : !list
+  %s = foreach.reduce add along i (%y = %y[i, j] : !mats) -> !list {
+    foreach.yield %y : f32
+  }
+  return %y, %s : !mats, !list
 }

@@ -152,7 +152,8 @@ func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tens
 })mlir";
 
 /// Balancing whose columns are reduced at another sharpness than its rows, so
-/// that they take exponentials of their own.
+/// that they take exponentials of their own; beside columns that share those of
+/// the rows, and others that wait for no row.
 std::string sharpens() {
   std::string text = llvm::StringRef(kBalances).trim().str();
   const std::string scaled = "%sx = arith.mulf %x, %s : $T";
@@ -164,6 +165,31 @@ std::string sharpens() {
   text.replace(text.find(summed), summed.size(),
                "%y = arith.addf %sx1, %u : $T");
   text.replace(text.find("@balances"), 9, "@sharpens");
+  auto replaceAll = [&](llvm::StringRef from, llvm::StringRef to) {
+    for (size_t at = 0; (at = text.find(from.str(), at)) != std::string::npos;
+         at += to.size())
+      text.replace(at, from.size(), to.str());
+  };
+  replaceAll("-> (!list, !list, !each, !trip)",
+             "-> (!list, !list, !each, !list, !list, !trip)");
+  replaceAll("%u, %v, %error, %trips =",
+             "%u, %v, %error, %shares, %free, %trips =");
+  replaceAll("return %u, %v, %error, %trips : !list, !list, !each, !trip",
+             "return %u, %v, %error, %shares, %free, %trips : !list, !list, "
+             "!each, !list, !list, !trip");
+  replaceAll(
+      "foreach.yield %u1, %v1, %error while %more : !list, !list, !each "
+      "while !flag",
+      R"mlir(%shares = foreach.reduce logsumexp along i (%x = %x[i, j] as $T : !mats, %u = %u1[i] : !list, %s = %sharp : !each) -> !list {
+      %sx = arith.mulf %x, %s : $T
+      %y = arith.addf %sx, %u : $T
+      foreach.yield %y : $T
+    }
+    %free = foreach.reduce logsumexp along i (%x = %x[i, j] as $T : !mats) -> !list {
+      %guess = arith.constant -1.0 : $T
+      foreach.yield %x, %guess : $T, $T
+    }
+    foreach.yield %u1, %v1, %error, %shares, %free while %more : !list, !list, !each, !list, !list while !flag)mlir");
   return text;
 }
 const std::string kSharpens = sharpens();

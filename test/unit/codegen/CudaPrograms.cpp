@@ -210,6 +210,26 @@ func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !lis
 })mlir",
         false);
 
+    // Columns of which no row has anything, and what the member has of columns.
+    add("ColumnsOfTwoMatrices", R"mlir(
+func.func @columns(%x: !mats, %y: !mats, %row: !list, %col: !list, %t: !each) -> (!list, !list, !longs, !each) {
+  %s = foreach.reduce add along i (%x = %x[i, j], %y = %y[i, j] : !mats, %w = %row[i], %v = %col[j] : !list, %t = %t : !each) -> !list {
+    %a = arith.mulf %x, %w : f32
+    %b = arith.mulf %y, %t : f32
+    %c = arith.addf %a, %v : f32
+    %d = arith.addf %b, %c : f32
+    foreach.yield %d : f32
+  }
+  %most, %at = foreach.reduce argmax along i (%y = %y[i, j] : !mats) -> (!list, !longs) {
+    foreach.yield %y : f32
+  }
+  %e = foreach.reduce add along member (%c = %col[j], %w = %row[i] : !list) -> !each {
+    foreach.yield %c : f32
+  }
+  return %s, %most, %at, %e : !list, !list, !longs, !each
+})mlir");
+    result.back().keepsOrder = false;
+
     add("RowsAndColumns", R"mlir(
 func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !list, !list, !each) {
   %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %c = %col[j] : !list) -> !list {

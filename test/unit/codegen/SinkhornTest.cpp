@@ -503,20 +503,22 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
     const char *options;
     double rhoA, rhoB, omega;
     bool entropy;
+    const char *type = "f64";
   };
   for (Sides sides :
        {Sides{"", kInf, kInf, 1, false},
+        {",rho_b=3", kInf, 3, 1, false, "f32"},
         {",rho_a=0.7,omega=1.3", 0.7, kInf, 1.3, false},
         {",rho_a=2,rho_b=0.4,regularizer=entropy", 2, 0.4, 1, true}})
     for (bool columnsFirst : {false, true})
       for (bool byColumns : {false, true}) {
         bool isList = columnsFirst != byColumns;
         isWide = byColumns; // 1 x 300: by rows, a launch for each trip
-        std::string options = "dtype=f64,outputs=potentials/history,order=" +
-                              std::string(columnsFirst ? "v" : "u") +
-                              ",layout=" + (byColumns ? "column" : "row") +
-                              ",anneal=" + (isList ? "list" : "geometric") +
-                              sides.options;
+        std::string options =
+            "dtype=" + std::string(sides.type) +
+            ",outputs=potentials/history,order=" + (columnsFirst ? "v" : "u") +
+            ",layout=" + (byColumns ? "column" : "row") +
+            ",anneal=" + (isList ? "list" : "geometric") + sides.options;
         SCOPED_TRACE(options);
         Settings s;
         s.eps = 0.3;
@@ -555,11 +557,12 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
             Solution o = oracle::solve(problems[m], s);
             EXPECT_EQ(r["trips"][m][0], tol > 0 ? 5 : limit);
             EXPECT_EQ(r["converged"][m][0], tol > 0);
-            expectNear(r["u"][m], o.u, 1e-12, "u");
-            expectNear(r["v"][m], o.v, 1e-12, "v");
+            double allowed = sides.type == std::string("f64") ? 1e-12 : 2e-5;
+            expectNear(r["u"][m], o.u, allowed, "u");
+            expectNear(r["v"][m], o.v, allowed, "v");
             for (int t = 0; t < 13; ++t) {
               double error = t < o.trips ? o.errors[t] : -1;
-              EXPECT_NEAR(r["errors"][m][t], error, 1e-11 * (1 + error));
+              EXPECT_NEAR(r["errors"][m][t], error, 10 * allowed * (1 + error));
             }
           }
         }
