@@ -106,7 +106,10 @@ LogicalResult RowsEmitter::emitDownWalk() {
        << "];\n";
     scope.bind(argument, name + "[" + batch.k + "]");
   }
-  beginColumns();
+  os << batch.loop;
+  os.indent();
+  if (!ofColumns.empty())
+    os << "const long long column = " << nth << ";\n";
   for (fused::ReduceOp op : taken)
     os << down[op] << '[' << batch.k << "] = " << kindOf(op)
        << "::neutral();\n";
