@@ -155,16 +155,9 @@ std::optional<double> Slopes::find(Value x) {
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (auto taken = whereFinite(select.getCondition(), result))
       return of(*taken ? select.getTrueValue() : select.getFalseValue());
-    if (dependsOn(select.getCondition(), result))
-      return std::nullopt;
-    auto isNothing = [](Value arm) {
-      auto number = constantOf(arm);
-      return number && *number == -INFINITY;
-    };
-    if (isNothing(select.getTrueValue()))
-      return of(select.getFalseValue());
     auto a = of(select.getTrueValue()), b = of(select.getFalseValue());
-    return isNothing(select.getFalseValue()) || a == b ? a : std::nullopt;
+    return !dependsOn(select.getCondition(), result) && a == b ? a
+                                                               : std::nullopt;
   }
   return std::nullopt;
 }

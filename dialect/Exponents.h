@@ -48,8 +48,7 @@ bool sameElementTerms(const Exponent &a, const Exponent &b);
 bool dependsOn(mlir::Value x, mlir::Value result);
 
 /// The constant s for which `x` is s * result + (what does not depend on it)
-/// wherever `result` is finite, or else -inf, whose exponential is 0; nothing
-/// where there is none, or none is found.
+/// wherever `result` is finite; nothing where there is none, or none is found.
 std::optional<double> slopeIn(mlir::Value x, mlir::Value result);
 
 } // namespace heddle::fused

@@ -16,35 +16,6 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-/// One of which holds wherever anything depends on what `column` gives: what it
-/// gives is selected by them. Nothing where it is wanted always.
-std::optional<SmallVector<PanelEmitter::Condition>>
-PanelEmitter::wantedIf(fused::ReduceOp column) {
-  SmallVector<Condition> conditions;
-  Value result = column.getResult(0);
-  SmallVector<Value> left = {result};
-  llvm::DenseSet<Value> seen;
-  while (!left.empty()) {
-    Value value = left.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      auto select = dyn_cast<arith::SelectOp>(user);
-      Value condition = select ? select.getCondition() : Value();
-      if (select && use.getOperandNumber() > 0 &&
-          select.getTrueValue() != select.getFalseValue() &&
-          levels.of(condition) == fused::LevelOf{Level::column, false})
-        conditions.push_back({condition, use.getOperandNumber() == 1});
-      else if (isa<fused::YieldOp, fused::ReduceOp, fused::RecordOp>(user))
-        return std::nullopt;
-      else
-        llvm::append_range(left, user->getResults());
-    }
-  }
-  return conditions;
-}
-
 LogicalResult PanelEmitter::emitColumns() {
   Scope outer = scope;
   open("{ // each block but the last combines a share of the columns");
@@ -116,18 +87,8 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   for (fused::ReduceOp column : passes.columns)
     if (fused::Panel::sumsPowers(column)) {
-      std::string wanted;
-      if (auto conditions = wantedIf(column)) {
-        for (auto [condition, holds] : *conditions) {
-          if (failed(declareNeeded(condition)))
-            return failure();
-          wanted += (wanted.empty() ? "" : " || ") +
-                    std::string(holds ? "" : "!") + text(condition);
-        }
-        wanted = " && (" + (wanted.empty() ? "false" : wanted) + ")";
-      }
       open("if (heddle::any_combining(is_first && !heddle::is_safe_column(" +
-           columnSums[column] + "_sum)" + wanted + ")) {");
+           columnSums[column] + "_sum))) {");
       if (failed(emitExactColumns(column)))
         return failure();
       os << "exact(exact_" << columnSums[column]

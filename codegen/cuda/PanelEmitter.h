@@ -121,9 +121,6 @@ private:
   mlir::LogicalResult emitRowResults();
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
-  /// A condition of columns, and what it has to be.
-  using Condition = std::pair<mlir::Value, bool>;
-  std::optional<llvm::SmallVector<Condition>> wantedIf(fused::ReduceOp column);
   mlir::LogicalResult emitMember();
   llvm::SmallVector<mlir::Value> rootsOfMember();
   void keepMemberScalars();

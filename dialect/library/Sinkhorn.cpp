@@ -342,9 +342,8 @@ Value Builder::update(const Side &side, Value sums) {
     next = options.regularizer.value == "kl" ? log - (tau * sum).as("pull")
                                              : tau * (log - sum).as("gap");
   }
-  next = select(equal(sum, none).as("empty"), none, next.as("meets"));
+  next = select(equal(sum, none).as("empty"), none, next.as("meets")).as(name);
   if (omega) {
-    next = next.as("full");
     // before + omega (next - before), and from nothing all of it
     Scalar before = body.read(side.potentials, side.name, number);
     Scalar step = body.read(omega, "omega", number);
@@ -352,11 +351,8 @@ Value Builder::update(const Side &side, Value sums) {
     Scalar kept = (before - (step * before).as("part")).as("rest");
     kept = select(fresh, none.constant(0.0, "zero"), kept).as("kept");
     step = select(fresh, none.constant(1.0, "one"), step).as("step");
-    next = (kept + (step * next).as("moved"));
+    next = (kept + (step * next).as("moved")).as("relaxed");
   }
-  // Where nothing weighs, whatever the sum is.
-  Scalar weightless = equal(log, none).as("weightless");
-  next = select(weightless, none, next.as("reached")).as(name);
   body.write(next, vector(), name);
   return body.map().front();
 }
@@ -377,10 +373,6 @@ Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
     Scalar none = sum.constant(-INFINITY, "none");
     Scalar stuck = equal(sum, none).as("empty") & less(none, log).as("weighs");
     miss = select(stuck.as("stuck"), sum.constant(NAN, "never"), miss);
-    // Without weight and mass, whatever the sum is.
-    Scalar absent =
-        equal(maximum(potential, log).as("most"), none).as("absent");
-    miss = select(absent, sum.constant(0.0, "zero"), miss.as("seen"));
   } else {
     Scalar before = body.read(side.potentials, side.name, number);
     Scalar after = body.read(next, side.name.str() + "1", number);
