@@ -891,6 +891,25 @@ TEST_P(Sinkhorn, EmptyProblems) {
 
 /// Bad input is named by the status, stops its problem alone and leaves no
 /// number that looks like a result.
+/// An entry that is no number counts also where neither point weighs.
+TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
+  std::vector<Problem> problems;
+  for (double bad : {double(NAN), -kInf}) {
+    problems.push_back(oracle::randomProblem(3, 3, 2));
+    problems.back().a[1] = problems.back().b[1] = 0;
+    problems.back().cost[4] = bad;
+  }
+  for (const char *sides : {"", ",rho_a=1,rho_b=1"}) {
+    SCOPED_TRACE(sides);
+    Results r = solve(std::string("dtype=f64,normalize=true") + sides, problems,
+                      {{"eps", 0.3}, {"tol", 1e-4}});
+    for (size_t m = 0; m < problems.size(); ++m) {
+      EXPECT_EQ(r["status"][m][0], 64);
+      EXPECT_EQ(r["converged"][m][0], 0);
+    }
+  }
+}
+
 TEST_P(Sinkhorn, BadInput) {
   Problem good = oracle::randomProblem(4, 5, 1);
   std::vector<Problem> problems(10, good);
