@@ -889,8 +889,6 @@ TEST_P(Sinkhorn, EmptyProblems) {
   }
 }
 
-/// Bad input is named by the status, stops its problem alone and leaves no
-/// number that looks like a result.
 /// An entry that is no number counts also where neither point weighs.
 TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
   std::vector<Problem> problems;
@@ -910,6 +908,8 @@ TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
   }
 }
 
+/// Bad input is named by the status, stops its problem alone and leaves no
+/// number that looks like a result.
 TEST_P(Sinkhorn, BadInput) {
   Problem good = oracle::randomProblem(4, 5, 1);
   std::vector<Problem> problems(10, good);
