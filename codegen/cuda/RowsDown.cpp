@@ -17,13 +17,6 @@ namespace heddle::cuda {
 /// Words of a batch of columns that a thread holds: operands, and states.
 static constexpr size_t kMostHeld = 24;
 
-int RowsEmitter::downBatchOf(size_t words) {
-  int batch = 8;
-  while (batch > 1 && batch * words > kMostHeld)
-    batch /= 2;
-  return batch;
-}
-
 /// Whether elements meet down columns and nowhere else, and rows leave nothing
 /// behind: what goes to the member is combined row after row.
 bool RowsEmitter::goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
@@ -80,7 +73,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
   for (fused::ReduceOp op : taken)
     words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
   std::string first = scope.fresh("first_column");
-  int size = downBatchOf(words);
+  int size = batchOf(words, kMostHeld);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";

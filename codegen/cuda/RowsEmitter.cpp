@@ -17,12 +17,9 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Words that a thread asks for at a time.
-static constexpr size_t kMostAsked = 16;
-
-int RowsEmitter::batchOf(size_t words) {
+int RowsEmitter::batchOf(size_t words, size_t most) {
   int batch = 8;
-  while (batch > 1 && batch * words > kMostAsked)
+  while (batch > 1 && batch * words > most)
     batch /= 2;
   return batch;
 }

@@ -226,8 +226,11 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override;
-  /// Columns that a thread takes at a time, of each of which it reads `words`.
-  static int batchOf(size_t words);
+  /// Words that a thread asks for at a time.
+  static constexpr size_t kMostAsked = 16;
+  /// Columns that a thread takes at a time, of each of which it has `words`, of
+  /// all at most `most`.
+  static int batchOf(size_t words, size_t most = kMostAsked);
   void assignPhases();
   /// Prints what is done with the elements of a row in one pass over them.
   mlir::LogicalResult emitPhase(unsigned phase);
@@ -238,7 +241,6 @@ private:
                        unsigned segment);
   static bool goesDown(fused::SweepOp sweep, const SweepLayout &layout);
   static int downBlocks(fused::SweepOp sweep);
-  static int downBatchOf(size_t words);
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
