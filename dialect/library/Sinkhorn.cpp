@@ -254,7 +254,7 @@ void Builder::anneal(Value before, Index when) {
   followEps(epsNow);
 }
 
-/// `before` as a multiple of `now`, both eps of a trip.
+/// What potentials are multiplied by where eps changes.
 Value Builder::ratioOf(Value before, Value now) {
   Body body(program);
   Scalar ratio = body.read(before, "eps_before", program.f64()) /

@@ -30,11 +30,7 @@ static Scalar whereSome(Scalar weight, Scalar x, StringRef name) {
 /// The potentials in units of the last eps, should the loop have ended before
 /// it.
 void Builder::reachLastEps() {
-  Body body(program);
-  Scalar now = body.read(epsNow, "eps_t", program.f64());
-  Scalar last = body.read(eps, "eps", program.f64());
-  body.write((now / last).as("ratio"), epsNow.getType(), "ratio");
-  Value ratio = body.map().front();
+  Value ratio = ratioOf(epsNow, eps);
   for (Side *side : {&rows, &columns})
     rescale(*side, ratio, side->name);
   followEps(eps);
