@@ -109,9 +109,28 @@ static std::optional<bool> whereFinite(Value condition, Value result) {
   case arith::CmpFPredicate::ONE:
   case arith::CmpFPredicate::UNE:
     return true;
+  case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::ULT:
+    return *other > 0;
   default:
     return std::nullopt;
   }
+}
+
+/// Whether `condition` is the same for every finite `result`.
+static bool isSameWhereFinite(Value condition, Value result) {
+  if (!dependsOn(condition, result) || whereFinite(condition, result))
+    return true;
+  Operation *op = condition.getDefiningOp();
+  return isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isSameWhereFinite(operand, result);
+         });
+}
+
+static bool isNothing(Value value) {
+  auto number = constantOf(value);
+  return number && *number == -INFINITY;
 }
 
 namespace {
@@ -155,9 +174,13 @@ std::optional<double> Slopes::find(Value x) {
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     if (auto taken = whereFinite(select.getCondition(), result))
       return of(*taken ? select.getTrueValue() : select.getFalseValue());
+    if (!isSameWhereFinite(select.getCondition(), result))
+      return std::nullopt;
+    // -inf is any multiple of a finite result, and -inf.
+    if (isNothing(select.getTrueValue()))
+      return of(select.getFalseValue());
     auto a = of(select.getTrueValue()), b = of(select.getFalseValue());
-    return !dependsOn(select.getCondition(), result) && a == b ? a
-                                                               : std::nullopt;
+    return isNothing(select.getFalseValue()) || a == b ? a : std::nullopt;
   }
   return std::nullopt;
 }

@@ -47,8 +47,9 @@ bool sameElementTerms(const Exponent &a, const Exponent &b);
 /// Whether `x` is computed from `result`, other than by a reduction.
 bool dependsOn(mlir::Value x, mlir::Value result);
 
-/// The constant s for which `x` is s * result + (what does not depend on it)
-/// wherever `result` is finite; nothing where there is none, or none is found.
+/// The constant s for which `x` is s * result + (what does not depend on it,
+/// and may be infinite or NaN) wherever `result` is finite; nothing where there
+/// is none, or none is found.
 std::optional<double> slopeIn(mlir::Value x, mlir::Value result);
 
 } // namespace heddle::fused

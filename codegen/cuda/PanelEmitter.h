@@ -119,6 +119,15 @@ private:
   mlir::LogicalResult emitSecondPass();
   mlir::LogicalResult emitRepair(Exponential &sum);
   mlir::LogicalResult emitRowResults();
+  std::optional<llvm::SmallVector<mlir::Value>>
+  conditionsOfColumn(mlir::Value condition, mlir::Value result);
+  /// What is taken where all conditions hold, or, unless `isWanted`, elsewhere.
+  struct Choice {
+    llvm::SmallVector<mlir::Value> conditions;
+    bool isWanted;
+  };
+  std::optional<llvm::SmallVector<Choice>> choicesOf(fused::ReduceOp column);
+  mlir::FailureOr<std::string> declareIdle(fused::ReduceOp column);
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
   mlir::LogicalResult emitMember();

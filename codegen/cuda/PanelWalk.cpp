@@ -27,10 +27,12 @@ SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
 /// What the exponents of `sum` have of a column: of its own exponentials also
 /// what they are taken about. An empty string where there is nothing.
 std::string PanelEmitter::columnPartOf(const Exponential &sum) {
-  SmallVector<fused::Term> terms(sum.exponent.column);
+  std::string part = sumOf(sum.exponent.column, computed(sum.reduce));
   if (!sum.isOfRows())
-    terms.push_back({fused::ReduceOp(sum.reduce).getAbout(), {}, -1});
-  return sumOf(terms, computed(sum.reduce));
+    part +=
+        (part.empty() ? "-" : " - ") +
+        ("heddle::known(" + text(fused::ReduceOp(sum.reduce).getAbout()) + ")");
+  return part;
 }
 
 /// What is wanted of columns, as it lies in memory: everything is asked for

@@ -74,6 +74,8 @@ __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) < infinity<double>(); }
+// A guess; above all numbers where there is none, so that powers about it are 0.
+template <class T> __device__ __forceinline__ T known(T guess) { return is_nan(guess) ? infinity<T>() : guess; }
 
 // log2(sum(2^x)) around the running maximum; where it is rare: little text.
 template <class T> struct log_sum_2 {

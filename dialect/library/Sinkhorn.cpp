@@ -327,6 +327,15 @@ Scalar Builder::guessOf(Body &body, const Side &side) {
                                            : log - (own / tau).as("pull");
 }
 
+/// Whether nothing weighs (`log` is -inf), so that nothing follows from a sum,
+/// be it any number but +inf. Said by itself, since who sums up may then leave
+/// such a sum alone; NaN and +inf are passed on.
+static Scalar isIdle(Scalar log, Scalar sum) {
+  Scalar weightless = equal(log, log.constant(-INFINITY, "none"));
+  Scalar bounded = less(sum, sum.constant(INFINITY, "most"));
+  return (weightless.as("weightless") & bounded.as("bounded")).as("idle");
+}
+
 /// The side's potentials that give it its weights.
 Value Builder::update(const Side &side, Value sums) {
   std::string name = side.name.str() + "1";
@@ -342,8 +351,9 @@ Value Builder::update(const Side &side, Value sums) {
     next = options.regularizer.value == "kl" ? log - (tau * sum).as("pull")
                                              : tau * (log - sum).as("gap");
   }
-  next = select(equal(sum, none).as("empty"), none, next.as("meets")).as(name);
+  next = select(equal(sum, none).as("empty"), none, next.as("meets"));
   if (omega) {
+    next = next.as("full");
     // before + omega (next - before), and from nothing all of it
     Scalar before = body.read(side.potentials, side.name, number);
     Scalar step = body.read(omega, "omega", number);
@@ -351,8 +361,9 @@ Value Builder::update(const Side &side, Value sums) {
     Scalar kept = (before - (step * before).as("part")).as("rest");
     kept = select(fresh, none.constant(0.0, "zero"), kept).as("kept");
     step = select(fresh, none.constant(1.0, "one"), step).as("step");
-    next = (kept + (step * next).as("moved")).as("relaxed");
+    next = kept + (step * next).as("moved");
   }
+  next = select(isIdle(log, sum), none, next.as("reached")).as(name);
   body.write(next, vector(), name);
   return body.map().front();
 }
@@ -373,6 +384,8 @@ Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
     Scalar none = sum.constant(-INFINITY, "none");
     Scalar stuck = equal(sum, none).as("empty") & less(none, log).as("weighs");
     miss = select(stuck.as("stuck"), sum.constant(NAN, "never"), miss);
+    Scalar absent = isIdle(maximum(potential, log).as("most"), sum);
+    miss = select(absent, sum.constant(0.0, "zero"), miss.as("seen"));
   } else {
     Scalar before = body.read(side.potentials, side.name, number);
     Scalar after = body.read(next, side.name.str() + "1", number);
