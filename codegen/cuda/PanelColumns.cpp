@@ -143,11 +143,9 @@ LogicalResult PanelEmitter::emitColumns() {
     open("if (there) {");
     os << sum << " = heddle::over_panels<" << partKind(column)
        << ">(at.panels_in_use(), heddle::panel_groups == 1 ? 0 : group, "
-          "[&](int panel) {\n"
-       << "  return " << partsOf(column) << "::get("
+       << partsOf(column) << "::of("
        << scratch(column, PanelScratchPer::panelColumn)
-       << ", panel, member.columns, column, base + c);\n"
-       << "});\n";
+       << ", member.columns, column, base + c));\n";
     close();
   }
   open("if constexpr (heddle::panel_groups > 1) {");

@@ -5,6 +5,12 @@
 
 namespace heddle {
 
+// What panels have of one column, panel after panel.
+template <class State> struct parts_of_column {
+  const State *first;
+  long long step;
+};
+
 // What panels have of columns, on its way to the blocks that combine them: through
 // scratch memory, or, in a team, from shared memory to shared memory. Number
 // `Number` of the reductions of columns.
@@ -34,26 +40,28 @@ public:
            member_meeting::columns(), block);
     }
   }
-  // That of panel `panel` for a column that this block combines, `k`th of its own;
-  // the blocks have met.
-  static __device__ __forceinline__ State get(const State *scratch, int panel, long long columns, long long column, int k) {
-    return in_team ? all().given[panel][k] : scratch[panel * columns + column];
+  // Those for a column that this block combines, `k`th of its own; the blocks have
+  // met.
+  static __device__ __forceinline__ parts_of_column<State> of(const State *scratch, long long columns, long long column, int k) {
+    if constexpr (in_team)
+      return {&all().given[0][k], &all().given[1][k] - &all().given[0][k]};
+    return {scratch + column, columns};
   }
 };
 
 // What the panels of group `group` have, of `used` panels that have rows, in their
-// order: `part(panel)` reads it. All are asked for before the first is there.
-template <class Kind, class Part> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, const Part &part) {
+// order. All are asked for before the first is there.
+template <class Kind> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, parts_of_column<typename Kind::state> all) {
   constexpr int of_group = panels / panel_groups;
+  const int left = used - group * of_group;
+  const typename Kind::state *part = all.first + group * of_group * all.step;
   typename Kind::state parts[of_group], sum = Kind::neutral();
 #pragma unroll
-  for (int k = 0; k < of_group; ++k) {
-    const int panel = group * of_group + k;
-    parts[k] = part(panel < used ? panel : used - 1);
-  }
+  for (int k = 0; k < of_group; ++k, part += all.step)
+    parts[k] = k < left ? *part : Kind::neutral();
 #pragma unroll
   for (int k = 0; k < of_group; ++k)
-    sum = group * of_group + k < used ? Kind::combine(sum, parts[k]) : sum;
+    sum = k < left ? Kind::combine(sum, parts[k]) : sum;
   return sum;
 }
 
