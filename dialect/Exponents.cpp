@@ -128,7 +128,7 @@ static bool isSameWhereFinite(Value condition, Value result) {
          });
 }
 
-static bool isNothing(Value value) {
+static bool isNegativeInfinity(Value value) {
   auto number = constantOf(value);
   return number && *number == -INFINITY;
 }
@@ -177,10 +177,11 @@ std::optional<double> Slopes::find(Value x) {
     if (!isSameWhereFinite(select.getCondition(), result))
       return std::nullopt;
     // -inf is any multiple of a finite result, and -inf.
-    if (isNothing(select.getTrueValue()))
+    if (isNegativeInfinity(select.getTrueValue()))
       return of(select.getFalseValue());
     auto a = of(select.getTrueValue()), b = of(select.getFalseValue());
-    return isNothing(select.getFalseValue()) || a == b ? a : std::nullopt;
+    return isNegativeInfinity(select.getFalseValue()) || a == b ? a
+                                                                : std::nullopt;
   }
   return std::nullopt;
 }

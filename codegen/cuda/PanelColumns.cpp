@@ -10,6 +10,7 @@
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -74,25 +75,32 @@ PanelEmitter::choicesOf(fused::ReduceOp column) {
 }
 
 /// Declares whether `column`'s sum of exponentials is 0 and nobody wants to
-/// know more: entries that are NaN or infinite would have left something in it.
-/// The name; empty where every sum matters.
+/// know more: elements that are NaN or infinite would have left something in it
+/// (not so a finite one whose product with a scalar overflows: here it is
+/// multiplied and added in one step, and a number). The name; empty where every
+/// sum matters.
 FailureOr<std::string> PanelEmitter::declareIdle(fused::ReduceOp column) {
   auto choices = choicesOf(column);
   if (!choices)
     return std::string();
-  std::string idle = columnSums[column] + "_sum == 0";
+  SmallVector<std::string> idle{columnSums[column] + "_sum == 0"};
+  auto require = [&](std::string condition) {
+    if (!llvm::is_contained(idle, condition))
+      idle.push_back(std::move(condition));
+  };
   for (auto &[conditions, isWanted] : *choices) {
     if (failed(declareNeeded(conditions)))
       return failure();
-    std::string all;
+    SmallVector<std::string> all;
     for (Value condition : conditions)
-      all += (all.empty() ? "" : " && ") + text(condition);
-    if (conditions.empty())
-      all = "true";
-    idle += isWanted ? " && !(" + all + ")" : " && " + all;
+      all.push_back(text(condition));
+    if (isWanted)
+      require(all.empty() ? "false" : "!(" + llvm::join(all, " && ") + ")");
+    else
+      llvm::for_each(all, require);
   }
   std::string name = scope.fresh(columnSums[column] + "_idle");
-  os << "const bool " << name << " = " << idle << ";\n";
+  os << "const bool " << name << " = " << llvm::join(idle, " && ") << ";\n";
   return name;
 }
 

@@ -404,6 +404,8 @@ LogicalResult PanelEmitter::emitLoop() {
      << "__shared__ heddle::panel_place at;\n"
      << "if (threadIdx.x == 0)\n  heddle::find_place<Cluster>(at, *" << limitAt
      << ");\n"
+     << "static_assert(4 * heddle::member_meeting::words == "
+     << kPanelBarrierBytes << ", \"as large as the plan says\");\n"
      << "heddle::member_meeting blocks_of_member(" << barrier << ");\n";
   int64_t widest = 0;
   for (int slot : panel.matrices)

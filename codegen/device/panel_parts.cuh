@@ -6,7 +6,7 @@
 namespace heddle {
 
 // What panels have of one column, panel after panel.
-template <class State> struct parts_of_column {
+template <class State> struct column_parts {
   const State *first;
   long long step;
 };
@@ -42,7 +42,7 @@ public:
   }
   // Those for a column that this block combines, `k`th of its own; the blocks have
   // met.
-  static __device__ __forceinline__ parts_of_column<State> of(const State *scratch, long long columns, long long column, int k) {
+  static __device__ __forceinline__ column_parts<State> of(const State *scratch, long long columns, long long column, int k) {
     if constexpr (in_team)
       return {&all().given[0][k], &all().given[1][k] - &all().given[0][k]};
     return {scratch + column, columns};
@@ -51,7 +51,7 @@ public:
 
 // What the panels of group `group` have, of `used` panels that have rows, in their
 // order. All are asked for before the first is there.
-template <class Kind> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, parts_of_column<typename Kind::state> all) {
+template <class Kind> __device__ __forceinline__ typename Kind::state over_panels(int used, int group, column_parts<typename Kind::state> all) {
   constexpr int of_group = panels / panel_groups;
   const int left = used - group * of_group;
   const typename Kind::state *part = all.first + group * of_group * all.step;

@@ -4,6 +4,8 @@
 // RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%reached, %%nothing/' %s | %heddle emit - | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/%%idle = .*/%%idle = arith.ori %%weightless, %%bounded : i1/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 // RUN: sed 's/%%most = .*/%%most = arith.constant 9.0 : f32/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
+// RUN: sed 's/^ *%%reached = .*/%%half = arith.subf %%c, %%s : f32\n%%huge = arith.cmpf ogt, %%c, %%most : f32\n%%reached = arith.select %%huge, %%half, %%c : f32/' %s | %heddle emit - | FileCheck %s --check-prefix=NESTED
+// RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%s, %%reached/' %s | %heddle emit - | FileCheck %s --check-prefix=NEVER
 // RUN: sed 's/yield %%q1 :/yield %%reached :/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 
 // CHECK:      balance_loop_panels(
@@ -12,6 +14,8 @@
 // CHECK:      if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_idle)) {
 // CHECK:      const float column_mass = column_mass_part_idle ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
 // OTHER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(weightless);
+// NESTED:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(huge);
+// NEVER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(weightless) && weightless;
 // ALWAYS:     if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
 // ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum) ?
 
