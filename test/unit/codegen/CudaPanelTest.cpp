@@ -54,7 +54,9 @@ std::string instantiate(llvm::StringRef text, const Types &types) {
 }
 
 /// Log-domain balancing with one exponential for rows and columns, that never
-/// gives up: rows and columns without an entry are left out.
+/// gives up: rows and columns without an entry are left out, and of those that
+/// are to sum up to nothing rows say so whatever they have, columns for every
+/// number below infinity.
 constexpr const char *kBalances = R"mlir(
 !mats = !foreach.list<tensor<?x?x$S>>
 !list = !foreach.list<tensor<?x$T>>
@@ -75,7 +77,9 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
       %y = arith.subf %a, %r : $T
       %none = arith.cmpf oeq, %r, %never : $T
       %z = arith.select %none, %never, %y : $T
-      foreach.yield %z : $T
+      %nothing = arith.cmpf oeq, %a, %never : $T
+      %w = arith.select %nothing, %never, %z : $T
+      foreach.yield %w : $T
     }
     %c = foreach.reduce logsumexp along i (%x = %x[i, j] as $T : !mats, %u = %u1[i] : !list, %s = %sharp : !each) -> !list {
       %sx = arith.mulf %x, %s : $T
@@ -87,7 +91,12 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
       %y = arith.subf %b, %c : $T
       %none = arith.cmpf oeq, %c, %never : $T
       %z = arith.select %none, %never, %y : $T
-      foreach.yield %z : $T
+      %nothing = arith.cmpf oeq, %b, %never : $T
+      %most = arith.constant 0xM : $T
+      %bounded = arith.cmpf olt, %c, %most : $T
+      %idle = arith.andi %nothing, %bounded : i1
+      %w = arith.select %idle, %never, %z : $T
+      foreach.yield %w : $T
     }
     %error = foreach.reduce max along i (%u1 = %u1 : !list) -> !each {
       foreach.yield %u1 : $T
@@ -196,10 +205,13 @@ const std::string kSharpens = sharpens();
 
 std::string programOf(llvm::StringRef text, const Types &types) {
   std::string result = instantiate(text, types);
-  std::string never =
-      types.computed == std::string("f64") ? "FFF0000000000000" : "FF800000";
-  for (size_t at; (at = result.find("0xW")) != std::string::npos;)
-    result.replace(at + 2, 1, never);
+  bool isDouble = types.computed == std::string("f64");
+  auto replace = [&](llvm::StringRef name, llvm::StringRef bits) {
+    for (size_t at; (at = result.find(name)) != std::string::npos;)
+      result.replace(at + 2, 1, bits);
+  };
+  replace("0xW", isDouble ? "FFF0000000000000" : "FF800000");
+  replace("0xM", isDouble ? "7FF0000000000000" : "7F800000");
   return result;
 }
 
@@ -494,7 +506,8 @@ TEST_P(CudaPanels, ZeroWeightsAndForbiddenEntries) {
   });
 }
 
-/// Infinity and NaN reach what they must, and stop their member alone.
+/// Infinity and NaN reach what they must, also where nothing is to be, and stop
+/// their member alone.
 TEST_P(CudaPanels, InfinityAndNaN) {
   for (double bad : {kInf, double(NAN)}) {
     SCOPED_TRACE(bad);
@@ -502,6 +515,8 @@ TEST_P(CudaPanels, InfinityAndNaN) {
       for (auto [m, member] : llvm::enumerate(inputs.lists["x"].members))
         if (m % 2 == 0 && !member.data.empty())
           member.data[random() % member.data.size()] = bad;
+      for (const char *name : {"row", "col"})
+        forAll(inputs, name, [&](double &x) { x = random() % 2 ? x : -kInf; });
     });
   }
 }
