@@ -238,8 +238,8 @@ def tables(report):
     lines += [
         "",
         cells("problem", "iterations/s", "B per element and iteration", f"stops below {where['stop_tolerance']:g}", "plan",
-              "program compiled cold", "size class cold", "of a processor", "off", "same bits"),
-        "|---|---|---|---|---|---|---|---|---|---|",
+              "program compiled cold", "size class cold", "off", "same bits"),
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         stops = ""
@@ -250,7 +250,6 @@ def tables(report):
             row["problem"], cell(row, "heddle_iterations_per_second", "{:.0f}"),
             cell(row, "heddle_bytes_per_element_and_iteration", "{:.2f}"), stops, plan,
             cell(row, "compile_program_ms", "{:.0f} ms"), cell(row, "compile_class_ms", "{:.0f} ms"),
-            cell(row, "compile_class_processor_ms", "{:.0f} ms"),
             cell(row, "difference_from_handwritten", "{:.1e}"),
             {True: "yes", False: "no"}.get(row.get("same_bits_every_replay"), "")))
     lines += ["", cells("problem", "size class", "by hand"), "|---|---|---|"]

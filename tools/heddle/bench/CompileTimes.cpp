@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 
 using namespace llvm;
 using heddle::cli::toError;
@@ -133,12 +132,9 @@ measureColdBinding(StringRef program,
     return graph.takeError();
   times.program = secondsSince(begin);
   begin = std::chrono::steady_clock::now();
-  std::clock_t used = std::clock();
   if (Error error = bindAndPrepare(*graph))
     return std::move(error);
   times.binding = secondsSince(begin);
-  times.bindingOfProcessor =
-      static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
   return times;
 }
 

@@ -29,10 +29,9 @@ llvm::Expected<std::vector<CompileTime>>
 measureCompileTimes(llvm::ArrayRef<llvm::StringRef> programs);
 
 /// Seconds, cold, of one sample: to a graph of the program, and from there
-/// until the graph is prepared for what `bind` binds; of the latter also the
-/// processor time, to which other work of the host adds nothing.
+/// until the graph is prepared for what `bind` binds.
 struct ColdBinding {
-  double program = 0, binding = 0, bindingOfProcessor = 0;
+  double program = 0, binding = 0;
 };
 llvm::Expected<ColdBinding> measureColdBinding(
     llvm::StringRef program,

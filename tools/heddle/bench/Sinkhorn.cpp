@@ -343,7 +343,7 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
 
 Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
   constexpr int samples = 3; // of a host that does other things, too
-  std::array<double, samples> programs, classes, ofProcessor;
+  std::array<double, samples> programs, classes;
   for (int sample = 0; sample < samples; ++sample) {
     auto times = measureColdBinding(row.program, [&](heddle::Graph &graph) {
       if (Error error = Solve::bind(graph, problem))
@@ -354,13 +354,11 @@ Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
       return times.takeError();
     programs[sample] = times->program;
     classes[sample] = times->binding;
-    ofProcessor[sample] = times->bindingOfProcessor;
   }
-  for (auto *times : {&programs, &classes, &ofProcessor})
+  for (auto *times : {&programs, &classes})
     std::sort(times->begin(), times->end());
   row.compileProgram = programs[samples / 2];
   row.compileClass = classes[samples / 2];
-  row.compileClassOfProcessor = ofProcessor[samples / 2];
   return Error::success();
 }
 

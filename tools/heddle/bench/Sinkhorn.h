@@ -47,7 +47,7 @@ struct SinkhornRow {
   std::optional<bool> sameBits;
   /// Cold: from program text to a loaded program, and from there to the class
   /// of this problem's widths.
-  double compileProgram = 0, compileClass = 0, compileClassOfProcessor = 0;
+  double compileProgram = 0, compileClass = 0;
   /// What did not work; the other fields hold what did.
   std::vector<std::string> failures;
 };

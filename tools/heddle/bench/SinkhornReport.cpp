@@ -88,8 +88,6 @@ static json::Object rowToJSON(const SinkhornRow &row) {
   put("plan_ratio", row.plan > 0, row.plan / row.planFloor);
   put("compile_program_ms", row.compileProgram > 0, ms(row.compileProgram));
   put("compile_class_ms", row.compileClass > 0, ms(row.compileClass));
-  put("compile_class_processor_ms", row.compileClass > 0,
-      ms(row.compileClassOfProcessor));
   if (row.difference)
     object["difference_from_handwritten"] = *row.difference;
   if (row.sameBits)
@@ -129,7 +127,7 @@ void print(const SinkhornReport &report, const Device &device) {
                     "by hand", "x", "heddle/hand", "loop/hand", "its/s",
                     "B/element", "plan", "x"});
   cli::Table others({"problem", "stops after", "by hand", "ms", "off",
-                     "same bits", "program", "class compiled", "processor"});
+                     "same bits", "program", "class compiled"});
   for (const SinkhornRow &row : report.rows) {
     double loop = row.generated > 0 ? row.generated - row.fixed : 0;
     times.add(
@@ -154,8 +152,7 @@ void print(const SinkhornReport &report, const Device &device) {
          : *row.sameBits ? "yes"
                          : "no",
          number(ms(row.compileProgram), "{0:f0} ms"),
-         number(ms(row.compileClass), "{0:f0} ms"),
-         number(ms(row.compileClassOfProcessor), "{0:f0} ms")});
+         number(ms(row.compileClass), "{0:f0} ms")});
   }
   times.print();
   outs() << '\n';
