@@ -84,10 +84,14 @@ void Builder::checkArguments() {
     checks.push_back({good, kMasses});
   }
   if (eps) {
-    Scalar good = between(read(eps, "eps"), 0, INFINITY, "good_eps");
+    // As it is computed with: values are multiples of it.
+    auto isGood = [&](Value value, StringRef name) {
+      return between(body.read(value, name, number), 0, INFINITY,
+                     ("good_" + name).str());
+    };
+    Scalar good = isGood(eps, "eps");
     if (eps0) {
-      good = (good & between(read(eps0, "eps0"), 0, INFINITY, "good_eps0"))
-                 .as("good_ends");
+      good = (good & isGood(eps0, "eps0")).as("good_ends");
       good = (good & between(read(decay, "decay"), 0, 1, "good_decay"))
                  .as("good_annealing");
     }

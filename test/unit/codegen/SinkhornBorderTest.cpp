@@ -212,7 +212,7 @@ TEST_P(Sinkhorn, BadScalars) {
   auto statusOf = [&](const std::string &options, const std::string &name,
                       double value) {
     Results r =
-        solve("dtype=f64" + options, problems, {{name, value}, {"limit", 5}},
+        solve("dtype=" + options, problems, {{name, value}, {"limit", 5}},
               {{"epsilons", std::vector<Vector>(3, {1, 0.1})}});
     EXPECT_EQ(r["converged"][0][0], 0);
     EXPECT_LE(r["trips"][2][0], 5);
@@ -220,17 +220,19 @@ TEST_P(Sinkhorn, BadScalars) {
   };
   for (double bad : {0.0, -1.0, double(NAN)}) {
     SCOPED_TRACE(bad);
-    EXPECT_EQ(statusOf("", "eps", bad), 8);
-    EXPECT_EQ(statusOf(",rho_a=1", "rho_a", bad), 16);
-    EXPECT_EQ(statusOf(",rho_b=1", "rho_b", bad), 16);
-    EXPECT_EQ(statusOf(",omega=1.1", "omega", bad), 32);
-    EXPECT_EQ(statusOf(",anneal=geometric", "eps0", bad), 8);
-    EXPECT_EQ(statusOf(",anneal=geometric", "decay", bad), 8);
+    EXPECT_EQ(statusOf("f64", "eps", bad), 8);
+    EXPECT_EQ(statusOf("f64,rho_a=1", "rho_a", bad), 16);
+    EXPECT_EQ(statusOf("f64,rho_b=1", "rho_b", bad), 16);
+    EXPECT_EQ(statusOf("f64,omega=1.1", "omega", bad), 32);
+    EXPECT_EQ(statusOf("f64,anneal=geometric", "eps0", bad), 8);
+    EXPECT_EQ(statusOf("f64,anneal=geometric", "decay", bad), 8);
   }
-  EXPECT_EQ(statusOf("", "eps", kInf), 8);
-  EXPECT_EQ(statusOf(",omega=1.1", "omega", 2), 32);
-  EXPECT_EQ(statusOf(",anneal=geometric", "decay", 1), 8);
-  EXPECT_EQ(statusOf("", "tol", NAN), 0);
+  EXPECT_EQ(statusOf("f64", "eps", kInf), 8);
+  EXPECT_EQ(statusOf("f32", "eps", 1e39), 8);  // infinite there
+  EXPECT_EQ(statusOf("f32", "eps", 1e-46), 8); // and 0
+  EXPECT_EQ(statusOf("f64,omega=1.1", "omega", 2), 32);
+  EXPECT_EQ(statusOf("f64,anneal=geometric", "decay", 1), 8);
+  EXPECT_EQ(statusOf("f64", "tol", NAN), 0);
 }
 
 /// An infinite rho is a side that is met exactly.
