@@ -180,6 +180,11 @@ void Builder::declare() {
   limit = program.count("limit", static_cast<int32_t>(options.limit));
 }
 
+/// What is rounded to infinity in the type that is computed with.
+double Builder::largest() const {
+  return number.isF64() ? INFINITY : 0x1.ffffffp127;
+}
+
 /// What follows from the eps `at` alone, in double: -1 / eps, and the factors
 /// tau of relaxed sides.
 void Builder::followEps(Value at) {
@@ -193,8 +198,14 @@ void Builder::followEps(Value at) {
     body.write(value.as(name), at.getType(), name);
     places.push_back(&place);
   };
-  if (options.givesCost())
-    write(-(one / eps).as("inverse"), scale, "scale");
+  if (options.givesCost()) {
+    // NaN, not infinite: that would forbid every pair.
+    Scalar inverse = (one / eps).as("inverse");
+    Scalar isNumber = less(inverse, eps.constant(largest(), "most"));
+    write(-select(isNumber.as("number"), inverse, eps.constant(NAN, "never"))
+               .as("per_eps"),
+          scale, "scale");
+  }
   for (Side *side : {&rows, &columns})
     if (side->relaxed) {
       // rho / (rho + eps), of an infinite rho, too

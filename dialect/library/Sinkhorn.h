@@ -53,6 +53,7 @@ public:
 private:
   // Arguments, in Sinkhorn.cpp.
   void declare();
+  double largest() const;
   void followEps(mlir::Value at);
   mlir::Value startOf(const Side &side);
   mlir::Value startingEps();

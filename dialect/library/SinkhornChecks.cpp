@@ -84,9 +84,10 @@ void Builder::checkArguments() {
     checks.push_back({good, kMasses});
   }
   if (eps) {
-    // As it is computed with: values are multiples of it.
+    // It, and 1 / eps, are numbers in the type that is computed with.
     auto isGood = [&](Value value, StringRef name) {
-      return between(body.read(value, name, number), 0, INFINITY,
+      return between(read(value, name),
+                     number.isF64() ? 0x1p-1024 : 1 / largest(), largest(),
                      ("good_" + name).str());
     };
     Scalar good = isGood(eps, "eps");

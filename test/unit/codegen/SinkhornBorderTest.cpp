@@ -216,6 +216,9 @@ TEST_P(Sinkhorn, BadScalars) {
               {{"epsilons", std::vector<Vector>(3, {1, 0.1})}});
     EXPECT_EQ(r["converged"][0][0], 0);
     EXPECT_LE(r["trips"][2][0], 5);
+    if (r["status"][2][0] == 8)
+      for (double x : r["u"][2])
+        EXPECT_TRUE(std::isnan(x)) << options << ", " << name << " " << value;
     return r["status"][2][0];
   };
   for (double bad : {0.0, -1.0, double(NAN)}) {
@@ -230,6 +233,8 @@ TEST_P(Sinkhorn, BadScalars) {
   EXPECT_EQ(statusOf("f64", "eps", kInf), 8);
   EXPECT_EQ(statusOf("f32", "eps", 1e39), 8);  // infinite there
   EXPECT_EQ(statusOf("f32", "eps", 1e-46), 8); // and 0
+  EXPECT_EQ(statusOf("f32", "eps", 1e-40), 8); // 1 / eps is infinite there
+  EXPECT_EQ(statusOf("f64", "eps", 1e-310), 8);
   EXPECT_EQ(statusOf("f64,omega=1.1", "omega", 2), 32);
   EXPECT_EQ(statusOf("f64,anneal=geometric", "decay", 1), 8);
   EXPECT_EQ(statusOf("f64", "tol", NAN), 0);
