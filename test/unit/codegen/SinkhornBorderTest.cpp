@@ -1,5 +1,4 @@
-//===- SinkhornBorderTest.cpp - `sinkhorn` at the border of what can be solved
-//===//
+//===- SinkhornBorderTest.cpp - `sinkhorn` where hardly anything is left --===//
 //
 // No weight, no way, no problem, no number.
 //
