@@ -9,6 +9,17 @@
 namespace heddle::test {
 namespace {
 
+/// The one problem `p` has converged to the oracle's solution.
+void expectSolved(const Results &r, const Problem &p, const Settings &s) {
+  Solution o = oracle::solve(p, s);
+  auto out = oracle::outputsOf(p, s, o.u, o.v);
+  EXPECT_EQ(r["converged"][0], Vector{1});
+  EXPECT_EQ(r["status"][0], Vector{0});
+  expectNear(r["plan"][0], out.plan, 1e-9, "plan");
+  expectNear(r["cost"][0], {out.cost}, 1e-9, "cost");
+  expectNear(r["dual"][0], {out.dual}, 1e-9, "dual");
+}
+
 /// Points without weight change nothing for the others.
 TEST_P(Sinkhorn, ZeroWeights) {
   Problem p = oracle::randomProblem(6, 7, 4);
@@ -31,13 +42,7 @@ TEST_P(Sinkhorn, ZeroWeights) {
         Results r =
             solve(options, {p}, {{"eps", 0.1}, {"tol", 1e-12}, {"limit", 2000}},
                   {{"x1", {Vector(7, 2.0)}}});
-        Solution o = oracle::solve(p, s);
-        auto out = oracle::outputsOf(p, s, o.u, o.v);
-        EXPECT_EQ(r["converged"][0], Vector{1});
-        EXPECT_EQ(r["status"][0], Vector{0});
-        expectNear(r["plan"][0], out.plan, 1e-9, "plan");
-        expectNear(r["cost"][0], {out.cost}, 1e-9, "cost");
-        expectNear(r["dual"][0], {out.dual}, 1e-9, "dual");
+        expectSolved(r, p, s);
         for (auto &[name, members] : r.lists)
           for (double x : members[0])
             EXPECT_FALSE(std::isnan(x)) << name;
@@ -58,13 +63,7 @@ TEST_P(Sinkhorn, InfiniteCosts) {
   s.limit = 5000;
   Results r = solve("dtype=f64,outputs=potentials/plan/cost/dual/argmax", {p},
                     {{"eps", s.eps}, {"tol", s.tol}, {"limit", 5000}});
-  Solution o = oracle::solve(p, s);
-  auto out = oracle::outputsOf(p, s, o.u, o.v);
-  EXPECT_EQ(r["converged"][0], Vector{1});
-  EXPECT_EQ(r["status"][0], Vector{0});
-  expectNear(r["plan"][0], out.plan, 1e-9, "plan");
-  expectNear(r["cost"][0], {out.cost}, 1e-9, "cost");
-  expectNear(r["dual"][0], {out.dual}, 1e-9, "dual");
+  expectSolved(r, p, s);
   for (int k = 0; k < 36; ++k)
     if (p.cost[k] == kInf) {
       EXPECT_EQ(r["plan"][0][k], 0);
