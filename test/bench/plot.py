@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor, over models with one panel for each optimizer, or over problems.
+"""plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor, over models with one subplot for each optimizer, or over problems.
 
-BENCH.json is what `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py wrote. Needs matplotlib
+`heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py write BENCH.json. Needs matplotlib
 (`tools/dev setup --plots`).
 """
 
@@ -28,7 +28,7 @@ SOLVES = (
 TITLES = {"adamw": "AdamW", "sgd": "SGD with momentum", "clip_adamw": "clip + AdamW"}
 
 
-def panels(report):
+def subplots_of(report):
     """[(title, models or problems, [(label, colour, marker, ratios)])]; a ratio is None where there is no time."""
     if report.get("benchmark") == "sinkhorn":
         rows = report["rows"]
@@ -55,7 +55,7 @@ def draw(report, path):
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # the same picture, the same file
-    drawn = panels(report)
+    drawn = subplots_of(report)
     figure, axes = pyplot.subplots(1, len(drawn), figsize=(max(5.2 * len(drawn), 8), 4.4), sharey=True, squeeze=False)
     for axis, (title, models, lines) in zip(axes[0], drawn):
         for label, colour, marker, ratios in lines:

@@ -94,7 +94,7 @@ def test_sinkhorn_tables_leave_gaps_and_say_why(sinkhorn_report):
 
 
 def test_sinkhorn_problems_are_one_panel(sinkhorn_report):
-    (title, problems, lines), = plot.panels({"benchmark": "sinkhorn", **sinkhorn_report})
+    (title, problems, lines), = plot.subplots_of({"benchmark": "sinkhorn", **sinkhorn_report})
     assert title == "Sinkhorn, 100 iterations" and problems == ["5001x6001 f32", "5001x6001 f64"]
     assert [label for label, *_ in lines] == ["heddle", "by hand", "torch.compile"]
     assert lines[0][3] == [pytest.approx(1.1), None]
@@ -114,7 +114,7 @@ def test_sinkhorn_peers_need_known_problems(tmp_path, sinkhorn_report):
 
 
 def test_panels_are_ordered_by_size_and_leave_gaps(report):
-    panels = plot.panels(report)
+    panels = plot.subplots_of(report)
     assert [title for title, _, _ in panels] == ["AdamW", "SGD with momentum"]
     _, models, lines = panels[0]
     assert models[0].startswith("small") and models[1].startswith("large")
