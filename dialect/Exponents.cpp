@@ -1,6 +1,6 @@
-//===- Exponents.cpp - what the argument of an exponential is -------------===//
+//===- Exponents.cpp - arguments of exponentials as sums of terms ---------===//
 //
-// One walk from the argument down to what only multiplies or adds no more.
+// Walks from the argument through additions and multiplications to its terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace heddle::fused {
 
-/// The number that `value` is, where it is a constant.
+/// The value of a constant, or nothing.
 static std::optional<double> constantOf(Value value) {
   APFloat number(0.0);
   if (!matchPattern(value, m_ConstantFloat(&number)))
@@ -24,7 +24,7 @@ static std::optional<double> constantOf(Value value) {
   return number.convertToDouble();
 }
 
-/// `term` with another value, multiplied or divided by `by`.
+/// `term` with `value` in place of its value, multiplied or divided by `by`.
 static Term scaled(Term term, Value value, Value by, bool reciprocal) {
   term.value = value;
   if (auto number = constantOf(by))
@@ -94,7 +94,7 @@ bool dependsOn(Value x, Value result) {
   return false;
 }
 
-/// What a comparison of a finite `result` with an infinity gives.
+/// The result of a comparison between a finite `result` and an infinity.
 static std::optional<bool> whereFinite(Value condition, Value result) {
   auto compare = condition.getDefiningOp<arith::CmpFOp>();
   if (!compare || compare.getLhs() != result)
@@ -117,7 +117,7 @@ static std::optional<bool> whereFinite(Value condition, Value result) {
   }
 }
 
-/// Whether `condition` is the same for every finite `result`.
+/// The value of `condition` if it is the same for every finite `result`.
 static bool isSameWhereFinite(Value condition, Value result) {
   if (!dependsOn(condition, result) || whereFinite(condition, result))
     return true;
@@ -134,7 +134,7 @@ static bool isNegativeInfinity(Value value) {
 }
 
 namespace {
-/// Slopes of values, each found once.
+/// Computes the slope of every value once.
 class Slopes {
 public:
   explicit Slopes(Value result) : result(result) {}
@@ -176,7 +176,7 @@ std::optional<double> Slopes::find(Value x) {
       return of(*taken ? select.getTrueValue() : select.getFalseValue());
     if (!isSameWhereFinite(select.getCondition(), result))
       return std::nullopt;
-    // -inf is any multiple of a finite result, and -inf.
+    // -inf equals s * result + (-inf) for every finite result and any s.
     if (isNegativeInfinity(select.getTrueValue()))
       return of(select.getFalseValue());
     auto a = of(select.getTrueValue()), b = of(select.getFalseValue());

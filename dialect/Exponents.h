@@ -1,8 +1,9 @@
-//===- Exponents.h - what the argument of an exponential is ----*- C++ -*-===//
+//===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-==//
 //
-// Arguments as sums: terms of elements, of rows and of columns. Where two have
-// the same terms of elements, exp(y) = exp(x) * exp(rows) * exp(columns), so
-// one exponential per element serves both.
+// Splits the argument of an exponential into element, row and column terms. If
+// two arguments x and y have equal element terms, then
+// exp(y) = exp(x) * exp(row terms) * exp(column terms), so one exponential per
+// element serves both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +14,7 @@
 
 namespace heddle::fused {
 
-/// A member's or the list's scalar that a term is multiplied, or divided, by.
+/// A member or list scalar by which a term is multiplied or divided.
 struct Factor {
   mlir::Value value;
   bool reciprocal;
@@ -24,32 +25,32 @@ struct Factor {
 struct Term {
   mlir::Value value;
   llvm::SmallVector<Factor> factors;
-  /// The sign and the constants among the factors.
+  /// The product of the sign and all constant factors.
   double scale;
 };
 
 struct Exponent {
-  /// Values of elements that are not taken apart further.
+  /// Element values that cannot be split further.
   llvm::SmallVector<Term> element;
-  /// Values of rows, of members and of the list.
+  /// Row, member and list values.
   llvm::SmallVector<Term> row;
   llvm::SmallVector<Term> column;
 };
 
-/// Takes `x` apart through sums and differences, and products with and
-/// quotients by scalars of members and the list. Fails where `x` is no number
-/// or complete only after the sweep.
+/// Splits `x` into terms: through sums and differences, and through products
+/// with and quotients by member and list scalars. Fails if `x` is not a
+/// floating-point value, or is complete only after the sweep.
 mlir::FailureOr<Exponent> decompose(mlir::Value x, const Levels &levels);
 
-/// Whether the terms of elements are the same, in whatever order.
+/// Whether the element terms are equal, in any order.
 bool sameElementTerms(const Exponent &a, const Exponent &b);
 
-/// Whether `x` is computed from `result`, other than by a reduction.
+/// Whether `x` depends on `result` without a reduction in between.
 bool dependsOn(mlir::Value x, mlir::Value result);
 
-/// The constant s for which `x` is s * result + (what does not depend on it,
-/// and may be infinite or NaN) wherever `result` is finite; nothing where there
-/// is none, or none is found.
+/// The constant s such that, for every finite `result`, `x` is s * result + c
+/// with a c that does not depend on `result` (c may be infinite or NaN).
+/// Returns nothing if no such constant is found.
 std::optional<double> slopeIn(mlir::Value x, mlir::Value result);
 
 } // namespace heddle::fused

@@ -1,7 +1,7 @@
 //===- Names.cpp - the names of values ------------------------------------===//
 //
-// Results of one operation share its location, so several names travel in one
-// fused location, one per result.
+// The results of one operation share its location. A fused location therefore
+// holds one name per result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ Location namedLoc(MLIRContext *context, StringRef name) {
 Location namedLoc(MLIRContext *context, ArrayRef<StringRef> names) {
   if (names.size() == 1)
     return namedLoc(context, names.front());
-  // An index keeps equal names apart: a fused location drops repeated parts.
+  // The index makes equal names distinct: a fused location drops duplicates.
   SmallVector<Location> parts;
   for (auto [i, name] : llvm::enumerate(names))
     parts.push_back(NameLoc::get(

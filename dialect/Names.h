@@ -1,8 +1,8 @@
 //===- Names.h - the names of values ----------------------------*- C++ -*-===//
 //
-// A value's name is the one its SSA name had in the text it was read from, kept
-// in its location. Names make buffers bindable, IR and CUDA readable, and never
-// change what is computed.
+// A value's name is its SSA name in the source, stored in its location. Callers
+// bind buffers by name, and IR and CUDA source show the names. A name never
+// affects the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,10 @@
 
 namespace heddle {
 
-/// The name of `value`, or an empty string where it has none.
+/// The name of `value`, or an empty string if it has none.
 llvm::StringRef nameOf(mlir::Value value);
 
-/// A location that names the single result or block argument that carries it.
+/// A location that names one result or block argument.
 mlir::Location namedLoc(mlir::MLIRContext *context, llvm::StringRef name);
 
 /// A location that names every result of an operation, in order.
@@ -30,7 +30,7 @@ void setName(mlir::Value value, llvm::StringRef name);
 /// Copies the names of `from` to `to`, pairwise.
 void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 
-/// Reports the names of values to the printer.
+/// Passes the names of values to the printer.
 void printNames(mlir::ValueRange values,
                 llvm::function_ref<void(mlir::Value, llvm::StringRef)> set);
 

@@ -1,7 +1,7 @@
 //===- ProgramText.cpp - reading and printing programs --------------------===//
 //
-// MLIR forgets SSA names once parsed; the parser's own record of where values
-// were defined gives them back.
+// MLIR drops SSA names after parsing. The parser's record of definitions
+// (AsmParserState) restores them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ using namespace mlir;
 
 namespace heddle {
 
-/// The identifier at the start of `range`, without its `%`; numbers are no
-/// names.
+/// The identifier at the start of `range`, without its `%`. A number is not a
+/// name.
 static StringRef identifier(SMRange range) {
   StringRef text(range.Start.getPointer(),
                  range.End.getPointer() - range.Start.getPointer());
@@ -42,7 +42,7 @@ static void keepNames(const AsmParserState &state) {
       if (StringRef name = identifier(definition.loc); !name.empty())
         setName(block.block->getArgument(k), name);
   for (const auto &op : state.getOpDefs()) {
-    // Names are written one per group; `%r:4` names a group of four.
+    // The source has one name per group of results: `%r:4` is a group of four.
     for (const auto &group : op.resultGroups)
       if (StringRef name = identifier(group.definition.loc); !name.empty())
         setName(op.op->getResult(group.startIndex), name);
@@ -62,7 +62,7 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
   if (failed(parseAsmSourceFile(manager, &top, config, &state)))
     return {};
   keepNames(state);
-  // A file holds either one module or the operations of one.
+  // A file contains either a module or the operations of a module.
   if (llvm::hasSingleElement(top))
     if (auto module = dyn_cast<ModuleOp>(top.front())) {
       module->remove();
@@ -82,10 +82,10 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Chooses the names under which values are printed. MLIR's printer keeps a
-/// name apart from all names around it; here a region that is isolated from
-/// above starts anew, as in the parser, so that `%lr = %lr as f32` stays what
-/// it was however often it is printed and read.
+/// Chooses the printed names of values. MLIR's printer makes a name unique
+/// among all enclosing regions. Here, a region that is isolated from above has
+/// a scope of its own, as in the parser, so `%lr = %lr as f32` does not change
+/// when it is printed and parsed repeatedly.
 class PrintedNames {
 public:
   explicit PrintedNames(Operation *top) {
@@ -102,7 +102,7 @@ private:
       for (BlockArgument argument : block.getArguments())
         nameValue(argument, used);
       for (Operation &op : block) {
-        // Inside its regions, the results of an operation are not yet there.
+        // The results of an operation are not visible inside its regions.
         for (Region &inner : op.getRegions())
           nameRegion(inner, used);
         for (Value result : op.getResults())
@@ -129,9 +129,9 @@ private:
 };
 } // namespace
 
-/// A short name for every type of list in a program: `!list` for vectors,
-/// `!mats` for matrices, `!each` for one scalar per member, with the element
-/// type (`!list_bf16`) where there are several.
+/// A type alias for every list type of a program: `!list` for vectors, `!mats`
+/// for matrices, `!each` for one scalar per member. If a program has several
+/// element types, the alias includes the type (`!list_bf16`).
 static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
   llvm::SetVector<Type> lists;
   auto add = [&](Type type) {
@@ -156,8 +156,8 @@ static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
   return aliases;
 }
 
-/// Puts `%replacements[token]` in the place of each `%token`, and aliases in
-/// that of the types they stand for, outside of string literals.
+/// Replaces each `%token` by `%replacements[token]`, and each aliased type by
+/// its alias, outside of string literals.
 static void printRenamed(StringRef text,
                          const llvm::StringMap<std::string> &replacements,
                          const llvm::MapVector<Type, std::string> &aliases,
@@ -212,8 +212,8 @@ OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
 }
 
 void printProgram(Operation *module, llvm::raw_ostream &os) {
-  // A copy whose names are all different is printed; every name in that text
-  // then stands for one value, whose name is put in its place.
+  // Print a copy in which all names differ. Every name in that text then
+  // denotes one value, and is replaced by the name chosen for it.
   OwningOpRef<Operation *> copy = module->clone();
   PrintedNames names(*copy);
   unsigned count = 0;

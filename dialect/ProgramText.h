@@ -1,6 +1,6 @@
 //===- ProgramText.h - reading and printing programs ------------*- C++ -*-===//
 //
-// Text in, module out, and back, without losing the names of values.
+// Parses and prints modules without losing the names of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef source,
                                                mlir::MLIRContext *context);
 
-/// The same for the main file of `manager`; diagnostics go to the handlers of
-/// the context.
+/// Parses the main file of `manager`; the context's handlers receive the
+/// diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::SourceMgr &manager,
                                                mlir::MLIRContext *context);
 
-/// Prints a module with the names its values have.
+/// Prints a module with the names of its values.
 void printProgram(mlir::Operation *module, llvm::raw_ostream &os);
 
 } // namespace heddle
