@@ -8,8 +8,8 @@
 #include "dialect/Bindings.h"
 #include "dialect/Fused.h"
 #include "dialect/Names.h"
+#include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using heddle::foreach::computeType;
@@ -168,23 +168,6 @@ bool isStorable(Type type, Type storage) {
   if (isa<FloatType>(type) && isa<FloatType>(storage))
     return true;
   return type == storage;
-}
-
-bool isScalarOp(Operation *op) {
-  return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-             arith::DivFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::CmpIOp,
-             arith::SelectOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-             arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MaxSIOp,
-             arith::MinSIOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-             arith::FPToSIOp, math::SqrtOp, math::RsqrtOp, math::ExpOp,
-             math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
-             math::Log1pOp, math::AbsFOp, math::AbsIOp, math::FPowIOp,
-             math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
-             math::FloorOp, math::CeilOp, math::FmaOp, math::CopySignOp,
-             math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, foreach::SignOp,
-             foreach::TripOp>(op);
 }
 
 LogicalResult verifyBody(Operation *op, Block &body,

@@ -87,10 +87,6 @@ verifyBody(mlir::Operation *op, mlir::Block &body,
 /// round or widen, integers must agree.
 bool isStorable(mlir::Type type, mlir::Type storage);
 
-/// Whether `op` is one of the scalar operations of arith, math and foreach that
-/// every target implements.
-bool isScalarOp(mlir::Operation *op);
-
 /// Checks that `op`, which asks for the number of the trip, stands in a loop.
 mlir::LogicalResult verifyInLoop(mlir::Operation *op);
 

@@ -11,8 +11,8 @@
 #include "dialect/Foreach.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
+#include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
@@ -48,12 +48,10 @@ Value convertThrough(OpBuilder &builder, Location loc, Value value,
 }
 
 bool isDear(Operation *op) {
-  if (isa<math::FPowIOp, math::PowFOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
-          math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::SinOp,
-          math::CosOp, math::ErfOp>(op))
-    return true;
-  return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op) &&
-         op->getResult(0).getType().isF64();
+  const ScalarOp *scalar = findScalarOp(op);
+  return scalar && (scalar->cost == ScalarCost::slow ||
+                    (scalar->cost == ScalarCost::slowInDouble &&
+                     op->getResult(0).getType().isF64()));
 }
 
 Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
