@@ -7,6 +7,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -265,9 +266,8 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   auto kind = symbolizeReduceKind(kindName);
   if (!kind)
     return parser.emitError(kindAt)
-           << "expected add, mul, min, max, any, all, logsumexp or argmax, "
-              "found '"
-           << kindName << "'";
+           << "expected " << reduceKindNames() << ", found '" << kindName
+           << "'";
   SMLoc axisAt;
   if (parser.parseKeyword("along") || parser.getCurrentLocation(&axisAt) ||
       parser.parseKeyword(&axisName))
@@ -340,14 +340,6 @@ static LogicalResult verifyGuess(foreach::ReduceOp op) {
   return success();
 }
 
-bool heddle::foreach::isReducible(ReduceKind kind, Type type) {
-  if (kind == ReduceKind::any || kind == ReduceKind::all)
-    return type.isInteger(1);
-  if (kind == ReduceKind::logsumexp || kind == ReduceKind::argmax)
-    return isa<FloatType>(type);
-  return isa<FloatType>(type) || type.isInteger(32) || type.isInteger(64);
-}
-
 LogicalResult ReduceOp::verify() {
   Block &body = getBody().front();
   if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
@@ -371,7 +363,7 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("reduces along j but its domain has rank ") << rank;
   if (getAxis() == Axis::i && rank < 1)
     return emitOpError("reduces along i but its domain has rank ") << rank;
-  bool positions = getKind() == ReduceKind::argmax;
+  bool positions = hasPosition(getKind());
   if (positions && getAxis() == Axis::list && rank != 0)
     return emitOpError("names one position in a list of domains of rank ")
            << rank << "; reduce along member first, then along list";

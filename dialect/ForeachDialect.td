@@ -7,6 +7,7 @@
 #ifndef HEDDLE_DIALECT_FOREACHDIALECT_TD
 #define HEDDLE_DIALECT_FOREACHDIALECT_TD
 
+include "dialect/ReduceKinds.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -69,13 +70,6 @@ def Foreach_Flag : Type<
     CPred<"::llvm::isa<::heddle::foreach::ListType, ::mlir::RankedTensorType>($_self) && "
           "::heddle::foreach::rankOf($_self) == 0 && ::heddle::foreach::storageType($_self).isSignlessInteger(1)">,
     "a flag, `tensor<i1>` or one per member, `!foreach.list<tensor<i1>>`">;
-
-def Foreach_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
-    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"mul", 1>, I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"max", 3>,
-    I32EnumAttrCase<"any", 4>, I32EnumAttrCase<"all", 5>, I32EnumAttrCase<"logsumexp", 6>,
-    I32EnumAttrCase<"argmax", 7>]> {
-  let cppNamespace = "::heddle::foreach";
-}
 
 def Foreach_Axis : I32EnumAttr<"Axis", "what a reduction runs along", [
     I32EnumAttrCase<"i", 0>, I32EnumAttrCase<"j", 1>, I32EnumAttrCase<"member", 2>, I32EnumAttrCase<"list", 3>]> {

@@ -10,6 +10,7 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -225,7 +226,7 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
 /// A reduction over the single value that a member of rank 0 has.
 static bool isTrivial(foreach::ReduceOp op) {
   return op.getAxis() == Axis::member && op.getDomainRank() == 0 &&
-         op.getKind() != ReduceKind::argmax;
+         !foreach::hasPosition(op.getKind());
 }
 
 static void toMap(foreach::ReduceOp op) {
