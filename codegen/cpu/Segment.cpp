@@ -101,8 +101,8 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
              << type << ", which is a storage type: bind operands 'as f32'";
     if (foreach::hasPosition(op.getKind()) && reduction.to == Level::list &&
         reduction.from != Level::member)
-      return op.emitOpError("names a position in the whole list: argmax over "
-                            "the list takes one value per member");
+      return op.emitOpError("cannot give one position in the whole list; "
+                            "expected one value per member");
   }
   return success();
 }
