@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What later passes may rely on: no `if`, no operand bound twice or for
-// nothing, and no dear scalar math in the body of an element.
+// nothing, and no expensive scalar math in the body of an element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -157,7 +157,7 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
 // Uniform math
 //===----------------------------------------------------------------------===//
 
-/// Moves dear math over device scalars out of the body of `op`.
+/// Moves expensive math over device scalars out of the body of `op`.
 template <typename BoundOp> static bool hoistUniform(BoundOp op) {
   Block &body = op.getBody().front();
   llvm::DenseSet<Value> uniform;
@@ -172,7 +172,7 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
       movable.insert(&inner);
       uniform.insert(inner.getResults().begin(), inner.getResults().end());
     }
-  Slice slice = dearSlice(
+  Slice slice = expensiveSlice(
       body, [&](Operation *inner) { return movable.contains(inner); });
   if (slice.results.empty())
     return false;
