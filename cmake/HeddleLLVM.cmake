@@ -56,6 +56,7 @@ set(LLVM_EXTERNAL_LIT "${LLVM_TOOLS_BINARY_DIR}/lit" CACHE FILEPATH "The lit tes
 set(MLIR_BINARY_DIR "${CMAKE_BINARY_DIR}")
 
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+set(LLVM_TABLEGEN_EXE "${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen") # MLIR's is set by its package
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)

@@ -8,6 +8,7 @@
 #include "codegen/SweepLayout.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -23,17 +24,19 @@ int64_t storageBytes(Type type) {
 }
 
 int64_t stateBytes(fused::ReduceKind kind, Type type) {
-  switch (kind) {
-  case fused::ReduceKind::logsumexp:
-    return 2 * storageBytes(type);
-  case fused::ReduceKind::argmax:
-    return 16;
-  case fused::ReduceKind::any:
-  case fused::ReduceKind::all:
-    return 4; // flags travel as words
-  default:
-    return storageBytes(type);
+  using foreach::StateType;
+  const foreach::ReduceKindInfo &info = foreach::infoOf(kind);
+  int64_t bytes = 0, widest = 1;
+  for (StateType part : {info.first.type, info.second.type}) {
+    if (part == StateType::absent)
+      continue;
+    int64_t size = part == StateType::element    ? storageBytes(type)
+                   : part == StateType::position ? 8
+                                                 : 4;
+    bytes = llvm::alignTo(bytes, size) + size;
+    widest = std::max(widest, size);
   }
+  return llvm::alignTo(bytes, widest);
 }
 
 AheadLayout::AheadLayout(fused::AheadOp op) {

@@ -1,15 +1,15 @@
 //===- Bindings.cpp - operands bound to the scalars of a region -----------===//
 //
-// Parsing, printing and checking of bindings. Operands in a row that share a
-// type share its spelling, so an optimizer's five lists read as one line.
+// Parsing, printing and checking of bindings. Consecutive operands of one type
+// share its spelling, so an optimizer's five lists fit on one line.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
 #include "dialect/Fused.h"
 #include "dialect/Names.h"
+#include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using heddle::foreach::computeType;
@@ -35,7 +35,7 @@ int64_t domainRank(ArrayRef<int32_t> indices) {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// The index of an entry that is so called, or 0.
+/// The index of the entry of that name, or 0.
 static int32_t entryNamed(StringRef name) {
   return llvm::StringSwitch<int32_t>(name)
       .Case("trip", kTrip)
@@ -63,8 +63,7 @@ static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
     int32_t bit = name == "i" ? kI : kJ;
     if (bit <= index)
       return parser.emitError(at)
-             << "indices are written once each and in the order of the domain, "
-                "'[i, j]'";
+             << "expected each index at most once and in the order '[i, j]'";
     index |= bit;
   } while (succeeded(parser.parseOptionalComma()));
   return parser.parseRSquare();
@@ -76,7 +75,7 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
   if (succeeded(parser.parseOptionalRParen()))
     return success();
   constexpr int32_t unset = -1;
-  size_t group = 0; // first operand whose type is still to come
+  size_t group = 0; // first operand whose type was not parsed yet
   do {
     OpAsmParser::Argument argument;
     OpAsmParser::UnresolvedOperand operand;
@@ -141,7 +140,7 @@ void printBindings(OpAsmPrinter &printer, ValueRange operands,
     printer << " = " << operands[k];
     if (indices[k] != defaultIndex(type))
       printIndex(printer, indices[k]);
-    // In a domain of two dimensions every list of vectors says its index.
+    // In a domain of two dimensions every list of vectors has its index.
     else if (domainRank(indices) == 2 && indices[k] != kScalar)
       printIndex(printer, indices[k]);
     if (arguments[k].getType() != storageType(type))
@@ -170,33 +169,16 @@ bool isStorable(Type type, Type storage) {
   return type == storage;
 }
 
-bool isScalarOp(Operation *op) {
-  return isa<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-             arith::DivFOp, arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp,
-             arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::CmpIOp,
-             arith::SelectOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
-             arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MaxSIOp,
-             arith::MinSIOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
-             arith::FPToSIOp, math::SqrtOp, math::RsqrtOp, math::ExpOp,
-             math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
-             math::Log1pOp, math::AbsFOp, math::AbsIOp, math::FPowIOp,
-             math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
-             math::FloorOp, math::CeilOp, math::FmaOp, math::CopySignOp,
-             math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, foreach::SignOp,
-             foreach::TripOp>(op);
-}
-
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
     if (extra && extra(&inner))
       continue;
     if (!isScalarOp(&inner))
-      return inner.emitOpError("is not a scalar operation that '")
-             << op->getName() << "' can compute with";
-    // Rounding to a storage type and back is what fusion leaves of a result
-    // that was stored in between.
+      return inner.emitOpError("is not a scalar operation, which the body of '")
+             << op->getName() << "' requires";
+    // Fusion replaces a result that was stored in between by a rounding to the
+    // storage type and back.
     if (isa<arith::TruncFOp, arith::ExtFOp>(inner))
       continue;
     for (Type type : llvm::concat<const Type>(inner.getOperandTypes(),
@@ -255,8 +237,8 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
     if (indices[k] == kJ && !rows)
       return op->emitOpError("operand #")
              << k
-             << " has columns, but no operand has rows; vectors without a "
-                "matrix are indexed by i";
+             << " is indexed by j, but no operand by i; a vector without a "
+                "matrix is indexed by i";
     if (movesWithTrips(index) && failed(verifyInLoop(op)))
       return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
@@ -273,7 +255,7 @@ LogicalResult verifyInLoop(Operation *op) {
   if (op->getParentOfType<foreach::WhileOp>() ||
       op->getParentOfType<fused::LoopOp>())
     return success();
-  return op->emitOpError("asks for the trip, but stands in no loop");
+  return op->emitOpError("uses the iteration number outside of a loop");
 }
 
 LogicalResult verifyRecord(Operation *op, Value into, Value record) {
@@ -283,16 +265,16 @@ LogicalResult verifyRecord(Operation *op, Value into, Value record) {
     return op->emitOpError(
         "records in a vector that the loop around it does not carry");
   if (!carried.hasOneUse())
-    return op->emitOpError("records in a vector that is read in the same trip");
+    return op->emitOpError("records in a vector that the same iteration reads");
   bool goesOn =
       record.hasOneUse() &&
       record.getUses().begin()->getOwner() ==
           carried.getOwner()->getTerminator() &&
       record.getUses().begin()->getOperandNumber() == carried.getArgNumber();
   if (!goesOn)
-    return op->emitOpError("expected its result to be carried on as value #")
+    return op->emitOpError("expected the loop to carry the result as value #")
            << carried.getArgNumber()
-           << ", as the vector is, and to be used by nothing else";
+           << " in place of the vector, and no other use of it";
   return success();
 }
 
@@ -305,7 +287,7 @@ ParseResult parseTypedArgument(OpAsmParser &parser,
   return success();
 }
 
-/// `active %flag : T`, the flags with which a trip begins.
+/// `active %flag : T`, the flags at the start of an iteration.
 static ParseResult
 parseActive(OpAsmParser &parser,
             SmallVectorImpl<OpAsmParser::Argument> &arguments) {
@@ -392,8 +374,8 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   auto carried = body.getArguments().take_front(
       std::min<size_t>(inits.size(), body.getNumArguments()));
   if (TypeRange(ValueRange(carried)) != TypeRange(inits))
-    return op->emitOpError("carries values whose types are not those of the "
-                           "region's arguments");
+    return op->emitOpError("carries values whose types differ from those of "
+                           "the region's arguments");
   if (yielded.size() < inits.size())
     return op->emitOpError("carries ")
            << inits.size() << " values but its region yields "
@@ -406,7 +388,8 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   if (op->getNumResults() != yielded.size() + 1)
     return op->emitOpError("expected ")
            << yielded.size() + 1
-           << " results, those yielded and the number of trips, found "
+           << " results (the yielded values and the number of iterations), "
+              "found "
            << op->getNumResults();
   for (auto [k, value] : llvm::enumerate(yielded))
     if (op->getResult(k).getType() != value.getType())
@@ -414,13 +397,13 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
              << k << " has type " << op->getResult(k).getType()
              << " but the region yields " << value.getType();
   Type i32 = IntegerType::get(op->getContext(), 32);
-  Type trips = foreach::isList(more.getType())
-                   ? Type(ListType::get(0, i32))
-                   : Type(RankedTensorType::get({}, i32));
-  if (op->getResults().back().getType() != trips)
-    return op->emitOpError("expected the number of trips, its last result, to "
-                           "have type ")
-           << trips << " as the flag has, found "
+  Type iterations = foreach::isList(more.getType())
+                        ? Type(ListType::get(0, i32))
+                        : Type(RankedTensorType::get({}, i32));
+  if (op->getResults().back().getType() != iterations)
+    return op->emitOpError("expected the last result, the number of "
+                           "iterations, to have type ")
+           << iterations << ", as the flag, found "
            << op->getResults().back().getType();
   return success();
 }

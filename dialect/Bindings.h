@@ -12,9 +12,9 @@
 
 namespace heddle {
 
-/// How an operand is addressed: in the domain, where bit 0 is `i` and bit 1 is
-/// `j`, or by a trip, which names no dimension of the domain: that of the loop
-/// around, the one after it, or the first.
+/// How an operand is addressed: by the domain, where bit 0 is `i` and bit 1 is
+/// `j`, or by an iteration, which is no dimension of the domain: the current
+/// one of the enclosing loop, the next one, or the first one.
 enum Index : int32_t {
   kScalar = 0,
   kI = 1,
@@ -30,15 +30,15 @@ inline bool isEntryIndex(int32_t index) {
   return index == kTrip || index == kNext || index == kFirst;
 }
 
-/// Whether an operand of this index differs from trip to trip.
+/// Whether an operand of this index changes from iteration to iteration.
 inline bool movesWithTrips(int32_t index) {
   return index == kTrip || index == kNext;
 }
 
-/// Whether an operand of this index is one value for the whole member.
+/// Whether an operand of this index has one value for the whole member.
 inline bool isMemberIndex(int32_t index) { return index < kI || index > kIJ; }
 
-/// The index that an operand has when none is written: what its rank implies.
+/// The index of an operand without a written one; its rank implies it.
 int32_t defaultIndex(mlir::Type type);
 
 /// Rank of the domain that the indices span.
@@ -72,13 +72,13 @@ mlir::LogicalResult verifyBindings(mlir::Operation *op,
                                    llvm::ArrayRef<int32_t> indices,
                                    mlir::Block &body);
 
-/// Checks that `region` is one block with the operation called `yield` at its
-/// end: regions are looked into before the verifier comes to their operations.
+/// Checks that `region` is one block that ends with the operation called
+/// `yield`: verifiers look into a region before its operations are verified.
 mlir::LogicalResult verifyEnd(mlir::Operation *op, mlir::Region &region,
                               llvm::StringRef yield);
 
-/// Checks that a body computes with scalar operations alone; operations for
-/// which `extra` holds are allowed besides.
+/// Checks that a body contains only scalar operations, and operations for which
+/// `extra` holds.
 mlir::LogicalResult
 verifyBody(mlir::Operation *op, mlir::Block &body,
            llvm::function_ref<bool(mlir::Operation *)> extra = nullptr);
@@ -87,16 +87,12 @@ verifyBody(mlir::Operation *op, mlir::Block &body,
 /// round or widen, integers must agree.
 bool isStorable(mlir::Type type, mlir::Type storage);
 
-/// Whether `op` is one of the scalar operations of arith, math and foreach that
-/// every target implements.
-bool isScalarOp(mlir::Operation *op);
-
-/// Checks that `op`, which asks for the number of the trip, stands in a loop.
+/// Checks that `op`, which uses the number of the iteration, is in a loop.
 mlir::LogicalResult verifyInLoop(mlir::Operation *op);
 
-/// Checks that `record`, the result that has an entry of the carried vector
-/// `into` anew, is carried on in its place, and that nobody else sees either:
-/// entries are written where they are.
+/// Checks that the loop carries `record`, the vector `into` with one new entry,
+/// in the place of `into`, and that neither has another use: entries are
+/// written in place.
 mlir::LogicalResult verifyRecord(mlir::Operation *op, mlir::Value into,
                                  mlir::Value record);
 
@@ -104,7 +100,7 @@ mlir::LogicalResult verifyRecord(mlir::Operation *op, mlir::Value into,
 mlir::ParseResult parseTypedArgument(mlir::OpAsmParser &parser,
                                      mlir::OpAsmParser::Argument &argument);
 
-/// Parses and prints what `foreach.while` and `fused.loop` share.
+/// The syntax and the rules that `foreach.while` and `fused.loop` share.
 mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,
                             mlir::OperationState &state);
 void printLoop(mlir::OpAsmPrinter &printer, mlir::Operation *op,

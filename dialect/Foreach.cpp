@@ -7,6 +7,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -38,7 +39,7 @@ void ForeachDialect::initialize() {
       >();
 }
 
-/// What folds to a number becomes an `arith.constant`.
+/// A value that folds to a number becomes an `arith.constant`.
 Operation *ForeachDialect::materializeConstant(OpBuilder &builder,
                                                Attribute value, Type type,
                                                Location loc) {
@@ -62,7 +63,8 @@ LogicalResult ListType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << tensor << "; leading dimensions collapse when "
                        << "buffers are bound";
   if (tensor.getEncoding())
-    return emitError() << "a list's tensors have no encoding, found " << tensor;
+    return emitError() << "expected tensors without an encoding, found "
+                       << tensor;
   if (llvm::any_of(tensor.getShape(), [](int64_t extent) {
         return !ShapedType::isDynamic(extent);
       }))
@@ -117,8 +119,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError("has '")
-           << named.getName().getValue() << "' on an argument, "
-           << "which only functions can have";
+           << named.getName().getValue() << "' on an argument; only arguments "
+           << "of functions can have it";
   Type type = function.getArgumentTypes()[index];
   if (named.getName() == kDonateAttr) {
     auto result = dyn_cast<IntegerAttr>(named.getValue());
@@ -150,17 +152,18 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
         value.getType() != storageType(type))
       return op->emitOpError("argument #")
              << index << " of type " << type << " has default "
-             << named.getValue() << "; a device scalar's default is a number "
-             << "of its element type";
+             << named.getValue()
+             << "; expected a device scalar and a number of "
+             << "its element type";
     return success();
   }
   if (named.getName() == kInitialAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());
     if (!isList(type) || !value || value.getType() != storageType(type))
       return op->emitOpError("argument #")
-             << index << " of type " << type << " starts as "
-             << named.getValue() << "; the initial value of a list is a number "
-             << "of its element type";
+             << index << " of type " << type << " has initial value "
+             << named.getValue() << "; expected a list and a number of its "
+             << "element type";
     return success();
   }
   return op->emitOpError("argument #")
@@ -229,10 +232,10 @@ LogicalResult MapOp::verify() {
       failed(verifyBody(*this, body)))
     return failure();
   if (getNumResults() == 0)
-    return emitOpError("has no result, so it computes nothing");
+    return emitOpError("expected at least one result");
   auto yielded = getYield().getValues();
   if (getYield().getMore())
-    return emitOpError("yields a 'while' flag, which only a loop has");
+    return emitOpError("yields a 'while' flag; only loops have one");
   if (yielded.size() != getNumResults())
     return emitOpError("yields ")
            << yielded.size() << " values for " << getNumResults() << " results";
@@ -247,7 +250,7 @@ LogicalResult MapOp::verify() {
       return emitOpError("result #")
              << k << " has type " << type << "; expected "
              << (anyList ? "a list of rank " : "a device scalar, of rank ")
-             << getDomainRank() << ", as the domain has";
+             << getDomainRank() << ", as the domain";
   }
   return success();
 }
@@ -264,10 +267,8 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   auto kind = symbolizeReduceKind(kindName);
   if (!kind)
-    return parser.emitError(kindAt)
-           << "expected add, mul, min, max, any, all, logsumexp or argmax, "
-              "found '"
-           << kindName << "'";
+    return parser.emitError(kindAt) << "expected " << reduceKindNames()
+                                    << ", found '" << kindName << "'";
   SMLoc axisAt;
   if (parser.parseKeyword("along") || parser.getCurrentLocation(&axisAt) ||
       parser.parseKeyword(&axisName))
@@ -303,21 +304,22 @@ Value ReduceOp::getGuess() {
   return yielded.size() > 1 ? yielded[1] : Value();
 }
 
-/// Checks that the guess follows from what is bound to the result's level or a
-/// lower one.
-static LogicalResult verifyGuess(foreach::ReduceOp op) {
+/// Checks that the shift follows from operands of the result's level or a lower
+/// one.
+static LogicalResult verifyShift(foreach::ReduceOp op) {
   if (op.getKind() != ReduceKind::logsumexp)
-    return op.emitOpError("yields 2 values; expected the one that is reduced: "
-                          "only logsumexp takes a guess of its result");
-  Value guess = op.getGuess();
-  if (guess.getType() != op.getReduced().getType())
+    return op.emitOpError(
+        "yields 2 values; only logsumexp takes a second one, a shift");
+  Value shift = op.getGuess();
+  if (shift.getType() != op.getReduced().getType())
     return op.emitOpError("reduces values of ")
-           << op.getReduced().getType() << " but guesses a " << guess.getType();
-  // What the result is one value for each of.
+           << op.getReduced().getType() << " but its shift is a "
+           << shift.getType();
+  // The dimension of the domain that the result keeps.
   int32_t left = op.getAxis() == Axis::j                              ? kI
                  : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
                                                                       : kScalar;
-  SmallVector<Value> open = {guess};
+  SmallVector<Value> open = {shift};
   llvm::SmallPtrSet<Value, 8> seen;
   while (!open.empty()) {
     Value value = open.pop_back_val();
@@ -334,18 +336,10 @@ static LogicalResult verifyGuess(foreach::ReduceOp op) {
                      ? !isList(op.getInputs()[k].getType())
                      : isMemberIndex(index) || (index & ~left) == 0;
     if (!isOne)
-      return op.emitOpError("guesses its result from operand #")
-             << k << ", of which there is more than one value for each result";
+      return op.emitOpError("computes its shift from operand #")
+             << k << ", which has more than one value for each result";
   }
   return success();
-}
-
-bool heddle::foreach::isReducible(ReduceKind kind, Type type) {
-  if (kind == ReduceKind::any || kind == ReduceKind::all)
-    return type.isInteger(1);
-  if (kind == ReduceKind::logsumexp || kind == ReduceKind::argmax)
-    return isa<FloatType>(type);
-  return isa<FloatType>(type) || type.isInteger(32) || type.isInteger(64);
 }
 
 LogicalResult ReduceOp::verify() {
@@ -355,12 +349,13 @@ LogicalResult ReduceOp::verify() {
       failed(verifyBody(*this, body)))
     return failure();
   if (llvm::none_of(getInputs().getTypes(), isList))
-    return emitOpError("reduces no list: all its operands are device scalars");
+    return emitOpError("expected a list among the operands; all of them are "
+                       "device scalars");
   auto yielded = getYield().getValues();
   if (yielded.empty() || yielded.size() > 2 || getYield().getMore())
     return emitOpError("yields ")
-           << yielded.size() << " values; expected the one that is reduced";
-  if (yielded.size() == 2 && failed(verifyGuess(*this)))
+           << yielded.size() << " values; expected the value to reduce";
+  if (yielded.size() == 2 && failed(verifyShift(*this)))
     return failure();
   Type element = yielded.front().getType();
   if (!isReducible(getKind(), element))
@@ -371,9 +366,10 @@ LogicalResult ReduceOp::verify() {
     return emitOpError("reduces along j but its domain has rank ") << rank;
   if (getAxis() == Axis::i && rank < 1)
     return emitOpError("reduces along i but its domain has rank ") << rank;
-  bool positions = getKind() == ReduceKind::argmax;
+  bool positions = hasPosition(getKind());
   if (positions && getAxis() == Axis::list && rank != 0)
-    return emitOpError("names one position in a list of domains of rank ")
+    return emitOpError(
+               "cannot give one position in a list whose members have rank ")
            << rank << "; reduce along member first, then along list";
   if (getNumResults() != (positions ? 2 : 1))
     return emitOpError("expected ")
@@ -386,7 +382,7 @@ LogicalResult ReduceOp::verify() {
     if (isList(type) != (getAxis() != Axis::list) || rankOf(type) != left)
       return emitOpError("result #")
              << k << " has type " << type << "; a reduction along "
-             << stringifyAxis(getAxis()) << " leaves "
+             << stringifyAxis(getAxis()) << " gives "
              << (getAxis() == Axis::list ? "a device scalar, of rank "
                                          : "a list of rank ")
              << left;
@@ -429,7 +425,7 @@ LogicalResult WhileOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Trips
+// Iterations
 //===----------------------------------------------------------------------===//
 
 LogicalResult RecordOp::verify() {
@@ -442,8 +438,7 @@ LogicalResult RecordOp::verify() {
            << value << "; expected a scalar for each member, or one for all";
   if (!isStorable(storageType(value), storageType(vector)))
     return emitOpError("records a ")
-           << storageType(value) << " among elements of "
-           << storageType(vector);
+           << storageType(value) << " in a vector of " << storageType(vector);
   return verifyRecord(*this, getInto(), getResult());
 }
 
@@ -491,14 +486,12 @@ LogicalResult IfOp::verify() {
     return failure();
   auto yielded = getYield().getValues();
   if (getYield().getMore())
-    return emitOpError("yields a 'while' flag, which only a loop has");
+    return emitOpError("yields a 'while' flag; only loops have one");
   if (TypeRange(yielded) != TypeRange(getResultTypes()) ||
       TypeRange(getOtherwise()) != TypeRange(getResultTypes()))
-    return emitOpError("expected as many values, of the same types, from its "
-                       "region (")
-           << yielded.getTypes() << ") and after 'else' ("
-           << getOtherwise().getTypes() << ") as it has results ("
-           << getResultTypes() << ")";
+    return emitOpError("expected the types of the results (")
+           << getResultTypes() << ") from its region (" << yielded.getTypes()
+           << ") and after 'else' (" << getOtherwise().getTypes() << ")";
   return success();
 }
 

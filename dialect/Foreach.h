@@ -35,9 +35,6 @@ int64_t rankOf(mlir::Type type);
 
 inline bool isList(mlir::Type type) { return llvm::isa<ListType>(type); }
 
-/// Whether a reduction of `kind` combines values of `type`.
-bool isReducible(ReduceKind kind, mlir::Type type);
-
 /// The type in which values stored as `type` are computed: f32 for f16, bf16
 /// and f32, otherwise the type itself.
 mlir::Type computeType(mlir::Type type);

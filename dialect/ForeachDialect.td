@@ -1,12 +1,13 @@
 //===- ForeachDialect.td - the foreach dialect, its types and enums -------===//
 //
-// What is computed: programs with value semantics over lists of tensors.
+// The computation: programs with value semantics over lists of tensors.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_FOREACHDIALECT_TD
 #define HEDDLE_DIALECT_FOREACHDIALECT_TD
 
+include "dialect/ReduceKinds.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -20,10 +21,10 @@ def Foreach_Dialect : Dialect {
     scalars. It has value semantics: buffers, launches and tiles do not exist at this level. Member counts and extents
     are bound at run time, so one program serves every model.
 
-    Three attributes may stand on the arguments of the entry function: `foreach.donate = N : i64` says that result `N`
-    replaces the argument (it may be updated in place), `foreach.default = 0.001 : f64` gives a scalar its value when
-    the caller sets none, and `foreach.initial = 0.0 : f32` says what the elements of a list (an optimizer's state, a
-    step counter) are before the first step; it changes nothing in what is computed.
+    The arguments of the entry function may have three attributes. `foreach.donate = N : i64`: result `N` replaces the
+    argument, which may be updated in place. `foreach.default = 0.001 : f64`: the value of a scalar if the caller sets
+    none. `foreach.initial = 0.0 : f32`: the elements of a list (an optimizer's state, a step counter) before the first
+    step; this attribute never affects the result of a step.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
@@ -35,8 +36,8 @@ def Foreach_List : TypeDef<Foreach_Dialect, "List"> {
   let mnemonic = "list";
   let summary = "an ordered list of tensors that share an element type and a rank";
   let description = [{
-    The number of members and their extents are known when buffers are bound. Rank 0 holds one scalar per member; rank
-    1 a flattened tensor of any shape; rank 2 a matrix, leading dimensions collapsed into its rows.
+    The number of members and their extents are known when buffers are bound. A list of rank 0 holds one scalar per
+    member, of rank 1 a flattened tensor of any shape, of rank 2 a matrix whose rows collapse all leading dimensions.
 
     ```mlir
     !foreach.list<tensor<?xf32>>
@@ -70,14 +71,7 @@ def Foreach_Flag : Type<
           "::heddle::foreach::rankOf($_self) == 0 && ::heddle::foreach::storageType($_self).isSignlessInteger(1)">,
     "a flag, `tensor<i1>` or one per member, `!foreach.list<tensor<i1>>`">;
 
-def Foreach_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
-    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"mul", 1>, I32EnumAttrCase<"min", 2>, I32EnumAttrCase<"max", 3>,
-    I32EnumAttrCase<"any", 4>, I32EnumAttrCase<"all", 5>, I32EnumAttrCase<"logsumexp", 6>,
-    I32EnumAttrCase<"argmax", 7>]> {
-  let cppNamespace = "::heddle::foreach";
-}
-
-def Foreach_Axis : I32EnumAttr<"Axis", "what a reduction runs along", [
+def Foreach_Axis : I32EnumAttr<"Axis", "the axis of a reduction", [
     I32EnumAttrCase<"i", 0>, I32EnumAttrCase<"j", 1>, I32EnumAttrCase<"member", 2>, I32EnumAttrCase<"list", 3>]> {
   let cppNamespace = "::heddle::foreach";
 }

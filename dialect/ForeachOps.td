@@ -1,7 +1,7 @@
 //===- ForeachOps.td - the operations of the foreach dialect --------------===//
 //
-// Few and orthogonal: map, reduce, while, if; everything else is a scalar
-// operation of arith and math inside their regions.
+// Four orthogonal operations have regions: map, reduce, while and if. Inside
+// these, the scalar operations of arith and math compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,15 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
   let summary = "an elementwise computation over every member";
   let description = [{
     The operands are bound to the arguments of the region, one element of each at a time; the region yields one element
-    of each result. Indices say which element: `[i, j]`, `[i]`, `[j]`; without them an operand is read at the position
-    that its rank implies, and scalars (one per member, or one for all) are broadcast. The domain has the largest rank
-    that the indices name. `as` converts an operand where it is bound; a yield rounds to the result's element type.
-    Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`. In a loop, `[trip]` reads a vector of
-    each member at the number of the trip, as a scalar of the member, and `[next]` at that of the trip after it; `[first]`
-    reads, anywhere, the entry of the first trip. Beyond the vector's end its last entry holds, and of an empty one +inf,
-    or 0 for integers.
+    of each result. Indices select the element: `[i, j]`, `[i]`, `[j]`. Without indices an operand is read at the
+    position that its rank implies, and scalars (one per member, or one for all) are broadcast. The domain has the
+    largest rank that the indices name. `as` converts an operand where it is bound; a yield rounds to the result's
+    element type. Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`.
+
+    A vector of each member can be indexed by the iteration of the enclosing loop; the entry is a scalar of the member.
+    `[trip]` reads the entry of the current iteration, `[next]` that of the next one, and `[first]`, also outside of
+    loops, that of the first one. An index beyond the vector's end reads its last entry; an empty vector reads as +inf,
+    or as 0 for integers.
 
     ```mlir
     %p1 = foreach.map (%p = %param as f32, %g = %grad as f32 : !foreach.list<tensor<?xbf16>>,
@@ -60,15 +62,16 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
 def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
   let summary = "a reduction along `i` or `j` of every member, over the whole `member` or the whole `list`";
   let description = [{
-    The region computes the element that is reduced, so what precedes a reduction needs no temporary. `along i` leaves a
-    value for every `j`, `along j` one for every `i`, `along member` one per member, `along list` one for all. `logsumexp`
-    is defined by its value, `argmax` has a second result, the (first) position of the maximum along the axis. Over
-    nothing the result is the neutral element: 0, 1, +inf, -inf, false, true, -inf, and (-inf, -1).
+    The region computes the element that is reduced, so the computation before a reduction needs no temporary. `along i`
+    results in one value for every `j`, `along j` in one for every `i`, `along member` in one per member, `along list` in
+    one for all. `logsumexp` is log(sum(exp(x))), computed without overflow. `argmax` has a second result, the first
+    position of the maximum along the axis. The reduction of no elements is the neutral element of the kind: 0 for `add`,
+    1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for `argmax`.
 
-    The region of `logsumexp` may yield a second value, a guess of the result: its exponentials may be taken about any
-    finite number, and about one near the result no running maximum is needed. The guess follows from what is bound at
-    the result's level or lower (for `along j`: `[i]`, members' scalars, device scalars). It never changes the result: a
-    target that uses it falls back on the maximum where the guess is not finite or the sum leaves the range.
+    The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with a
+    shift near the result no running maximum is needed. The shift must follow from operands of the result's level or
+    lower (for `along j`: `[i]`, members' scalars, device scalars). It never affects the result: a target that uses the
+    shift recomputes the reduction about the maximum if the shift is not finite or the sum leaves the range.
 
     ```mlir
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
@@ -80,8 +83,8 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
                                              %v = %v[j], %a = %log_a[i], %u = %u[i] : !foreach.list<tensor<?xf32>>)
         -> !foreach.list<tensor<?xf32>> {
       %x = arith.addf %l, %v : f32
-      %guess = arith.subf %a, %u : f32
-      foreach.yield %x, %guess : f32, f32
+      %shift = arith.subf %a, %u : f32
+      foreach.yield %x, %shift : f32, f32
     }
     ```
   }];
@@ -95,7 +98,7 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     YieldOp getYield();
     /// The value that is reduced.
     ::mlir::Value getReduced();
-    /// What the region yields as a guess of the result, or null.
+    /// The shift that the region yields, or null.
     ::mlir::Value getGuess();
   }];
 }
@@ -104,10 +107,11 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "a loop that runs and stops on the device";
   let description = [{
-    The region computes the carried values anew, further values of the trip, and a flag: the loop goes on while the flag
-    holds and fewer than `upto` trips (a device scalar) were taken. With one flag per member, a member keeps its values
-    from the trip at which its flag fell, and the loop ends when all have. Results: the carried values, the further
-    ones (+inf, or 0 for integers, when no trip ran), and the number of trips, for all or per member as the flag is.
+    Each iteration computes new carried values, further values, and a flag. The loop continues while the flag holds and
+    fewer than `upto` iterations (a device scalar) were run. With one flag per member, a member keeps the values of the
+    iteration in which its flag became false, and the loop ends when the flags of all members are false. Results: the
+    carried values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, for
+    all members or per member, as the flag.
 
     ```mlir
     %x, %err, %trips = foreach.while (%x = %x0 : !foreach.list<tensor<?xf32>>) upto %limit
@@ -127,11 +131,12 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
 
 def Foreach_RecordOp : Foreach_Op<"record", [Pure, AllTypesMatch<["into", "result"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "a vector with the entry of this trip anew";
+  let summary = "a vector with a new entry for this iteration";
   let description = [{
-    Entry `trip` of each member's vector `into`, a carried value of the loop around, becomes `value`: a scalar of the
-    member, or one for all. Beyond the vector's end nothing is recorded; entries of trips that were not taken keep what
-    they held. The result goes on in the place of `into`, and neither is used for anything else.
+    Stores `value`, a scalar of the member or one for all, in each member's vector `into` at the number of the iteration.
+    `into` is a carried value of the enclosing loop. An iteration beyond the vector's end records nothing; entries of
+    iterations that did not run keep their values. The loop carries the result in the place of `into`; neither has
+    another use.
 
     ```mlir
     %history1 = foreach.record %err in %history : !foreach.list<tensor<f32>> in !foreach.list<tensor<?xf32>>
@@ -147,8 +152,8 @@ def Foreach_IfOp : Foreach_Op<"if", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "values that are computed if a device scalar holds, and kept otherwise";
   let description = [{
-    Each result is what the region yields for it if `condition` holds, and the value named after `else` otherwise: a
-    whole update is skipped when gradients overflowed.
+    If `condition` holds, the results are the values that the region yields; otherwise they are the values after `else`.
+    So an optimizer skips its update when gradients overflowed.
 
     ```mlir
     %p1 = foreach.if %finite -> (!foreach.list<tensor<?xf32>>) {
@@ -169,7 +174,7 @@ def Foreach_YieldOp : Foreach_Op<"yield", [Pure, Terminator, AttrSizedOperandSeg
     ParentOneOf<["MapOp", "ReduceOp", "WhileOp", "IfOp"]>]> {
   let summary = "ends a region of the dialect with the values it computed";
   let description = [{
-    In `foreach.while` the flag that decides whether the loop goes on follows `while`.
+    In `foreach.while`, the flag after `while` decides whether the loop continues.
 
     ```mlir
     foreach.yield %u1, %err while %more : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
@@ -194,7 +199,7 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
 }
 
 def Foreach_TripOp : Foreach_Op<"trip", [Pure]> {
-  let summary = "the number of the trip of the loop around, from 0";
+  let summary = "the number of the current iteration of the enclosing loop, from 0";
   let description = [{
     ```mlir
     %k = foreach.trip : i32

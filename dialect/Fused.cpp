@@ -8,6 +8,7 @@
 #include "dialect/Fused.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -90,9 +91,9 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   auto level = symbolizeLevel(levelName);
   if (!kind || !level)
     return parser.emitError(at)
-           << "expected a kind (add, mul, min, max, any, all, logsumexp, "
-              "argmax) and a level (row, column, member, list), found '"
-           << kindName << ' ' << levelName << "'";
+           << "expected a kind (" << foreach::reduceKindNames()
+           << ") and a level (row, column, member, list), found '" << kindName
+           << ' ' << levelName << "'";
   if (parser.parseOperand(value))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("from"))) {
@@ -122,7 +123,7 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
   state.addAttribute("level", LevelAttr::get(context, *level));
   state.addTypes(type);
-  if (*kind == ReduceKind::argmax)
+  if (foreach::hasPosition(*kind))
     state.addTypes(parser.getBuilder().getI64Type());
   return success();
 }
@@ -142,7 +143,7 @@ void fused::ReduceOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult fused::ReduceOp::verify() {
-  bool positions = getKind() == ReduceKind::argmax;
+  bool positions = foreach::hasPosition(getKind());
   if (getNumResults() != (positions ? 2 : 1) ||
       getResult(0).getType() != getValue().getType() ||
       (positions && !getResult(1).getType().isInteger(64)))

@@ -3,6 +3,7 @@
 #include "dialect/FusedPanel.h"
 #include "dialect/Bindings.h"
 #include "dialect/Exponents.h"
+#include "dialect/ReduceKinds.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -83,7 +84,7 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
       Level from =
           reduce.getFrom() ? join(of.level, *reduce.getFrom()) : of.level;
       bool sums = reduce.getKind() == ReduceKind::logsumexp;
-      if (reduce.getKind() == ReduceKind::argmax)
+      if (foreach::hasPosition(reduce.getKind()))
         return refuse("positions of maxima are not combined in panels");
       if (level == Level::row) {
         if (second)

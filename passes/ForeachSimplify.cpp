@@ -4,12 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What later passes may rely on: no `if`, no operand bound twice or for
-// nothing, and no dear scalar math in the body of an element.
+// nothing, and no expensive scalar math in the body of an element.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -156,7 +157,7 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
 // Uniform math
 //===----------------------------------------------------------------------===//
 
-/// Moves dear math over device scalars out of the body of `op`.
+/// Moves expensive math over device scalars out of the body of `op`.
 template <typename BoundOp> static bool hoistUniform(BoundOp op) {
   Block &body = op.getBody().front();
   llvm::DenseSet<Value> uniform;
@@ -171,7 +172,7 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
       movable.insert(&inner);
       uniform.insert(inner.getResults().begin(), inner.getResults().end());
     }
-  Slice slice = dearSlice(
+  Slice slice = expensiveSlice(
       body, [&](Operation *inner) { return movable.contains(inner); });
   if (slice.results.empty())
     return false;
@@ -225,7 +226,7 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
 /// A reduction over the single value that a member of rank 0 has.
 static bool isTrivial(foreach::ReduceOp op) {
   return op.getAxis() == Axis::member && op.getDomainRank() == 0 &&
-         op.getKind() != ReduceKind::argmax;
+         !foreach::hasPosition(op.getKind());
 }
 
 static void toMap(foreach::ReduceOp op) {

@@ -139,7 +139,8 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
         }))
       return false;
   }
-  // A scalar that the member's end replaces; dear math over it is kept ahead.
+  // A scalar that the member's end replaces; expensive math over it is kept
+  // ahead.
   auto kernel = sweep->getParentOfType<KernelOp>();
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
@@ -249,7 +250,7 @@ struct FusedSchedule : heddle::impl::FusedScheduleBase<FusedSchedule> {
 };
 } // namespace
 
-/// Moves dear math over members' and list's scalars into `fused.ahead`.
+/// Moves expensive math over members' and list's scalars into `fused.ahead`.
 void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
   KernelOp kernel = getOperation();
   // A member that has nothing but scalars computes them once anyway.
@@ -279,7 +280,7 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
                      [&](Value value) { return known.contains(value); })) {
       movable.insert(&op);
       known.insert(op.getResults().begin(), op.getResults().end());
-    } else if (isDear(&op)) {
+    } else if (isExpensive(&op)) {
       stays = &op;
     }
   }
@@ -289,7 +290,7 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
         << "' over scalars stays in the body: its operands "
            "are not known before the step begins";
   Slice slice =
-      dearSlice(body, [&](Operation *op) { return movable.contains(op); });
+      expensiveSlice(body, [&](Operation *op) { return movable.contains(op); });
   if (slice.results.empty())
     return;
 

@@ -1,4 +1,4 @@
-//===- Scalars.cpp - what passes ask of scalar operations -----------------===//
+//===- Scalars.cpp - scalar operations in passes --------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 #include "dialect/Foreach.h"
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
+#include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
@@ -28,7 +28,7 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
   unsigned to = type.getIntOrFloatBitWidth();
   if (value.getType() == type)
     return value;
-  // It is the same value to a reader.
+  // The converted value keeps the name.
   if (StringRef name = nameOf(value); !name.empty())
     loc = namedLoc(builder.getContext(), name);
   if (from < to)
@@ -40,27 +40,26 @@ Value convertThrough(OpBuilder &builder, Location loc, Value value,
                      Type storage, Type bound) {
   if (!isa<FloatType>(storage))
     return value;
-  // A storage type at least as wide keeps the value as it is.
+  // A storage type that is at least as wide does not change the value.
   if (storage != value.getType() &&
       storage.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
     value = convertFloat(builder, loc, value, storage);
   return convertFloat(builder, loc, value, bound);
 }
 
-bool isDear(Operation *op) {
-  if (isa<math::FPowIOp, math::PowFOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
-          math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::SinOp,
-          math::CosOp, math::ErfOp>(op))
-    return true;
-  return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op) &&
-         op->getResult(0).getType().isF64();
+bool isExpensive(Operation *op) {
+  const ScalarOp *scalar = findScalarOp(op);
+  return scalar && (scalar->cost == ScalarCost::slow ||
+                    (scalar->cost == ScalarCost::slowInDouble &&
+                     op->getResult(0).getType().isF64()));
 }
 
-Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
+Slice expensiveSlice(Block &body,
+                     llvm::function_ref<bool(Operation *)> mayMove) {
   llvm::SmallPtrSet<Operation *, 16> inside;
   SmallVector<Operation *> work;
   for (Operation &op : body.without_terminator())
-    if (isDear(&op) && mayMove(&op)) {
+    if (isExpensive(&op) && mayMove(&op)) {
       inside.insert(&op);
       work.push_back(&op);
     }
@@ -70,8 +69,8 @@ Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
       if (Operation *op = operand.getDefiningOp();
           op && inside.insert(op).second)
         work.push_back(op);
-  // What is used outside and follows from dear values is a result; what does
-  // not is cheap, and computed outside again.
+  // A value that is used outside and follows from expensive ones is a result.
+  // The other values are cheap and are computed again outside.
   auto isConstant = [](Operation *op) {
     return op && op->hasTrait<OpTrait::ConstantLike>();
   };
@@ -127,8 +126,8 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
-  // Folders alone: they are exact in IEEE arithmetic. Some of arith's patterns
-  // are not (an integer rounded once instead of twice).
+  // Use only folders: they are exact in IEEE arithmetic. Some of arith's
+  // patterns are not (they round an integer once instead of twice).
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(root, RewritePatternSet(context), config);

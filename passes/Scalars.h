@@ -1,9 +1,9 @@
-//===- Scalars.h - what passes ask of scalar operations ---------*- C++ -*-===//
+//===- Scalars.h - scalar operations in passes ------------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rounding, cost and the slices of scalar math that move together.
+// Rounding, cost, and the slices of scalar math that move together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,39 +15,40 @@
 
 namespace heddle {
 
-/// `value` as it reads after having been stored as `storage` and bound as
-/// `bound`.
+/// The value that a reader gets after `value` was stored as `storage` and bound
+/// as `bound`.
 mlir::Value convertThrough(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type storage,
                            mlir::Type bound);
 
-/// Whether every thread computing `op` would cost more than memory hides:
-/// powers, exponentials and logarithms, divisions and square roots in double.
-bool isDear(mlir::Operation *op);
+/// Whether memory accesses do not hide the time of `op` if every thread
+/// computes it: powers, exponentials, logarithms; divisions and square roots in
+/// double.
+bool isExpensive(mlir::Operation *op);
 
-/// Scalar math that can be taken out of a body together.
+/// Scalar math that can leave a body together.
 struct Slice {
-  /// In the order of the body. Constants among them are to be cloned.
+  /// In the order of the body. The user of the slice clones constants.
   llvm::SetVector<mlir::Operation *> ops;
-  /// Block arguments that the slice computes from, in order.
+  /// Block arguments that the slice reads, in order.
   llvm::SetVector<mlir::Value> inputs;
-  /// Values that the rest of the body uses and that are too dear to compute
-  /// there; in the order of the body.
+  /// Values that the rest of the body uses and that are too expensive to
+  /// compute there; in the order of the body.
   llvm::SetVector<mlir::Value> results;
 };
 
-/// The dear operations of `body` for which `mayMove` holds, with the operations
-/// that they are computed from (`mayMove` must hold for those too) and the
-/// cheap ones that follow from them alone.
-Slice dearSlice(mlir::Block &body,
-                llvm::function_ref<bool(mlir::Operation *)> mayMove);
+/// The expensive operations of `body` for which `mayMove` holds, the operations
+/// that they depend on (`mayMove` must hold for those too), and the cheap ones
+/// that depend on nothing else.
+Slice expensiveSlice(mlir::Block &body,
+                     llvm::function_ref<bool(mlir::Operation *)> mayMove);
 
-/// Clones the operations of `body` but its terminator.
+/// Clones the operations of `body` except its terminator.
 void cloneBody(mlir::OpBuilder &builder, mlir::Block &body,
                mlir::IRMapping &mapping);
 
 /// Folds, merges and removes operations within the regions of `root`, which is
-/// isolated from above. Only what is exact is folded.
+/// isolated from above. It folds only where the result is exact.
 void cleanBodies(mlir::Operation *root);
 
 } // namespace heddle

@@ -1,7 +1,7 @@
 //===- CpuTarget.h - fused IR to machine code of this process ---*- C++ -*-===//
 //
-// The cpu target: what docs/plan.md says under 'Source'. A pure function of the
-// placed, scheduled and named kernel, and of the host's instruction set.
+// The cpu target (docs/plan.md, Source). A pure function of the scheduled
+// program with its buffers and names, and of the host's instruction set.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@
 
 namespace heddle {
 
-/// Compiles every sweep of `kernel`, those in loops included. What is wrong
-/// with the IR is reported at its operations; the error then says so.
+/// Compiles every sweep of `kernel`, including those in loops. Errors of the IR
+/// are reported at its operations; the returned error then refers to them.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
 compileForCpu(fused::KernelOp kernel);
 
-/// The LLVM IR of `kernel`, as it is emitted or `optimized` for this host.
+/// The LLVM IR of `kernel`, as emitted or `optimized` for this host.
 llvm::Expected<std::string> printCpuIr(fused::KernelOp kernel, bool optimized);
 
 } // namespace heddle

@@ -23,7 +23,7 @@ Expected<Host> Host::detect() {
   if (!builder)
     return builder.takeError();
   builder->setCodeGenOptLevel(CodeGenOptLevel::Aggressive);
-  // Contraction is explicit: an fma stands in the IR where one is allowed.
+  // Contraction is explicit: the IR contains an fma where one is allowed.
   builder->getOptions().AllowFPOpFusion = FPOpFusion::Strict;
   Host host(std::move(*builder));
   auto machine = host.builder.createTargetMachine();
@@ -59,8 +59,8 @@ void Host::optimize(Module &module) const {
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  // Calls of libm stay the calls that the program names: none is replaced by
-  // another function, which need not be there.
+  // LLVM must not replace a call of libm by another function, which the process
+  // may not have.
   functions.registerPass([&] {
     TargetLibraryInfoImpl library(machine->getTargetTriple());
     library.disableAllFunctions();

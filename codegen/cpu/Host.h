@@ -1,7 +1,6 @@
-//===- Host.h - the machine that code is made for ---------------*- C++ -*-===//
+//===- Host.h - the machine that code is compiled for -----------*- C++ -*-===//
 //
-// The instruction set of this process and what of it decides how code is
-// emitted.
+// The instruction set of this process, and its features that the emitter uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +12,12 @@
 
 namespace heddle::cpu {
 
-/// What the emitter asks about the host.
+/// Features of the host that the emitter uses.
 struct HostTraits {
-  /// Instructions convert between f16 and f32; otherwise integers do.
+  /// Instructions convert between f16 and f32; otherwise integer arithmetic
+  /// does.
   bool convertsF16 = false;
-  /// A fused multiply-add is one instruction and not a call.
+  /// A fused multiply-add is one instruction, not a call.
   bool hasFma = false;
 };
 
@@ -29,7 +29,8 @@ public:
   llvm::orc::JITTargetMachineBuilder builder;
   std::unique_ptr<llvm::TargetMachine> machine;
 
-  /// Lays `module` out for this host and runs the optimisation pipeline.
+  /// Sets the data layout of `module` for this host; runs the optimization
+  /// pipeline.
   void prepare(llvm::Module &module) const;
   void optimize(llvm::Module &module) const;
 

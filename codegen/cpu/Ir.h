@@ -1,7 +1,7 @@
 //===- Ir.h - building LLVM IR ----------------------------------*- C++ -*-===//
 //
-// An IRBuilder with the few shapes that the emitter is made of: loops, local
-// arrays, types of values.
+// An IRBuilder with the constructs that the emitter uses: loops, local arrays,
+// types of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,10 @@ public:
   llvm::Module &module;
   const HostTraits host;
 
-  /// The type in which a value is computed; the bits alone for f16 and bf16.
+  /// The type in which a value is computed; an integer of its bits for f16 and
+  /// bf16.
   llvm::Type *typeOf(mlir::Type type);
-  /// The type in which a value lies in memory: a flag takes a byte.
+  /// The type of a value in memory: a flag takes a byte.
   llvm::Type *memoryTypeOf(mlir::Type type);
 
   llvm::ConstantInt *i64(int64_t value) { return b.getInt64(value); }
@@ -34,7 +35,7 @@ public:
   /// `count` divided by the constant `by`, rounded up.
   llvm::Value *ceilDiv(llvm::Value *count, int64_t by);
 
-  /// An array of `count` values in the frame of the current function.
+  /// An array of `count` values on the stack of the current function.
   llvm::AllocaInst *local(llvm::Type *type, int64_t count,
                           const llvm::Twine &name);
   /// The address of element `index` of an array.
@@ -49,7 +50,8 @@ public:
   /// Emits `body`, which may return, where `condition` holds.
   void when(llvm::Value *condition, llvm::function_ref<void()> body);
 
-  /// A function of this module alone; the builder stands at its start.
+  /// A function that is private to this module unless `visible`; the builder is
+  /// at its start.
   llvm::Function *function(const llvm::Twine &name, llvm::Type *result,
                            llvm::ArrayRef<llvm::Type *> parameters,
                            bool visible = false);

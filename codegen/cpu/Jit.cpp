@@ -1,7 +1,8 @@
 //===- Jit.cpp - machine code in this process -----------------------------===//
 //
-// No symbol of the process is searched for: code calls what librarySymbols()
-// lists, so that it works inside a library that exports nothing.
+// Compiled code calls only the functions that librarySymbols() lists and
+// searches no symbols of the process, so that it works in a library that
+// exports nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,7 @@
 //===- Jit.h - machine code in this process ---------------------*- C++ -*-===//
 //
-// Owns what was compiled; the addresses it hands out live as long as it does.
+// Owns compiled code; the addresses that it returns are valid as long as it
+// lives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,7 @@ namespace heddle::cpu {
 
 class Jit {
 public:
-  /// Compiles an optimised module for this host.
+  /// Compiles an optimized module for this host.
   static llvm::Expected<std::unique_ptr<Jit>>
   compile(const Host &host, llvm::orc::ThreadSafeModule module);
 

@@ -1,8 +1,8 @@
-//===- LibrarySymbols.cpp - what compiled code may call -------------------===//
+//===- LibrarySymbols.cpp - the functions that compiled code may call -----===//
 //
-// The functions of libm behind the scalar operations, those that the code
-// generator takes instead (sincos for a sine and a cosine of one value), and
-// the memory functions it may use for copies.
+// The functions of libm that dialect/ScalarOps.def names, functions that LLVM's
+// code generator calls instead of them (sincos for the sine and the cosine of
+// one value), and the memory functions that it calls for copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,27 @@
 
 namespace heddle::cpu {
 
-using OfFloat = float (*)(float);
-using OfDouble = double (*)(double);
-using OfFloats = float (*)(float, float);
-using OfDoubles = double (*)(double, double);
+using Symbol = std::pair<llvm::StringLiteral, void *>;
+
+template <class Function> static void *address(Function function) {
+  return reinterpret_cast<void *>(function);
+}
+
+/// A function of libm in double and its form in float, of one argument, two or
+/// three: overload resolution finds the number.
+struct Libm {
+  void *ofDouble, *ofFloat;
+};
+static Libm libm(double (*d)(double), float (*f)(float)) {
+  return {address(d), address(f)};
+}
+static Libm libm(double (*d)(double, double), float (*f)(float, float)) {
+  return {address(d), address(f)};
+}
+static Libm libm(double (*d)(double, double, double),
+                 float (*f)(float, float, float)) {
+  return {address(d), address(f)};
+}
 
 static void sinCos(double x, double *sine, double *cosine) {
   *sine = std::sin(x);
@@ -27,45 +44,35 @@ static void sinCosFloat(float x, float *sine, float *cosine) {
   *cosine = std::cos(x);
 }
 
-template <class Function> static void *address(Function function) {
-  return reinterpret_cast<void *>(function);
-}
-
-llvm::ArrayRef<std::pair<llvm::StringLiteral, void *>> librarySymbols() {
-#define HEDDLE_UNARY(NAME)                                                     \
-  {#NAME, address<OfDouble>(std::NAME)},                                       \
-      {#NAME "f", address<OfFloat>(std::NAME)}
-#define HEDDLE_BINARY(NAME)                                                    \
-  {#NAME, address<OfDoubles>(std::NAME)}, {                                    \
-    #NAME "f", address<OfFloats>(std::NAME)                                    \
-  }
-  static const std::pair<llvm::StringLiteral, void *> symbols[] = {
-      HEDDLE_UNARY(exp),
-      HEDDLE_UNARY(exp2),
-      HEDDLE_UNARY(expm1),
-      HEDDLE_UNARY(log),
-      HEDDLE_UNARY(log2),
-      HEDDLE_UNARY(log1p),
-      HEDDLE_UNARY(tanh),
-      HEDDLE_UNARY(sin),
-      HEDDLE_UNARY(cos),
-      HEDDLE_UNARY(erf),
-      HEDDLE_UNARY(floor),
-      HEDDLE_UNARY(ceil),
-      HEDDLE_UNARY(trunc),
-      HEDDLE_BINARY(pow),
-      HEDDLE_BINARY(fmax),
-      HEDDLE_BINARY(fmin),
-      {"fma", address<double (*)(double, double, double)>(std::fma)},
-      {"fmaf", address<float (*)(float, float, float)>(std::fma)},
+llvm::ArrayRef<Symbol> librarySymbols() {
+#define UNARY(INSTRUCTION)
+#define BINARY(INSTRUCTION)
+#define TERNARY(INSTRUCTION)
+#define CONVERSION(INSTRUCTION)
+#define INTRINSIC(ID)
+#define CODE
+#define LIBM(FUNCTION)                                                         \
+  {#FUNCTION, libm(std::FUNCTION, std::FUNCTION).ofDouble},                    \
+      {#FUNCTION "f", libm(std::FUNCTION, std::FUNCTION).ofFloat},
+#define INTRINSIC_OR_LIBM(ID, FUNCTION) LIBM(FUNCTION)
+#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM) LLVM
+  static const Symbol symbols[] = {
+#include "dialect/ScalarOps.def"
+      LIBM(trunc) // a conversion to an integer that saturates
       {"sincos", address(sinCos)},
       {"sincosf", address(sinCosFloat)},
       {"memset", address(std::memset)},
       {"memcpy", address(std::memcpy)},
       {"memmove", address(std::memmove)},
   };
-#undef HEDDLE_UNARY
-#undef HEDDLE_BINARY
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef CONVERSION
+#undef INTRINSIC
+#undef CODE
+#undef LIBM
+#undef INTRINSIC_OR_LIBM
   return symbols;
 }
 

@@ -1,8 +1,8 @@
 //===- ListEnd.cpp - when all members are done ----------------------------===//
 //
-// The members' states meet; the list values that the segments yield enter
-// `finish`, as rounded by their results. Everything is read before anything is
-// written, for results may take the place of operands.
+// Combines the states of the members and computes the epilogue from the list
+// values that the segments yield, rounded to the types of their results. All
+// reads precede all writes, since results may be stored in place of operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ public:
         memberRows(memberRows), memberCount(memberCount) {}
 
   void emit();
-  /// Computes what `finish` yields from the segments' values.
+  /// Computes the results of the epilogue from the values of the segments.
   void emitFinish(llvm::ArrayRef<Value *> entering);
   void storeResults();
   void storeFinishResults();

@@ -1,8 +1,8 @@
 //===- MemberEnd.cpp - when all tiles of a member are done ----------------===//
 //
-// The partial states of its tiles meet; then what is computed once per member
-// or column. Everything is read before anything is written, for results may
-// take the place of operands.
+// Combines the partial states of a member's tiles, then computes the values
+// that exist once per member or column. All reads precede all writes, since
+// results may be stored in place of operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ private:
   void emitColumns();
   void keepForList(const SegmentReduction &reduction, Reduction &states,
                    const State &state);
-  /// Which of the member rows this one is: those of active members.
+  /// The index of this member descriptor; inactive members have none.
   Value *index();
 
   Value *firstTile = nullptr, *tiles = nullptr, *columns = nullptr,
@@ -57,8 +57,8 @@ void MemberEnd::meetTiles(const SegmentReduction &reduction) {
     setResults(reduction, states, state);
 }
 
-/// Tiles meet pairwise, in the states of the first of each pair: what is lost
-/// in rounding grows with the logarithm of their number.
+/// Combines tiles pairwise into the state of the first of each pair: the
+/// rounding error grows with the logarithm of the number of tiles.
 void MemberEnd::meetColumns(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   auto tag = scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn));
@@ -121,7 +121,7 @@ void MemberEnd::emitColumns() {
 }
 
 void MemberEnd::emit() {
-  // What a member that is skipped had before still counts for the list.
+  // The values of a skipped member still enter the values of the list.
   if (Value *holds = flag())
     ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
   firstTile = field(context.countOffset() + 8, "first_tile");
@@ -149,7 +149,7 @@ void MemberEnd::emit() {
   });
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.from == Level::member) {
-      // Its position is that in the list, where inactive members count, too.
+      // A position counts all members of the list, inactive ones too.
       Reduction states = reductionOf(reduction);
       mlir::Value value = fused::ReduceOp(reduction.op).getValue();
       Value *position = field(context.countOffset() + 20, "index");

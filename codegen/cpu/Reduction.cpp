@@ -1,8 +1,8 @@
 //===- Reduction.cpp - running states of reductions -----------------------===//
 //
-// The order in which states meet is that of docs/lowering.md. A thread of a
-// block is a lane here, so that threads are the elements of a vector. Lanes
-// that saw nothing are neutral: combining with them changes no bit.
+// States are combined in the order of docs/lowering.md. A lane stands for a
+// thread of a block, so that the threads are the elements of a vector. A lane
+// without elements is neutral: combining with it changes no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,9 @@
 #include "codegen/SweepLayout.h"
 #include "llvm/IR/Module.h"
 
+using heddle::foreach::Lift;
+using heddle::foreach::Neutral;
+using heddle::foreach::StateType;
 using heddle::fused::ReduceKind;
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
@@ -18,18 +21,21 @@ namespace heddle::cpu {
 
 Reduction::Reduction(Ir &ir, ReduceKind kind, mlir::Type type, int64_t threads)
     : ir(ir), b(ir.b), kind(kind), type(type), threads(threads) {
-  parts.push_back(ir.memoryTypeOf(type));
-  if (kind == ReduceKind::logsumexp)
-    parts.push_back(parts[0]);
-  if (kind == ReduceKind::argmax)
-    parts.push_back(b.getInt64Ty());
+  const foreach::ReduceKindInfo &info = foreach::infoOf(kind);
+  for (const foreach::StatePart &part : {info.first, info.second})
+    if (part.type != StateType::absent) {
+      layout.push_back(part);
+      // A lane of flags has bytes; states in memory lie words apart.
+      parts.push_back(part.type == StateType::position ? b.getInt64Ty()
+                                                       : ir.memoryTypeOf(type));
+    }
 }
 
 //===----------------------------------------------------------------------===//
 // One state
 //===----------------------------------------------------------------------===//
 
-/// The value that every other is smaller (or larger) than.
+/// The largest or the smallest value of the type, infinite for floats.
 Value *Reduction::limit(bool largest) {
   if (llvm::isa<mlir::FloatType>(type))
     return llvm::ConstantFP::getInfinity(parts[0], /*Negative=*/!largest);
@@ -45,35 +51,47 @@ State Reduction::neutral() {
                ? llvm::ConstantFP::get(parts[0], value)
                : static_cast<Value *>(llvm::ConstantInt::get(parts[0], value));
   };
-  switch (kind) {
-  case ReduceKind::add:
-  case ReduceKind::any:
-    return {number(0)};
-  case ReduceKind::mul:
-  case ReduceKind::all:
-    return {number(1)};
-  case ReduceKind::min:
-    return {limit(true)};
-  case ReduceKind::max:
-    return {limit(false)};
-  case ReduceKind::logsumexp:
-    return {limit(false), number(0)};
-  case ReduceKind::argmax:
-    return {limit(false), ir.i64(-1)};
-  }
-  return {};
+  State state;
+  for (const foreach::StatePart &part : layout)
+    switch (part.neutral) {
+    case Neutral::zero:
+      state.push_back(number(0));
+      break;
+    case Neutral::one:
+      state.push_back(number(1));
+      break;
+    case Neutral::highest:
+      state.push_back(limit(true));
+      break;
+    case Neutral::lowest:
+      state.push_back(limit(false));
+      break;
+    case Neutral::none:
+      state.push_back(ir.i64(-1));
+      break;
+    }
+  return state;
 }
 
 State Reduction::lift(Value *value, Value *position) {
   if (value->getType() != parts[0])
     value = b.CreateZExt(value, parts[0]);
-  if (kind == ReduceKind::argmax)
-    return {value, position};
-  if (kind == ReduceKind::logsumexp)
-    return {value, b.CreateSelect(b.CreateFCmpOEQ(value, limit(false)),
-                                  llvm::ConstantFP::get(parts[0], 0.0),
-                                  llvm::ConstantFP::get(parts[0], 1.0))};
-  return {value};
+  State state;
+  for (const foreach::StatePart &part : layout)
+    switch (part.lift) {
+    case Lift::value:
+      state.push_back(value);
+      break;
+    case Lift::position:
+      state.push_back(position);
+      break;
+    case Lift::count:
+      state.push_back(b.CreateSelect(b.CreateFCmpOEQ(value, neutral()[0]),
+                                     llvm::ConstantFP::get(parts[0], 0.0),
+                                     llvm::ConstantFP::get(parts[0], 1.0)));
+      break;
+    }
+  return state;
 }
 
 State Reduction::combine(const State &a, const State &c) {
@@ -103,9 +121,9 @@ State Reduction::combine(const State &a, const State &c) {
   return {};
 }
 
-/// Sums of exponentials around their maxima meet around the larger one. The
-/// other's factor is the only exponential; equal maxima, infinities among them,
-/// need none.
+/// Combines sums of exponentials about their maxima about the larger maximum.
+/// Only the factor of the other sum is an exponential; equal maxima, infinite
+/// ones among them, need no factor.
 State Reduction::combineLogsumexp(const State &a, const State &c) {
   Value *most = b.CreateBinaryIntrinsic(Intrinsic::maximum, a[0], c[0]);
   Value *least = b.CreateBinaryIntrinsic(Intrinsic::minimum, a[0], c[0]);
@@ -219,8 +237,8 @@ void Reduction::clearLanes(const Lanes &lanes, Value *used) {
   ir.loop(end, "clear", [&](Value *t) { storeLane(neutral(), lanes, t); });
 }
 
-/// Halves of a vector meet: lane t and lane t ^ offset, of which the lower half
-/// alone is needed further.
+/// Combines the halves of a vector: lane t with lane t ^ offset. Only the lower
+/// half is needed afterwards.
 void Reduction::treeOfVectors(const Lanes &lanes, Value *first, State &result) {
   auto *vector = llvm::FixedVectorType::get(parts[0], 32);
   State x = {b.CreateAlignedLoad(vector, ir.element(parts[0], lanes[0], first),
@@ -237,7 +255,7 @@ void Reduction::treeOfVectors(const Lanes &lanes, Value *first, State &result) {
   result = {b.CreateExtractElement(x[0], b.getInt64(0))};
 }
 
-/// The same in memory, for states whose combination is long.
+/// The same in memory, for states whose combination is long code.
 void Reduction::treeOfLanes(const Lanes &lanes, Value *first, State &result) {
   for (int offset = 16; offset; offset /= 2)
     ir.loop(ir.i64(offset), "tree", [&](Value *t) {
@@ -290,7 +308,7 @@ llvm::Function *Reduction::blockFunction() {
     lanes.push_back(function->getArg(k));
     function->addParamAttr(k, llvm::Attribute::NoAlias);
   }
-  // The groups meet in order, starting from the first group's state.
+  // Groups are combined in order, starting with the state of the first.
   Lanes total;
   for (llvm::Type *part : parts)
     total.push_back(ir.local(part, 1, "total"));
@@ -303,10 +321,10 @@ llvm::Function *Reduction::blockFunction() {
               treeOfLanes(lanes, first, state);
             else
               treeOfVectors(lanes, first, state);
-            State met = combine(loadLane(total, ir.i64(0)), state);
+            State combined = combine(loadLane(total, ir.i64(0)), state);
             Value *isFirst = b.CreateICmpEQ(group, ir.i64(0));
             for (size_t k = 0; k < parts.size(); ++k)
-              state[k] = b.CreateSelect(isFirst, state[k], met[k]);
+              state[k] = b.CreateSelect(isFirst, state[k], combined[k]);
             storeLane(state, total, ir.i64(0));
           });
   b.CreateRet(pack(loadLane(total, ir.i64(0))));

@@ -1,8 +1,9 @@
 //===- Reduction.h - running states of reductions ---------------*- C++ -*-===//
 //
-// Each kind has a running state, its neutral element, the way two states
-// combine and the value they stand for: the same as on the device. A state has
-// one part or two (a maximum and a sum; a value and its position).
+// A reduction has a running state, its neutral element, a way to combine two
+// states and to take the value of a state, as on the device. A state has one
+// part or two (a maximum and a sum; a value and its position). The parts are
+// those of dialect/ReduceKinds.td; how a kind combines them is written here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 
 #include "codegen/cpu/Ir.h"
 #include "dialect/Fused.h"
+#include "dialect/ReduceKinds.h"
 
 namespace heddle::cpu {
 
@@ -27,7 +29,7 @@ public:
   State neutral();
   State lift(llvm::Value *value, llvm::Value *position);
   State combine(const State &a, const State &c);
-  /// What a state stands for: one value, and the position for argmax.
+  /// The value of a state, and its position if the kind has one.
   llvm::SmallVector<llvm::Value *, 2> values(const State &state);
 
   /// States in memory, one after the other, part after part in each.
@@ -67,7 +69,8 @@ private:
   fused::ReduceKind kind;
   mlir::Type type;
   int64_t threads;
-  llvm::SmallVector<llvm::Type *, 2> parts; // as they lie in memory
+  llvm::SmallVector<foreach::StatePart, 2> layout;
+  llvm::SmallVector<llvm::Type *, 2> parts; // types of `layout` in memory
 };
 
 } // namespace heddle::cpu

@@ -1,8 +1,9 @@
 //===- RowsTile.cpp - a tile of rows --------------------------------------===//
 //
-// One row after the other. A row is walked once for each phase: what is reduced
-// to a row value in one walk is at hand in the next. Element values that a
-// later walk needs again are computed again, from a row that is in cache.
+// Rows are processed one after the other, with one traversal of the row for
+// each phase: a later traversal uses the row values that an earlier one
+// reduced. Element values that a later traversal needs are computed again, from
+// a row that is in the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +27,13 @@ private:
   struct Running {
     SegmentReduction reduction;
     Reduction states;
-    Lanes lanes;  // where threads take columns; one lane for values of rows
+    Lanes lanes;  // one for each thread; one lane for values of rows
     Value *total; // the column states of the tile
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
     }
   };
-  /// What one walk along a row does.
+  /// The work of one traversal of a row.
   struct Walk {
     llvm::SmallVector<Running *> reductions;
     llvm::SmallVector<const SegmentResult *> stores;
@@ -65,7 +66,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is done where
+// Phases
 //===----------------------------------------------------------------------===//
 
 void RowsTile::findWork() {
@@ -98,7 +99,7 @@ void RowsTile::findWork() {
       walks[segment.phaseOf(r.value())].reductions.push_back(&r);
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::element && result.isStored()) {
-      // In place: after every walk that reads the row.
+      // In place: after every traversal that reads the row.
       bool inPlace = slots.operands[result.slot].read;
       walks[inPlace ? last : segment.phaseOf(result.value)].stores.push_back(
           &result);
@@ -199,7 +200,7 @@ void RowsTile::emitRow(Value *r) {
       store(result, at);
 }
 
-/// A value of the row meets those of the rows above it.
+/// Combines a value of the row with those of the rows above it.
 void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
   State state = states.lift(get(running.value()), b.CreateAdd(first, r));
@@ -211,7 +212,7 @@ void RowsTile::reduceRow(Running &running, Value *r) {
 // A tile
 //===----------------------------------------------------------------------===//
 
-/// Values of columns count once: in the first tile.
+/// Values of columns enter a reduction once, in the first tile.
 void RowsTile::reduceColumns(Running &running) {
   Reduction &states = running.states;
   auto values = segment.needed(
@@ -247,7 +248,7 @@ void RowsTile::keepForMember() {
   }
 }
 
-/// A tile without rows leaves its columns neutral.
+/// The column states of a tile without rows are neutral.
 void RowsTile::clearColumnsOfNothing() {
   if (llvm::none_of(running, [](const Running &r) {
         return r.reduction.to == Level::column;

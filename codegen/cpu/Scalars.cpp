@@ -1,7 +1,8 @@
 //===- Scalars.cpp - scalar operations as LLVM IR -------------------------===//
 //
-// No operation carries fast-math flags: what is computed is what is written,
-// and the same as on the device wherever the arithmetic is.
+// The column LLVM of dialect/ScalarOps.def as instructions. No operation
+// carries fast-math flags: the code computes the expression as written, and
+// gives the bits of the device wherever the arithmetic is that of the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ public:
           llvm::function_ref<LValue(mlir::Value)> operand)
       : ir(ir), b(ir.b), op(op), operand(operand) {}
 
-  LValue emit();
+  LValue emit() const;
 
 private:
   LValue at(unsigned k) const { return operand(op->getOperand(k)); }
@@ -42,10 +43,21 @@ private:
   }
   LValue library(llvm::StringRef name) const;
   LValue constant(Attribute value) const;
-  LValue sum() const;
-  LValue power() const;
-  LValue sign() const;
-  LValue isInfinite() const;
+
+  // Operations whose column LLVM of the table is CODE.
+  LValue special(arith::AddFOp add) const;
+  LValue special(math::FPowIOp) const;
+  LValue special(math::RsqrtOp) const;
+  LValue special(foreach::SignOp) const;
+  LValue special(math::IsNaNOp) const;
+  LValue special(math::IsInfOp) const;
+  LValue special(math::IsFiniteOp) const;
+  LValue special(arith::CmpFOp op) const;
+  LValue special(arith::CmpIOp op) const;
+  LValue special(math::AbsIOp) const;
+  LValue special(arith::ExtFOp op) const;
+  LValue special(arith::TruncFOp op) const;
+  LValue special(arith::FPToSIOp) const;
 
   Ir &ir;
   llvm::IRBuilder<> &b;
@@ -54,7 +66,7 @@ private:
 };
 } // namespace
 
-/// A function of libm that has no intrinsic.
+/// Calls a function of libm that has no intrinsic.
 LValue Emitter::library(llvm::StringRef name) const {
   llvm::Type *type = resultType();
   llvm::FunctionCallee callee = ir.module.getOrInsertFunction(
@@ -78,12 +90,12 @@ LValue Emitter::constant(Attribute value) const {
   return nullptr;
 }
 
-/// A sum; with a product that may be contracted, which is then an fma.
-LValue Emitter::sum() const {
+/// A sum; with a product that may be contracted, a fused multiply-add.
+LValue Emitter::special(arith::AddFOp add) const {
   auto contracts = [](arith::FastMathFlags flags) {
     return bitEnumContainsAll(flags, arith::FastMathFlags::contract);
   };
-  if (ir.host.hasFma && contracts(cast<arith::AddFOp>(op).getFastmath()))
+  if (ir.host.hasFma && contracts(add.getFastmath()))
     for (unsigned k : {0u, 1u})
       if (auto product = op->getOperand(k).getDefiningOp<arith::MulFOp>();
           product && product->hasOneUse() && contracts(product.getFastmath()))
@@ -137,7 +149,7 @@ static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
   return function;
 }
 
-LValue Emitter::power() const {
+LValue Emitter::special(math::FPowIOp) const {
   llvm::Type *type = resultType();
   APInt known;
   if (!matchPattern(op->getOperand(1), m_ConstantInt(&known))) {
@@ -146,7 +158,7 @@ LValue Emitter::power() const {
         powerFunction(ir, type, cast<llvm::IntegerType>(n->getType())),
         {at(0), n});
   }
-  // A known exponent leaves its products alone, in the same order.
+  // With a constant exponent only the products remain, in the same order.
   LValue one = llvm::ConstantFP::get(type, 1.0), result = one, base = at(0);
   for (APInt left = known.abs(); !left.isZero();) {
     if (left[0])
@@ -159,7 +171,7 @@ LValue Emitter::power() const {
 }
 
 /// -1, 0 or 1; zeros and NaN stay what they are.
-LValue Emitter::sign() const {
+LValue Emitter::special(foreach::SignOp) const {
   LValue x = at(0), zero = llvm::ConstantFP::get(x->getType(), 0.0);
   LValue one = llvm::ConstantFP::get(x->getType(), 1.0),
          minus = llvm::ConstantFP::get(x->getType(), -1.0);
@@ -167,9 +179,19 @@ LValue Emitter::sign() const {
                         b.CreateSelect(b.CreateFCmpOLT(x, zero), minus, x));
 }
 
-LValue Emitter::isInfinite() const {
+LValue Emitter::special(math::IsNaNOp) const {
+  LValue x = at(0);
+  return b.CreateFCmpUNO(x, x);
+}
+
+LValue Emitter::special(math::IsInfOp) const {
   LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, at(0));
   return b.CreateFCmpOEQ(size, llvm::ConstantFP::getInfinity(size->getType()));
+}
+
+LValue Emitter::special(math::IsFiniteOp) const {
+  LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, at(0));
+  return b.CreateFCmpOLT(size, llvm::ConstantFP::getInfinity(size->getType()));
 }
 
 static llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
@@ -240,89 +262,67 @@ static llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
   return C::ICMP_EQ;
 }
 
-LValue Emitter::emit() {
+LValue Emitter::special(arith::CmpFOp op) const {
+  return b.CreateFCmp(predicateOf(op.getPredicate()), at(0), at(1));
+}
+
+LValue Emitter::special(arith::CmpIOp op) const {
+  return b.CreateICmp(predicateOf(op.getPredicate()), at(0), at(1));
+}
+
+LValue Emitter::special(math::RsqrtOp) const {
+  return b.CreateFDiv(llvm::ConstantFP::get(resultType(), 1.0),
+                      intrinsic(Intrinsic::sqrt));
+}
+
+LValue Emitter::special(math::AbsIOp) const {
+  LValue x = at(0), zero = llvm::ConstantInt::get(x->getType(), 0);
+  return b.CreateSelect(b.CreateICmpSLT(x, zero), b.CreateNeg(x), x);
+}
+
+/// Values of 16 bits are kept as they are stored.
+LValue Emitter::special(arith::ExtFOp op) const {
+  return convert(ir, at(0), op.getIn().getType(), op.getType());
+}
+
+LValue Emitter::special(arith::TruncFOp op) const {
+  return convert(ir, at(0), op.getIn().getType(), op.getType());
+}
+
+/// Out of range the nearest integer, as on the device; never undefined.
+LValue Emitter::special(arith::FPToSIOp) const {
+  LValue x = at(0);
+  return b.CreateIntrinsic(Intrinsic::fptosi_sat, {resultType(), x->getType()},
+                           {x});
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+LValue Emitter::emit() const {
+#define UNARY(INSTRUCTION) b.Create##INSTRUCTION(at(0))
+#define BINARY(INSTRUCTION) b.Create##INSTRUCTION(at(0), at(1))
+#define TERNARY(INSTRUCTION) b.Create##INSTRUCTION(at(0), at(1), at(2))
+#define CONVERSION(INSTRUCTION) b.Create##INSTRUCTION(at(0), resultType())
+#define INTRINSIC(ID) intrinsic(Intrinsic::ID)
+#define INTRINSIC_OR_LIBM(ID, FUNCTION) intrinsic(Intrinsic::ID)
+#define LIBM(FUNCTION) library(#FUNCTION)
+#define CODE special(scalar)
+#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+  .Case([&](OP scalar) -> LValue { return LLVM; })
   return llvm::TypeSwitch<Operation *, LValue>(op)
       .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })
-      .Case([&](arith::AddFOp) { return sum(); })
-      .Case([&](arith::SubFOp) { return b.CreateFSub(at(0), at(1)); })
-      .Case([&](arith::MulFOp) { return b.CreateFMul(at(0), at(1)); })
-      .Case([&](arith::DivFOp) { return b.CreateFDiv(at(0), at(1)); })
-      .Case([&](arith::NegFOp) { return b.CreateFNeg(at(0)); })
-      .Case([&](arith::MaximumFOp) { return intrinsic(Intrinsic::maximum); })
-      .Case([&](arith::MinimumFOp) { return intrinsic(Intrinsic::minimum); })
-      .Case([&](arith::MaxNumFOp) { return intrinsic(Intrinsic::maxnum); })
-      .Case([&](arith::MinNumFOp) { return intrinsic(Intrinsic::minnum); })
-      .Case([&](arith::CmpFOp c) {
-        return b.CreateFCmp(predicateOf(c.getPredicate()), at(0), at(1));
-      })
-      .Case([&](arith::CmpIOp c) {
-        return b.CreateICmp(predicateOf(c.getPredicate()), at(0), at(1));
-      })
-      .Case(
-          [&](arith::SelectOp) { return b.CreateSelect(at(0), at(1), at(2)); })
-      .Case([&](arith::AddIOp) { return b.CreateAdd(at(0), at(1)); })
-      .Case([&](arith::SubIOp) { return b.CreateSub(at(0), at(1)); })
-      .Case([&](arith::MulIOp) { return b.CreateMul(at(0), at(1)); })
-      .Case([&](arith::AndIOp) { return b.CreateAnd(at(0), at(1)); })
-      .Case([&](arith::OrIOp) { return b.CreateOr(at(0), at(1)); })
-      .Case([&](arith::XOrIOp) { return b.CreateXor(at(0), at(1)); })
-      .Case([&](arith::MaxSIOp) { return intrinsic(Intrinsic::smax); })
-      .Case([&](arith::MinSIOp) { return intrinsic(Intrinsic::smin); })
-      // Values of 16 bits are kept as they are stored.
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto cast) {
-        return convert(ir, at(0), cast.getIn().getType(), cast.getType());
-      })
-      .Case([&](arith::ExtSIOp) { return b.CreateSExt(at(0), resultType()); })
-      .Case([&](arith::ExtUIOp) { return b.CreateZExt(at(0), resultType()); })
-      .Case([&](arith::TruncIOp) { return b.CreateTrunc(at(0), resultType()); })
-      .Case(
-          [&](arith::SIToFPOp) { return b.CreateSIToFP(at(0), resultType()); })
-      .Case(
-          [&](arith::UIToFPOp) { return b.CreateUIToFP(at(0), resultType()); })
-      // Out of range the nearest integer, as on the device; never undefined.
-      .Case([&](arith::FPToSIOp) {
-        LValue x = at(0);
-        return b.CreateIntrinsic(Intrinsic::fptosi_sat,
-                                 {resultType(), x->getType()}, {x});
-      })
-      .Case([&](math::SqrtOp) { return intrinsic(Intrinsic::sqrt); })
-      .Case([&](math::RsqrtOp) {
-        return b.CreateFDiv(llvm::ConstantFP::get(resultType(), 1.0),
-                            intrinsic(Intrinsic::sqrt));
-      })
-      .Case([&](math::ExpOp) { return intrinsic(Intrinsic::exp); })
-      .Case([&](math::Exp2Op) { return intrinsic(Intrinsic::exp2); })
-      .Case([&](math::ExpM1Op) { return library("expm1"); })
-      .Case([&](math::LogOp) { return intrinsic(Intrinsic::log); })
-      .Case([&](math::Log2Op) { return intrinsic(Intrinsic::log2); })
-      .Case([&](math::Log1pOp) { return library("log1p"); })
-      .Case([&](math::AbsFOp) { return intrinsic(Intrinsic::fabs); })
-      .Case([&](math::AbsIOp) {
-        LValue x = at(0), zero = llvm::ConstantInt::get(x->getType(), 0);
-        return b.CreateSelect(b.CreateICmpSLT(x, zero), b.CreateNeg(x), x);
-      })
-      .Case([&](math::FPowIOp) { return power(); })
-      .Case([&](math::PowFOp) { return intrinsic(Intrinsic::pow); })
-      .Case([&](math::TanhOp) { return library("tanh"); })
-      .Case([&](math::SinOp) { return intrinsic(Intrinsic::sin); })
-      .Case([&](math::CosOp) { return intrinsic(Intrinsic::cos); })
-      .Case([&](math::ErfOp) { return library("erf"); })
-      .Case([&](math::FloorOp) { return intrinsic(Intrinsic::floor); })
-      .Case([&](math::CeilOp) { return intrinsic(Intrinsic::ceil); })
-      .Case([&](math::FmaOp) { return intrinsic(Intrinsic::fma); })
-      .Case([&](math::CopySignOp) { return intrinsic(Intrinsic::copysign); })
-      .Case([&](math::IsNaNOp) {
-        LValue x = at(0);
-        return b.CreateFCmpUNO(x, x);
-      })
-      .Case([&](math::IsInfOp) { return isInfinite(); })
-      .Case([&](math::IsFiniteOp) {
-        LValue size = b.CreateUnaryIntrinsic(Intrinsic::fabs, at(0));
-        return b.CreateFCmpOLT(size,
-                               llvm::ConstantFP::getInfinity(size->getType()));
-      })
-      .Case([&](foreach::SignOp) { return sign(); })
+#include "dialect/ScalarOps.def"
       .Default([](Operation *) -> LValue { return nullptr; });
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef CONVERSION
+#undef INTRINSIC
+#undef INTRINSIC_OR_LIBM
+#undef LIBM
+#undef CODE
 }
 
 LValue emitScalar(Ir &ir, Operation *op,

@@ -1,6 +1,6 @@
 //===- Scalars.h - scalar operations as LLVM IR -----------------*- C++ -*-===//
 //
-// The operations that bodies compute with.
+// Lowers the operations of dialect/ScalarOps.def.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,8 @@
 
 namespace heddle::cpu {
 
-/// The value of one scalar operation over those of its operands; null where the
-/// operation is none that is known.
+/// The value of a scalar operation, given the values of its operands; null if
+/// the operation is not in the table.
 llvm::Value *emitScalar(Ir &ir, mlir::Operation *op,
                         llvm::function_ref<llvm::Value *(mlir::Value)> operand);
 

@@ -1,7 +1,7 @@
 //===- Segment.cpp - what of a segment is computed where ------------------===//
 
 #include "codegen/cpu/Segment.h"
-#include "dialect/Foreach.h"
+#include "dialect/ReduceKinds.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -99,10 +99,10 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
     if (type.isF16() || type.isBF16())
       return op.emitOpError("combines values of ")
              << type << ", which is a storage type: bind operands 'as f32'";
-    if (op.getKind() == fused::ReduceKind::argmax &&
-        reduction.to == Level::list && reduction.from != Level::member)
-      return op.emitOpError("names a position in the whole list: argmax over "
-                            "the list takes one value per member");
+    if (foreach::hasPosition(op.getKind()) && reduction.to == Level::list &&
+        reduction.from != Level::member)
+      return op.emitOpError("cannot give one position in the whole list; "
+                            "expected one value per member");
   }
   return success();
 }

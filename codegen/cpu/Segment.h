@@ -1,7 +1,7 @@
-//===- Segment.h - what of a segment is computed where ----------*- C++ -*-===//
+//===- Segment.h - analysis of a segment of a sweep -------------*- C++ -*-===//
 //
-// The body of a segment as the emitter sees it: which values somebody reads,
-// the level and phase of each, its reductions, and where its results go.
+// The body of a segment as the emitter sees it: the values that are used, the
+// level and phase of each, the reductions, and the buffers of the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +13,15 @@
 
 namespace heddle::cpu {
 
-/// A reduction that somebody reads.
+/// A reduction whose result is used.
 struct SegmentReduction {
   fused::ReduceOp op;
-  fused::Level from; // one value for each of these is combined
+  fused::Level from; // the level of the values that it combines
   fused::Level to;
 };
 
-/// A value that the segment yields: one for each element, row, column or member
-/// or for the whole list.
+/// A value that the segment yields: one for each element, row, column or
+/// member, or one for the whole list.
 struct SegmentResult {
   mlir::Value value;
   mlir::Type storage;
@@ -32,7 +32,7 @@ struct SegmentResult {
 
 class Segment {
 public:
-  /// Emits a diagnostic where the segment is none that the cpu target takes.
+  /// Emits a diagnostic if the cpu target does not support the segment.
   static mlir::FailureOr<Segment> analyse(fused::SweepOp sweep, unsigned number,
                                           const SweepLayout &layout);
 
@@ -43,11 +43,11 @@ public:
     return levels.of(value).level;
   }
   bool isAfter(mlir::Value value) const { return levels.isAfter(value); }
-  /// In how many walks along its row a value is complete.
+  /// The number of traversals of its row after which a value is complete.
   int phaseOf(mlir::Value value) const { return phases.lookup(value); }
 
-  /// What `roots` are computed from, themselves included, in so far as it is of
-  /// the levels `within`; no further than the results of reductions.
+  /// The values of the levels `within` that `roots` depend on, including
+  /// `roots`; the results of reductions end the search.
   Values needed(llvm::ArrayRef<mlir::Value> roots, Within within) const;
 
   mlir::Block &body() const { return *block; }

@@ -76,9 +76,9 @@ Value *SegmentEmitter::flag() {
 // Aliasing
 //===----------------------------------------------------------------------===//
 
-// A buffer that is written overlaps no other (the runtime checks that when
-// buffers are bound), nor does a scratch area: each is a scope of its own, so
-// that loops vectorise without asking at run time.
+// A buffer that is written overlaps no other buffer (the runtime checks this
+// when buffers are bound), and neither does a scratch area. Each has its own
+// alias scope, so that loops vectorize without checks at run time.
 void SegmentEmitter::makeScopes() {
   llvm::MDBuilder metadata(b.getContext());
   llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain();
@@ -151,8 +151,8 @@ Value *SegmentEmitter::addressOf(int slot, const Position &at) {
                     at.index[operand.index]);
 }
 
-/// Where the entry of a schedule lies that holds for a trip: of an empty one,
-/// what a value of no trip is.
+/// The address of a vector's entry for an iteration; for an empty vector, the
+/// value of an iteration that does not run.
 Value *SegmentEmitter::addressOfEntry(int slot) {
   int32_t index = slots.operands[slot].index;
   Value *wanted = index == kFirst ? ir.i64(0) : trip();
@@ -191,7 +191,7 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
 
 void SegmentEmitter::emitOp(mlir::Operation &op) {
   if (auto ahead = llvm::dyn_cast<fused::AheadOp>(op)) {
-    // Computed where it is used: the same values as those kept on a device.
+    // Computed where it is used; the bits are those of precomputed scalars.
     for (auto [argument, input] :
          llvm::zip(ahead.getBody().getArguments(), ahead.getInputs()))
       set(argument, get(input));

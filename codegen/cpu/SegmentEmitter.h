@@ -1,8 +1,8 @@
 //===- SegmentEmitter.h - code over a segment of a sweep --------*- C++ -*-===//
 //
-// What the functions of a sweep share: how rows of a table, operands, scalars
-// and scratch areas are reached, and how values of the body are computed at a
-// position of the domain.
+// Code that the functions of a sweep share: access to descriptors, operands,
+// scalars and scratch areas, and the values of the body at a position of the
+// domain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +14,21 @@
 
 namespace heddle::cpu {
 
-/// Where in an operand an element lies, for each way to index it (Index of
-/// Bindings.h).
+/// The position of an element in an operand, for each Index of Bindings.h.
 struct Position {
   llvm::Value *index[kTrip + 1] = {};
 };
 
-/// What all functions of a sweep are emitted from.
+/// The input of all functions of a sweep.
 struct SweepContext {
   Ir &ir;
   fused::SweepOp sweep;
   const SweepLayout &layout;
-  /// Set when a diagnostic was emitted; what was built is then of no use.
+  /// Set after a diagnostic; the code that was built is then invalid.
   bool failed = false;
 
-  /// Byte offset of the field `columns` of a row, of `count` (or `first`), and
-  /// size of a row.
+  /// Byte offsets of the fields `columns` and `count` (or `first`) of a
+  /// descriptor, and its size.
   int64_t columnsOffset() const { return 8 * layout.pointers; }
   int64_t countOffset() const {
     return columnsOffset() + (layout.rank == 2 ? 16 : 0);
@@ -39,18 +38,18 @@ struct SweepContext {
 
 class SegmentEmitter {
 public:
-  /// `row` is null where there is none: in `finish`.
+  /// `row` is the descriptor; null in the epilogue, which has none.
   SegmentEmitter(SweepContext &context, const Segment &segment,
                  llvm::Value *row, llvm::Value *arguments);
 
 protected:
-  /// Fields of a row: of 8 bytes, and of 4 bytes as i64.
+  /// Fields of a descriptor: of 8 bytes, and of 4 bytes as i64.
   llvm::Value *wideField(int64_t offset, const llvm::Twine &name);
   llvm::Value *field(int64_t offset, const llvm::Twine &name);
   llvm::Value *argument(int64_t position, const llvm::Twine &name);
   llvm::Value *scalar(int slot);
   llvm::Value *scratch(int slot);
-  /// The states of a reduction that are kept `per` tile, column or member.
+  /// The states of a reduction, one `per` tile, column or member.
   llvm::Value *scratch(const SegmentReduction &reduction, ScratchPer per);
   llvm::Value *members();
 
@@ -65,15 +64,16 @@ protected:
   void set(mlir::Value value, llvm::Value *computed) {
     values[value] = computed;
   }
-  /// Computes the values of `needed` that stand in the body, in its order,
-  /// where `filter` holds; those at hand already are computed anew.
+  /// Computes the values of `needed` that the body defines and for which
+  /// `filter` holds, in its order; values that were computed before are
+  /// computed again.
   void compute(const Segment::Values &needed, const Position &at,
                llvm::function_ref<bool(mlir::Value)> filter = nullptr);
   void store(const SegmentResult &result, const Position &at);
   void storeScalar(int slot, mlir::Type from, llvm::Value *value);
   llvm::Value *loadScalar(int slot, mlir::Type to);
 
-  /// Marks an access of a scratch area as one that meets no operand.
+  /// Marks an access to a scratch area as one that aliases no operand.
   std::function<void(llvm::Instruction *)> scratchTag(int slot);
 
   SweepContext &context;
@@ -90,7 +90,8 @@ private:
   llvm::Value *loadArgument(mlir::BlockArgument argument, const Position &at);
   llvm::Value *addressOf(int slot, const Position &at);
   llvm::Value *addressOfEntry(int slot);
-  /// The number of the trip, as i64, and the length of the vector at `slot`.
+  /// The number of the iteration, as i64, and the length of the vector at
+  /// `slot`.
   llvm::Value *trip();
   llvm::Value *lengthOf(int slot);
   /// Elements from one row to the next of the matrix at `slot`.

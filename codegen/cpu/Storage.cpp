@@ -1,7 +1,7 @@
 //===- Storage.cpp - elements in memory -----------------------------------===//
 //
-// 16-bit floats are converted by integer arithmetic that vectorises on every
-// host, or by the host's instructions where it has them.
+// 16-bit floats are converted by the host's instructions if it has them, and
+// otherwise by integer arithmetic, which vectorizes on every host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ public:
     Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
     Value *rounded = b.CreateLShr(
         b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff))), 16);
-    // The carry must not make an infinity of a NaN.
+    // The carry must not turn NaN into infinity.
     Value *quiet = b.CreateOr(b.CreateLShr(bits, 16), 0x40);
     return narrow(
         b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, rounded));
@@ -38,7 +38,7 @@ public:
     Value *all = wide(bits);
     Value *sign = b.CreateShl(b.CreateAnd(all, 0x8000), 16);
     Value *magnitude = b.CreateShl(b.CreateAnd(all, 0x7fff), 13);
-    // Scaling by 2^112 moves the exponent and normalises what was subnormal.
+    // Scaling by 2^112 adjusts the exponent and normalizes subnormal numbers.
     Value *scale = asFloat(b.getInt32((127 + 112) << 23));
     Value *finite = asInt(b.CreateFMul(asFloat(magnitude), scale));
     Value *special = b.CreateOr(magnitude, 0x7f800000);
@@ -57,8 +57,8 @@ public:
     Value *odd = b.CreateAnd(b.CreateLShr(magnitude, 13), 1);
     Value *moved = b.CreateSub(magnitude, b.getInt32((112 << 23) - 0xfff));
     Value *normal = b.CreateLShr(b.CreateAdd(moved, odd), 13);
-    // Added to 1/2, whose last bit is the smallest subnormal, the value is
-    // rounded to a multiple of it.
+    // The last bit of 1/2 is the smallest subnormal, so adding 1/2 rounds the
+    // value to a multiple of it.
     Value *half = llvm::ConstantFP::get(b.getFloatTy(), 0.5);
     Value *subnormal = b.CreateSub(
         asInt(b.CreateFAdd(asFloat(magnitude), half)), b.getInt32(0x3f000000));

@@ -1,7 +1,7 @@
 //===- Storage.h - elements in memory ---------------------------*- C++ -*-===//
 //
-// Loads, stores and conversions between the types in which elements are stored
-// and those in which they are computed.
+// Loads, stores and conversions between storage types and the types in which
+// values are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,18 +12,18 @@
 
 namespace heddle::cpu {
 
-/// A value of type `from` as a value of type `to`: floats widen or round to
-/// nearest even (f64 reaches 16 bits by way of f32, as on every target).
+/// Converts a value of type `from` to type `to`: floats widen or round to
+/// nearest even (f64 to 16 bits through f32, as on every target).
 llvm::Value *convert(Ir &ir, llvm::Value *value, mlir::Type from,
                      mlir::Type to);
 
-/// Reads and writes an element of type `storage`; it lies at a multiple of its
-/// size.
+/// Reads and writes an element of type `storage`; its address is a multiple of
+/// its size.
 llvm::LoadInst *loadStored(Ir &ir, mlir::Type storage, llvm::Value *address);
 llvm::StoreInst *storeStored(Ir &ir, mlir::Type storage, llvm::Value *value,
                              llvm::Value *address);
 
-/// What `loadStored` read, as a value: a byte becomes a flag.
+/// The value that `loadStored` read: a byte becomes a flag.
 llvm::Value *fromMemory(Ir &ir, mlir::Type storage, llvm::Value *loaded);
 
 } // namespace heddle::cpu

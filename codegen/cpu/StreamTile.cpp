@@ -1,9 +1,10 @@
 //===- StreamTile.cpp - a tile of consecutive elements --------------------===//
 //
-// Without reductions one loop over the elements. With them the tile is taken in
-// blocks of threads * vector elements: a first loop over the block computes and
-// stores, and leaves what is reduced in a local array; a second loop combines
-// it into the lanes, thread t's elements being t * vector and following.
+// Without reductions, a tile is one loop over its elements. With reductions,
+// the tile is processed in blocks of threads * vector elements: a first loop
+// over a block computes, stores results, and writes the values to reduce to a
+// local array; a second loop combines these into the lanes. The elements of
+// thread t begin at t * vector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ private:
     SegmentReduction reduction;
     Reduction states;
     Lanes lanes;
-    Value *staged; // the block's values
+    Value *staged; // the values of the block
   };
 
   void emitElement(Value *element);
@@ -47,7 +48,7 @@ void StreamTile::emit() {
   first = wideField(context.countOffset(), "first");
   count = field(context.countOffset() + 8, "count");
   if (layout.rank == 2) {
-    // Rows without values of their own follow one another.
+    // Rows without row values are one run of elements.
     Value *columns = wideField(context.columnsOffset(), "columns");
     first = b.CreateMul(first, columns);
     count = b.CreateMul(count, columns);
@@ -124,7 +125,7 @@ void StreamTile::combineBlock(Running &r, Value *base, Value *count) {
     Value *value = b.CreateLoad(type, ir.element(type, r.staged, k));
     return r.states.combine(state, r.states.lift(value, b.CreateAdd(start, k)));
   };
-  // Threads all of whose elements exist, then what is left for the next.
+  // Threads with all their elements, then the elements of the next thread.
   Value *full = b.CreateUDiv(count, ir.i64(slots.vector));
   ir.loop(full, "lane", [&](Value *t) {
     Value *at = b.CreateMul(t, ir.i64(slots.vector));

@@ -1,6 +1,7 @@
 //===- SweepFunctions.cpp - the functions of a sweep ----------------------===//
 //
-// Each function finds the segment of its row and calls that segment's part.
+// Each function finds the segment of its descriptor and calls the part of that
+// segment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +49,8 @@ public:
 
 private:
   using Part = llvm::function_ref<void(const Segment &, llvm::Function *)>;
-  /// A function that hands its arguments to the part of its row's segment.
+  /// A function that passes its arguments to the part of the descriptor's
+  /// segment.
   void emitOver(const llvm::Twine &name,
                 llvm::ArrayRef<llvm::Type *> parameters, int64_t segmentOffset,
                 Part part);

@@ -12,25 +12,25 @@
 
 namespace heddle::cpu {
 
-/// A tile of a sweep that streams, one after the other its elements.
+/// A tile of a stream sweep.
 void emitStreamTile(SweepContext &context, const Segment &segment,
                     llvm::Value *row, llvm::Value *index,
                     llvm::Value *arguments);
 
-/// A tile of a sweep in rows.
+/// A tile of a rows sweep.
 void emitRowsTile(SweepContext &context, const Segment &segment,
                   llvm::Value *row, llvm::Value *index, llvm::Value *arguments);
 
-/// What follows when all tiles of a member are done.
+/// The end of a member, after all its tiles.
 void emitMemberEnd(SweepContext &context, const Segment &segment,
                    llvm::Value *row, llvm::Value *arguments);
 
-/// What follows when all members are done.
+/// The end of the list, after all members.
 void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
                  llvm::Value *members, llvm::Value *count,
                  llvm::Value *arguments);
 
-/// Which functions a sweep has; the others have nothing to do.
+/// The functions that a sweep has; the others would be empty.
 struct SweepFunctions {
   bool tile = false, member = false, finish = false;
 };

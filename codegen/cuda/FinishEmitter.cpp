@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/FinishEmitter.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -40,7 +41,7 @@ void FinishEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
        << ", static_cast<const " << names.sweep
        << "_member_row *>(table.members), table.member_count, " << segment
        << ");\n";
-  if (op.getKind() == fused::ReduceKind::argmax) {
+  if (foreach::hasPosition(op.getKind())) {
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"
        << "const long long " << scope.declare(op.getResult(1), "position")

@@ -1,7 +1,7 @@
 //===- Scalars.cpp - scalar operations as C++ expressions -----------------===//
 //
-// One case for each operation. Parentheses stand only where the grouping of the
-// IR needs them: evaluation order is never changed.
+// The column CUDA of dialect/ScalarOps.def as text. Parentheses appear only
+// where the grouping of the IR needs them: evaluation order is never changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ public:
   Printer(Operation *op, llvm::function_ref<Expression(Value)> operand)
       : op(op), operand(operand) {}
 
-  std::optional<Expression> print();
+  std::optional<Expression> print() const;
 
 private:
   /// The text of operand `k`, in parentheses unless it binds at least as
@@ -84,6 +84,14 @@ private:
                 Binding::primary};
     return result;
   }
+  Expression bits(StringRef sign) const {
+    Expression result = {at(0, Binding::unary) + " " + sign.str() + " " +
+                             at(1, Binding::unary),
+                         Binding::loosest};
+    if (op->getResult(0).getType().isInteger(1))
+      result = {"bool(" + result.text + ")", Binding::primary};
+    return result;
+  }
   Expression call(const Twine &function) const {
     std::string text = function.str() + "(";
     for (unsigned k = 0; k < op->getNumOperands(); ++k)
@@ -108,6 +116,29 @@ private:
   std::optional<Expression> compareFloats(arith::CmpFPredicate predicate) const;
   std::optional<Expression> compareInts(arith::CmpIPredicate predicate) const;
   Expression constant(Attribute value) const;
+  Expression extreme(StringRef sign, StringRef flags) const;
+  Expression fromSigned() const;
+  Expression fromUnsigned() const;
+
+  // Operations whose column CUDA of the table is CODE.
+  Expression special(arith::AddFOp add) const;
+  Expression special(arith::NegFOp) const;
+  Expression special(math::RsqrtOp op) const;
+  std::optional<Expression> special(arith::CmpFOp op) const {
+    return compareFloats(op.getPredicate());
+  }
+  std::optional<Expression> special(arith::CmpIOp op) const {
+    return compareInts(op.getPredicate());
+  }
+  Expression special(arith::SelectOp) const;
+  Expression special(arith::MaxSIOp) const { return extreme(" > ", "&"); }
+  Expression special(arith::MinSIOp) const { return extreme(" < ", "|"); }
+  Expression special(math::AbsIOp) const;
+  Expression special(arith::ExtSIOp) const { return fromSigned(); }
+  Expression special(arith::SIToFPOp) const { return fromSigned(); }
+  Expression special(arith::ExtUIOp) const { return fromUnsigned(); }
+  Expression special(arith::UIToFPOp) const { return fromUnsigned(); }
+  Expression special(arith::TruncIOp op) const;
 
   Operation *op;
   llvm::function_ref<Expression(Value)> operand;
@@ -250,141 +281,116 @@ Printer::compareInts(arith::CmpIPredicate predicate) const {
   return std::nullopt;
 }
 
-std::optional<Expression> Printer::print() {
-  using Result = std::optional<Expression>;
-  auto contract = [&] {
-    auto flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr();
-    return flags &&
-           bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::contract);
+//===----------------------------------------------------------------------===//
+// Operations that are printed by code
+//===----------------------------------------------------------------------===//
+
+/// A sum; with a product that may be contracted, a fused multiply-add.
+Expression Printer::special(arith::AddFOp add) const {
+  auto contracts = [](arith::FastMathFlags flags) {
+    return bitEnumContainsAll(flags, arith::FastMathFlags::contract);
   };
+  if (contracts(add.getFastmath()))
+    for (unsigned k : {0u, 1u})
+      if (auto product = op->getOperand(k).getDefiningOp<arith::MulFOp>();
+          product && product->hasOneUse() && contracts(product.getFastmath())) {
+        auto text = [&](Value value) { return operand(value).text; };
+        StringRef name = add.getType().isF64() ? "fma" : "fmaf";
+        return {(name + "(" + text(product.getLhs()) + ", " +
+                 text(product.getRhs()) + ", " + at(1 - k, Binding::loosest) +
+                 ")")
+                    .str(),
+                Binding::primary};
+      }
+  return infix("+", Binding::sum);
+}
+
+Expression Printer::special(arith::NegFOp) const {
+  return {"-" + at(0, Binding::primary), Binding::unary};
+}
+
+Expression Printer::special(math::RsqrtOp op) const {
+  return {(op.getType().isF64() ? "1.0 / " : "1.0f / ") + library("sqrt").text,
+          Binding::product};
+}
+
+Expression Printer::special(arith::SelectOp) const {
+  return {at(0, Binding::comparison) + " ? " + at(1, Binding::comparison) +
+              " : " + at(2, Binding::comparison),
+          Binding::loosest};
+}
+
+/// The larger or the smaller integer. The one bit of a flag is its sign, so
+/// `true` is the smaller flag.
+Expression Printer::extreme(StringRef sign, StringRef flags) const {
+  if (op->getResult(0).getType().isInteger(1))
+    return ofFlags(flags);
+  std::string a = at(0, Binding::unary), b = at(1, Binding::unary);
+  return {a + sign.str() + b + " ? " + a + " : " + b, Binding::loosest};
+}
+
+Expression Printer::special(math::AbsIOp) const {
+  std::string a = at(0, Binding::unary);
+  return {a + " < 0 ? -" + a + " : " + a, Binding::loosest};
+}
+
+/// The one bit of a flag is its sign; there is no negative zero.
+Expression Printer::fromSigned() const {
+  if (!op->getOperand(0).getType().isInteger(1))
+    return cast();
+  StringRef type = computedType(op->getResult(0).getType());
+  return {
+      ("static_cast<" + type + ">(" + at(0, Binding::comparison) + " ? -1 : 0)")
+          .str(),
+      Binding::primary};
+}
+
+Expression Printer::fromUnsigned() const {
+  Type from = op->getOperand(0).getType();
+  if (from.isInteger(1))
+    return cast();
+  static const llvm::StringLiteral names[] = {"unsigned char", "unsigned short",
+                                              "unsigned", "unsigned long long"};
+  StringRef name = names[llvm::Log2_32(from.getIntOrFloatBitWidth()) - 3];
+  StringRef to = computedType(op->getResult(0).getType());
+  return {("static_cast<" + to + ">(static_cast<" + name + ">(" +
+           at(0, Binding::loosest) + "))")
+              .str(),
+          Binding::primary};
+}
+
+Expression Printer::special(arith::TruncIOp op) const {
+  if (op.getType().isInteger(1))
+    return {"(" + at(0, Binding::unary) + " & 1) != 0", Binding::comparison};
+  return cast();
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+std::optional<Expression> Printer::print() const {
+  using Result = std::optional<Expression>;
+#define INFIX(SIGN, BINDING) infix(SIGN, Binding::BINDING)
+#define INTEGER(SIGN, BINDING, FLAGS) integer(SIGN, Binding::BINDING, FLAGS)
+#define BITS(SIGN) bits(SIGN)
+#define CALL(FUNCTION) call(FUNCTION)
+#define LIBM(FUNCTION) library(#FUNCTION)
+#define CAST cast()
+#define CODE special(scalar)
+#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+  .Case([&](OP scalar) -> Result { return CUDA; })
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })
-      .Case([&](arith::AddFOp) -> Result {
-        // A product that may be contracted is an fma, spelled out: the
-        // compiler itself contracts nothing.
-        for (unsigned k : {0u, 1u})
-          if (auto product = op->getOperand(k).getDefiningOp<arith::MulFOp>();
-              product && product->hasOneUse() && contract() &&
-              bitEnumContainsAll(product.getFastmath(),
-                                 arith::FastMathFlags::contract)) {
-            auto text = [&](Value value) { return operand(value).text; };
-            StringRef name =
-                op->getResult(0).getType().isF64() ? "fma" : "fmaf";
-            return Expression{(name + "(" + text(product.getLhs()) + ", " +
-                               text(product.getRhs()) + ", " +
-                               at(1 - k, Binding::loosest) + ")")
-                                  .str(),
-                              Binding::primary};
-          }
-        return infix("+", Binding::sum);
-      })
-      .Case([&](arith::SubFOp) { return infix("-", Binding::sum); })
-      .Case([&](arith::MulFOp) { return infix("*", Binding::product); })
-      .Case([&](arith::DivFOp) { return infix("/", Binding::product); })
-      .Case([&](arith::NegFOp) {
-        return Expression{"-" + at(0, Binding::primary), Binding::unary};
-      })
-      .Case([&](arith::MaximumFOp) { return call("heddle::maximum"); })
-      .Case([&](arith::MinimumFOp) { return call("heddle::minimum"); })
-      .Case([&](arith::MaxNumFOp) { return library("fmax"); })
-      .Case([&](arith::MinNumFOp) { return library("fmin"); })
-      .Case([&](arith::CmpFOp c) { return compareFloats(c.getPredicate()); })
-      .Case([&](arith::CmpIOp c) { return compareInts(c.getPredicate()); })
-      .Case([&](arith::SelectOp) {
-        return Expression{at(0, Binding::comparison) + " ? " +
-                              at(1, Binding::comparison) + " : " +
-                              at(2, Binding::comparison),
-                          Binding::loosest};
-      })
-      .Case([&](arith::AddIOp) { return integer("+", Binding::sum, "^"); })
-      .Case([&](arith::SubIOp) { return integer("-", Binding::sum, "^"); })
-      .Case([&](arith::MulIOp) { return integer("*", Binding::product, "&"); })
-      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](Operation *) {
-        StringRef sign = isa<arith::AndIOp>(op)  ? " & "
-                         : isa<arith::OrIOp>(op) ? " | "
-                                                 : " ^ ";
-        std::string text =
-            at(0, Binding::unary) + sign.str() + at(1, Binding::unary);
-        if (op->getResult(0).getType().isInteger(1))
-          return Expression{"bool(" + text + ")", Binding::primary};
-        return Expression{text, Binding::loosest};
-      })
-      .Case<arith::MaxSIOp, arith::MinSIOp>([&](Operation *) {
-        // Of flags, whose one bit is their sign, true is the smaller.
-        bool most = isa<arith::MaxSIOp>(op);
-        if (op->getResult(0).getType().isInteger(1))
-          return ofFlags(most ? "&" : "|");
-        StringRef sign = most ? " > " : " < ";
-        std::string a = at(0, Binding::unary), b = at(1, Binding::unary);
-        return Expression{a + sign.str() + b + " ? " + a + " : " + b,
-                          Binding::loosest};
-      })
-      .Case<arith::ExtSIOp, arith::SIToFPOp>([&](Operation *) -> Result {
-        // The one bit of a flag is its sign; there is no negative zero.
-        if (op->getOperand(0).getType().isInteger(1)) {
-          StringRef type = computedType(op->getResult(0).getType());
-          return Expression{("static_cast<" + type + ">(" +
-                             at(0, Binding::comparison) + " ? -1 : 0)")
-                                .str(),
-                            Binding::primary};
-        }
-        return cast();
-      })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp>(
-          [&](Operation *) { return cast(); })
-      .Case<arith::ExtUIOp, arith::UIToFPOp>([&](Operation *) -> Result {
-        Type from = op->getOperand(0).getType();
-        if (from.isInteger(1))
-          return cast();
-        static const llvm::StringLiteral names[] = {
-            "unsigned char", "unsigned short", "unsigned",
-            "unsigned long long"};
-        StringRef name = names[llvm::Log2_32(from.getIntOrFloatBitWidth()) - 3];
-        StringRef to = computedType(op->getResult(0).getType());
-        return Expression{("static_cast<" + to + ">(static_cast<" + name +
-                           ">(" + at(0, Binding::loosest) + "))")
-                              .str(),
-                          Binding::primary};
-      })
-      .Case([&](arith::TruncIOp) -> Result {
-        if (op->getResult(0).getType().isInteger(1))
-          return Expression{"(" + at(0, Binding::unary) + " & 1) != 0",
-                            Binding::comparison};
-        return cast();
-      })
-      .Case([&](math::SqrtOp) { return library("sqrt"); })
-      .Case([&](math::RsqrtOp) {
-        return Expression{
-            (op->getResult(0).getType().isF64() ? "1.0 / " : "1.0f / ") +
-                library("sqrt").text,
-            Binding::product};
-      })
-      .Case([&](math::ExpOp) { return library("exp"); })
-      .Case([&](math::Exp2Op) { return library("exp2"); })
-      .Case([&](math::ExpM1Op) { return library("expm1"); })
-      .Case([&](math::LogOp) { return library("log"); })
-      .Case([&](math::Log2Op) { return library("log2"); })
-      .Case([&](math::Log1pOp) { return library("log1p"); })
-      .Case([&](math::AbsFOp) { return library("fabs"); })
-      .Case([&](math::AbsIOp) {
-        std::string a = at(0, Binding::unary);
-        return Expression{a + " < 0 ? -" + a + " : " + a, Binding::loosest};
-      })
-      .Case([&](math::FPowIOp) { return call("heddle::powi"); })
-      .Case([&](math::PowFOp) { return library("pow"); })
-      .Case([&](math::TanhOp) { return library("tanh"); })
-      .Case([&](math::SinOp) { return library("sin"); })
-      .Case([&](math::CosOp) { return library("cos"); })
-      .Case([&](math::ErfOp) { return library("erf"); })
-      .Case([&](math::FloorOp) { return library("floor"); })
-      .Case([&](math::CeilOp) { return library("ceil"); })
-      .Case([&](math::FmaOp) { return library("fma"); })
-      .Case([&](math::CopySignOp) { return library("copysign"); })
-      .Case([&](math::IsNaNOp) { return call("isnan"); })
-      .Case([&](math::IsInfOp) { return call("isinf"); })
-      .Case([&](math::IsFiniteOp) { return call("isfinite"); })
-      .Case([&](foreach::SignOp) { return call("heddle::sign"); })
+#include "dialect/ScalarOps.def"
       .Default([](Operation *) -> Result { return std::nullopt; });
+#undef INFIX
+#undef INTEGER
+#undef BITS
+#undef CALL
+#undef LIBM
+#undef CAST
+#undef CODE
 }
 
 std::optional<Expression>

@@ -1,6 +1,6 @@
 //===- Scalars.h - scalar operations as C++ expressions ---------*- C++ -*-===//
 //
-// The text of the operations that bodies compute with.
+// Prints the operations of dialect/ScalarOps.def.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ struct Expression {
   enum Binding { loosest, comparison, sum, product, unary, primary } binding;
 };
 
-/// The expression of one scalar operation over its operands' texts, or nothing
-/// where there is none.
+/// The expression of a scalar operation, given those of its operands; empty if
+/// the operation is not in the table.
 std::optional<Expression>
 printScalar(mlir::Operation *op,
             llvm::function_ref<Expression(mlir::Value)> operand);

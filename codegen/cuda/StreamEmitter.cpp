@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
+#include "dialect/ReduceKinds.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -130,7 +131,7 @@ void StreamEmitter::combineElements(bool allRounds) {
   if (!reducesElements())
     return;
   bool positions = llvm::any_of(reductions, [&](fused::ReduceOp op) {
-    return isReduced(op) && op.getKind() == fused::ReduceKind::argmax;
+    return isReduced(op) && foreach::hasPosition(op.getKind());
   });
   if (!allRounds || positions)
     os << "const int at = heddle::place<true, " << layout.threads << ", "
@@ -145,7 +146,7 @@ void StreamEmitter::combineElements(bool allRounds) {
     std::string part = accumulators[op];
     os << part << " = " << kindOf(op) << "::combine(" << part << ", "
        << kindOf(op) << "::lift(" << text(op.getValue())
-       << (op.getKind() == fused::ReduceKind::argmax ? ", tile.first + at" : "")
+       << (foreach::hasPosition(op.getKind()) ? ", tile.first + at" : "")
        << "));\n";
   }
   if (!allRounds)

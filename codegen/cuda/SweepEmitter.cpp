@@ -8,6 +8,7 @@
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -118,18 +119,10 @@ std::string kindOf(fused::ReduceOp op) {
 }
 
 std::string stateOf(fused::ReduceOp op) {
-  StringRef type = computedType(op.getValue().getType());
-  switch (op.getKind()) {
-  case fused::ReduceKind::any:
-  case fused::ReduceKind::all:
-    return "int";
-  case fused::ReduceKind::logsumexp:
-    return ("heddle::log_sum<" + type + ">").str();
-  case fused::ReduceKind::argmax:
-    return ("heddle::at_most<" + type + ">").str();
-  default:
-    return type.str();
-  }
+  std::string state = foreach::infoOf(op.getKind()).cudaState.str();
+  if (size_t at = state.find("$T"); at != std::string::npos)
+    state.replace(at, 2, computedType(op.getValue().getType()));
+  return state;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +315,7 @@ std::string SegmentEmitter::freshFor(fused::ReduceOp op, StringRef what) {
 
 void SegmentEmitter::declareReduced(fused::ReduceOp op, StringRef state) {
   StringRef type = computedType(op.getResult(0).getType());
-  if (op.getKind() == fused::ReduceKind::argmax)
+  if (foreach::hasPosition(op.getKind()))
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"
        << "const long long " << scope.declare(op.getResult(1), "position")

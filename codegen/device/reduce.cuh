@@ -1,8 +1,9 @@
 // reduce.cuh: reductions in a fixed order.
 //
-// Each kind has a running state, its neutral element, the way two states
-// combine and the value they stand for. The order in which states meet is
-// described in docs/lowering.md and depends on positions alone.
+// Each kind of dialect/ReduceKinds.td has a struct: the type of its running
+// state, the neutral state, the state of one element (lift), the combination of
+// two states, and the value of a state. States are combined in the order of
+// docs/lowering.md, which depends on positions alone.
 #pragma once
 #include "math.cuh"
 #include "ptx.cuh"
@@ -48,7 +49,7 @@ template <> struct max<long long> : plain<long long> {
   static __device__ __forceinline__ long long combine(long long a, long long b) { return a > b ? a : b; }
 };
 
-// Flags travel as words, so that they can be shuffled.
+// The state of a flag is a word, so that warps can shuffle it.
 template <class T> struct any {
   using state = int;
   static __device__ __forceinline__ int lift(bool x, long long = 0) { return x; }
@@ -64,7 +65,7 @@ template <class T> struct all {
   static __device__ __forceinline__ bool value(int s) { return s != 0; }
 };
 
-// log(sum(exp(x))) around the running maximum.
+// log(sum(exp(x))) about the running maximum.
 template <class T> struct log_sum { T most, sum; };
 template <class T> struct logsumexp {
   using state = log_sum<T>;
@@ -113,7 +114,7 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
 #pragma unroll
   for (int mask = 16; mask; mask >>= 1)
     mine = Kind::combine(mine, shuffle_xor(mine, mask));
-  __syncthreads(); // what was combined before may still be read
+  __syncthreads(); // other threads may still read the previous states
   if (threadIdx.x % 32 == 0)
     of_warp[threadIdx.x / 32] = mine;
   __syncthreads();
@@ -127,7 +128,7 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
-  // One state meets nothing but neutral elements.
+  // A single state is combined with neutral states only.
   if (count == 1)
     return Kind::combine(Kind::combine(Kind::neutral(), states[0]), Kind::neutral());
   typename Kind::state mine = Kind::neutral();
@@ -137,7 +138,7 @@ __device__ __forceinline__ typename Kind::state over_states(const typename Kind:
   return over_block<Kind, Threads>(mine);
 }
 
-// Combines the states of the member rows of one segment.
+// Combines the states of the member descriptors of one segment.
 template <class Kind, int Threads, class Member>
 __device__ __forceinline__ typename Kind::state
 over_members(const typename Kind::state *states, const Member *members, int count, int segment) {
@@ -148,9 +149,10 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
-// Tiles that meet at a time, of those that lead groups of `step` tiles: the first
-// of the group that tile `own` is in, and how many there are. Where there are two,
-// `first + step` is a tile that no other group, of whatever step, has so.
+// Tiles are combined in groups of eight, groups again in groups of eight. Of the
+// tiles that lead groups of `step` tiles: the first of the group that contains
+// tile `own`, and the number of tiles in it. With two or more, no other group, of
+// any step, has the tile `first + step` as its second.
 constexpr int tiles_together = 8;
 struct group_of_tiles {
   long long first;
@@ -161,9 +163,8 @@ struct group_of_tiles {
   }
 };
 
-// Combines `count` states that lie `stride` apart, pairwise, into the first: what
-// is lost in rounding grows with the logarithm of their number. All are asked for
-// at once.
+// Combines `count` states, `stride` apart, pairwise into the first: the rounding
+// error grows with the logarithm of their number. All loads are issued at once.
 template <class Kind>
 __device__ __forceinline__ void pair_up(typename Kind::state *states, long long stride, int count) {
   typename Kind::state all[tiles_together];
@@ -179,8 +180,8 @@ __device__ __forceinline__ void pair_up(typename Kind::state *states, long long 
   states[0] = all[0];
 }
 
-// Whether this block is the last of `expected` to arrive at `ticket`; what the
-// others wrote before they arrived is then visible to all its threads.
+// Whether this block is the last of `expected` to arrive at `ticket`. If so, all
+// its threads see the writes that the other blocks made before they arrived.
 __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   __shared__ bool last;
   __syncthreads();
@@ -196,11 +197,11 @@ __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   return last;
 }
 
-// Counts this block before its work is done: what it read of the member's own
-// scalars must have arrived, which `seen`, made from them, makes sure of. Whoever
-// finds `expected` - 1 in the first thread overwrites those scalars after its
-// stores. The count carries no order: nothing is read through it, and a release
-// here costs 2 to 5 % of a step.
+// Counts this block before its work is done. The block's reads of the member's own
+// scalars must be complete; `seen`, which is computed from them, ensures this. The
+// block whose first thread gets `expected` - 1 overwrites those scalars after its
+// stores. The count has relaxed order: no block reads data because of it, and a
+// release here costs 2 to 5 % of a step.
 __device__ __forceinline__ unsigned arrive_early(unsigned *ticket, int expected, bool seen) {
   __syncthreads_or(seen);
   return threadIdx.x == 0 && expected > 1 ? count_arrival(ticket, expected) : 0;

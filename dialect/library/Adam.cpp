@@ -3,10 +3,11 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations and their order are those of torch's loop over tensors. What
-// follows from the step counter and the betas alone is computed once per member
-// in double; lr and the weight decay may change every step, so what follows
-// from them is plain arithmetic in the element body, where it costs nothing.
+// The operations and their order are those of torch's loop over tensors. Values
+// that depend only on the step counter and the betas are computed once per
+// member in double. lr and the weight decay may change every step, so values
+// that depend on them are plain arithmetic in the element body, where they cost
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ void AdamOptions::describe(OptionList &list) {
   list.add("beta2", beta2, "decay of the mean of squared gradients");
   list.add("eps", eps, "added to the denominator");
   list.add("weight_decay", weightDecay,
-           "weight decay; 0 leaves it out of the program");
+           "weight decay; 0 omits it from the program");
   list.add("amsgrad", amsgrad, "divide by the largest mean of squares so far");
   list.add("decoupled", decoupled,
            "decay the parameters (AdamW) instead of adding to the gradients");
@@ -67,7 +68,7 @@ static Scalars declareScalars(Hyperparameters hyper,
   return scalars;
 }
 
-/// The step counter moved on, 1 - beta1^t, and the root of 1 - beta2^t.
+/// The incremented step counter, 1 - beta1^t, and the root of 1 - beta2^t.
 static SmallVector<Value> biasCorrections(ProgramBuilder &program,
                                           const Family &family,
                                           const Lists &lists,

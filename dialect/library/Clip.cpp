@@ -3,10 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As torch's clip_grad_norm_: the factor is applied whether it clips or not,
-// and a NaN or infinite norm reaches every gradient. Composed in front of an
-// optimizer, `clip_by_global_norm+adamw`, the clipped gradients are never
-// stored.
+// As torch's clip_grad_norm_: the factor is applied even if it is 1, and a NaN
+// or infinite norm affects every gradient. Composed with an optimizer, as in
+// `clip_by_global_norm+adamw`, clipped gradients are never stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,8 @@ using heddle::foreach::scalarOf;
 namespace heddle::library {
 
 void ClipOptions::describe(OptionList &list) {
-  list.add("max_norm", maxNorm, "the norm that gradients are scaled down to");
+  list.add("max_norm", maxNorm,
+           "the largest norm; larger gradients are scaled down to it");
   ListOptions::describe(list);
 }
 
@@ -47,7 +47,7 @@ static Gradients sumSquares(ProgramBuilder &program,
   return gradients;
 }
 
-/// The root of the sum over all families, in a body over device scalars.
+/// The root of the sum over all families, in a body of device scalars.
 static Scalar normOf(ProgramBuilder &program, Body &body,
                      const std::vector<Family> &families,
                      ArrayRef<Value> sums) {

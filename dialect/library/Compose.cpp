@@ -3,9 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both bodies are cloned into one function. An argument stays donated through a
-// chain: where `left` replaces it and `right` replaces that again, the last
-// result replaces it.
+// Both bodies are cloned into one function. If `left` replaces an argument and
+// `right` replaces that result, the last result replaces the argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +39,7 @@ StringRef resultName(func::FuncOp function, unsigned result) {
 }
 
 namespace {
-/// The function that is being composed.
+/// The composition that is being built.
 class Composer {
 public:
   Composer(func::FuncOp left, func::FuncOp right, Location loc)
@@ -49,7 +48,7 @@ public:
   FailureOr<OwningOpRef<ModuleOp>> run();
 
 private:
-  /// A result of either side, the argument it replaces, and where it came from.
+  /// A result of either side and the argument that it replaces.
   struct Result {
     Value value;
     StringRef name;
@@ -71,8 +70,8 @@ private:
   SmallVector<NamedAttrList> attributes;
   llvm::StringMap<unsigned> argumentOfName;
   SmallVector<Result> results; // those of left, then those of right
-  /// For each argument of right, the argument of the function that whatever
-  /// replaces it replaces, too.
+  /// For each argument of right, the argument of the function that a result
+  /// replaces if it replaces the former.
   SmallVector<std::optional<unsigned>> origins;
 };
 } // namespace

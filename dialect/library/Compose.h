@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `clip_by_global_norm+adamw` means.
+// The composition of programs, as `clip_by_global_norm+adamw`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +16,15 @@
 
 namespace heddle::library {
 
-/// The name of a result: that of the argument it replaces, or else that of the
-/// value that is returned.
+/// The name of a result: the name of the argument that it replaces, or else of
+/// the value that is returned.
 llvm::StringRef resultName(mlir::func::FuncOp function, unsigned result);
 
 /// The program that runs `left`, then `right`, each a module of one function.
-/// Results of `left` become those arguments of `right` that have their names,
-/// and are no results any longer. Other arguments of one name are one argument.
-/// The function is named after both. Emits an error at `loc` where names meet
-/// and types or defaults do not.
+/// A result of `left` becomes the argument of `right` of its name, and is no
+/// result of the composition. Other arguments of the same name become one
+/// argument. The function is named after both. Emits an error at `loc` if names
+/// are equal but types or defaults differ.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 compose(mlir::ModuleOp left, mlir::ModuleOp right, mlir::Location loc);
 

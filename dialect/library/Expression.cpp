@@ -83,7 +83,7 @@ Scalar atMost(Scalar a, Scalar b) {
 }
 Scalar isNaN(Scalar a) { return compare(arith::CmpFPredicate::UNO, a, a); }
 
-Scalar trip(Scalar like) {
+Scalar iteration(Scalar like) {
   OpBuilder &builder = like.getBuilder();
   return {builder, foreach::TripOp::create(builder, builder.getUnknownLoc())};
 }

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thin wrapper around the values of a body, so that an update rule reads in
-// C++ as it reads on paper: `denom = (sqrt(v) / root + eps).as("denom")`.
+// A thin wrapper around the values of a body, so that an update rule in C++
+// looks as it does on paper: `denom = (sqrt(v) / root + eps).as("denom")`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ private:
   mlir::Value value;
 };
 
-/// Of floats, or of integers.
+/// For floats; the sum also for integers.
 Scalar operator+(Scalar a, Scalar b);
 Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);
@@ -51,7 +51,7 @@ Scalar sqrt(Scalar a);
 Scalar exp(Scalar a);
 Scalar log(Scalar a);
 Scalar abs(Scalar a);
-/// The larger or smaller one; NaN if either is.
+/// The larger or smaller one; NaN if either is NaN.
 Scalar maximum(Scalar a, Scalar b);
 Scalar minimum(Scalar a, Scalar b);
 /// `base` to the integer power `exponent`.
@@ -63,12 +63,12 @@ Scalar equal(Scalar a, Scalar b);
 Scalar less(Scalar a, Scalar b);
 Scalar atMost(Scalar a, Scalar b);
 Scalar isNaN(Scalar a);
-/// The number of the trip of the loop around, in the body of `like`.
-Scalar trip(Scalar like);
+/// The number of the iteration of the enclosing loop, in the body of `like`.
+Scalar iteration(Scalar like);
 /// An i32 in the body of `like`.
 Scalar integer(Scalar like, int32_t number, llvm::StringRef name);
 Scalar operator!(Scalar flag);
-/// Of flags, or of the bits of integers.
+/// For flags, or for the bits of integers.
 Scalar operator&(Scalar a, Scalar b);
 Scalar operator|(Scalar a, Scalar b);
 Scalar select(Scalar flag, Scalar yes, Scalar no);

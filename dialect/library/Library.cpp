@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of programs, and the reading of `name:option=value,...+name`.
+// The list of programs, and the parser of `name:option=value,...+name`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace heddle::library {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The options of one program while they are set, and what they build.
+/// The options of one program while they are set, and its builder.
 struct Request {
   OptionList options;
   std::function<std::string()> check;
@@ -66,12 +66,11 @@ static const std::vector<Entry> &entries() {
               buildAdam, AdamOptions()),
         entry("adamw", "Adam with decoupled weight decay", buildAdam, adamw),
         entry("clip_by_global_norm",
-              "scales gradients down to a norm over all of them",
+              "scale gradients so that their global norm has a maximum",
               buildClipByGlobalNorm),
         entry("global_norm", "the Euclidean norm of all gradients",
               buildGlobalNorm),
-        entry("sgd", "gradient descent, with momentum if it is given one",
-              buildSgd),
+        entry("sgd", "gradient descent, optionally with momentum", buildSgd),
         entry("sinkhorn", "entropic optimal transport, in the log domain",
               buildSinkhorn)};
   }();
@@ -96,7 +95,7 @@ std::vector<ProgramInfo> describePrograms() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads one text; locations in diagnostics are columns in it.
+/// Parses one text; locations in diagnostics are columns of it.
 class Reader {
 public:
   Reader(StringRef text, MLIRContext *context) : text(text), context(context) {}
@@ -119,7 +118,7 @@ private:
 };
 } // namespace
 
-/// `; did you mean 'adamw'?`, or the end of the sentence.
+/// `; did you mean 'adamw'?`, or the full stop of the sentence.
 static std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
   StringRef near = nearest(word, words);
   return near.empty() ? "." : ("; did you mean '" + near + "'?").str();
@@ -223,7 +222,7 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
       return failure();
     requests.push_back(std::move(*request));
   }
-  // A dtype that one program of a composition is given is that of the others.
+  // A dtype that is given to one program of a composition applies to all.
   std::string shared = dtype.str();
   for (Request &request : requests)
     if (Option *option = request.options.find("dtype"); option && option->given)

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `adamw`, `sgd:momentum=0.9,nesterov=true`, `clip_by_global_norm+adamw`: the
-// text that stands for a program is read here and becomes a module of foreach
-// IR, the same that anybody could have written by hand.
+// Parses the text of a program, as `adamw`, `sgd:momentum=0.9,nesterov=true` or
+// `clip_by_global_norm+adamw`, and builds its module of foreach IR, which a
+// user could also write by hand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +37,10 @@ struct ProgramInfo {
 /// The standard programs, in the order of their names.
 std::vector<ProgramInfo> describePrograms();
 
-/// Builds the module that `text` stands for; `dtype`, where it is not empty, is
-/// the value of option `dtype` for programs that are given none. Emits an error
-/// to the context if there is no such program or option, or a value or a
-/// composition makes no sense.
+/// Builds the module of `text`. If `dtype` is not empty, it is the value of
+/// option `dtype` for programs that do not set it. Emits an error to the
+/// context if there is no such program or option, or if a value or a
+/// composition is invalid.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 buildProgram(llvm::StringRef text, mlir::MLIRContext *context,
              llvm::StringRef dtype = "");

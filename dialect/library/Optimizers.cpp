@@ -1,9 +1,7 @@
-//===- Optimizers.cpp - what optimizers have in common --------------------===//
+//===- Optimizers.cpp - options that all optimizers share -----------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Options that every optimizer has.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +12,14 @@ using namespace mlir;
 namespace heddle::library {
 
 void OptimizerOptions::describe(OptionList &list) {
-  list.add("maximize", maximize, "go up the gradient, not down");
+  list.add("maximize", maximize,
+           "maximize the objective instead of minimizing it");
   list.add("state", state,
-           "element type of the optimizer's state; 'param' is that of the "
+           "element type of the optimizer's state; 'param' is the type of the "
            "parameters");
   list.add("groups", groups,
-           "one value of every hyperparameter for each member, for parameter "
-           "groups");
+           "for parameter groups: every hyperparameter has one value for each "
+           "member");
   ListOptions::describe(list);
 }
 

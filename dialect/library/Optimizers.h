@@ -1,10 +1,10 @@
-//===- Optimizers.h - what optimizers have in common ------------*- C++ -*-===//
+//===- Optimizers.h - options that all optimizers share ---------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options that every optimizer has, and hyperparameters that are one for all or
-// one for each member of a parameter group.
+// Options of every optimizer, and hyperparameters with one value for all
+// members or, for parameter groups, one for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace heddle::library {
 
-/// What all optimizers can be asked for besides their own options.
+/// Options of every optimizer, besides its own.
 struct OptimizerOptions : ListOptions {
   Choice state{"param", {"param", "f64", "f32", "f16", "bf16"}};
   bool groups = false;

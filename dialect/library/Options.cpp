@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading and writing of option values.
+// Parsing and printing of option values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ std::string Option::getExpected() const {
                  [](Choices *choices) {
                    return "one or several of " +
                           llvm::join(choices->words, ", ") +
-                          ", joined by '/' and different from each other";
+                          ", each at most once, joined by '/'";
                  }},
       target);
 }
@@ -144,8 +144,8 @@ StringRef nearest(StringRef word, ArrayRef<StringRef> words) {
 
 void ListOptions::describe(OptionList &list) {
   list.add("dtype", dtype,
-           "element type of parameters and gradients; several, 'f32/bf16', "
-           "make one family of lists each");
+           "element type of parameters and gradients; with several, as in "
+           "'f32/bf16', each has its own family of lists");
 }
 
 Type typeNamed(StringRef name, MLIRContext *context) {

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program's options are a plain struct; an OptionList says how each member is
-// called, what it means and how its text is read. `amsgrad=true,lr=0.01` is
-// written into the struct through the list.
+// The options of a program are a plain struct. An OptionList has the name, the
+// help text and the parser of each member; `amsgrad=true,lr=0.01` is written
+// into the struct through the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,19 +36,19 @@ struct Choices {
   std::vector<llvm::StringRef> parts() const;
 };
 
-/// One option: where its value is kept, and what a user has to know about it.
+/// One option: its value, and the help text for users.
 struct Option {
   std::string name;
   std::variant<bool *, int64_t *, double *, Choice *, Choices *> target;
   std::string help;
-  /// Whether the text of the program has set it.
+  /// Whether the text of the program sets it.
   bool given = false;
 
   /// "bool", "int", "float" or the words, `f64|f32|f16|bf16`.
   std::string getType() const;
-  /// What its text may be, for diagnostics.
+  /// The values that it accepts, for diagnostics.
   std::string getExpected() const;
-  /// The value as it would be written.
+  /// The value as text.
   std::string getValue() const;
   /// Reads `text` into the target; false if it is not of the option's type.
   bool parse(llvm::StringRef text);
@@ -69,12 +69,12 @@ private:
   std::vector<Option> options;
 };
 
-/// The word of `words` that is nearest to `word`, or an empty string if none
-/// is near enough to have been meant.
+/// The word of `words` that is nearest to `word`, or an empty string if none is
+/// a likely misspelling.
 llvm::StringRef nearest(llvm::StringRef word,
                         llvm::ArrayRef<llvm::StringRef> words);
 
-/// Which lists a program is over; options of every program for optimizers.
+/// The element types of a program's lists.
 struct ListOptions {
   Choices dtype{"f32", {"f64", "f32", "f16", "bf16"}};
 
@@ -83,9 +83,9 @@ struct ListOptions {
 
 /// One family of lists, all of one element type.
 struct Family {
-  /// Ends the names of its lists when there are several: `_bf16`.
+  /// Suffix of the names of its lists if there are several families: `_bf16`.
   std::string suffix;
-  /// Of parameters and gradients, of the arithmetic.
+  /// Element types of parameters and gradients, and of the arithmetic.
   mlir::Type storage, compute;
 };
 

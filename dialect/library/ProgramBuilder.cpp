@@ -1,10 +1,10 @@
-//===- ProgramBuilder.cpp - a program while it is written -----------------===//
+//===- ProgramBuilder.cpp - building a program ----------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments are added as they are named; the function's type is known at the
-// end.
+// Arguments are added when they are first named; the type of the function is
+// set at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,7 @@ void Body::write(Scalar value, Type stored, StringRef name) {
   names.push_back(name.str());
 }
 
-void Body::guess(Scalar value) {
+void Body::shift(Scalar value) {
   yielded.push_back(value.as("guess").getValue());
 }
 
@@ -159,7 +159,7 @@ void Loop::yield(Value value, StringRef name) {
   names.push_back(name.str());
 }
 
-SmallVector<Value> Loop::upto(Value limit, Value more, StringRef trips) {
+SmallVector<Value> Loop::upto(Value limit, Value more, StringRef iterations) {
   foreach
     ::YieldOp::create(builder, builder.getUnknownLoc(), yielded, more);
   builder.restoreInsertionPoint(before);
@@ -167,7 +167,7 @@ SmallVector<Value> Loop::upto(Value limit, Value more, StringRef trips) {
   Type i32 = builder.getI32Type();
   types.push_back(foreach::isList(more.getType()) ? Type(ListType::get(0, i32))
                                                   : foreach::scalarOf(i32));
-  names.push_back(trips.str());
+  names.push_back(iterations.str());
   SmallVector<StringRef> parts(names.begin(), names.end());
   auto op = foreach::WhileOp::create(
       builder, namedLoc(builder.getContext(), parts), types, inits, limit);

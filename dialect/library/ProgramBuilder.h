@@ -1,10 +1,10 @@
-//===- ProgramBuilder.h - a program while it is written ---------*- C++ -*-===//
+//===- ProgramBuilder.h - building a program --------------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The entry function of a program, its arguments and results, and the bodies of
-// its maps and reductions, each filled in the order in which it reads.
+// its maps and reductions, each built in the order in which it reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ public:
   mlir::Type f32() { return builder.getF32Type(); }
   mlir::Type f64() { return builder.getF64Type(); }
 
-  /// A list argument; `initial` is what its elements are before the first step.
+  /// A list argument; `initial` is the value of its elements before the first
+  /// step.
   mlir::Value list(llvm::StringRef name, int64_t rank, mlir::Type elementType,
                    std::optional<double> initial = {});
   /// A device scalar of f64 with its default.
@@ -35,8 +36,7 @@ public:
   /// A device scalar of i32 with its default.
   mlir::Value count(llvm::StringRef name, int32_t value);
 
-  /// In a loop: the vector `into`, which it carries, with the entry of the trip
-  /// anew.
+  /// In a loop: the carried vector `into` with a new entry for the iteration.
   mlir::Value record(mlir::Value value, mlir::Value into, llvm::StringRef name);
 
   /// Makes `value` the next result; `replaced` is the argument it replaces.
@@ -69,15 +69,15 @@ public:
   /// One result of the map, of type `stored`.
   void write(Scalar value, mlir::Type stored, llvm::StringRef name);
 
-  /// A number near what the logsumexp of what was written will be.
-  void guess(Scalar value);
+  /// Sets the shift of a logsumexp: a number near its result.
+  void shift(Scalar value);
 
-  /// Makes the map; its results come in the order in which they were written.
+  /// Makes the map; its results are in the order of the calls of `write`.
   llvm::SmallVector<mlir::Value> map();
 
-  /// Makes the reduction of what was written.
+  /// Makes the reduction of the value that was written.
   mlir::Value reduce(foreach::ReduceKind kind, foreach::Axis axis);
-  /// The position of the largest value of what was written.
+  /// The position of the largest value.
   mlir::Value argmax(foreach::Axis axis, llvm::StringRef name);
 
 private:
@@ -92,22 +92,22 @@ private:
   llvm::SmallVector<std::string> names;
 };
 
-/// A `foreach.while`. What is built between its construction and `upto` is its
-/// region.
+/// A `foreach.while`. Its region holds all operations that are built between
+/// the constructor and `upto`.
 class Loop {
 public:
   explicit Loop(ProgramBuilder &program);
 
-  /// A value that every trip begins with.
+  /// A carried value; returns its value at the start of an iteration.
   mlir::Value carry(mlir::Value init, llvm::StringRef name);
 
-  /// What the trip makes of the carried values, in their order, and then what
-  /// it yields besides; `name` is that of the loop's result.
+  /// Yields a value of the iteration: first the carried values in their order,
+  /// then further ones. `name` is the name of the loop's result.
   void yield(mlir::Value value, llvm::StringRef name);
 
-  /// Ends the region. The last of the loop's results is the number of trips.
+  /// Ends the region. The last result of the loop is the number of iterations.
   llvm::SmallVector<mlir::Value> upto(mlir::Value limit, mlir::Value more,
-                                      llvm::StringRef trips);
+                                      llvm::StringRef iterations);
 
 private:
   mlir::OpBuilder &builder;
@@ -117,8 +117,8 @@ private:
   llvm::SmallVector<std::string> names;
 };
 
-/// `1 - value`, for each of the device scalars (or lists of them), in double:
-/// 1 - 0.999 in single precision is off by 1.3e-5.
+/// `1 - value` for each of the device scalars (or lists of them), in double:
+/// 1 - 0.999 in single precision has a relative error of 1.3e-5.
 llvm::SmallVector<mlir::Value> oneMinus(ProgramBuilder &program,
                                         llvm::ArrayRef<mlir::Value> values,
                                         llvm::ArrayRef<llvm::StringRef> bound,

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One options struct and one function for each; Library.cpp lists them under
-// the names that users write.
+// One options struct and one function for each program. Library.cpp lists their
+// names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct SgdOptions : OptimizerOptions {
   bool nesterov = false;
 
   void describe(OptionList &list);
-  /// An explanation of what contradicts itself, or an empty string.
+  /// The error if options contradict each other, or an empty string.
   std::string check() const;
 };
 

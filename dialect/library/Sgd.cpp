@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With momentum, Nesterov's or not, as torch writes it. On the first step the
-// buffer becomes the gradient, undamped: a buffer of zeros does that by itself,
-// and only dampening needs to know which step it is.
+// The formulas are torch's, with plain or Nesterov momentum. On the first step
+// the momentum buffer becomes the undamped gradient. A buffer of zeros has this
+// effect by itself, so only dampening needs a step counter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@ namespace heddle::library {
 
 void SgdOptions::describe(OptionList &list) {
   list.add("lr", lr, "learning rate");
-  list.add("momentum", momentum, "momentum; 0 leaves its buffer out");
+  list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
   list.add("dampening", dampening,
-           "share of a gradient that does not enter the momentum buffer");
+           "fraction of a gradient that is kept out of the momentum buffer");
   list.add("weight_decay", weightDecay,
-           "weight decay; 0 leaves it out of the program");
-  list.add("nesterov", nesterov, "step along the momentum to come");
+           "weight decay; 0 omits it from the program");
+  list.add("nesterov", nesterov, "use Nesterov momentum");
   OptimizerOptions::describe(list);
 }
 
 std::string SgdOptions::check() const {
   if (nesterov && (momentum == 0 || dampening != 0))
-    return "'nesterov=true' needs a momentum and no dampening";
+    return "'nesterov=true' needs 'momentum' and no 'dampening'";
   if (dampening != 0 && momentum == 0)
-    return "'dampening' acts on the momentum buffer; set 'momentum', too";
+    return "'dampening' needs 'momentum'";
   return {};
 }
 
@@ -71,8 +71,8 @@ static Scalars declareScalars(Hyperparameters hyper,
   return scalars;
 }
 
-/// The step counter moved on, and what a gradient counts in the buffer: 1 on
-/// the first step, 1 - dampening later.
+/// The incremented step counter, and the factor of a gradient in the buffer: 1
+/// on the first step, 1 - dampening later.
 static SmallVector<Value> gradientShare(ProgramBuilder &program,
                                         const Family &family,
                                         const Lists &lists,

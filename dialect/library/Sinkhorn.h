@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the checks before the loop, the loop and the outputs after it share. The
-// plan is exp(u_i + L_ij + v_j) with L = -C / eps, so the weights are part of
-// the potentials u and v.
+// The state that the parts of the program share while it is built. The plan is
+// exp(u_i + L_ij + v_j) with L = -C / eps, so the potentials u and v contain
+// the weights. Sinkhorn.cpp lists the parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,34 +16,38 @@
 
 namespace heddle::library::sinkhorn {
 
-/// Bits of the result `status`: what keeps a problem from being solved.
+/// Bits of the result `status`: the reasons why a problem is not solved.
 enum Status : int32_t {
   kWeightsA = 1,    // a weight of `a` is negative, infinite or NaN
   kWeightsB = 2,    // of `b`
-  kMasses = 4,      // those of `a` and `b` differ, and both have to be met
+  kMasses = 4,      // the sums of `a` and `b` differ, and no side is relaxed
   kEps = 8,         // `eps`, `eps0` or `decay`
   kRho = 16,        // `rho_a` or `rho_b`
   kOmega = 32,      // `omega`
   kNumbers = 64,    // NaN in the matrix or the given potentials
-  kInfeasible = 128 // a weight that no entry of the matrix lets go anywhere
+  kInfeasible = 128 // a weight without an allowed entry in the matrix
 };
 
-/// The rows with their weights `a`, or the columns with `b`. In a matrix that
-/// is stored by columns, those are the rows: `index` and `along` say how it is
-/// bound.
+/// The rows with their weights `a`, or the columns with `b`. A matrix that is
+/// stored by columns is bound as its transpose: `index` and `along` are those
+/// of the matrix as it is bound.
 struct Side {
   llvm::StringRef name, weight, sum; // u, a, row
-  llvm::StringRef potential;         // as its argument and result are called
+  llvm::StringRef potential;         // the name of its argument and result
   llvm::StringRef rhoName, tauName;
   foreach
-    ::Axis along; // what the sums of this side run along
+    ::Axis along; // the axis of the sums of this side
   Index index;
   bool relaxed;
   mlir::Value weights, given; // arguments
-  mlir::Value rho, tau;       // where it is relaxed: tau = rho / (rho + eps)
+  mlir::Value rho, tau;       // of a relaxed side: tau = rho / (rho + eps)
   mlir::Value logWeights;
-  mlir::Value potentials; // at hand: those of the trip, then the solution's
+  mlir::Value potentials; // the current ones; after the loop, the solution
 };
+
+/// Whether a row or column with the logarithm `log` of its weight and the sum
+/// `sum` is inactive.
+Scalar isInactive(Scalar log, Scalar sum);
 
 class Builder {
 public:
@@ -51,22 +55,32 @@ public:
   void build();
 
 private:
-  // Arguments, in Sinkhorn.cpp.
+  // In SinkhornArguments.cpp.
+  bool usesEps() const;
   void declare();
+  mlir::Value startOf(const Side &side);
+
+  // In SinkhornAnnealing.cpp.
   double largest() const;
   void followEps(mlir::Value at);
-  mlir::Value startOf(const Side &side);
   mlir::Value startingEps();
+  Scalar epsOfIteration(Body &body, Index when);
+  void anneal(mlir::Value before, Index when);
+  mlir::Value ratioOf(mlir::Value before, mlir::Value now);
+  void rescale(Side &side, mlir::Value ratio, llvm::StringRef name);
 
-  // The loop, in Sinkhorn.cpp.
+  // In SinkhornUpdate.cpp.
   Scalar element(Body &body);
-  /// Whether a sum is guessed, from the potentials of its side. Where they are
-  /// what the loop carries, foreach-shift-logsumexp finds that guess itself.
-  enum class Guess { none, fromOwn };
+  /// Whether a log-sum-exp has a shift, computed from the potentials of its own
+  /// side. If the loop carries these potentials, foreach-shift-logsumexp finds
+  /// that shift itself.
+  enum class Shift { none, fromOwn };
   mlir::Value sumsOf(const Side &side, const Side &other,
-                     Guess guess = Guess::none);
-  Scalar guessOf(Body &body, const Side &side);
+                     Shift shift = Shift::none);
+  Scalar shiftOf(Body &body, const Side &side);
   mlir::Value update(const Side &side, mlir::Value sums);
+
+  // In SinkhornError.cpp.
   Scalar missOf(Body &body, const Side &side, mlir::Value sums,
                 mlir::Value next);
   mlir::Value total(Body &body, Scalar miss);
@@ -74,14 +88,12 @@ private:
     mlir::Value error, reported, more;
   };
   Decision decide(mlir::Value all);
-  Scalar epsOfTrip(Body &body, Index when);
-  void anneal(mlir::Value before, Index when);
-  mlir::Value ratioOf(mlir::Value before, mlir::Value now);
-  void rescale(Side &side, mlir::Value ratio, llvm::StringRef name);
+
+  // In SinkhornLoop.cpp.
   void iterate();
   void iterateFromHalfway();
 
-  // Before it and after it, in SinkhornChecks.cpp.
+  // In SinkhornChecks.cpp.
   mlir::Value allGood(const Side &side);
   mlir::Value massOf(const Side &side);
   void checkArguments();
@@ -91,7 +103,7 @@ private:
 
   // In SinkhornOutputs.cpp.
   void reachLastEps();
-  mlir::Value asConvened(const Side &side);
+  mlir::Value inConvention(const Side &side);
   Scalar planOf(Body &body);
   mlir::Value planMatrix();
   mlir::Value marginalOf(const Side &side);
@@ -110,24 +122,23 @@ private:
   mlir::Type each(mlir::Type type) { return foreach::ListType::get(0, type); }
   Side &first() { return options.order.value == "u" ? rows : columns; }
   Side &second() { return options.order.value == "u" ? columns : rows; }
-  bool usesEps() const;
 
   ProgramBuilder &program;
   const SinkhornOptions &options;
-  mlir::Type storage, number; // of the matrix, of the arithmetic
+  mlir::Type storage, number; // of the matrix and of the arithmetic
   mlir::Type flag;
   Side rows, columns;
   mlir::Value matrix;
   mlir::Value eps, eps0, decay, omega, tol, limit;
   llvm::SmallVector<mlir::Value> points;
-  /// -1 / eps: of the trip while one is built.
+  /// -1 / eps, of the iteration that is being built.
   mlir::Value scale;
-  /// With annealing: eps of the trip, after the loop of the last one.
+  /// With annealing: eps of the iteration; after the loop, of the last one.
   mlir::Value epsNow;
   mlir::Value epsilons, history; // arguments
-  /// Bits of what is known before the loop, and whether there are none.
+  /// Bits of `status` that are known before the loop, and whether all are 0.
   mlir::Value failed, sound;
-  mlir::Value error, errors, trips, converged, status;
+  mlir::Value error, errors, iterations, converged, status;
 };
 
 } // namespace heddle::library::sinkhorn

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights and scalars are looked at before the loop, by reductions of vectors.
-// The logarithms of a problem that fails are NaN: its first trip ends it. What
-// only the matrix can tell, NaN in it or weights without an allowed entry, is
-// read from the solution.
+// Weights and scalars are checked before the loop, by reductions of vectors.
+// The logarithms of a problem that fails are NaN, so that its first iteration
+// ends it. NaN in the matrix and weights without an allowed entry are found in
+// the solution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,18 +73,18 @@ void Builder::checkArguments() {
       good =
           between(a, 0, INFINITY, "some_a") & between(b, 0, INFINITY, "some_b");
     } else {
-      // Weights that were normalized in single precision are this close.
+      // The sums of weights normalized in single precision differ this much.
       Scalar gap = abs((a - b).as("excess")).as("gap");
       Scalar share = a.constant(1e-4, "share");
       good = atMost(gap, (share * maximum(a, b).as("larger")).as("allowed"));
     }
-    // Masses are those of weights that are numbers.
+    // The masses are known only if the weights are numbers.
     Scalar weigh = (weighsA & weighsB).as("weigh");
     good = (good.as("agree") | (!weigh).as("unknown")).as("good_masses");
     checks.push_back({good, kMasses});
   }
   if (eps) {
-    // It, and 1 / eps, are numbers in the type that is computed with.
+    // eps and 1 / eps must be numbers in the type of the arithmetic.
     auto isGood = [&](Value value, StringRef name) {
       return between(read(value, name),
                      number.isF64() ? 0x1p-1024 : 1 / largest(), largest(),
@@ -138,7 +138,7 @@ void Builder::takeLogarithms(Side &side, Value mass) {
   side.logWeights = body.map().front();
 }
 
-/// Whether a weight has no entry that lets it go anywhere.
+/// Whether a weight has no allowed entry.
 Value Builder::anyStuck(const Side &side) {
   Body body(program);
   Scalar potential = body.read(side.potentials, side.name, number);

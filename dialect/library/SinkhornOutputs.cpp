@@ -1,11 +1,11 @@
-//===- SinkhornOutputs.cpp - what is made of a solution -------------------===//
+//===- SinkhornOutputs.cpp - the results of the program sinkhorn ----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every output is a reduction of the plan's entries, computed from the matrix
-// and the potentials where it is reduced: the plan itself is a matrix in memory
-// only if it is asked for.
+// An output is a reduction of the plan's entries, which are computed from the
+// matrix and the potentials where they are reduced. The plan is a matrix in
+// memory only if it is itself an output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,13 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::library::sinkhorn {
 
-/// `x`, or 0 where `weight` is 0: what no mass meets counts nothing, infinite
-/// or not.
+/// `x`, or 0 where `weight` is 0, even if `x` is infinite there.
 static Scalar whereSome(Scalar weight, Scalar x, StringRef name) {
   Scalar zero = weight.constant(0.0, "zero");
   return select(equal(weight, zero).as("nothing"), zero, x).as(name);
 }
 
-/// The potentials in units of the last eps, should the loop have ended before
-/// it.
+/// Rescales the potentials to the last eps if the loop ended before it.
 void Builder::reachLastEps() {
   Value ratio = ratioOf(epsNow, eps);
   for (Side *side : {&rows, &columns})
@@ -36,9 +34,9 @@ void Builder::reachLastEps() {
   followEps(eps);
 }
 
-/// The potentials in the convention that was asked for. Points without weight
-/// have the potential 0 where the plan has the weights as factors.
-Value Builder::asConvened(const Side &side) {
+/// The potentials in the convention of the options. If the plan has the weights
+/// as factors, points without weight have the potential 0.
+Value Builder::inConvention(const Side &side) {
   if (options.convention.value == "scaling")
     return side.potentials;
   Body body(program);
@@ -91,8 +89,8 @@ Value Builder::transportCost() {
   return body.reduce(ReduceKind::add, Axis::member);
 }
 
-/// What a side's potentials f bring: sum a f, or where it is relaxed
-/// rho sum a (1 - exp(-f / rho)).
+/// The part of the dual value that belongs to a side: sum a f, or
+/// rho sum a (1 - exp(-f / rho)) if the side is relaxed.
 Value Builder::gainOf(const Side &side) {
   Body body(program);
   Scalar potential = body.read(side.potentials, side.name, number);
@@ -107,7 +105,7 @@ Value Builder::gainOf(const Side &side) {
     Scalar pull = (-(f / rho).as("slack")).as("pull");
     Scalar kept = exp(pull).as("kept");
     Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
-    // A point without an allowed entry may have any potential: the best one.
+    // A point without an allowed entry may have any potential; take the best.
     Scalar none = log.constant(-INFINITY, "none");
     gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
                   gain);
@@ -133,9 +131,9 @@ Value Builder::totalOf(const Side &side) {
   return body.reduce(ReduceKind::add, Axis::i);
 }
 
-/// The dual value of the potentials, a lower bound of what the plan minimizes:
-/// the gains of both sides, less eps times the mass of the plan (and with KL
-/// to a b^T, more eps times that of a b^T).
+/// The dual value of the potentials, a lower bound of the objective: the gains
+/// of both sides minus eps times the mass of the plan; with KL to a b^T, plus
+/// eps times the mass of a b^T.
 Value Builder::dualValue() {
   Value gains[] = {gainOf(rows), gainOf(columns)};
   Value mass = planMass();
@@ -159,7 +157,8 @@ Value Builder::dualValue() {
   return body.map().front();
 }
 
-/// Where most of a row's mass goes; -1 in a row without an allowed entry.
+/// The column with the largest entry of each row; -1 in a row without an
+/// allowed entry.
 Value Builder::largestOfRows() {
   Body body(program);
   Scalar l = element(body);
@@ -191,9 +190,9 @@ void Builder::addOutputs() {
     reachLastEps();
   for (const Side *side : {&rows, &columns})
     if (side->given || options.asksFor("potentials"))
-      program.result(asConvened(*side), side->given);
+      program.result(inConvention(*side), side->given);
   concludeStatus();
-  for (Value value : {error, trips, converged, status})
+  for (Value value : {error, iterations, converged, status})
     program.result(value);
   if (history)
     program.result(errors, history);

@@ -10,6 +10,7 @@
 
 #include "dialect/reference/Body.h"
 #include "dialect/Foreach.h"
+#include "dialect/ScalarOps.h"
 #include "dialect/reference/Rounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -318,100 +319,43 @@ struct Operations {
       result[k] = static_cast<double>(a[k]);
   }
 
+  static Body::Run special(arith::CmpFOp) { return compareFloats; }
+  static Body::Run special(arith::CmpIOp) { return compareIntegers; }
+  static Body::Run special(arith::SelectOp op) {
+    return isa<FloatType>(op.getType()) ? selectFloats : selectIntegers;
+  }
+  static Body::Run special(math::FPowIOp) { return integerPower; }
+  static Body::Run special(arith::SIToFPOp) { return fromSigned; }
+  static Body::Run special(arith::UIToFPOp) { return fromUnsigned; }
+  static Body::Run special(arith::FPToSIOp) { return toSigned; }
+
   static Body::Run of(Operation *op);
 };
 
+/// The columns REFERENCE of the table, as instructions.
 Body::Run Operations::of(Operation *op) {
-#define FLOAT1(OP, EXPRESSION)                                                 \
-  .Case<OP>([](auto) { return float1<[](double a) { return EXPRESSION; }>; })
-#define FLOAT2(OP, EXPRESSION)                                                 \
-  .Case<OP>([](auto) {                                                         \
-    return float2<[](double a, double b) { return EXPRESSION; }>;              \
-  })
-#define FLOAT3(OP, EXPRESSION)                                                 \
-  .Case<OP>([](auto) {                                                         \
-    return float3<[](double a, double b, double c) { return EXPRESSION; }>;    \
-  })
-#define OTHER(OP, RUN) .Case<OP>([](OP op) { return RUN; })
-#define TEST(OP, EXPRESSION)                                                   \
-  .Case<OP>([](auto) { return test<[](double a) { return EXPRESSION; }>; })
-#define INTEGER1(OP, EXPRESSION)                                               \
-  .Case<OP>([](auto) {                                                         \
-    return integer1<[](int64_t a, unsigned width) -> int64_t {                 \
-      return EXPRESSION;                                                       \
-    }>;                                                                        \
-  })
-#define INTEGER2(OP, EXPRESSION)                                               \
-  .Case<OP>([](auto) {                                                         \
-    return integer2<[](uint64_t a, uint64_t b) -> int64_t {                    \
-      return EXPRESSION;                                                       \
-    }>;                                                                        \
-  })
-  using S = int64_t;
-  // clang-format off
+#define FLOAT1(EXPRESSION) float1<[](double a) { return EXPRESSION; }>
+#define FLOAT2(EXPRESSION) float2<[](double a, double b) { return EXPRESSION; }>
+#define FLOAT3(EXPRESSION)                                                     \
+  float3<[](double a, double b, double c) { return EXPRESSION; }>
+#define TEST(EXPRESSION) test<[](double a) { return EXPRESSION; }>
+#define INTEGER1(EXPRESSION)                                                   \
+  integer1<[](int64_t a, unsigned width) -> int64_t { return EXPRESSION; }>
+#define INTEGER2(EXPRESSION)                                                   \
+  integer2<[](uint64_t a, uint64_t b) -> int64_t { return EXPRESSION; }>
+#define CODE special(scalar)
+#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+  .Case([](OP scalar) -> Body::Run { return REFERENCE; })
   return TypeSwitch<Operation *, Body::Run>(op)
-      FLOAT2(arith::AddFOp, a + b)
-      FLOAT2(arith::SubFOp, a - b)
-      FLOAT2(arith::MulFOp, a * b)
-      FLOAT2(arith::DivFOp, a / b)
-      FLOAT1(arith::NegFOp, -a)
-      FLOAT2(arith::MaximumFOp, maximum(a, b))
-      FLOAT2(arith::MinimumFOp, minimum(a, b))
-      FLOAT2(arith::MaxNumFOp, std::fmax(a, b))
-      FLOAT2(arith::MinNumFOp, std::fmin(a, b))
-      FLOAT1(arith::ExtFOp, a)
-      FLOAT1(arith::TruncFOp, a)
-      FLOAT1(math::SqrtOp, std::sqrt(a))
-      FLOAT1(math::RsqrtOp, 1 / std::sqrt(a))
-      FLOAT1(math::ExpOp, std::exp(a))
-      FLOAT1(math::Exp2Op, std::exp2(a))
-      FLOAT1(math::ExpM1Op, std::expm1(a))
-      FLOAT1(math::LogOp, std::log(a))
-      FLOAT1(math::Log2Op, std::log2(a))
-      FLOAT1(math::Log1pOp, std::log1p(a))
-      FLOAT1(math::AbsFOp, std::fabs(a))
-      FLOAT2(math::PowFOp, std::pow(a, b))
-      FLOAT1(math::TanhOp, std::tanh(a))
-      FLOAT1(math::SinOp, std::sin(a))
-      FLOAT1(math::CosOp, std::cos(a))
-      FLOAT1(math::ErfOp, std::erf(a))
-      FLOAT1(math::FloorOp, std::floor(a))
-      FLOAT1(math::CeilOp, std::ceil(a))
-      FLOAT2(math::CopySignOp, std::copysign(a, b))
-      FLOAT3(math::FmaOp, std::fma(a, b, c))
-      FLOAT1(foreach::SignOp, sign(a))
-      TEST(math::IsNaNOp, std::isnan(a))
-      TEST(math::IsInfOp, std::isinf(a))
-      TEST(math::IsFiniteOp, std::isfinite(a))
-      INTEGER2(arith::AddIOp, a + b)
-      INTEGER2(arith::SubIOp, a - b)
-      INTEGER2(arith::MulIOp, a * b)
-      INTEGER2(arith::AndIOp, a & b)
-      INTEGER2(arith::OrIOp, a | b)
-      INTEGER2(arith::XOrIOp, a ^ b)
-      INTEGER2(arith::MaxSIOp, std::max(S(a), S(b)))
-      INTEGER2(arith::MinSIOp, std::min(S(a), S(b)))
-      INTEGER1(math::AbsIOp, signedView(a, width) < 0 ? S(0 - uint64_t(a)) : a)
-      INTEGER1(arith::ExtSIOp, signedView(a, width))
-      INTEGER1(arith::ExtUIOp, S(unsignedView(a, width)))
-      INTEGER1(arith::TruncIOp, a)
-      OTHER(arith::CmpFOp, compareFloats)
-      OTHER(arith::CmpIOp, compareIntegers)
-      OTHER(arith::SelectOp, isa<FloatType>(op.getType()) ? selectFloats
-                                                          : selectIntegers)
-      OTHER(math::FPowIOp, integerPower)
-      OTHER(arith::SIToFPOp, fromSigned)
-      OTHER(arith::UIToFPOp, fromUnsigned)
-      OTHER(arith::FPToSIOp, toSigned)
+#include "dialect/ScalarOps.def"
       .Default(nullptr);
-  // clang-format on
-#undef OTHER
-#undef FLOAT3
 #undef FLOAT1
 #undef FLOAT2
+#undef FLOAT3
 #undef TEST
 #undef INTEGER1
 #undef INTEGER2
+#undef CODE
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,14 +389,9 @@ void Body::perturb(Place place, Type type) {
   emit(instruction, place.uniform);
 }
 
-/// Whether faithful evaluations of `op` may differ.
 static bool rounds(Operation &op) {
-  return isa<FloatType>(op.getResult(0).getType()) &&
-         isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-             math::SqrtOp, math::RsqrtOp, math::ExpOp, math::Exp2Op,
-             math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp,
-             math::PowFOp, math::TanhOp, math::SinOp, math::CosOp, math::ErfOp,
-             math::FmaOp, math::FPowIOp>(op);
+  const ScalarOp *scalar = findScalarOp(&op);
+  return scalar && scalar->rounding == ScalarRounding::rounds;
 }
 
 static unsigned widthOf(Type type) {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A body becomes a flat list of instructions, each of which computes a block of
-// elements at a time: operations are looked at once, not once per element.
+// elements, so that operations are decoded once and not for every element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,31 +21,30 @@ inline constexpr int64_t kBlock = 1024;
 
 class Body {
 public:
-  /// What the body has to know of one of its arguments.
+  /// The properties of an argument that the body depends on.
   struct Operand {
     mlir::Type storage;
-    /// The same for all elements of a member: what follows from such operands
-    /// alone is computed once for each member.
+    /// The same for all elements of a member: values that depend only on such
+    /// operands are computed once for each member.
     bool uniform;
   };
 
-  /// Compiles `block`, which ends with a `foreach.yield`, for trip `trip` of
-  /// the loop that it stands in.
-  /// Perturbed arithmetic takes draw `draw`.
+  /// Compiles `block`, which ends with a `foreach.yield`, for iteration `trip`
+  /// of the enclosing loop. `draw` is the seed of perturbed arithmetic.
   Body(mlir::Block &block, Arithmetic arithmetic, uint64_t draw,
        llvm::ArrayRef<Operand> operands, int64_t trip);
 
-  /// Room for the elements of operand `k`, of which a uniform one has one.
+  /// Storage for the elements of operand `k`; a uniform operand has one.
   double *operand(unsigned k) { return floats(inputs[k]); }
 
-  /// Computes what is the same for all elements of a member, of which a block
-  /// will have at most `count`; uniform operands were set.
+  /// Computes the values that all elements of a member share, for blocks of at
+  /// most `count` elements. Requires that uniform operands are set.
   void beginMember(int64_t count);
 
-  /// Computes `count` elements; the other operands were set.
+  /// Computes `count` elements. Requires that the other operands are set.
   void run(int64_t count);
 
-  /// What the block yields as value `k`, for each element; of integers, too.
+  /// The elements of yielded value `k`, integers as doubles.
   const double *yielded(unsigned k) { return floats(outputs[k]); }
 
 private:
@@ -56,14 +55,14 @@ private:
   struct Instruction {
     Run run = nullptr;
     unsigned result = 0, a = 0, b = 0, c = 0;
-    /// Bits of the integers read, and of those written.
+    /// Widths of the integers that are read and written.
     unsigned from = 64, to = 64;
     unsigned predicate = 0;
     mlir::Type type;
     double number = 0;
     int64_t integer = 0;
   };
-  /// Where a value is kept: among the floats or the integers.
+  /// The storage of a value: among the floats or the integers.
   struct Place {
     unsigned slot;
     bool isFloat, uniform;
@@ -83,7 +82,7 @@ private:
   int64_t trip;
   llvm::DenseMap<mlir::Value, Place> places;
   std::vector<unsigned> inputs, outputs; // slots of floats
-  /// What is computed once for a member, and what for every block of it.
+  /// Instructions that run once for a member, and for every block of it.
   std::vector<Instruction> once, always;
   std::vector<Place> uniforms;
   unsigned floatCount = 0, integerCount = 0;

@@ -25,10 +25,11 @@ struct Domain {
   int64_t size() const { return rows * columns; }
 };
 
-/// What a value of no trip is: of a loop that took none, of an empty schedule.
+/// The value of an iteration that does not exist: in a loop without iterations,
+/// or in an empty vector.
 double ofNoTrip(mlir::Type storage);
 
-/// What a map or a reduction is over: its operands and how they are addressed.
+/// The operands of a map or a reduction, and their indices.
 class BoundOperands {
 public:
   BoundOperands(mlir::Operation *op, llvm::ArrayRef<int32_t> indices,
@@ -39,15 +40,16 @@ public:
   /// The number of members, or none if all operands are device scalars.
   mlir::FailureOr<std::optional<size_t>> countMembers();
   mlir::FailureOr<Domain> domainOf(size_t member);
-  /// Extents of a result with one element for each of the domain: those of an
-  /// operand that has them, whatever its shape, or else the domain's own.
+  /// Extents of a result with one element for each element of the domain: those
+  /// of an operand of this size, whatever its shape, or else those of the
+  /// domain.
   std::vector<int64_t> extentsOf(size_t member, const Domain &domain);
 
   llvm::SmallVector<Body::Operand> describe();
-  /// Sets the operands of `body` that are one for the whole member.
+  /// Sets the operands of `body` that have one value for the whole member.
   void setUniform(Body &body, size_t member);
-  /// Sets the others for `count` elements: from element `first` on of run
-  /// `run`, where runs are rows, or columns if `down`.
+  /// Sets the other operands for `count` elements, starting at element `first`
+  /// of run `run`; runs are rows, or columns if `down`.
   void setElements(Body &body, size_t member, const Domain &domain, bool down,
                    int64_t run, int64_t first, int64_t count);
 

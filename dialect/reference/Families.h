@@ -13,15 +13,15 @@
 
 namespace heddle::reference {
 
-/// Lists that meet in an operation have the same members: they are a family,
-/// and a member that is inactive in one is so in all.
+/// Lists that are operands of one operation have the same members: they are a
+/// family. A member that is inactive in one list is inactive in all.
 class Families {
 public:
   explicit Families(mlir::func::FuncOp function) {
     function.walk([&](mlir::Operation *op) { join(op); });
   }
 
-  /// Some value of the family of `list`, the same for all.
+  /// A representative of the family of `list`.
   const void *of(mlir::Value list) {
     return classes.getOrInsertLeaderValue(list.getAsOpaquePointer());
   }

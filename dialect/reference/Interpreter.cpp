@@ -3,8 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks a function in order and evaluates one operation after the other over
-// whole lists.
+// Evaluates the operations of a function in order, each over whole lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +86,7 @@ private:
   Families families;
   llvm::DenseMap<const void *, Flags> inactive;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Value>> environment;
-  int64_t trip = 0; // of the innermost loop
+  int64_t trip = 0; // the iteration of the innermost loop
 };
 
 } // namespace
@@ -155,8 +154,9 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
 // Reduce
 //===----------------------------------------------------------------------===//
 
-/// Reduces one member. Along i, or over a vector, runs go down; results have
-/// one element for each run, except along the list, which goes on.
+/// Reduces one member. Along i, or over a vector, runs are columns. The result
+/// has one element for each run; along the list, the reduction continues with
+/// the next member.
 void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
                              Body &body, Reduction &reduction, size_t member,
                              const Domain &domain, Values &results) {
@@ -247,7 +247,7 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
 // While and if
 //===----------------------------------------------------------------------===//
 
-/// What a value yielded beyond the carried ones is when no trip ran.
+/// The further values that a loop yields if no iteration ran.
 static void fillUnknown(Type type, Value &value) {
   for (Tensor &tensor : value.members)
     std::fill(tensor.data.begin(), tensor.data.end(),
@@ -272,8 +272,8 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
     return evaluate(body);
   };
 
-  // The body is evaluated once even if no trip runs: the extents of what it
-  // yields beyond the carried values are known only then.
+  // The body is evaluated once even if no iteration runs: the extents of the
+  // further values are known only then.
   bool ran = limit > 0;
   Flags stopped = absent;
   llvm::SaveAndRestore outer(trip, int64_t(0));
@@ -294,7 +294,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
       }
       break;
     }
-    // Members that stopped before this trip keep what they had.
+    // Members that stopped before this iteration keep their values.
     if (perMember && trip > 0)
       for (auto [k, value] : llvm::enumerate(next)) {
         if (!isList(yield.getValues()[k].getType()))
@@ -403,7 +403,7 @@ LogicalResult Interpreter::evaluate(Block &block) {
   return success();
 }
 
-/// Frees the lists that nobody reads after `op`: models are large.
+/// Frees the lists without a use after `op`: models are large.
 void Interpreter::forgetUnused(Operation &op) {
   Block *block = op.getBlock();
   for (mlir::Value operand : op.getOperands()) {
@@ -473,7 +473,7 @@ FailureOr<std::vector<Value>> Interpreter::run(std::vector<Value> arguments) {
   if (!end || !function.getBody().hasOneBlock())
     return function.emitOpError("is not a program: expected one block that "
                                 "returns");
-  // What is donated stays as it was where its member is inactive.
+  // Inactive members of donated arguments keep their elements.
   llvm::DenseMap<unsigned, std::shared_ptr<Value>> replaced;
   for (auto [k, value] : llvm::enumerate(arguments)) {
     if (failed(checkArgument(k, value)))
@@ -492,7 +492,7 @@ FailureOr<std::vector<Value>> Interpreter::run(std::vector<Value> arguments) {
   std::vector<Value> results;
   for (auto [k, operand] : llvm::enumerate(end.getOperands())) {
     auto data = environment.lookup(operand);
-    // Nobody else holds it: here and in the environment.
+    // No other reference exists besides this one and the environment's.
     bool last =
         data.use_count() == 2 && llvm::count(end.getOperands(), operand) == 1;
     Value result = last ? std::move(*data) : *data;

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluates foreach IR as it was written, before any pass: what every other way
-// to run a program is compared with. It knows the semantics of the foreach
-// dialect and nothing of kernels, fusion or targets.
+// Evaluates foreach IR as written, before any pass. Every other way to run a
+// program is compared with it. It knows the semantics of the foreach dialect,
+// and nothing about kernels, fusion or targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@
 namespace heddle::reference {
 
 /// One member of a list, or a device scalar (without extents). Its elements are
-/// in row-major order; whatever their type is, they are held as doubles
-/// (integers are exact up to 2^53). Extents beyond the list's rank collapse:
-/// leading ones into the rows of a matrix, all into the length of a vector.
+/// in row-major order and are stored as doubles, whatever their type (integers
+/// are exact up to 2^53). Extents beyond the list's rank collapse: leading ones
+/// into the rows of a matrix, all into the length of a vector.
 struct Tensor {
   std::vector<int64_t> extents;
   std::vector<double> data;
@@ -41,34 +41,37 @@ enum class Arithmetic {
   /// Double throughout; values are rounded only where a list or a device scalar
   /// of a narrower type stores them.
   exact,
-  /// Every operation on f32 is rounded to f32, as a plain evaluation of the
-  /// program would do it (sums are taken pairwise).
+  /// Every operation on f32 is rounded to f32, as in a plain evaluation of the
+  /// program (sums are taken pairwise).
   asWritten,
-  /// The same, with sums, products, quotients and functions of elements a unit
-  /// in the last place off, up or down: how far apart two faithful evaluations
-  /// may be, also where what they differ in cancels.
+  /// The same, but sums, products, quotients and functions of elements are off
+  /// by
+  /// a unit in the last place, up or down. Shows how far two faithful
+  /// evaluations
+  /// may differ, also after cancellation.
   perturbed,
 };
 
 struct InterpretOptions {
   Arithmetic arithmetic = Arithmetic::exact;
-  /// For each argument, flags of its members that are inactive (a gradient that
-  /// is none); missing arguments and members are active. What is inactive in
-  /// one list is so in every list that meets it in an operation: it is skipped,
-  /// results that replace an argument keep its elements, others are zero.
+  /// For each argument, flags of its inactive members (a gradient that is
+  /// none); missing arguments and members are active. A member that is inactive
+  /// in one list is inactive in every list of the same operations. It is
+  /// skipped: results that replace an argument keep its elements, other results
+  /// are zero.
   std::vector<std::vector<bool>> inactive;
-  /// Which way perturbed results go: each number is another draw.
+  /// The seed of perturbed results.
   uint64_t draw = 0;
 };
 
-/// Evaluates `function` on `arguments`, which are rounded to their types as if
-/// they had been stored. Emits an error where they do not fit together.
+/// Evaluates `function` on `arguments`, rounded to their types as if stored.
+/// Emits an error if they do not fit together.
 mlir::FailureOr<std::vector<Value>>
 interpret(mlir::func::FuncOp function, std::vector<Value> arguments,
           const InterpretOptions &options = {});
 
-/// `value` as an element of `type` stores it: rounded to the nearest (ties to
-/// even), or wrapped.
+/// `value` as an element of `type`: rounded to the nearest (ties to even), or
+/// wrapped.
 double roundTo(mlir::Type type, double value);
 
 } // namespace heddle::reference

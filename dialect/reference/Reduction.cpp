@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A NaN among the values is the result of min, max, logsumexp and argmax, as it
-// is of sums.
+// The forms that the meanings in dialect/ReduceKinds.td are written with. NaN
+// among the values is the result of every form, as it is of a sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,181 +16,185 @@
 #include <limits>
 
 using namespace mlir;
+using heddle::foreach::Neutral;
 using heddle::foreach::ReduceKind;
 
 namespace heddle::reference {
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+//===----------------------------------------------------------------------===//
+// Sums and products
+//===----------------------------------------------------------------------===//
+
+using Combine = double (*)(double, double);
+
+template <Combine F>
+static double tree(const Reduction &r, const double *values, int64_t count) {
+  if (count <= 8) {
+    double result = values[0];
+    for (int64_t k = 1; k < count; ++k)
+      result = r.round(F(result, values[k]));
+    return result;
+  }
+  int64_t half = count / 2;
+  return r.round(
+      F(tree<F>(r, values, half), tree<F>(r, values + half, count - half)));
+}
+
+/// Combines blocks as a binary counter carries.
+template <Combine F>
+static void addPairwise(Reduction &r, const double *values, int64_t count) {
+  double partial = tree<F>(r, values, count);
+  for (uint64_t bits = r.blocks; bits & 1; bits >>= 1) {
+    partial = r.round(F(r.partials.back(), partial));
+    r.partials.pop_back();
+  }
+  r.partials.push_back(partial);
+  ++r.blocks;
+}
+
+template <Combine F> static double totalPairwise(const Reduction &r) {
+  if (r.partials.empty())
+    return r.neutral;
+  double result = r.partials.back();
+  for (size_t k = r.partials.size() - 1; k-- > 0;)
+    result = r.round(F(r.partials[k], result));
+  return result;
+}
+
+template <Combine F>
+static constexpr FloatMeaning pairwise = {addPairwise<F>, totalPairwise<F>};
+
+//===----------------------------------------------------------------------===//
+// Extreme values
+//===----------------------------------------------------------------------===//
+
+/// Keeps the first value that no other replaces. `Replaces` holds for NaN.
+template <bool (*Replaces)(double x, double best)>
+static void addExtreme(Reduction &r, const double *values, int64_t count) {
+  for (int64_t k = 0; k < count; ++k, ++r.seen)
+    if (r.best < 0 || (!std::isnan(r.top) && Replaces(values[k], r.top))) {
+      r.top = values[k];
+      r.best = r.seen;
+    }
+}
+
+template <bool (*Replaces)(double x, double best)>
+static constexpr FloatMeaning extreme = {
+    addExtreme<Replaces>, [](const Reduction &r) { return r.top; }};
+
+//===----------------------------------------------------------------------===//
+// Sums of exponentials
+//===----------------------------------------------------------------------===//
+
+static void addExponentials(Reduction &r, const double *values, int64_t count) {
+  double top = r.top;
+  for (int64_t k = 0; k < count; ++k)
+    if (std::isnan(top) || !(values[k] <= top))
+      top = std::isnan(top) ? top : values[k];
+  if (std::isnan(top) || std::isinf(top)) {
+    // All values are -inf, or the result is +inf or NaN.
+    r.top = top;
+    return;
+  }
+  std::vector<double> terms(values, values + count);
+  for (double &term : terms)
+    term = r.round(std::exp(r.round(term - top)));
+  double added =
+      tree<[](double a, double b) { return a + b; }>(r, terms.data(), count);
+  double kept = r.round(r.sum * r.round(std::exp(r.round(r.top - top))));
+  r.sum = r.round(kept + added);
+  r.top = top;
+}
+
+static double logOfExponentials(const Reduction &r) {
+  if (std::isnan(r.top) || std::isinf(r.top))
+    return r.top;
+  return r.round(r.top + r.round(std::log(r.sum)));
+}
+
+static constexpr FloatMeaning exponentials = {addExponentials,
+                                              logOfExponentials};
+
+//===----------------------------------------------------------------------===//
+// Reduction
+//===----------------------------------------------------------------------===//
+
+/// The meaning of a kind that combines no floats.
+static constexpr FloatMeaning none = {};
+
+#define GET_ReduceMeaningTable_IMPL
+#include "dialect/ReduceKinds.inc"
+
+static double neutralOfFloats(Neutral neutral) {
+  switch (neutral) {
+  case Neutral::zero:
+    return 0;
+  case Neutral::one:
+    return 1;
+  case Neutral::lowest:
+    return -std::numeric_limits<double>::infinity();
+  case Neutral::highest:
+    return std::numeric_limits<double>::infinity();
+  case Neutral::none:
+    return -1;
+  }
+  llvm_unreachable("all neutral elements are handled");
+}
+
+static int64_t neutralOfIntegers(Neutral neutral, unsigned width) {
+  int64_t largest = width >= 64 ? std::numeric_limits<int64_t>::max()
+                                : (int64_t(1) << (width - 1)) - 1;
+  switch (neutral) {
+  case Neutral::zero:
+    return 0;
+  case Neutral::one:
+    return 1;
+  case Neutral::lowest:
+    return -largest - 1;
+  case Neutral::highest:
+    return largest;
+  case Neutral::none:
+    return -1;
+  }
+  llvm_unreachable("all neutral elements are handled");
+}
 
 Reduction::Reduction(ReduceKind kind, Type type, bool single)
-    : kind(kind), isFloat(isa<FloatType>(type)), single(single && type.isF32()),
+    : meaning(*llvm::find_if(
+          ReduceMeaningTable,
+          [&](const ReduceMeaning &meaning) { return meaning.kind == kind; })),
+      isFloat(isa<FloatType>(type)), single(single && type.isF32()),
       width(isFloat ? 64 : type.getIntOrFloatBitWidth()) {
+  Neutral first = foreach::infoOf(kind).first.neutral;
+  neutral = neutralOfFloats(first);
+  integerNeutral = neutralOfIntegers(first, width);
+  assert(
+      (isFloat ? meaning.floats.add != nullptr : meaning.integers != nullptr) &&
+      "the verifier admits the types that a kind has a meaning for");
   clear();
 }
 
 void Reduction::clear() {
   partials.clear();
   blocks = 0;
+  top = neutral;
   sum = 0;
   seen = 0;
   best = -1;
-  extreme = kind == ReduceKind::min ? kInfinity : -kInfinity;
-  int64_t largest = width >= 64 ? std::numeric_limits<int64_t>::max()
-                                : (int64_t(1) << (width - 1)) - 1;
-  switch (kind) {
-  case ReduceKind::mul:
-  case ReduceKind::all:
-    integer = 1;
-    break;
-  case ReduceKind::min:
-    integer = largest;
-    break;
-  case ReduceKind::max:
-    integer = -largest - 1;
-    break;
-  default:
-    integer = 0;
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Sums and products
-//===----------------------------------------------------------------------===//
-
-template <typename F>
-double Reduction::pairwise(const double *values, int64_t count,
-                           F combine) const {
-  if (count <= 8) {
-    double result = values[0];
-    for (int64_t k = 1; k < count; ++k)
-      result = round(combine(result, values[k]));
-    return result;
-  }
-  int64_t half = count / 2;
-  return round(combine(pairwise(values, half, combine),
-                       pairwise(values + half, count - half, combine)));
-}
-
-/// Combines blocks as a binary counter carries.
-template <typename F> void Reduction::push(double partial, F combine) {
-  for (uint64_t bits = blocks; bits & 1; bits >>= 1) {
-    partial = round(combine(partials.back(), partial));
-    partials.pop_back();
-  }
-  partials.push_back(partial);
-  ++blocks;
-}
-
-template <typename F> double Reduction::total(double neutral, F combine) const {
-  if (partials.empty())
-    return neutral;
-  double result = partials.back();
-  for (size_t k = partials.size() - 1; k-- > 0;)
-    result = round(combine(partials[k], result));
-  return result;
-}
-
-static double plus(double a, double b) { return a + b; }
-static double times(double a, double b) { return a * b; }
-
-//===----------------------------------------------------------------------===//
-// The other kinds
-//===----------------------------------------------------------------------===//
-
-void Reduction::addIntegers(const double *values, int64_t count) {
-  for (int64_t k = 0; k < count; ++k) {
-    int64_t value = integerFrom(values[k]);
-    switch (kind) {
-    case ReduceKind::add:
-      integer = wrap(static_cast<int64_t>(static_cast<uint64_t>(integer) +
-                                          static_cast<uint64_t>(value)),
-                     width);
-      break;
-    case ReduceKind::mul:
-      integer = wrap(static_cast<int64_t>(static_cast<uint64_t>(integer) *
-                                          static_cast<uint64_t>(value)),
-                     width);
-      break;
-    case ReduceKind::min:
-      integer = std::min(integer, value);
-      break;
-    case ReduceKind::max:
-      integer = std::max(integer, value);
-      break;
-    case ReduceKind::any:
-      integer |= value;
-      break;
-    default:
-      integer &= value;
-    }
-  }
-}
-
-void Reduction::addExponentials(const double *values, int64_t count) {
-  double top = extreme;
-  for (int64_t k = 0; k < count; ++k)
-    if (std::isnan(top) || !(values[k] <= top))
-      top = std::isnan(top) ? top : values[k];
-  if (std::isnan(top) || std::isinf(top)) {
-    // All of it is -inf, or the result is +inf or NaN.
-    extreme = top;
-    return;
-  }
-  std::vector<double> terms(values, values + count);
-  for (double &term : terms)
-    term = round(std::exp(round(term - top)));
-  double added = pairwise(terms.data(), count, plus);
-  double kept = round(sum * round(std::exp(round(extreme - top))));
-  sum = round(kept + added);
-  extreme = top;
+  integer = integerNeutral;
 }
 
 void Reduction::add(const double *values, int64_t count) {
   if (count == 0)
     return;
-  if (!isFloat)
-    return addIntegers(values, count);
-  switch (kind) {
-  case ReduceKind::add:
-    return push(pairwise(values, count, plus), plus);
-  case ReduceKind::mul:
-    return push(pairwise(values, count, times), times);
-  case ReduceKind::logsumexp:
-    return addExponentials(values, count);
-  case ReduceKind::min:
-    for (int64_t k = 0; k < count; ++k)
-      if (!std::isnan(extreme) && !(values[k] >= extreme))
-        extreme = values[k];
-    return;
-  case ReduceKind::max:
-    for (int64_t k = 0; k < count; ++k)
-      if (!std::isnan(extreme) && !(values[k] <= extreme))
-        extreme = values[k];
-    return;
-  default: // argmax
-    for (int64_t k = 0; k < count; ++k, ++seen)
-      if (best < 0 || (!std::isnan(extreme) && !(values[k] <= extreme))) {
-        extreme = values[k];
-        best = seen;
-      }
-  }
+  if (isFloat)
+    return meaning.floats.add(*this, values, count);
+  for (int64_t k = 0; k < count; ++k)
+    integer = wrap(meaning.integers(integer, integerFrom(values[k])), width);
 }
 
 double Reduction::value() const {
-  if (!isFloat)
-    return static_cast<double>(integer);
-  switch (kind) {
-  case ReduceKind::add:
-    return total(0, plus);
-  case ReduceKind::mul:
-    return total(1, times);
-  case ReduceKind::logsumexp:
-    if (std::isnan(extreme) || std::isinf(extreme))
-      return extreme;
-    return round(extreme + round(std::log(sum)));
-  default:
-    return extreme;
-  }
+  return isFloat ? meaning.floats.value(*this) : static_cast<double>(integer);
 }
 
 } // namespace heddle::reference

@@ -3,27 +3,45 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums and products are taken pairwise, so that their error does not grow with
-// the number of elements.
+// The interpreter adds a block of values to a running state. The functions of
+// each kind are in dialect/ReduceKinds.td; sums and products are taken
+// pairwise, so that their error does not grow with the number of elements.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_REFERENCE_REDUCTION_H
 #define HEDDLE_DIALECT_REFERENCE_REDUCTION_H
 
-#include "dialect/Foreach.h"
+#include "dialect/ReduceKinds.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace heddle::reference {
 
+class Reduction;
+
+/// The meaning of a kind for floats: adds `count` values to the state, and
+/// takes the state's value.
+struct FloatMeaning {
+  void (*add)(Reduction &, const double *values, int64_t count) = nullptr;
+  double (*value)(const Reduction &) = nullptr;
+};
+
+/// The meaning of a kind, for floats and for two sign-extended integers.
+struct ReduceMeaning {
+  foreach
+    ::ReduceKind kind;
+  FloatMeaning floats;
+  int64_t (*integers)(int64_t, int64_t);
+};
+
 class Reduction {
 public:
   /// Combines values of `type`; `single` rounds every operation to f32.
   Reduction(foreach::ReduceKind kind, mlir::Type type, bool single);
 
-  /// Starts anew.
+  /// Starts again with the neutral state.
   void clear();
   /// Takes further values, in order; at most a block of them.
   void add(const double *values, int64_t count);
@@ -32,31 +50,28 @@ public:
   void skip(int64_t count) { seen += count; }
 
   double value() const;
-  /// Of the first maximum, for argmax; -1 over nothing.
+  /// Position of the first extreme value; -1 over nothing.
   int64_t position() const { return best; }
 
-private:
+  // The state, for the functions of a kind.
+
   double round(double x) const {
     return single ? static_cast<double>(static_cast<float>(x)) : x;
   }
-  template <typename F>
-  double pairwise(const double *values, int64_t count, F combine) const;
-  template <typename F> void push(double partial, F combine);
-  template <typename F> double total(double neutral, F combine) const;
-  void addIntegers(const double *values, int64_t count);
-  void addExponentials(const double *values, int64_t count);
-
-  foreach
-    ::ReduceKind kind;
-  bool isFloat, single;
-  unsigned width;
-  /// Partial sums of 2^k blocks, for each bit k of the number of blocks.
+  /// Partial results of 2^k blocks, for each bit k of the number of blocks.
   std::vector<double> partials;
   uint64_t blocks = 0;
-  /// The extreme value; of logsumexp, the shift of `sum`.
-  double extreme = 0, sum = 0;
-  int64_t integer = 0;
+  /// The neutral element; the extreme value so far; the sum of exponentials of
+  /// the distances to it.
+  double neutral = 0, top = 0, sum = 0;
+  /// Values so far, and the position of `top` among them.
   int64_t seen = 0, best = -1;
+
+private:
+  const ReduceMeaning &meaning;
+  bool isFloat, single;
+  unsigned width;
+  int64_t integerNeutral = 0, integer = 0;
 };
 
 } // namespace heddle::reference

@@ -1,10 +1,10 @@
-//===- Rounding.cpp - what storage types keep of a double -----------------===//
+//===- Rounding.cpp - doubles rounded to storage types --------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 16-bit types are rounded from the double itself: by way of a float, ties
-// would be decided twice.
+// A double is rounded to 16 bits directly: with a float in between, it would be
+// rounded twice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static double roundTo(Format format, double value) {
     double quantum = std::ldexp(1.0, format.minExponent - format.digits + 1);
     return std::copysign(std::nearbyint(value / quantum) * quantum, value);
   }
-  // Half of what is dropped is added; a carry moves on into the exponent.
+  // Adds half of the dropped part; a carry propagates into the exponent.
   auto bits = llvm::bit_cast<uint64_t>(value);
   int dropped = 53 - format.digits;
   uint64_t odd = (bits >> dropped) & 1;

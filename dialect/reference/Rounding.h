@@ -1,4 +1,4 @@
-//===- Rounding.h - what storage types keep of a double ---------*- C++ -*-===//
+//===- Rounding.h - doubles rounded to storage types ------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,14 +28,14 @@ inline int64_t wrap(int64_t value, unsigned width) {
   return static_cast<int64_t>(bits) >> (64 - width);
 }
 
-/// The integer that a list holds as `value`. The largest of 64 bits is none
-/// that a double could hold.
+/// The integer that a list holds as `value`. The largest of 64 bits is not a
+/// double, so a double of 2^63 stands for it.
 inline int64_t integerFrom(double value) {
   return value < 0x1p63 ? static_cast<int64_t>(value)
                         : std::numeric_limits<int64_t>::max();
 }
 
-/// Rounds `count` numbers to what elements of `type` hold.
+/// Rounds `count` numbers to elements of `type`.
 void roundAll(mlir::Type type, double *values, int64_t count);
 
 } // namespace heddle::reference

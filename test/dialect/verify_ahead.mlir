@@ -61,7 +61,7 @@ fused.kernel @yielded(%x: !each) {
 fused.kernel @body(%x: !each) {
   fused.sweep (%a = %x : !each) {
     %e = fused.ahead (%b = %a : f32) -> f32 {
-      // expected-error@+1 {{'fused.reduce' op is not a scalar operation that 'fused.ahead' can compute with}}
+      // expected-error@+1 {{'fused.reduce' op is not a scalar operation, which the body of 'fused.ahead' requires}}
       %c = fused.reduce add list %b : f32
       fused.yield %c : f32
     }

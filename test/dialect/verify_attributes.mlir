@@ -38,32 +38,32 @@ func.func @twice(%x: !list {foreach.donate = 0 : i64}, %y: !list {foreach.donate
 
 // -----
 
-// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default 1.000000e+00 : f32; a device scalar's default is a number of its element type}}
+// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default 1.000000e+00 : f32; expected a device scalar and a number of its element type}}
 func.func @default_type(%x: tensor<f64> {foreach.default = 1.0 : f32}) { return }
 
 // -----
 
-// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<f64>>' has default 1.000000e+00 : f64; a device scalar's default is a number of its element type}}
+// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<f64>>' has default 1.000000e+00 : f64; expected a device scalar and a number of its element type}}
 func.func @default_of_list(%x: !foreach.list<tensor<f64>> {foreach.default = 1.0 : f64}) { return }
 
 // -----
 
-// expected-error@+1 {{argument #0 of type 'f32' has default 1.000000e+00 : f32; a device scalar's default is a number of its element type}}
+// expected-error@+1 {{argument #0 of type 'f32' has default 1.000000e+00 : f32; expected a device scalar and a number of its element type}}
 func.func @default_of_float(%x: f32 {foreach.default = 1.0 : f32}) { return }
 
 // -----
 
-// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default "fast"; a device scalar's default is a number of its element type}}
+// expected-error@+1 {{argument #0 of type 'tensor<f64>' has default "fast"; expected a device scalar and a number of its element type}}
 func.func @default_text(%x: tensor<f64> {foreach.default = "fast"}) { return }
 
 // -----
 
-// expected-error@+1 {{argument #0 of type 'tensor<f32>' starts as 0.000000e+00 : f32; the initial value of a list is a number of its element type}}
+// expected-error@+1 {{argument #0 of type 'tensor<f32>' has initial value 0.000000e+00 : f32; expected a list and a number of its element type}}
 func.func @initial_of_scalar(%x: tensor<f32> {foreach.initial = 0.0 : f32}) { return }
 
 // -----
 
-// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<?xf32>>' starts as 0 : i32; the initial value of a list is a number of its element type}}
+// expected-error@+1 {{argument #0 of type '!foreach.list<tensor<?xf32>>' has initial value 0 : i32; expected a list and a number of its element type}}
 func.func @initial_type(%x: !foreach.list<tensor<?xf32>> {foreach.initial = 0 : i32}) { return }
 
 // -----

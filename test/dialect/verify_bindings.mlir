@@ -13,7 +13,7 @@ func.func @index_name(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_order(%x: !foreach.list<tensor<?x?xf32>>) -> !list {
-  // expected-error@+1 {{indices are written once each and in the order of the domain, '[i, j]'}}
+  // expected-error@+1 {{expected each index at most once and in the order '[i, j]'}}
   %r = foreach.map (%a = %x[j, i] : !foreach.list<tensor<?x?xf32>>) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }
@@ -22,7 +22,7 @@ func.func @index_order(%x: !foreach.list<tensor<?x?xf32>>) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_twice(%x: !list) -> !list {
-  // expected-error@+1 {{indices are written once each and in the order of the domain, '[i, j]'}}
+  // expected-error@+1 {{expected each index at most once and in the order '[i, j]'}}
   %r = foreach.map (%a = %x[i, i] : !list) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }
@@ -32,7 +32,7 @@ func.func @index_twice(%x: !list) -> !list {
 // Columns of how many rows?
 !list = !foreach.list<tensor<?xf32>>
 func.func @columns_alone(%x: !list) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.reduce' op operand #0 has columns, but no operand has rows; vectors without a matrix are indexed by i}}
+  // expected-error@+1 {{'foreach.reduce' op operand #0 is indexed by j, but no operand by i; a vector without a matrix is indexed by i}}
   %r = foreach.reduce add along member (%a = %x[j] : !list) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return %r : !foreach.list<tensor<f32>>
 }
@@ -153,7 +153,7 @@ func.func @element_type(%x: tensor<complex<f32>>) {
 
 func.func @no_scalar_op(%x: tensor<i32>) {
   %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {
-    // expected-error@+1 {{'arith.remsi' op is not a scalar operation that 'foreach.map' can compute with}}
+    // expected-error@+1 {{'arith.remsi' op is not a scalar operation, which the body of 'foreach.map' requires}}
     %b = arith.remsi %a, %a : i32
     foreach.yield %b : i32
   }
@@ -164,7 +164,7 @@ func.func @no_scalar_op(%x: tensor<i32>) {
 
 func.func @nested(%x: tensor<f32>) {
   %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
-    // expected-error@+1 {{'foreach.map' op is not a scalar operation that 'foreach.map' can compute with}}
+    // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires}}
     %b = foreach.map () -> tensor<f32> {
       %c = arith.constant 1.0 : f32
       foreach.yield %c : f32

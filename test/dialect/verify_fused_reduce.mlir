@@ -3,7 +3,7 @@
 !list = !foreach.list<tensor<?xf32>>
 fused.kernel @kind(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp, argmax) and a level (row, column, member, list), found 'sum list'}}
+    // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp or argmax) and a level (row, column, member, list), found 'sum list'}}
     %s = fused.reduce sum list %a : f32
     fused.yield
   }

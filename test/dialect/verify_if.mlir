@@ -35,7 +35,7 @@ func.func @no_yield(%x: !list, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @flag(%x: !list, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.if' op yields a 'while' flag, which only a loop has}}
+  // expected-error@+1 {{'foreach.if' op yields a 'while' flag; only loops have one}}
   %r = foreach.if %f -> !list {
     foreach.yield %x while %f : !list while tensor<i1>
   } else (%x)
@@ -46,7 +46,7 @@ func.func @flag(%x: !list, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @types(%x: !list, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.if' op expected as many values, of the same types, from its region ('tensor<i1>') and after 'else' ('!foreach.list<tensor<?xf32>>') as it has results ('!foreach.list<tensor<?xf32>>')}}
+  // expected-error@+1 {{'foreach.if' op expected the types of the results ('!foreach.list<tensor<?xf32>>') from its region ('tensor<i1>') and after 'else' ('!foreach.list<tensor<?xf32>>')}}
   %r = foreach.if %f -> !list {
     foreach.yield %f : tensor<i1>
   } else (%x)

@@ -39,7 +39,7 @@ func.func @no_yield(%x: !list) {
 // -----
 
 func.func @no_list(%x: tensor<f32>) {
-  // expected-error@+1 {{'foreach.reduce' op reduces no list: all its operands are device scalars}}
+  // expected-error@+1 {{'foreach.reduce' op expected a list among the operands; all of them are device scalars}}
   %r = foreach.reduce add along list (%a = %x : tensor<f32>) -> tensor<f32> { foreach.yield %a : f32 }
   return
 }
@@ -48,7 +48,7 @@ func.func @no_list(%x: tensor<f32>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @two_values(%x: !list) {
-  // expected-error@+1 {{'foreach.reduce' op yields 2 values; expected the one that is reduced: only logsumexp takes a guess of its result}}
+  // expected-error@+1 {{'foreach.reduce' op yields 2 values; only logsumexp takes a second one, a shift}}
   %r = foreach.reduce add along list (%a = %x : !list) -> tensor<f32> { foreach.yield %a, %a : f32, f32 }
   return
 }
@@ -100,7 +100,7 @@ func.func @along_i(%x: !each) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @position_in_list(%x: !list) {
-  // expected-error@+1 {{'foreach.reduce' op names one position in a list of domains of rank 1; reduce along member first, then along list}}
+  // expected-error@+1 {{'foreach.reduce' op cannot give one position in a list whose members have rank 1; reduce along member first, then along list}}
   %r:2 = foreach.reduce argmax along list (%a = %x : !list) -> (tensor<f32>, tensor<i64>) { foreach.yield %a : f32 }
   return
 }
@@ -135,7 +135,7 @@ func.func @results_of_add(%x: !list) {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @result_along_i(%x: !mats) {
-  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along i leaves a list of rank 1}}
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along i gives a list of rank 1}}
   %r = foreach.reduce add along i (%a = %x : !mats) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return
 }
@@ -144,7 +144,7 @@ func.func @result_along_i(%x: !mats) {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @result_along_member(%x: !mats) {
-  // expected-error@+1 {{'foreach.reduce' op result #0 has type 'tensor<f32>'; a reduction along member leaves a list of rank 0}}
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type 'tensor<f32>'; a reduction along member gives a list of rank 0}}
   %r = foreach.reduce add along member (%a = %x : !mats) -> tensor<f32> { foreach.yield %a : f32 }
   return
 }
@@ -153,7 +153,7 @@ func.func @result_along_member(%x: !mats) {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @result_along_list(%x: !mats) {
-  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along list leaves a device scalar, of rank 0}}
+  // expected-error@+1 {{'foreach.reduce' op result #0 has type '!foreach.list<tensor<f32>>'; a reduction along list gives a device scalar, of rank 0}}
   %r = foreach.reduce add along list (%a = %x : !mats) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return
 }
@@ -181,7 +181,7 @@ func.func @element(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #0, of which there is more than one value for each result}}
+  // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #0, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats) -> !list { foreach.yield %c, %c : f32, f32 }
   return
 }
@@ -191,7 +191,7 @@ func.func @guess_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[j] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
   return
 }
@@ -201,7 +201,7 @@ func.func @guess_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along i (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
   return
 }
@@ -211,7 +211,7 @@ func.func @guess_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #0, of which there is more than one value for each result}}
+  // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #0, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along i (%x = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %x, %x : f32, f32 }
   return
 }
@@ -221,7 +221,7 @@ func.func @guess_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op guesses its result from operand #1, of which there is more than one value for each result}}
+  // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along list (%x = %x : !list, %e = %e : !foreach.list<tensor<f32>>) -> tensor<f32> { foreach.yield %x, %e : f32, f32 }
   return
 }
@@ -231,7 +231,7 @@ func.func @guess_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but guesses a 'f64'}}
+  // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but its shift is a 'f64'}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] as f64 : !list) -> !list { foreach.yield %c, %x : f32, f64 }
   return
 }
@@ -241,7 +241,7 @@ func.func @guess_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @guess_three(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op yields 3 values; expected the one that is reduced}}
+  // expected-error@+1 {{'foreach.reduce' op yields 3 values; expected the value to reduce}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x, %x : f32, f32, f32 }
   return
 }

@@ -207,7 +207,7 @@ fused.kernel @finish_body(%x: !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
   } finish [%s : f32] () -> tensor<f32> {
-    // expected-error@+1 {{'fused.reduce' op is not a scalar operation that 'fused.sweep' can compute with}}
+    // expected-error@+1 {{'fused.reduce' op is not a scalar operation, which the body of 'fused.sweep' requires}}
     %t = fused.reduce add list %s : f32
     fused.yield %t : f32
   }

@@ -2,7 +2,7 @@
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_outside(%s: !list) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.map' op asks for the trip, but stands in no loop}}
+  // expected-error@+1 {{'foreach.map' op uses the iteration number outside of a loop}}
   %e = foreach.map (%e = %s[trip] : !list) -> !foreach.list<tensor<f32>> {
     foreach.yield %e : f32
   }
@@ -13,7 +13,7 @@ func.func @index_outside(%s: !list) -> !foreach.list<tensor<f32>> {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @next_outside(%s: !list) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.map' op asks for the trip, but stands in no loop}}
+  // expected-error@+1 {{'foreach.map' op uses the iteration number outside of a loop}}
   %e = foreach.map (%e = %s[next] : !list) -> !foreach.list<tensor<f32>> {
     foreach.yield %e : f32
   }
@@ -36,7 +36,7 @@ func.func @first_of_matrix(%s: !mats) -> !foreach.list<tensor<f32>> {
 !list = !foreach.list<tensor<?xf32>>
 func.func @number_outside(%s: !list) -> !list {
   %e = foreach.map (%e = %s : !list) -> !list {
-    // expected-error@+1 {{'foreach.trip' op asks for the trip, but stands in no loop}}
+    // expected-error@+1 {{'foreach.trip' op uses the iteration number outside of a loop}}
     %k = foreach.trip : i32
     foreach.yield %e : f32
   }
@@ -74,7 +74,7 @@ func.func @matrix(%s: !mats, %n: tensor<i32>, %f: tensor<i1>) {
 !list = !foreach.list<tensor<?xf32>>
 func.func @no_domain(%s: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %t = foreach.while () upto %n -> tensor<i32> {
-    // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?xf32>>'; expected a list of rank 0, as the domain has}}
+    // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?xf32>>'; expected a list of rank 0, as the domain}}
     %e = foreach.map (%e = %s[trip] : !list) -> !list {
       foreach.yield %e : f32
     }
@@ -109,7 +109,7 @@ func.func @record_uncarried(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: ten
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_read(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %s, %t = foreach.while (%a = %h : !list) upto %n -> (!list, tensor<f32>, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records in a vector that is read in the same trip}}
+    // expected-error@+1 {{'foreach.record' op records in a vector that the same iteration reads}}
     %h1 = foreach.record %e in %a : tensor<f32> in !list
     %sum = foreach.reduce add along list (%x = %a : !list) -> tensor<f32> { foreach.yield %x : f32 }
     foreach.yield %h1, %sum while %f : !list, tensor<f32> while tensor<i1>
@@ -122,7 +122,7 @@ func.func @record_read(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: tensor<i
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_elsewhere(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %s, %t = foreach.while (%a = %h, %b = %h : !list) upto %n -> (!list, !list, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op expected its result to be carried on as value #0, as the vector is, and to be used by nothing else}}
+    // expected-error@+1 {{'foreach.record' op expected the loop to carry the result as value #0 in place of the vector, and no other use of it}}
     %h1 = foreach.record %e in %a : tensor<f32> in !list
     foreach.yield %b, %h1 while %f : !list, !list while tensor<i1>
   }
@@ -158,7 +158,7 @@ func.func @record_in_matrix(%h: !mats, %e: tensor<f32>, %n: tensor<i32>, %f: ten
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_type(%h: !list, %e: tensor<i32>, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = foreach.while (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records a 'i32' among elements of 'f32'}}
+    // expected-error@+1 {{'foreach.record' op records a 'i32' in a vector of 'f32'}}
     %h1 = foreach.record %e in %a : tensor<i32> in !list
     foreach.yield %h1 while %f : !list while tensor<i1>
   }

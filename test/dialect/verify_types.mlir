@@ -5,7 +5,7 @@ func.func private @rank(!foreach.list<tensor<?x?x?xf32>>)
 
 // -----
 
-// expected-error@+1 {{a list's tensors have no encoding, found 'tensor<?xf32, "sparse">'}}
+// expected-error@+1 {{expected tensors without an encoding, found 'tensor<?xf32, "sparse">'}}
 func.func private @encoding(!foreach.list<tensor<?xf32, "sparse">>)
 
 // -----

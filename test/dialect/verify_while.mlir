@@ -69,7 +69,7 @@ func.func @number_of_arguments(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @types_of_arguments(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op carries values whose types are not those of the region's arguments}}
+  // expected-error@+1 {{'foreach.while' op carries values whose types differ from those of the region's arguments}}
   %r, %t = "foreach.while"(%x, %n) ({
   ^bb0(%a: tensor<f32>):
     foreach.yield %x while %f : !list while tensor<i1>
@@ -103,7 +103,7 @@ func.func @carried_type(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @number_of_results(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op expected 2 results, those yielded and the number of trips, found 1}}
+  // expected-error@+1 {{'foreach.while' op expected 2 results (the yielded values and the number of iterations), found 1}}
   %r = foreach.while (%a = %x : !list) upto %n -> !list {
     foreach.yield %a while %f : !list while tensor<i1>
   }
@@ -125,7 +125,7 @@ func.func @result_type(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @trips_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op expected the number of trips, its last result, to have type 'tensor<i32>' as the flag has, found '!foreach.list<tensor<i32>>'}}
+  // expected-error@+1 {{'foreach.while' op expected the last result, the number of iterations, to have type 'tensor<i32>', as the flag, found '!foreach.list<tensor<i32>>'}}
   %r, %t = foreach.while (%a = %x : !list) upto %n -> (!list, !foreach.list<tensor<i32>>) {
     foreach.yield %a while %f : !list while tensor<i1>
   }

@@ -96,7 +96,7 @@ TEST(Library, DtypeOfTheCaller) {
   EXPECT_TRUE(typeOf("clip_by_global_norm+sgd:dtype=f16").isF16());
   EXPECT_EQ(errorOf("sgd", "f31"),
             "option 'dtype' expects one or several of f64, f32, f16, bf16, "
-            "joined by '/' and different from each other, found 'f31'");
+            "each at most once, joined by '/', found 'f31'");
 }
 
 /// Everything has a name, so that text and CUDA read well.
@@ -176,52 +176,52 @@ TEST(LibraryErrors, Values) {
   for (const char *value : {"f32/f32", "f32/", "/", "", "float", "f32/f8"})
     EXPECT_EQ(errorOf("adamw:dtype=" + std::string(value)),
               "option 'dtype' of 'adamw' expects one or several of f64, f32, "
-              "f16, bf16, joined by '/' and different from each other, found "
+              "f16, bf16, each at most once, joined by '/', found "
               "'" +
                   std::string(value) + "'");
 }
 
 TEST(LibraryErrors, Contradictions) {
   const std::string nesterov =
-      "'nesterov=true' needs a momentum and no dampening";
+      "'nesterov=true' needs 'momentum' and no 'dampening'";
   EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov);
   EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
   EXPECT_EQ(errorOf("sgd:dampening=0.1"),
-            "'dampening' acts on the momentum buffer; set 'momentum', too");
+            "'dampening' needs 'momentum'");
 }
 
 TEST(LibraryErrors, Sinkhorn) {
   for (const char *eps : {"0", "-1"})
     EXPECT_EQ(errorOf("sinkhorn:eps=" + std::string(eps)),
-              "'eps' has to be positive");
+              "'eps' must be positive");
   EXPECT_EQ(errorOf("sinkhorn:rho_a=-1"),
-            "'rho_a' has to be positive, or 0 where sums are met exactly");
+            "'rho_a' must be positive, or 0 if sums must be equal");
   EXPECT_EQ(errorOf("sinkhorn:rho_b=-1"),
-            "'rho_b' has to be positive, or 0 where sums are met exactly");
+            "'rho_b' must be positive, or 0 if sums must be equal");
   for (const char *omega : {"0", "2", "-0.5"})
     EXPECT_EQ(errorOf("sinkhorn:omega=" + std::string(omega)),
-              "'omega' has to lie between 0 and 2");
+              "'omega' must be between 0 and 2");
   EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,eps0=0"),
-            "'eps0' has to be positive");
+            "'eps0' must be positive");
   for (const char *decay : {"0", "1"})
     EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,decay=" + std::string(decay)),
-              "'decay' has to lie between 0 and 1");
+              "'decay' must be between 0 and 1");
   for (const char *limit : {"-1", "2147483648"})
     EXPECT_EQ(errorOf("sinkhorn:limit=" + std::string(limit)),
-              "'limit' has to be a number of trips, from 0 to 2147483647");
+              "'limit' must be a number of iterations from 0 to 2147483647");
   for (const char *anneal : {"geometric", "list"})
     EXPECT_EQ(
         errorOf("sinkhorn:matrix=log_kernel,anneal=" + std::string(anneal)),
-        "'anneal' needs a cost; a log kernel has an eps of its own");
+        "'anneal' needs 'matrix=cost': a log kernel contains one eps");
   for (const char *points : {"-1", "65"})
     EXPECT_EQ(errorOf("sinkhorn:outputs=product,points=" + std::string(points)),
-              "'points' has to be a number of coordinates, from 0 to 64");
+              "'points' must be a number of coordinates from 0 to 64");
   for (std::string output : {"product", "projection"})
     EXPECT_EQ(errorOf("sinkhorn:outputs=plan/" + output),
               "'outputs=" + output +
-                  "' needs the number of coordinates: set 'points', too");
+                  "' needs the number of coordinates: set 'points'");
   EXPECT_EQ(errorOf("sinkhorn:points=3"),
-            "'points' are used by 'outputs=product' and 'outputs=projection'");
+            "'points' needs 'outputs=product' or 'outputs=projection'");
   EXPECT_EQ(errorOf("sinkhorn:limit=many"),
             "option 'limit' of 'sinkhorn' expects a whole number, found "
             "'many'");
@@ -230,7 +230,7 @@ TEST(LibraryErrors, Sinkhorn) {
   EXPECT_EQ(errorOf("sinkhorn:outputs=plan/plan"),
             "option 'outputs' of 'sinkhorn' expects one or several of "
             "potentials, plan, cost, dual, marginals, argmax, product, "
-            "projection, history, joined by '/' and different from each other, "
+            "projection, history, each at most once, joined by '/', "
             "found 'plan/plan'");
 }
 

@@ -1,0 +1,43 @@
+//===- ScalarOps.cpp - the scalar operations that a body may hold ---------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/ScalarOps.h"
+#include "dialect/Foreach.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+ArrayRef<ScalarOp> scalarOps() {
+  static const ScalarOp table[] = {
+#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+  {TypeID::get<OP>(), OP::getOperationName(), ScalarCost::COST,                \
+   ScalarRounding::ROUNDING},
+#include "dialect/ScalarOps.def"
+  };
+  return table;
+}
+
+const ScalarOp *findScalarOp(Operation *op) {
+  TypeID id = op->getName().getTypeID();
+  for (const ScalarOp &scalar : scalarOps())
+    if (scalar.id == id)
+      return &scalar;
+  return nullptr;
+}
+
+bool isScalarOp(Operation *op) {
+#define HEDDLE_SCALAR_LEAF(OP)                                                 \
+  if (isa<OP>(op))                                                             \
+    return true;
+#include "dialect/ScalarOps.def"
+  return findScalarOp(op) != nullptr;
+}
+
+} // namespace heddle

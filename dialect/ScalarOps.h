@@ -1,0 +1,44 @@
+//===- ScalarOps.h - the scalar operations that a body may hold -*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The properties of scalar operations that do not depend on a target. The
+// table is ScalarOps.def, which the interpreter and the targets read too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_SCALAROPS_H
+#define HEDDLE_DIALECT_SCALAROPS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace heddle {
+
+/// The time that an operation takes a thread; see ScalarOps.def.
+enum class ScalarCost { cheap, slowInDouble, slow };
+
+/// Whether faithful evaluations of an operation may differ.
+enum class ScalarRounding { exact, rounds };
+
+/// An operation of the table that has operands.
+struct ScalarOp {
+  mlir::TypeID id;
+  llvm::StringRef name;
+  ScalarCost cost;
+  ScalarRounding rounding;
+};
+
+/// The table, without constants and other operations that have no operands.
+llvm::ArrayRef<ScalarOp> scalarOps();
+
+/// The entry of `op`, or null.
+const ScalarOp *findScalarOp(mlir::Operation *op);
+
+/// Whether `op` is a scalar operation of arith, math or foreach that every
+/// target implements.
+bool isScalarOp(mlir::Operation *op);
+
+} // namespace heddle
+
+#endif // HEDDLE_DIALECT_SCALAROPS_H

@@ -1,0 +1,86 @@
+//===- SinkhornError.cpp - the error of an iteration ----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The error decides whether a problem continues.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Sinkhorn.h"
+
+#include <cmath>
+
+using namespace mlir;
+using heddle::foreach::Axis;
+using heddle::foreach::ReduceKind;
+
+namespace heddle::library::sinkhorn {
+
+/// The difference between a weight of the side that is updated first and the
+/// plan's sum, with the potentials at the start of the iteration. For a relaxed
+/// side, the change of the potential by the update.
+Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
+  Scalar miss;
+  if (!side.relaxed) {
+    Scalar potential = body.read(side.potentials, side.name, number);
+    Scalar sum = body.read(sums, side.sum, number);
+    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    Scalar mass = exp((potential + sum).as("log_mass")).as("mass");
+    Scalar weight = exp(log).as(side.weight);
+    miss = abs((mass - weight).as("excess")).as("miss");
+    // Mass without an allowed entry: no iteration can place it.
+    Scalar none = sum.constant(-INFINITY, "none");
+    Scalar stuck = equal(sum, none).as("empty") & less(none, log).as("weighs");
+    miss = select(stuck.as("stuck"), sum.constant(NAN, "never"), miss);
+    Scalar absent = isInactive(maximum(potential, log).as("most"), sum);
+    miss = select(absent, sum.constant(0.0, "zero"), miss.as("seen"));
+  } else {
+    Scalar before = body.read(side.potentials, side.name, number);
+    Scalar after = body.read(next, side.name.str() + "1", number);
+    Scalar same = equal(before, after).as("same");
+    Scalar move = abs((after - before).as("gap")).as("move");
+    miss = select(same, move.constant(0.0, "zero"), move);
+  }
+  miss = miss.as("d");
+  return options.norm.value == "l2" ? (miss * miss).as("square") : miss;
+}
+
+/// The norm of the differences over a side.
+Value Builder::total(Body &body, Scalar miss) {
+  body.write(miss, each(number), options.norm.value == "l1" ? "error1" : "all");
+  return body.reduce(
+      options.norm.value == "max" ? ReduceKind::max : ReduceKind::add, Axis::i);
+}
+
+/// The error of an iteration, the error that is reported, and whether a problem
+/// continues. A problem stops if its error is NaN, and continues before the
+/// last eps, where the error is not that of the solution and is reported as
+/// infinite.
+Builder::Decision Builder::decide(Value all) {
+  Body body(program);
+  Scalar error = body.read(all, "all", number);
+  bool finished = options.norm.value == "l1";
+  if (options.norm.value == "l2")
+    error = sqrt(error).as("error");
+  if (options.norm.value == "max")
+    error = maximum(error, error.constant(0.0, "zero")).as("error");
+  if (!finished)
+    body.write(error, each(number), "error1");
+  Scalar reported = error;
+  if (epsNow) {
+    Scalar now = body.read(epsNow, "eps_t", program.f64());
+    Scalar last = body.read(eps, "eps", program.f64());
+    Scalar most = error.constant(INFINITY, "most");
+    Scalar open = less(last, now).as("open") & atMost(error, most).as("number");
+    reported = select(open.as("early"), most, error).as("reported");
+    body.write(reported, each(number), "reported");
+  }
+  Scalar tol = body.read(this->tol, "tol", number);
+  body.write(less(tol, reported).as("more"), each(flag), "more");
+  auto results = body.map();
+  Value error1 = finished ? all : results.front();
+  return {error1, epsNow ? *(results.end() - 2) : error1, results.back()};
+}
+
+} // namespace heddle::library::sinkhorn

@@ -1,0 +1,93 @@
+//===- SinkhornOptions.cpp - the options of the program sinkhorn ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names, help texts and the checks of combinations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/library/Programs.h"
+
+using namespace mlir;
+
+namespace heddle::library {
+
+void SinkhornOptions::describe(OptionList &list) {
+  list.add("eps", eps, "strength of the entropy, in units of the cost");
+  list.add(
+      "rho_a", rhoA,
+      "penalty of row sums that differ from a, rho_a KL(P 1 | a); 0 requires "
+      "equality");
+  list.add("rho_b", rhoB, "the same for column sums and b");
+  list.add("omega", omega,
+           "step size of an update: below 1 damps, above 1 over-relaxes");
+  list.add(
+      "anneal", anneal,
+      "eps of an iteration: eps; geometric, max(eps, eps0 decay^iteration); "
+      "list, max(eps, epsilons[iteration]) with a vector for each problem");
+  list.add("eps0", eps0, "eps of the first iteration of a geometric annealing");
+  list.add("decay", decay,
+           "factor from the eps of one iteration to that of the next");
+  list.add("tol", tol, "a problem stops when its error is at most this");
+  list.add("limit", limit, "largest number of iterations");
+  list.add("matrix", matrix, "input: the cost C, or L = -C / eps");
+  list.add("layout", layout,
+           "order of the matrix in memory; bind a matrix that is stored by "
+           "columns as its transpose");
+  list.add("weights", weights, "input: a and b, or their logarithms");
+  list.add("normalize", normalize, "divide weights by their sum");
+  list.add(
+      "regularizer", regularizer,
+      "kl, eps KL(P | a b^T); entropy, eps sum P (log P - 1); they differ if "
+      "a side is relaxed");
+  list.add("order", order,
+           "the potentials that are updated first: u of rows, or v of columns");
+  list.add("norm", norm,
+           "norm of the error, over the side that is updated first");
+  list.add(
+      "convention", convention,
+      "plan as a function of the potentials: scaling, exp(u + L + v); ott, "
+      "exp((f + g - C) / eps); geomloss, a b exp((f + g - C) / eps)");
+  list.add("init", init, "initial potentials: 0, or given");
+  list.add("outputs", outputs, "results; join several with '/'");
+  list.add("points", points,
+           "number of coordinates of X for product and projection");
+  list.add("groups", groups,
+           "eps, rho, omega, decay and tol have one value for each problem");
+  list.add("dtype", dtype, "element type of the matrix");
+  list.add(
+      "compute", compute,
+      "type of the arithmetic, weights and potentials; 'matrix' is f64 for "
+      "an f64 matrix and f32 otherwise");
+}
+
+std::string SinkhornOptions::check() const {
+  if (!(eps > 0))
+    return "'eps' must be positive";
+  if (rhoA < 0 || rhoB < 0)
+    return std::string(rhoA < 0 ? "'rho_a'" : "'rho_b'") +
+           " must be positive, or 0 if sums must be equal";
+  if (!(omega > 0 && omega < 2))
+    return "'omega' must be between 0 and 2";
+  if (!(eps0 > 0))
+    return "'eps0' must be positive";
+  if (!(decay > 0 && decay < 1))
+    return "'decay' must be between 0 and 1";
+  if (limit < 0 || limit > INT32_MAX)
+    return "'limit' must be a number of iterations from 0 to 2147483647";
+  if (anneals() && !givesCost())
+    return "'anneal' needs 'matrix=cost': a log kernel contains one eps";
+  bool usesPoints = asksFor("product") || asksFor("projection");
+  if (points < 0 || points > 64)
+    return "'points' must be a number of coordinates from 0 to 64";
+  if (usesPoints && points == 0)
+    return "'outputs=" +
+           std::string(asksFor("product") ? "product" : "projection") +
+           "' needs the number of coordinates: set 'points'";
+  if (points != 0 && !usesPoints)
+    return "'points' needs 'outputs=product' or 'outputs=projection'";
+  return {};
+}
+
+} // namespace heddle::library
