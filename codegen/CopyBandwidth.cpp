@@ -1,9 +1,9 @@
-//===- CopyBandwidth.cpp - what a device can move at best -----------------===//
+//===- CopyBandwidth.cpp - bandwidth of device-to-device copies -----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies large enough that no cache holds them.
+// The copies are larger than every cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ Expected<double> measureCopyBandwidth(const ContextPtr &context, size_t bytes,
   auto target = reinterpret_cast<CUdeviceptr>(to->address());
   HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async, source, 1, bytes, stream->get());
   float best = 0;
-  // The first one is not counted: it maps memory.
+  // The first copy maps memory and is not counted.
   for (int sample = 0; sample <= samples; ++sample) {
     HEDDLE_DRIVER_CALL(driver, cuEventRecord, begin->get(), stream->get());
     HEDDLE_DRIVER_CALL(driver, cuMemcpyDtoDAsync, target, source, bytes,
@@ -59,7 +59,7 @@ Expected<double> measureCopyBandwidth(const ContextPtr &context, size_t bytes,
 }
 
 NominalDevice nominalDevice(StringRef arch) {
-  // About 0.88 of the memory's data rate: what large copies reach.
+  // Large copies reach about 0.88 of the data rate of the memory.
   if (arch.starts_with("sm_8"))
     return {"A100 80GB", 1.75e12};
   if (arch.starts_with("sm_10"))

@@ -1,10 +1,10 @@
-//===- CopyBandwidth.h - what a device can move at best ---------*- C++ -*-===//
+//===- CopyBandwidth.h - bandwidth of device-to-device copies ---*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rate at which a GPU copies its own memory: bytes that must move, over
-// this, is the floor that a step is compared with.
+// The floor of a step is the number of bytes that it must move, divided by this
+// bandwidth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@
 
 namespace heddle {
 
-/// Bytes read and written per second by a copy of `bytes` bytes (less where
-/// memory is short) from the device to itself: the best of `samples`.
+/// Bytes read and written per second by a copy of `bytes` bytes (fewer if
+/// memory is short) within device memory; the best of `samples`.
 llvm::Expected<double> measureCopyBandwidth(const runtime::ContextPtr &context,
                                             size_t bytes, int samples);
 
-/// What to reckon with for an architecture that is not at hand.
+/// A typical GPU of an architecture, with the bandwidth of large copies.
 struct NominalDevice {
   llvm::StringRef name;
   double bytesPerSecond;

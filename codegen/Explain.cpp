@@ -1,14 +1,15 @@
-//===- Explain.cpp - what fusion bought -----------------------------------===//
+//===- Explain.cpp - kernels, traffic, floor and reasons of a program -----===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything is gathered into one JSON object; the text is a view of it.
+// Gathers all facts in one JSON object; ExplainText.cpp prints it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Explain.h"
 #include "codegen/CopyBandwidth.h"
+#include "codegen/ExplainText.h"
 #include "codegen/PlanExtraction.h"
 #include "codegen/PlanShapes.h"
 #include "codegen/ProgramCompiler.h"
@@ -24,10 +25,10 @@ namespace json = llvm::json;
 namespace heddle {
 
 namespace {
-/// Bytes that one step moves (of a loop, one trip).
+/// Bytes that one step moves, counting one iteration of each loop.
 struct Bytes {
   double total = 0;
-  /// For each element of the lists of the highest rank.
+  /// Per element of the lists of the highest rank.
   double perElement = 0;
 };
 
@@ -35,6 +36,14 @@ struct Bandwidth {
   double bytesPerSecond;
   std::string source;
   bool measured;
+};
+
+/// How a loop with the panel schedule runs over the shapes at hand.
+struct PanelForm {
+  /// Whether one launch runs all iterations; otherwise each iteration is a
+  /// launch with the rows schedule, and `text` says why.
+  bool oneLaunch;
+  std::string text;
 };
 
 class Explanation {
@@ -49,8 +58,9 @@ private:
   double elementsOf(const fused::Traffic &traffic) const;
   Bytes bytesOf(const fused::TrafficList &list) const;
   json::Object describeSweep(fused::SweepOp sweep);
-  std::string panelsOf(const PlanNode &loop) const;
-  /// `loop`: the one around, or null.
+  std::optional<PanelForm> panelFormOf(const PlanNode &loop) const;
+  void describePanels(const PanelForm &form, json::Object &sweep) const;
+  /// `loop` is the enclosing loop, or null.
   void addKernels(const PlanGraph &graph, const PlanNode *loop,
                   json::Array &kernels);
 
@@ -66,8 +76,8 @@ private:
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// Elements of the domain that `traffic` is counted for. A domain that no
-/// argument has is taken to be as large as the largest of its rank.
+/// Number of elements of the domain of `traffic`. The domain of no argument is
+/// assumed to be as large as the largest of its rank.
 double Explanation::elementsOf(const fused::Traffic &traffic) const {
   if (traffic.argument >= 0)
     return shapes.elementsOf(traffic.argument);
@@ -93,7 +103,7 @@ Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
       continue;
     moved += count * traffic.bytes();
     sum += traffic.bytes();
-    // What is moved in a loop and outside of it is moved for the same elements.
+    // Traffic inside and outside of a loop counts the same elements once.
     if (counted.try_emplace({traffic.argument, false}, count).second) {
       elements += count;
       ++domains;
@@ -135,9 +145,8 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
   return object;
 }
 
-/// The variant that is taken for `tiles` tiles.
-/// The variant that runs where the elements do not fit the cache, of whose size
-/// a plan knows nothing.
+/// The variant that runs for `tiles` tiles if the data does not fit the L2
+/// cache, whose size the plan does not know.
 static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   for (const PlanVariant &variant : node.variants)
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
@@ -146,14 +155,10 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   return nullptr;
 }
 
-/// How a loop in panels runs over the shapes at hand; empty where it is none.
-/// The form of a loop in panels that always works.
-static constexpr llvm::StringLiteral kByRows =
-    "by rows, a launch for every trip: ";
-
-std::string Explanation::panelsOf(const PlanNode &loop) const {
+/// The form of a panel loop; none if `loop` is not one or its lists are empty.
+std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
   if (!loop.panel)
-    return "";
+    return std::nullopt;
   int64_t narrowest = INT64_MAX, widest = 0, longest = 0;
   for (const runtime::PlanSegment &segment :
        plan.tables[loop.panel->table].segments)
@@ -167,13 +172,31 @@ std::string Explanation::panelsOf(const PlanNode &loop) const {
                                           std::max<int64_t>(1, columns));
         }
   if (widest == 0 || longest == 0)
-    return "";
-  if (runtime::panelBytesOf(arch) == 0)
-    return (kByRows + arch + " has no bulk copies").str();
+    return std::nullopt;
+  int64_t sharedBytes = runtime::panelBytesOf(arch);
+  if (sharedBytes == 0)
+    return PanelForm{false, arch + " has no bulk copies"};
   auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
-                                       runtime::panelBytesOf(arch));
-  return panels ? "one launch for all trips: " + panels->describe()
-                : (kByRows + arch + " has no class as wide").str();
+                                       sharedBytes);
+  if (!panels)
+    return PanelForm{false, llvm::formatv("{0} has no size class for {1} "
+                                          "columns",
+                                          arch, widest)};
+  return PanelForm{true, panels->describe()};
+}
+
+/// Says how a sweep with the panel schedule runs: in one launch, or as rows.
+void Explanation::describePanels(const PanelForm &form,
+                                 json::Object &sweep) const {
+  if (sweep.getString("schedule") != StringRef("panel"))
+    return;
+  sweep["panels"] = form.oneLaunch
+                        ? "one launch for all iterations: " + form.text
+                        : "one launch per iteration";
+  if (form.oneLaunch)
+    return;
+  sweep["schedule"] = "rows";
+  sweep["reason"] = "no panel schedule: " + form.text;
 }
 
 void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
@@ -185,18 +208,16 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       continue;
     json::Array described;
     std::string schedule, reason;
-    std::string panels = loop ? panelsOf(*loop) : "";
-    StringRef whyNone = panels;
-    bool byRows = whyNone.consume_front(kByRows);
+    std::optional<PanelForm> form;
+    if (loop)
+      form = panelFormOf(*loop);
     for (const std::string &name : node.sweeps) {
       auto found = sweeps.find(name);
       if (found == sweeps.end())
         continue;
       json::Object sweep = describeSweep(found->second);
-      if (byRows && sweep.getString("schedule") == StringRef("panel")) {
-        sweep["schedule"] = "rows";
-        sweep["reason"] = "no panels: " + whyNone.str();
-      }
+      if (form)
+        describePanels(*form, sweep);
       for (auto [key, text] :
            {std::pair("schedule", &schedule), std::pair("reason", &reason)})
         if (auto value = sweep.getString(key); value && !value->empty())
@@ -215,17 +236,18 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       kernel["entry"] = variant->entry;
       kernel["threads"] = variant->block;
     }
-    if (!panels.empty())
-      kernel["panels"] = panels;
     kernels.push_back(std::move(kernel));
   }
 }
 
-/// `remark: 'fused.sweep' op text` without what is for compilers' authors.
+/// Removes the severity and the name of the operation, `remark: 'DIALECT.OP'
+/// op `, from a remark.
 static std::string readableRemark(StringRef remark) {
-  for (StringRef prefix : {"remark: ", "'fused.sweep' op ",
-                           "'fused.kernel' op ", "'fused.loop' op "})
-    remark.consume_front(prefix);
+  remark.consume_front("remark: ");
+  auto [operation, text] = remark.split(" op ");
+  if (operation.starts_with("'") && operation.ends_with("'") &&
+      operation.contains('.') && !operation.contains(' '))
+    remark = text;
   return remark.trim().str();
 }
 
@@ -256,7 +278,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     }
   json::Array kernels, remarks;
   addKernels(plan.graph, nullptr, kernels);
-  // A pass that runs until nothing changes may say the same twice.
+  // A pass that iterates to a fixed point can repeat a remark.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
     if (seen.insert(readableRemark(remark)).second)
@@ -299,76 +321,9 @@ static Bandwidth findBandwidth(StringRef arch) {
   return {device.bytesPerSecond, device.name.str(), false};
 }
 
-//===----------------------------------------------------------------------===//
-// Text
-//===----------------------------------------------------------------------===//
-
-static std::string plural(int64_t count, StringRef what) {
-  bool wholeWord = what.ends_with("ch");
-  return llvm::formatv("{0} {1}{2}", count, what,
-                       count == 1  ? ""
-                       : wholeWord ? "es"
-                                   : "s");
-}
-
-static std::string printText(const json::Object &object) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto number = [&](StringRef key) { return *object.getNumber(key); };
-  auto integer = [&](StringRef key) { return *object.getInteger(key); };
-  const json::Array &kernels = *object.getArray("kernels");
-  const json::Object &bandwidth = *object.getObject("bandwidth");
-  os << *object.getString("program") << ": " << plural(kernels.size(), "kernel")
-     << ", " << plural(integer("sweeps"), "sweep") << ", "
-     << plural(integer("launches"), "launch") << " per step"
-     << (*object.getBoolean("loops") ? " (of a loop, one trip)" : "") << '\n';
-  os << "  over     " << plural(integer("members"), "member") << ", "
-     << plural(integer("elements"), "element") << '\n';
-  os << llvm::formatv(
-      "  traffic  {0:f1} B per element, {1:f1} B before fusion; "
-      "{2:f2} MB per step\n",
-      number("bytes_per_element"), number("bytes_per_element_unfused"),
-      number("bytes") * 1e-6);
-  os << llvm::formatv(
-      "  floor    {0:f2} us at {1:f0} GB/s, {2} {3}\n", number("floor_us"),
-      *bandwidth.getNumber("bytes_per_second") * 1e-9,
-      *bandwidth.getBoolean("measured") ? "measured on this"
-                                        : "the nominal copy rate of an",
-      *bandwidth.getString("source"));
-  for (const json::Value &entry : kernels) {
-    const json::Object &kernel = *entry.getAsObject();
-    os << "\nkernel " << *kernel.getString("name")
-       << (*kernel.getBoolean("in_loop") ? " (in a loop)" : "") << ": "
-       << plural(*kernel.getInteger("tiles"), "tile") << '\n';
-    if (auto panels = kernel.getString("panels"))
-      os << "  panels   " << *panels << '\n';
-    for (const json::Value &part : *kernel.getArray("sweeps")) {
-      const json::Object &sweep = *part.getAsObject();
-      os << "  sweep    " << *sweep.getString("name") << ": "
-         << *sweep.getString("traffic")
-         << (*sweep.getBoolean("reversed") ? ", last tile first" : "") << '\n';
-      if (auto schedule = sweep.getString("schedule")) {
-        os << "  schedule " << *schedule << ", " << *sweep.getInteger("threads")
-           << " threads, tiles of ";
-        llvm::interleave(*sweep.getArray("tile"), os, " and ");
-        if (auto columns = sweep.getInteger("columns"))
-          os << ", " << *columns << " columns a block";
-        os << "\n  because  " << *sweep.getString("reason") << '\n';
-      }
-    }
-  }
-  if (const json::Array &remarks = *object.getArray("remarks");
-      !remarks.empty()) {
-    os << "\nremarks\n";
-    for (const json::Value &remark : remarks)
-      os << "  " << *remark.getAsString() << '\n';
-  }
-  return text;
-}
-
-llvm::Expected<std::string> explainKernel(Compilation &compilation,
-                                          StringRef shapesText, bool asJson,
-                                          StringRef arch) {
+llvm::Expected<std::string> explainProgram(Compilation &compilation,
+                                           StringRef shapesText, bool asJson,
+                                           StringRef arch) {
   std::vector<Extents> shapes{{1000, 1000}};
   if (!shapesText.empty()) {
     auto value = json::parse(shapesText);
@@ -382,14 +337,14 @@ llvm::Expected<std::string> explainKernel(Compilation &compilation,
   }
   auto plan = extractPlan(compilation.getKernel(), compilation.getBuffers());
   if (failed(plan))
-    return makeError(StatusCode::Failed, "no plan could be made");
+    return compilation.failure("plan extraction failed");
   PlanShapes bound = PlanShapes::bind(*plan, shapes);
   json::Object object =
       Explanation(compilation, *plan, bound, arch.empty() ? "sm_90" : arch)
           .gather(findBandwidth(arch));
   if (asJson)
     return llvm::formatv("{0:2}\n", json::Value(std::move(object))).str();
-  return printText(object);
+  return printExplanation(object);
 }
 
 } // namespace heddle

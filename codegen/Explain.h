@@ -1,10 +1,11 @@
-//===- Explain.h - what fusion bought ---------------------------*- C++ -*-===//
+//===- Explain.h - kernels, traffic, floor and reasons ----------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels, launches, sweeps, bytes before and after fusion, the floor that they
-// imply, and the reasons: as text for people or as JSON.
+// Describes a lowered program: its kernels, launches and sweeps, the bytes
+// before and after fusion, the resulting floor, and the decisions of the
+// passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +21,14 @@ namespace heddle {
 
 class Compilation;
 
-/// Explains a lowered program. `shapes` is the JSON text of an array of shapes
-/// (one tensor of a million elements if it is empty). The floor is that of the
-/// GPU at hand where it has the architecture `arch` (or `arch` is empty), and
-/// of a typical card of that architecture otherwise.
-llvm::Expected<std::string> explainKernel(Compilation &compilation,
-                                          llvm::StringRef shapes, bool json,
-                                          llvm::StringRef arch = "");
+/// Explains a lowered program as text, or as JSON. `shapes` is a JSON array of
+/// shapes; if it is empty, the program works on one tensor of a million
+/// elements. The floor uses the measured bandwidth of the current GPU if `arch`
+/// is empty or names its architecture, otherwise the nominal bandwidth of a
+/// typical GPU of that architecture.
+llvm::Expected<std::string> explainProgram(Compilation &compilation,
+                                           llvm::StringRef shapes, bool json,
+                                           llvm::StringRef arch = "");
 
 } // namespace heddle
 

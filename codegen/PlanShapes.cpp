@@ -1,10 +1,10 @@
-//===- PlanShapes.cpp - a plan over given shapes --------------------------===//
+//===- PlanShapes.cpp - extents and launches over given shapes ------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which extents are equal is read off the tables: what a segment indexes by `i`
-// has the rows of what it indexes by `ij`, and so on.
+// The tables imply equal extents: a list that a segment indexes by `i` has as
+// many elements as a list that it indexes by `ij` has rows, and so on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,13 +48,16 @@ Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
     for (const json::Value &dim : *dims) {
       std::optional<int64_t> extent = dim.getAsInteger();
       if (!extent || *extent < 0)
-        return error(formatv("[{0}]: expected an integer of at least 0 for "
-                             "each dimension, found {1}",
+        return error(formatv("[{0}]: expected dimensions that are integers of "
+                             "at least 0, found {1}",
                              k, dim)
                          .str());
       if (MulOverflow(count, *extent, count) || count > int64_t(1) << 48)
         return error(
-            formatv("[{0}]: a shape of more than 2^48 elements", k).str());
+            formatv("[{0}]: expected a shape of at most 2^48 elements, found "
+                    "{1}",
+                    k, entry)
+                .str());
       extents.push_back(*extent);
     }
     shapes.push_back(std::move(extents));
@@ -66,12 +69,12 @@ Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
 // Extents
 //===----------------------------------------------------------------------===//
 
-/// The number of dimension `dimension` of buffer `buffer` among all.
+/// A unique number for a dimension of a buffer.
 static unsigned dimensionId(int buffer, int dimension) {
   return 2 * buffer + dimension;
 }
 
-/// A copy has the extents of what it copies.
+/// Source and target of a copy have the same extents.
 static void joinCopies(const Plan &plan, const PlanGraph &graph,
                        IntEqClasses &classes) {
   for (const PlanNode &node : graph.nodes) {
@@ -84,7 +87,7 @@ static void joinCopies(const Plan &plan, const PlanGraph &graph,
   }
 }
 
-/// Which dimensions of which buffers are equal, by dimensionId.
+/// Classes of equal dimensions, by dimensionId.
 static IntEqClasses equalDimensions(const Plan &plan) {
   IntEqClasses classes(2 * plan.buffers.size());
   auto join = [&](std::optional<ExtentRef> a, int buffer, int dimension) {
@@ -105,7 +108,7 @@ static IntEqClasses equalDimensions(const Plan &plan) {
         } else if (operand.index == OperandIndex::J && rank == 1) {
           join(segment.columns, operand.buffer, 0);
         } else if (operand.index == OperandIndex::I && rank == 1) {
-          // In a table of rank 1 `count` stands for all extents of its buffer.
+          // In a table of rank 1, `count` is the product of all extents.
           bool flattened = table.rank == 1 && segment.count &&
                            plan.buffers[segment.count->buffer].rank == 2;
           if (!flattened)
@@ -130,7 +133,7 @@ PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes) {
 
   for (auto [member, shape] : enumerate(shapes)) {
     std::map<unsigned, int64_t> known;
-    // The first to need an extent of a class sets it; matrices go first.
+    // The first list with an extent of a class sets it; matrices come first.
     auto set = [&](int buffer, int dimension, int64_t extent) {
       extent =
           known.try_emplace(classOf(buffer, dimension), extent).first->second;
@@ -210,8 +213,7 @@ int64_t PlanShapes::launches(const PlanGraph &graph) const {
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table)
         tiles += tilesOf(argument.index);
-    // A kernel over nothing is left out, unless it computes a value of the
-    // list.
+    // The runtime skips a kernel without tiles unless it computes a list value.
     bool skipped = node.kind == NodeKind::Kernel && node.table >= 0 &&
                    tiles == 0 && !node.always;
     count += !skipped;

@@ -1,7 +1,10 @@
-//===- ProgramCompiler.cpp - from program text to what runs ---------------===//
+//===- ProgramCompiler.cpp - from a program to source and plan ------------===//
 //
-// One MLIR context for each program, single-threaded: programs are small and a
-// thread pool would cost more than it gives.
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each program has its own single-threaded MLIR context: programs are small,
+// and a thread pool would cost more time than it saves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +35,13 @@ Compilation::Compilation(PipelineOptions options) : options(options) {
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
-  context->printOpOnDiagnostic(false); // the line in question says it all
+  context->printOpOnDiagnostic(false); // the source line is enough
   handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
                                                          diagnosticsStream);
   remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
       context.get(), [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
-          return mlir::failure(); // errors and their notes go on
+          return mlir::failure(); // leave errors and notes to `handler`
         remarks.push_back(diagnostic.str());
         return success();
       });
@@ -46,21 +49,21 @@ Compilation::Compilation(PipelineOptions options) : options(options) {
 
 Compilation::~Compilation() = default;
 
-llvm::Error Compilation::failure(StringRef what) {
+llvm::Error Compilation::failure(StringRef fallback) {
   StringRef text = StringRef(diagnostics).rtrim();
   if (text.empty())
-    return makeError(StatusCode::BadInput, "{0}", what);
+    return makeError(StatusCode::BadInput, "{0}", fallback);
   return makeError(StatusCode::BadInput, "{0}", text);
 }
 
-/// Whether `program` is the text of a module rather than a name or a path.
+/// Whether `program` is the source of a module rather than a name or a path.
 static bool isModuleText(StringRef program) {
   return program.contains('\n') || program.contains('{') ||
          program.starts_with("ML\xefR");
 }
 
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
-  // A slash in the options of a library program is none in a path.
+  // A slash in the options of a standard program does not make it a path.
   bool isFile = !isModuleText(program) &&
                 (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
                  program.split(':').first.contains('/'));
@@ -80,7 +83,7 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
     module = std::move(*built);
   }
   if (!module)
-    return failure(("program '" + program + "' could not be read").str());
+    return failure(("cannot read program '" + program + "'").str());
   return llvm::Error::success();
 }
 
@@ -92,7 +95,7 @@ public:
       : module(module), name(std::move(name)) {}
 
   void runAfterPass(Pass *pass, Operation *) override {
-    // What runs passes on nested operations is a pass, too, without a name.
+    // The adaptor that runs passes on nested operations has no argument name.
     if (!pass->getArgument().empty())
       write(pass->getArgument());
   }
@@ -112,7 +115,7 @@ private:
 };
 } // namespace
 
-/// The name of the first function or kernel.
+/// The name of the first function or fused program.
 static std::string programName(ModuleOp module) {
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
@@ -129,16 +132,16 @@ llvm::Error Compilation::lower() {
     manager.addInstrumentation(std::move(dump));
   }
   if (failed(manager.run(*module)))
-    return failure("the program could not be lowered");
+    return failure("lowering of the program failed");
   auto kernels = llvm::to_vector(module->getOps<fused::KernelOp>());
   if (kernels.size() != 1)
     return makeError(StatusCode::BadInput,
-                     "expected a program of one function, found {0}",
+                     "expected a module with one function, found {0}",
                      kernels.size());
   kernel = kernels.front();
   auto read = Buffers::read(kernel);
   if (failed(read))
-    return failure("buffers could not be placed");
+    return failure("the buffer assignment cannot be read");
   buffers = std::move(*read);
   return llvm::Error::success();
 }
@@ -146,18 +149,18 @@ llvm::Error Compilation::lower() {
 llvm::Expected<runtime::Plan> Compilation::planForCuda() {
   auto plan = extractPlan(kernel, *buffers);
   if (failed(plan))
-    return failure("no plan could be made");
+    return failure("plan extraction failed");
   auto source = cuda::emitKernel(kernel, *buffers);
   if (failed(source))
-    return failure("no CUDA text could be emitted");
+    return failure("emission of the CUDA source failed");
   plan->source = std::move(*source);
   auto panels = cuda::emitPanels(kernel, *buffers);
   if (failed(panels))
-    return failure("no CUDA text could be emitted");
+    return failure("emission of the CUDA source failed");
   plan->panelSource = std::move(*panels);
   for (StringRef name : cuda::deviceHeaderNames())
     plan->headers[name.str()] = cuda::deviceHeader(name).str();
-  // Products and sums are contracted only where an operation allows it.
+  // Only operations that allow contraction may become fused multiply-adds.
   plan->options = {"--std=c++17", "--fmad=false"};
   return std::move(*plan);
 }
@@ -174,7 +177,7 @@ Compilation::compile(runtime::Target target) {
   }
   auto plan = extractPlan(kernel, *buffers);
   if (failed(plan))
-    return failure("no plan could be made");
+    return failure("plan extraction failed");
   compiled.plan = std::move(*plan);
   auto program = compileForCpu(kernel);
   if (!program)
@@ -242,7 +245,7 @@ public:
       return error;
     if (llvm::Error error = compilation.lower())
       return error;
-    return explainKernel(compilation, shapes, json, request.arch);
+    return explainProgram(compilation, shapes, json, request.arch);
   }
 };
 } // namespace
@@ -251,7 +254,7 @@ void installCompiler() {
   runtime::Compiler::install(std::make_unique<ProgramCompiler>());
 }
 
-/// Whoever links the compiler has it installed.
+/// Linking this file installs the compiler.
 [[maybe_unused]] static const bool installed = (installCompiler(), true);
 
 } // namespace heddle

@@ -1,7 +1,11 @@
-//===- ProgramCompiler.h - from program text to what runs -------*- C++ -*-===//
+//===- ProgramCompiler.h - from a program to source and plan ----*- C++ -*-===//
 //
-// What the runtime calls the compiler through: text or a library name in, IR of
-// any stage, CUDA source, plan and machine code out.
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interface through which the runtime calls the compiler. The input is a
+// module or the name of a standard program; the output is the IR of any stage,
+// CUDA source, a plan or machine code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,34 +22,35 @@
 
 namespace heddle {
 
-/// One program on its way through the compiler. Diagnostics of all stages are
-/// collected and become the text of the error that a stage returns.
+/// The compilation of one program. The diagnostics of all stages are collected;
+/// a stage that fails returns them as its error.
 class Compilation {
 public:
   explicit Compilation(PipelineOptions options = {});
   ~Compilation();
 
-  /// Reads `program`: the path of a `.mlir` file, module text, or the name of a
-  /// library program with options, composed with `+`. `dtype` is the library's
-  /// option of that name where the text gives none.
+  /// Reads `program`: the path of a `.mlir` file, the source of a module, or
+  /// standard programs with options, composed with `+`. `dtype` is the default
+  /// of the option of that name of a standard program.
   llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
 
-  /// Runs the pipeline; the module then holds one placed `fused.kernel`.
+  /// Runs the pipeline. The module then holds one fused program with assigned
+  /// buffers.
   llvm::Error lower();
 
   mlir::ModuleOp getModule() { return *module; }
-  /// The kernel and its buffers, after `lower`.
+  /// The fused program and its buffers, after `lower`.
   fused::KernelOp getKernel() { return kernel; }
   const Buffers &getBuffers() const { return *buffers; }
-  /// What the passes remarked, if the options ask for it.
+  /// Remarks of the passes, if the options enable them.
   llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
 
   /// Plan with source, headers and options of the cuda target.
   llvm::Expected<runtime::Plan> planForCuda();
   llvm::Expected<runtime::CompiledProgram> compile(runtime::Target target);
 
-  /// The error that what was diagnosed so far makes; `what` where nothing was.
-  llvm::Error failure(llvm::StringRef what);
+  /// The diagnostics so far as an error; `fallback` if there are none.
+  llvm::Error failure(llvm::StringRef fallback);
 
 private:
   std::unique_ptr<mlir::MLIRContext> context;
@@ -61,7 +66,7 @@ private:
   std::optional<Buffers> buffers;
 };
 
-/// Makes the compiler known to the runtime.
+/// Registers the compiler with the runtime.
 void installCompiler();
 
 } // namespace heddle

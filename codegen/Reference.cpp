@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of heddle_reference.h.
+// Implements the functions of heddle_reference.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ Reference::create(StringRef program) {
       llvm::to_vector(result->compilation.getModule().getOps<func::FuncOp>());
   if (functions.size() != 1)
     return makeError(StatusCode::BadInput,
-                     "expected a program of one function, found {0}",
+                     "expected a module with one function, found {0}",
                      functions.size());
   func::FuncOp function = functions.front();
   result->function = function;
@@ -63,7 +63,7 @@ llvm::Expected<unsigned> Reference::find(StringRef argument) const {
   for (BlockArgument candidate : target.getArguments())
     if (nameOf(candidate) == argument)
       return candidate.getArgNumber();
-  return makeError(StatusCode::BadInput, "there is no argument '{0}'",
+  return makeError(StatusCode::BadInput, "the program has no argument '{0}'",
                    argument);
 }
 
@@ -88,8 +88,10 @@ llvm::Error Reference::setArgument(StringRef name, reference::Value value,
     return number.takeError();
   Type type = function.getArgumentTypes()[*number];
   if (isList(type) != asList)
-    return makeError(StatusCode::BadInput, "argument '{0}': expected a {1}",
-                     name, isList(type) ? "list" : "device scalar");
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected a {1}, found a {2}", name,
+                     isList(type) ? "list" : "scalar",
+                     isList(type) ? "scalar" : "list");
   arguments[*number] = std::move(value);
   given[*number] = true;
   return llvm::Error::success();
@@ -108,12 +110,12 @@ double *Reference::member(StringRef argument, size_t member) {
 llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
   for (unsigned k = 0; k < given.size(); ++k)
     if (!given[k])
-      return makeError(StatusCode::BadInput, "argument '{0}' was not set",
+      return makeError(StatusCode::BadInput, "argument '{0}' is not set",
                        nameOf(function.getArgument(k)));
   reference::InterpretOptions options;
   options.arithmetic = arithmetic;
   options.draw = draw;
-  // Donated arguments are replaced by their results below: they need no copy.
+  // Results replace donated arguments below, so these need no copy.
   std::vector<reference::Value> inputs(arguments.size());
   replaced.assign(function.getNumResults(), -1);
   for (unsigned k = 0; k < arguments.size(); ++k) {
@@ -128,7 +130,7 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
   results.clear();
   auto evaluated = reference::interpret(function, std::move(inputs), options);
   if (failed(evaluated))
-    return compilation.failure("the program could not be evaluated");
+    return compilation.failure("evaluation of the program failed");
   results = std::move(*evaluated);
   for (auto [result, argument] : llvm::zip(results, replaced))
     if (argument >= 0)
@@ -220,9 +222,10 @@ heddle_status heddle_reference_step(heddle_reference *reference,
   case HEDDLE_PERTURBED:
     return finishCall(reference->program->step(Arithmetic::perturbed));
   }
-  return finishCall(makeError(StatusCode::BadInput,
-                              "expected an arithmetic of 0 or more, found {0}",
-                              static_cast<int>(arithmetic)));
+  return finishCall(
+      makeError(StatusCode::BadInput,
+                "expected a heddle_arithmetic of at least 0, found {0}",
+                static_cast<int>(arithmetic)));
 }
 
 heddle_status heddle_reference_result(const heddle_reference *reference,
@@ -230,9 +233,9 @@ heddle_status heddle_reference_result(const heddle_reference *reference,
                                       const double **elements, size_t *count) {
   const auto *result = reference->program->getResult(index);
   if (!result || member >= result->members.size())
-    return finishCall(makeError(StatusCode::BadInput,
-                                "there is no result {0} with a member {1}",
-                                index, member));
+    return finishCall(makeError(
+        StatusCode::BadInput, "the program has no result {0} with a member {1}",
+        index, member));
   const auto &data = result->members[member].data;
   *elements = data.data();
   *count = data.size();
@@ -257,6 +260,5 @@ heddle_status heddle_describe_programs(char **text) {
       llvm::formatv("{0:2}", llvm::json::Value(std::move(programs)));
   *text = ::strdup(printed.c_str());
   return *text ? HEDDLE_OK
-               : finishCall(
-                     makeError(StatusCode::Failed, "allocating a text failed"));
+               : finishCall(makeError(StatusCode::Failed, "out of memory"));
 }

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One program, its arguments and the results of its last step, evaluated step
-// after step: what `heddle run --check` compares with.
+// One program with its arguments and the results of its last step. `heddle run
+// --check` compares with these results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,19 @@ public:
   static llvm::Expected<std::unique_ptr<Reference>>
   create(llvm::StringRef program);
 
-  /// `foreach.initial` of an argument.
+  /// The attribute `foreach.initial` of an argument, if present.
   llvm::Expected<std::optional<double>>
   initialValue(llvm::StringRef argument) const;
 
   llvm::Error setArgument(llvm::StringRef name, reference::Value value,
                           bool isList);
-  /// Null if there is no such member.
+  /// The elements of a member; null if it does not exist.
   double *member(llvm::StringRef argument, size_t member);
-  /// `draw` is of perturbed arithmetic.
+  /// Evaluates one step. `draw` selects the perturbation in perturbed
+  /// arithmetic.
   llvm::Error step(reference::Arithmetic arithmetic, uint64_t draw = 0);
 
-  /// What result `index` is after a step; null if there is no such result.
+  /// Result `index` of the last step; null if it does not exist.
   const reference::Value *getResult(size_t index) const;
 
 private:
@@ -43,8 +44,8 @@ private:
   mlir::func::FuncOp function;
   std::vector<reference::Value> arguments;
   std::vector<bool> given;
-  /// Results of the last step, but for those that replaced an argument and are
-  /// found there: `replaced` has its position, or -1.
+  /// Results of the last step. A result that replaces a donated argument is
+  /// stored in `arguments`; `replaced` has the argument's position, or -1.
   std::vector<reference::Value> results;
   std::vector<int> replaced;
 };

@@ -1,8 +1,8 @@
-# Sourced by the run.sh of every example: finds heddle, and runs checks. Scripts end with `exit "$code"`.
+# Sourced by the run.sh of every example: puts heddle on the PATH and defines check. Scripts end with `exit "$code"`.
 export PATH="${HEDDLE_BIN:-$PWD/../../build/bin}:$PATH"
 code=0
 
-# check NAME COMMAND...: one line, and what the command printed where it failed.
+# check NAME COMMAND...: prints one line, and the output of a command that fails.
 check() {
   local name="$1" output
   shift

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Unpacks heddle.tar.xz beside this script and runs something out of it on a GPU machine: no LLVM, no build there.
+# Unpacks heddle.tar.xz, next to this script, and runs a command in it. The GPU machine needs neither LLVM nor a build.
 #
-#   run.sh test [GTEST ARGUMENTS]     every GPU test binary
-#   run.sh sanitize [GTEST ARGUMENTS] the same under compute-sanitizer's memcheck and synccheck, without what takes 9 GB
-#   run.sh bench [BENCH ARGUMENTS]    heddle bench optimizers by default
-#   run.sh COMMAND ...                any command, with the bundle's bin/ on the PATH, run in the bundle
+#   run.sh test [GTEST ARGUMENTS]     run every GPU test binary
+#   run.sh sanitize [GTEST ARGUMENTS] the same under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
+#   run.sh bench [BENCH ARGUMENTS]    run 'heddle bench' (default: optimizers)
+#   run.sh COMMAND ...                run any command in the bundle, with its bin/ on the PATH
 #
-# The bundle is unpacked into $HEDDLE_BUNDLE, or heddle-bundle beside this script, once for each archive.
+# Each archive is unpacked once, into $HEDDLE_BUNDLE or heddle-bundle next to this script.
 set -u -o pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 bundle="${HEDDLE_BUNDLE:-$here/heddle-bundle}"
@@ -15,7 +15,7 @@ archive="$here/heddle.tar.xz"
 stamp="$(stat -c '%s %Y' "$archive")" || exit 1
 if [ "$(cat "$bundle/.archive" 2>/dev/null)" != "$stamp" ]; then
   rm -rf "$bundle" && mkdir -p "$bundle" || exit 1
-  # Python unpacks it where there is no xz.
+  # Without xz, Python unpacks the archive.
   if command -v xz >/dev/null; then
     tar -C "$bundle" -xJf "$archive" || exit 1
   else
@@ -38,9 +38,9 @@ test)
   ;;
 sanitize)
   shift
-  # In a toolkit, where it is not on the PATH.
+  # Also search the CUDA toolkit.
   sanitizer="$(PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:${CUDA_HOME:-/usr/local/cuda}/compute-sanitizer" command -v compute-sanitizer)" || {
-    echo "run.sh: compute-sanitizer, of the CUDA toolkit, was not found on the PATH or in CUDA_HOME" >&2
+    echo "run.sh: compute-sanitizer not found on the PATH or in CUDA_HOME; install the CUDA toolkit" >&2
     exit 1
   }
   [ $# -gt 0 ] || set -- --gtest_filter=-LargeTest.*

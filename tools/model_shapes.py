@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes examples/shapes/models.json: the shapes of the parameters of real models, in the order of their optimizer.
+"""Writes examples/shapes/models.json: the parameter shapes of real models, in the order in which an optimizer sees them.
 
-Each model is built on torch's meta device (shapes only: no weights, no download) by the library that defines it:
-torchvision, timm or transformers. What is not installed keeps the entry that the file has.
+The library that defines a model (torchvision, timm or transformers) builds it on torch's meta device: shapes only,
+without weights and downloads. If the library is not installed, the model keeps its entry in the file.
 
     pip install torch torchvision timm transformers
     tools/model_shapes.py              rewrite the file
-    tools/model_shapes.py --list       models, tensors and parameters of the file as it is
-    tools/model_shapes.py --format F   copy a file of the same form F, one model to a line
+    tools/model_shapes.py --list       list the models of the file with their numbers of tensors and parameters
+    tools/model_shapes.py --format F   copy the models of F, a file of the same form, into the file
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ FILE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 
 def dcgan():
-    """The generator of DCGAN for 64 x 64 RGB pictures from 100 latent values, 64 features."""
+    """The DCGAN generator: 64 x 64 RGB images from 100 latent values, 64 features."""
     from torch import nn
 
     widths, layers = [512, 256, 128, 64], []
@@ -89,7 +89,7 @@ def read(path):
 
 
 def write(models, path=FILE):
-    """One model to a line, so that a change of one shows as one line."""
+    """Writes one model per line, so that a change of a model is a change of one line."""
     lines = [f" {json.dumps(name)}: {json.dumps(shapes, separators=(',', ':'))}" for name, shapes in models.items()]
     with open(path, "w") as file:
         file.write("{\n" + ",\n".join(lines) + "\n}\n")
@@ -99,14 +99,14 @@ def build(name, builder):
     import torch
 
     with torch.device("meta"):
-        # parameters() yields a weight that two layers share once, as an optimizer sees it.
+        # parameters() yields a weight shared by two layers once, as an optimizer sees it.
         return [list(parameter.shape) for parameter in builder().parameters()]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--list", action="store_true", help="describe the file as it is")
-    parser.add_argument("--format", metavar="FILE", help="copy FILE, one model to a line")
+    parser.add_argument("--list", action="store_true", help="list the models of the file")
+    parser.add_argument("--format", metavar="FILE", help="copy the models of FILE into the file")
     options = parser.parse_args()
     models = read(FILE)
     if options.list:

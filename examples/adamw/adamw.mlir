@@ -5,12 +5,12 @@
 //   v = beta2 v + ((1 - beta2) g) g              mean of squared gradients
 //   p = p (1 - lr wd) - lr / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 //
-// Each operation rounds, so the order in which they stand is part of the
-// program: it is that of the standard program `adamw`, bit for bit.
+// Each operation rounds, so the order of the operations is part of the program.
+// The order here is that of the standard program `adamw`, so the bits are equal.
 
 !list = !foreach.list<tensor<?xf32>> // one tensor of any shape per member
 !each = !foreach.list<tensor<f32>>   // one number per member
-!num  = tensor<f64>                  // one number for all, changed between steps
+!num  = tensor<f64>                  // one number for the list, set between steps
 
 func.func @adamw(
     %param:      !list {foreach.donate = 0 : i64},
@@ -24,7 +24,7 @@ func.func @adamw(
     %eps:          !num {foreach.default = 1.0e-8 : f64},
     %weight_decay: !num {foreach.default = 1.0e-2 : f64}) -> (!list, !list, !list, !each) {
 
-  // The weights of the new gradient. In double: 1 - 0.999f is off by 1.3e-5.
+  // The weights of the new gradient, in double: 1 - 0.999f has an error of 1.3e-5.
   %w1, %w2 = foreach.map (%beta1 = %beta1, %beta2 = %beta2 : !num) -> (!num, !num) {
     %one = arith.constant 1.0 : f64
     %w1 = arith.subf %one, %beta1 : f64

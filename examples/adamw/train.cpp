@@ -1,16 +1,16 @@
-//===- train.cpp - Logistic regression, trained by adamw.mlir -------------===//
+//===- train.cpp - Logistic regression with adamw.mlir --------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host computes gradients, heddle the optimizer step: on the GPU where
-// there is one, on the cpu target otherwise. The learning rate falls in every
-// step; nothing is compiled again.
+// The host computes gradients and heddle runs the optimizer step, on the GPU if
+// one is present and on the cpu target otherwise. The learning rate decreases
+// with every step, without a new compilation.
 //
-//   train_adamw [cpu|cuda] [PROGRAM]   from the root of the tree
+//   train_adamw [cpu|cuda] [PROGRAM]   run from the root of the tree
 //
-// Exit codes: 0 converged, to the same bits as the standard program `adamw`;
-// 1 not; 2 bad usage.
+// Exit codes: 0 converged, with the same bits as the standard program `adamw`;
+// 1 otherwise; 2 bad usage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ constexpr int Features = 20, Samples = 1000, Steps = 300;
 constexpr int Parameters = Features + 1; // the weights, then the bias
 constexpr double LargestRate = 0.1, ConvergedNorm = 1e-3;
 
-/// Points, and labels that the logistic model gives them with known weights.
+/// Random points, with labels drawn from a logistic model with known weights.
 struct DataSet {
   float points[Samples][Features];
   float labels[Samples];
@@ -54,7 +54,7 @@ struct DataSet {
     return 1 / (1 + std::exp(-sum));
   }
 
-  /// The mean loss, and its gradient.
+  /// Returns the mean loss and writes its gradient.
   double loss(const float *parameters, float *gradient) const {
     double total = 0, slope[Parameters] = {};
     for (int n = 0; n < Samples; ++n) {
@@ -77,7 +77,7 @@ double norm(const float *vector) {
   return std::sqrt(sum);
 }
 
-/// Memory of the target that holds a list of two members: weights and bias.
+/// Memory of the target with a list of two members: weights and bias.
 struct List {
   heddle::Memory memory;
 
@@ -96,15 +96,15 @@ struct List {
     auto *first = static_cast<float *>(memory.address());
     return {{first, {Features}}, {first + Features, {1}}};
   }
-  /// One number per member instead of one tensor.
+  /// The same memory as a list of rank 0: one number per member.
   std::vector<heddle::Tensor> numbers() const {
     auto *first = static_cast<float *>(memory.address());
     return {{first, {}}, {first + 1, {}}};
   }
 };
 
-/// Trains from zero and leaves the parameters in `parameters`; true if the
-/// gradient vanished.
+/// Trains from zero and stores the result in `parameters`. Returns whether the
+/// gradient converged to zero.
 bool train(const DataSet &data, const std::string &program,
            const heddle::Options &options, float *parameters) {
   auto executable = heddle::Executable::compile(program, options).value();
@@ -150,7 +150,7 @@ int main(int count, char **words) {
   const DataSet data;
   float ours[Parameters], standard[Parameters];
   bool converged = train(data, program, options, ours);
-  std::printf("%s converged: the norm of the gradient is to be below %g\n",
+  std::printf("%s converged: gradient norm below %g\n",
               converged ? "ok" : "FAILED", ConvergedNorm);
   train(data, "adamw", options, standard);
   bool equal = std::memcmp(ours, standard, sizeof(ours)) == 0;

@@ -1,12 +1,12 @@
-// Lion: the step has the size lr in every direction, and momentum decides only
-// on its sign (Chen et al., Symbolic discovery of optimization algorithms).
+// Lion: every element moves by lr, and the momentum determines only the sign of
+// the move (Chen et al., Symbolic Discovery of Optimization Algorithms).
 //
 //   u = sign(beta1 m + (1 - beta1) g)
 //   p = p (1 - lr wd) - lr u
 //   m = beta2 m + (1 - beta2) g
 
 !list = !foreach.list<tensor<?xf32>> // one tensor of any shape per member
-!num  = tensor<f64>                  // one number for all, changed between steps
+!num  = tensor<f64>                  // one number for the list, set between steps
 
 func.func @lion(
     %param:    !list {foreach.donate = 0 : i64},
@@ -17,7 +17,7 @@ func.func @lion(
     %beta2:        !num {foreach.default = 0.99 : f64},
     %weight_decay: !num {foreach.default = 0.0 : f64}) -> (!list, !list) {
 
-  // The weights of the new gradient, formed in double.
+  // The weights of the new gradient, in double.
   %w1, %w2 = foreach.map (%beta1 = %beta1, %beta2 = %beta2 : !num) -> (!num, !num) {
     %one = arith.constant 1.0 : f64
     %w1 = arith.subf %one, %beta1 : f64

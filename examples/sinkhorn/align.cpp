@@ -3,13 +3,15 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A spiral, and other points of the same spiral, stretched, moved and blurred.
-// The plan of least squared distance finds where each point went: the program
-// `sinkhorn`, on the GPU where there is one, on the cpu target otherwise.
+// The source points lie on a spiral. The target points are other points of the
+// same spiral, stretched, moved and blurred. The transport plan of least
+// squared distance recovers the position of each source point in the target.
+// The program `sinkhorn` computes it, on the GPU if one is present and on the
+// cpu target otherwise.
 //
 //   align_points [cpu|cuda] [PICTURE.svg]
 //
-// Exit codes: 0 aligned; 1 not; 2 bad usage.
+// Exit codes: 0 aligned; 1 not aligned; 2 bad usage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +33,8 @@ constexpr int Sources = 480, Targets = 400, Limit = 2000;
 constexpr double Eps = 0.005, FirstEps = 4, Decay = 0.8, Tolerance = 1e-3;
 constexpr double Near = 0.05; // the spiral is 2 wide
 
-/// Its matrix is symmetric and positive definite: of all ways to take a set of
-/// points to where it takes them, none has a lower sum of squared distances.
+/// The map of the source to the target. Its matrix is symmetric and positive
+/// definite, so the map itself is the transport of least squared distance.
 Point moved(Point p) {
   return {0.95f * p.x - 0.25f * p.y + 2.1f, -0.25f * p.x + 0.65f * p.y + 0.5f};
 }
@@ -40,7 +42,7 @@ Point moved(Point p) {
 class Random {
 public:
   float uniform() { return (engine() >> 8) * 0x1p-24f; }
-  /// Of mean 0 and standard deviation 1, nearly normal.
+  /// Nearly normal, with mean 0 and standard deviation 1.
   float noise() {
     float sum = -6;
     for (int k = 0; k < 12; ++k)
@@ -68,7 +70,7 @@ double squaredDistance(Point p, Point q) {
   return (p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y);
 }
 
-/// Numbers in memory of the target: a tensor of an argument or a result.
+/// A tensor in memory of the target, for an argument or a result.
 template <typename T> struct Numbers {
   std::vector<int64_t> extents;
   size_t count = 1;
@@ -84,7 +86,7 @@ template <typename T> struct Numbers {
     memory.read(0, values.data(), count * sizeof(T)).check();
     return values;
   }
-  /// A list of one member; a program solves as many problems as it is given.
+  /// A list of one member. The program solves one problem per member.
   std::vector<heddle::Tensor> list() const {
     return {{memory.address(), extents}};
   }
@@ -97,7 +99,7 @@ private:
   }
 };
 
-/// The problem of two point sets, bound to the program.
+/// The program bound to the problem of two point sets.
 class Solver {
 public:
   Solver(const heddle::Options &options, const Points &source,
@@ -136,8 +138,8 @@ public:
     graph.setScalar("limit", Limit).check();
   }
 
-  /// A whole solve is one graph launch; it returns the error of each trip. What
-  /// changes between solves compiles nothing.
+  /// Runs a solve, which is one graph launch, and returns the error of each
+  /// iteration. Changing a scalar between solves compiles nothing.
   std::vector<float> solve(double firstEps, double omega) {
     graph.setScalar("eps0", firstEps).check();
     graph.setScalar("omega", omega).check();
@@ -161,7 +163,7 @@ public:
   Numbers<char> converged{executable, {}};
 };
 
-/// How far the sums of the plan are from the weights, rows and columns.
+/// The total error of the plan's row and column sums.
 double marginalError(const std::vector<float> &plan) {
   std::vector<double> rows(Sources), columns(Targets);
   for (int i = 0; i < Sources; ++i)
@@ -177,7 +179,7 @@ double marginalError(const std::vector<float> &plan) {
   return error;
 }
 
-/// The RMS distance of projections from where the points went.
+/// The RMS distance of the projections from the true positions.
 double misplacement(const Alignment &found) {
   double sum = 0;
   for (int i = 0; i < Sources; ++i)
@@ -185,8 +187,8 @@ double misplacement(const Alignment &found) {
   return std::sqrt(sum / Sources);
 }
 
-bool check(bool holds, const char *what, double value) {
-  std::printf("%s %s: %.4g\n", holds ? "ok" : "FAILED", what, value);
+bool check(bool holds, const char *name, double value) {
+  std::printf("%s %s: %.4g\n", holds ? "ok" : "FAILED", name, value);
   return holds;
 }
 
@@ -229,10 +231,10 @@ int main(int count, char **words) {
     found.projection.push_back({x[i], y[i]});
 
   double error = marginalError(found.plan), off = misplacement(found);
-  bool good = check(solver.converged.read()[0] != 0, "converged, at a cost of",
+  bool good = check(solver.converged.read()[0] != 0, "converged, cost",
                     solver.cost.read()[0]);
-  good &= check(error < 2 * Tolerance, "the plan's sums are off by", error);
-  good &= check(off < Near, "points end where they went, off by", off);
+  good &= check(error < 2 * Tolerance, "error of the plan's sums", error);
+  good &= check(off < Near, "RMS error of the positions", off);
   if (count > 2)
     good &= write(words[2], draw(found));
   return good ? 0 : 1;

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Marks of one colour share a path: points are strokes without a length, with
+// All marks of one colour share a path. A point is a stroke of length 0 with
 // round ends.
 //
 //===----------------------------------------------------------------------===//
@@ -45,7 +45,8 @@ std::string between(Colour first, Colour second, double share) {
   return format("#%02x%02x%02x", mix(0), mix(1), mix(2));
 }
 
-/// Of a point by its place in the list: each arm fades in its own colour.
+/// The colour of a point by its position in the list. Each arm of the spiral
+/// has its own gradient.
 std::string armColour(size_t index, size_t count) {
   double place = 2.0 * index / count;
   double along = std::floor((place - std::floor(place)) * 12) / 11;
@@ -53,10 +54,10 @@ std::string armColour(size_t index, size_t count) {
                    : between({140, 20, 70}, {250, 170, 50}, along);
 }
 
-/// A rectangle of the picture that data are mapped to.
-class Panel {
+/// One of the plots: a rectangle of the picture with data axes.
+class Plot {
 public:
-  Panel(double left, double wide) : left(left), wide(wide) {}
+  Plot(double left, double wide) : left(left), wide(wide) {}
 
   void titles(const std::string &title, const std::string &xLabel,
               const std::string &yLabel) {
@@ -97,7 +98,7 @@ public:
                    style.c_str()) +
             words + "</text>\n";
   }
-  /// An entry of a legend, at an offset from the panel's lower left corner.
+  /// An entry of the legend, at an offset from the lower left corner.
   void legend(double right, double down, const std::string &mark,
               const std::string &style, const std::string &words) {
     double x = left + right, y = Top + Tall + down;
@@ -117,15 +118,15 @@ private:
   std::string text;
 };
 
-/// The points, and for every sixth of the source what it is coupled to most.
+/// The points, with the strongest couplings of every sixth source point.
 std::string drawPoints(const Alignment &found) {
-  Panel panel(60, 450);
-  panel.titles("Where the points go", "x", "y");
-  panel.ranges(-1.3, 3.35, -1.5, 1.6);
+  Plot plot(60, 450);
+  plot.titles("Where the points go", "x", "y");
+  plot.ranges(-1.3, 3.35, -1.5, 1.6);
   for (int tick = -1; tick <= 3; ++tick)
-    panel.tickX(tick, std::to_string(tick));
+    plot.tickX(tick, std::to_string(tick));
   for (int tick = -1; tick <= 1; ++tick)
-    panel.tickY(tick, std::to_string(tick));
+    plot.tickY(tick, std::to_string(tick));
 
   size_t targets = found.target.size();
   std::map<std::string, std::string> lines, from, to; // by colour
@@ -136,41 +137,41 @@ std::string drawPoints(const Alignment &found) {
     Point p = found.source[i], y = found.projection[i];
     for (size_t j = 0; i % 6 == 0 && j < targets; ++j)
       if (row[j] > 0.9f * strongest)
-        lines[colour] += "M" + panel.at(p.x, p.y) + "L" +
-                         panel.at(found.target[j].x, found.target[j].y);
-    from[colour] += "M" + panel.at(p.x, p.y) + "h0";
-    to[colour] += "M" + panel.at(y.x, y.y) + "h0";
+        lines[colour] += "M" + plot.at(p.x, p.y) + "L" +
+                         plot.at(found.target[j].x, found.target[j].y);
+    from[colour] += "M" + plot.at(p.x, p.y) + "h0";
+    to[colour] += "M" + plot.at(y.x, y.y) + "h0";
   }
   std::string target;
   for (Point q : found.target)
-    target += "M" + panel.at(q.x, q.y) + "h0";
+    target += "M" + plot.at(q.x, q.y) + "h0";
 
   for (auto &[colour, marks] : lines)
-    panel.path(marks, "fill='none' opacity='0.4' " + stroke(0.8, colour));
-  panel.path(target, Dot + stroke(7, "#c8c8c8"));
+    plot.path(marks, "fill='none' opacity='0.4' " + stroke(0.8, colour));
+  plot.path(target, Dot + stroke(7, "#c8c8c8"));
   for (auto &[colour, marks] : from)
-    panel.path(marks, Dot + stroke(4, colour));
+    plot.path(marks, Dot + stroke(4, colour));
   for (auto &[colour, marks] : to)
-    panel.path(marks, Dot + stroke(2.4, colour));
+    plot.path(marks, Dot + stroke(2.4, colour));
 
-  panel.legend(-14, 65, "m14 0h0", Dot + stroke(6, "#1c2c78"), "source");
-  panel.legend(78, 65, "m14 0h0", Dot + stroke(8, "#c8c8c8"), "target");
-  panel.legend(165, 65, "m14 0h0", Dot + stroke(3, "#1c2c78"), "projection");
-  panel.legend(283, 65, "h22", "opacity='0.5' " + stroke(1.2, "#1c2c78"),
-               "strongest couplings");
-  return panel.framed();
+  plot.legend(-14, 65, "m14 0h0", Dot + stroke(6, "#1c2c78"), "source");
+  plot.legend(78, 65, "m14 0h0", Dot + stroke(8, "#c8c8c8"), "target");
+  plot.legend(165, 65, "m14 0h0", Dot + stroke(3, "#1c2c78"), "projection");
+  plot.legend(283, 65, "h22", "opacity='0.5' " + stroke(1.2, "#1c2c78"),
+              "strongest couplings");
+  return plot.framed();
 }
 
-/// Sums of blocks of the plan, in shades.
+/// The plan, summed over blocks, in shades.
 std::string drawPlan(const Alignment &found) {
   size_t rows = found.source.size(), columns = found.target.size();
-  Panel panel(592, Tall);
-  panel.titles("The plan", "target point j", "source point i");
-  panel.ranges(0, columns, rows, 0);
+  Plot plot(592, Tall);
+  plot.titles("The plan", "target point j", "source point i");
+  plot.ranges(0, columns, rows, 0);
   for (size_t tick = 0; tick <= columns; tick += 100)
-    panel.tickX(tick, std::to_string(tick));
+    plot.tickX(tick, std::to_string(tick));
   for (size_t tick = 0; tick <= rows; tick += 120)
-    panel.tickY(tick, std::to_string(tick));
+    plot.tickY(tick, std::to_string(tick));
 
   constexpr size_t Cells = 80, Shades = 16;
   std::vector<double> mass(Cells * Cells);
@@ -180,27 +181,27 @@ std::string drawPlan(const Alignment &found) {
           found.plan[i * columns + j];
   double most = *std::max_element(mass.begin(), mass.end());
 
-  std::array<std::string, Shades + 1> cells; // those of shade 0 stay white
+  std::array<std::string, Shades + 1> cells; // shade 0 stays white
   for (size_t k = 0; k < mass.size(); ++k)
     cells[std::lround(Shades * mass[k] / most)] +=
         format("M%zu %zuh1v1h-1z", k % Cells, k / Cells);
   std::string place = format("transform='translate(%g %g) scale(%g)' ",
-                             panel.left, Top, Tall / Cells);
+                             plot.left, Top, Tall / Cells);
   for (size_t shade = 1; shade <= Shades; ++shade) {
     std::string colour =
         between({222, 236, 244}, {12, 22, 84}, (shade - 1) / (Shades - 1.0));
-    panel.path(cells[shade], place + "fill='" + colour + "'");
-    panel.path(format("M%.1f %.1fh8.2v12h-8.2z",
-                      panel.left + 82 + 8 * (shade - 1), Top + Tall + 59),
-               "fill='" + colour + "'");
+    plot.path(cells[shade], place + "fill='" + colour + "'");
+    plot.path(format("M%.1f %.1fh8.2v12h-8.2z",
+                     plot.left + 82 + 8 * (shade - 1), Top + Tall + 59),
+              "fill='" + colour + "'");
   }
-  panel.put(panel.left + 74, Top + Tall + 70, "0", "end");
-  panel.put(panel.left + 218, Top + Tall + 70, format("%.1g of the mass", most),
-            "start");
-  return panel.framed();
+  plot.put(plot.left + 74, Top + Tall + 70, "0", "end");
+  plot.put(plot.left + 218, Top + Tall + 70, format("%.1g of the mass", most),
+           "start");
+  return plot.framed();
 }
 
-/// The errors over the trips, on a logarithmic axis.
+/// The errors over the iterations, on a logarithmic axis.
 std::string drawErrors(const Alignment &found) {
   const std::array<std::string, 3> colours = {"#c8553d", "#7d84b2", "#0b6e4f"};
   constexpr double Highest = 0.5;
@@ -209,33 +210,33 @@ std::string drawErrors(const Alignment &found) {
   for (const Curve &curve : found.curves)
     trips = std::max(trips, curve.errors.size());
 
-  Panel panel(985, 305);
-  panel.titles("Convergence", "trip", "error of the row sums, l1");
-  panel.ranges(0, 1.03 * trips, stop - 0.4, Highest);
+  Plot plot(985, 305);
+  plot.titles("Convergence", "trip", "error of the row sums, l1");
+  plot.ranges(0, 1.03 * trips, stop - 0.4, Highest);
   for (size_t tick = 0; tick <= trips; tick += trips > 600 ? 200 : 100)
-    panel.tickX(tick, std::to_string(tick));
+    plot.tickX(tick, std::to_string(tick));
   for (int power = 0; power >= stop - 0.01; --power) {
-    panel.path("M" + panel.at(0, power) + format("h%g", panel.wide),
-               stroke(1, "#e4e4e4"));
-    panel.tickY(power, power == 0 ? "1" : format("1e%d", power));
+    plot.path("M" + plot.at(0, power) + format("h%g", plot.wide),
+              stroke(1, "#e4e4e4"));
+    plot.tickY(power, power == 0 ? "1" : format("1e%d", power));
   }
-  panel.path("M" + panel.at(0, stop) + format("h%g", panel.wide),
-             "stroke-dasharray='4 3' " + stroke(1, "#888888"));
-  panel.put(panel.left + 8, panel.atY(stop) + 17, "tolerance", "start",
-            "fill='#666666'");
+  plot.path("M" + plot.at(0, stop) + format("h%g", plot.wide),
+            "stroke-dasharray='4 3' " + stroke(1, "#888888"));
+  plot.put(plot.left + 8, plot.atY(stop) + 17, "tolerance", "start",
+           "fill='#666666'");
 
   for (size_t k = 0; k < found.curves.size(); ++k) {
     std::string marks;
     const std::vector<float> &errors = found.curves[k].errors;
     for (size_t trip = 0; trip < errors.size(); ++trip)
       if (double height = std::log10(errors[trip]); height <= Highest)
-        marks += (marks.empty() ? "M" : "L") + panel.at(trip + 1, height);
-    panel.path(marks, "fill='none' stroke-linejoin='round' " +
-                          stroke(2, colours[k % 3]));
-    panel.legend(95, 24 + 24 * k - Tall, "h20", stroke(3, colours[k % 3]),
-                 found.curves[k].label);
+        marks += (marks.empty() ? "M" : "L") + plot.at(trip + 1, height);
+    plot.path(marks, "fill='none' stroke-linejoin='round' " +
+                         stroke(2, colours[k % 3]));
+    plot.legend(95, 24 + 24 * k - Tall, "h20", stroke(3, colours[k % 3]),
+                found.curves[k].label);
   }
-  return panel.framed();
+  return plot.framed();
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Three panels: the points and what the plan couples, the plan, the errors.
+// Three plots: the points with their couplings, the plan, and the errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,10 @@ struct Point {
   float x, y;
 };
 
-/// Points along two arms, the first arm's before the second's.
+/// Points along two arms: first those of the first arm, then of the second.
 using Points = std::vector<Point>;
 
-/// The errors of a solve, one for each trip.
+/// The error of each iteration of a solve.
 struct Curve {
   std::string label;
   std::vector<float> errors;
@@ -28,13 +28,13 @@ struct Curve {
 
 struct Alignment {
   Points source, target;
-  Points projection;       // of each source point
+  Points projection;       // one per source point
   std::vector<float> plan; // source x target
   std::vector<Curve> curves;
   double tolerance;
 };
 
-/// The text of an SVG file.
+/// Returns the alignment as an SVG file.
 std::string draw(const Alignment &found);
 
 #endif // HEDDLE_EXAMPLES_SINKHORN_PICTURE_H

@@ -1,5 +1,5 @@
 // Entropic optimal transport: a plan P with row sums a and column sums b that
-// minimizes sum P C + eps sum P log P (Cuturi, Sinkhorn distances).
+// minimizes sum P C + eps sum P log P (Cuturi, Sinkhorn Distances).
 //
 //   L   = -C / eps
 //   u_i = log a_i - log sum_j exp(L_ij + v_j)      until
@@ -11,7 +11,7 @@
 !each = !foreach.list<tensor<f32>>     // one number per problem
 !trip = !foreach.list<tensor<i32>>
 !flag = !foreach.list<tensor<i1>>
-!num  = tensor<f64>                    // one number for all, changed between solves
+!num  = tensor<f64>                    // one number for the list, set between solves
 
 func.func @sinkhorn(
     %C: !mats,
@@ -61,7 +61,7 @@ func.func @sinkhorn(
       %v1 = arith.subf %log_b, %col : f32
       foreach.yield %v1 : f32
     }
-    // sum_i |sum_j P - a| of the u and v that the trip began with
+    // sum_i |sum_j P - a| for the u and v at the start of the iteration
     %error = foreach.reduce add along i (%u = %u, %row = %row, %a = %a : !list) -> !each {
       %log_sum = arith.addf %u, %row : f32
       %sum = math.exp %log_sum : f32

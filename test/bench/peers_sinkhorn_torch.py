@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""torch's Sinkhorn and `heddle bench sinkhorn` side by side, in one run on one machine.
+"""Compares Sinkhorn in torch, TorchGW and OTT-JAX with `heddle bench sinkhorn`, in one run on one machine.
 
-Measures 100 iterations of the formula (two logsumexps) eagerly, compiled by torch.compile, and compiled inside a CUDA
-graph; TorchGW and OTT-JAX where they can be imported. Merges the times into the rows that heddle printed.
+Measures 100 iterations of the formula (two logsumexps) in three forms: eager, compiled by torch.compile, and compiled in
+a CUDA graph. Also measures TorchGW and OTT-JAX if they are installed. Merges the times into the rows of heddle's report.
 
     peers_sinkhorn_torch.py [--heddle PATH] [--quick] [--shapes FILE] [--problems "5001x6001 f32,..."] [--seconds N]
                             [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
---problems names the problems that the peers get; heddle gets all. --seconds bounds what the peers take: a form that is
-due later is left out, with that reason. --heddle-json takes rows that were measured before instead of running heddle;
-then the times are not of one run. --markdown writes the tables; in a file with the lines <!-- sinkhorn measured --> and
-<!-- end of sinkhorn measured --> only what is between them is replaced.
+--problems selects the problems of the peers; heddle measures all. --seconds limits the time of the peers; forms that are
+due later are skipped. --heddle-json reads an earlier report instead of running heddle; the times are then not of one run.
+--markdown writes the tables; if the file has the lines <!-- sinkhorn measured --> and <!-- end of sinkhorn measured -->,
+only the text between them is replaced.
 
-Every time is device time per solve: back-to-back solves between two events, as many as take about 30 ms and at most 20,
-median of 5 after one that is not counted. A form whose host is slower than its device is measured with the waiting that
-this costs. OTT-JAX has the clock on the wall.
+All times but OTT-JAX's are device times per solve: back-to-back solves of about 30 ms, at most 20, between two events;
+median of 5 samples after one warm-up. If the host is slower than the device, the time includes the idle time of the
+device. OTT-JAX is measured in wall-clock time.
 """
 
 import argparse
@@ -38,7 +38,7 @@ BEGIN, END = "<!-- sinkhorn measured -->", "<!-- end of sinkhorn measured -->"
 
 
 class Skipped(Exception):
-    """A form that is not there, with the reason."""
+    """The reason why a form was not measured."""
 
 
 # --- peers ------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def iteration(torch):
 
 
 class Torch:
-    """A problem on the device, and what solves it."""
+    """A problem on the device and its solvers."""
 
     def __init__(self, torch, row, iterations):
         self.torch, self.iterations = torch, iterations
@@ -109,8 +109,8 @@ class Torch:
 
 
 def time_ott(row, iterations):
-    """Wall clock of one solve of OTT-JAX in milliseconds."""
-    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # torch is there, too
+    """Wall-clock time of one solve of OTT-JAX in milliseconds."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # share the GPU with torch
     try:
         import jax
         from ott.geometry import geometry
@@ -138,7 +138,7 @@ def time_ott(row, iterations):
 
 
 def measure_peers(torch, report, problems, seconds, save):
-    """Adds the peers' times, in milliseconds, to the rows; a form without one has the reason instead."""
+    """Adds the peers' times in milliseconds to the rows, or the reason why a form has none."""
     rows, iterations = report["rows"], report["conditions"]["iterations"]
     report["conditions"].update({"torch": torch.__version__, "torch_cuda": torch.version.cuda})
     deadline = time.monotonic() + seconds
@@ -150,7 +150,7 @@ def measure_peers(torch, report, problems, seconds, save):
         for form in FORMS:
             try:
                 if time.monotonic() > deadline:
-                    raise Skipped(f"left out after {seconds} s")
+                    raise Skipped(f"time limit of {seconds} s reached")
                 if form == "ott_jax":
                     problem = None
                     gc.collect()
@@ -164,11 +164,11 @@ def measure_peers(torch, report, problems, seconds, save):
                 if (form, str(reason)) not in said:
                     said.add((form, str(reason)))
                     print(f"{form}: {reason}", file=sys.stderr, flush=True)
-            except Exception as error:  # noqa: BLE001, the other forms go on
+            except Exception as error:  # noqa: BLE001, continue with the other forms
                 row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
             gc.collect()
             torch.cuda.empty_cache()
-        torch._dynamo.reset()  # a problem's kernels are of no use to the next
+        torch._dynamo.reset()  # the next problem needs other kernels
         print(f"{row['problem']}: " + ", ".join(
             f"{form} {row[form + '_ms']:.2f} ms" for form in FORMS if form + "_ms" in row)
             + "".join(f", {form} failed: {row[form + '_error']}" for form in FORMS if form + "_error" in row),
@@ -191,7 +191,7 @@ def measure_heddle(arguments):
         if not os.path.exists(path):
             sys.exit("peers_sinkhorn_torch.py: heddle bench failed")
         if code:
-            print("peers_sinkhorn_torch.py: heddle bench did not measure everything", file=sys.stderr)
+            print("peers_sinkhorn_torch.py: heddle bench reported failures", file=sys.stderr)
         with open(path) as file:
             return json.load(file)
 
@@ -211,7 +211,7 @@ COLUMNS = (
 
 
 def tables(report):
-    """The report as Markdown: times in milliseconds with their ratio to the floor, then what else was measured."""
+    """The report as Markdown: times in milliseconds with ratios to the floor, then the other measurements."""
     where, rows = report["conditions"], report["rows"]
     columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
 

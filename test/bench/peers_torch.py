@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""torch's optimizers and `heddle bench optimizers` side by side, in one run on one machine.
+"""Compares torch's optimizers with `heddle bench optimizers`, in one run on one machine.
 
-Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes, as foreach,
-fused, and fused inside a CUDA graph, and merges the times into the rows that heddle printed.
+Measures torch.optim's AdamW, SGD with momentum and clip_grad_norm_ + AdamW over the same parameter shapes in three
+forms: foreach, fused, and fused in a CUDA graph. Merges the times into the rows of heddle's report.
 
     peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B] [--optimizers A,B]
                    [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
---heddle-json takes rows that were measured before instead of running heddle; then the times are not of one run.
---markdown writes the tables; in a file with the lines <!-- measured --> and <!-- end of measured --> only what is
-between them is replaced.
+--heddle-json reads an earlier report instead of running heddle; the times are then not of one run. --markdown writes the
+tables; if the file has the lines <!-- measured --> and <!-- end of measured -->, only the text between them is replaced.
 
-Every time is device time per step: 20 back-to-back steps between two events, median of 9 after one that is not counted.
-A form whose host is slower than its device is measured with the waiting that this costs.
+All times are device times per step: 20 back-to-back steps between two events, median of 9 samples after one warm-up. If
+the host is slower than the device, the time includes the idle time of the device.
 """
 
 import argparse
@@ -51,7 +50,7 @@ def time_steps(torch, step):
 
 
 def as_graph(torch, step):
-    """`step` captured into a CUDA graph; its replay."""
+    """Captures `step` into a CUDA graph and returns its replay."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -65,11 +64,11 @@ def as_graph(torch, step):
 
 
 def make_step(torch, optimizer, form, params):
-    """A function that takes one step of `optimizer` in `form`."""
+    """Returns a function that runs one step of `optimizer` in `form`."""
     how = {"foreach": True} if form == "torch_foreach" else {"fused": True}
     captured = form.endswith("_graph")
     if optimizer == "sgd":
-        # A learning rate on the device is what the other two read, too.
+        # The learning rate is on the device, as for the other optimizers.
         rate = torch.tensor(1e-3, device="cuda") if captured else 1e-3
         step = torch.optim.SGD(params, lr=rate, momentum=0.9, **how).step
     else:
@@ -86,7 +85,7 @@ def make_step(torch, optimizer, form, params):
 
 
 def measure_torch(rows, shapes):
-    """Adds torch's times, in microseconds, to `rows`; a form that failed has the reason instead."""
+    """Adds torch's times in microseconds to `rows`, or the error of a form that failed."""
     import torch
 
     model, params = None, []
@@ -103,7 +102,7 @@ def measure_torch(rows, shapes):
         for form in FORMS:
             try:
                 row[form + "_us"] = time_steps(torch, make_step(torch, row["optimizer"], form, params))
-            except Exception as error:  # noqa: BLE001, the other forms go on
+            except Exception as error:  # noqa: BLE001, continue with the other forms
                 row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
             gc.collect()
             torch.cuda.empty_cache()
@@ -152,7 +151,7 @@ def parameters(count):
 
 
 def tables(report):
-    """The report as Markdown: one table for each optimizer, times in microseconds with their ratio to the floor."""
+    """The report as Markdown: one table per optimizer, with times in microseconds and their ratios to the floor."""
     lines = [conditions_line(report["conditions"]), ""]
     for optimizer, title in TITLES.items():
         rows = [row for row in report["rows"] if row["optimizer"] == optimizer]
@@ -179,14 +178,14 @@ def tables(report):
     lines += [
         "",
         f"Host time of one replay: at most {host:.1f} us. Compilations / graph instantiations caused by a change of "
-        + ", ".join(f"{what}: {rises[what]['compilations']} / {rises[what]['graph_instantiations']}"
-                    for what in sorted(rises)) + ".",
+        + ", ".join(f"{change}: {rises[change]['compilations']} / {rises[change]['graph_instantiations']}"
+                    for change in sorted(rises)) + ".",
     ]
     return "\n".join(lines) + "\n"
 
 
 def write_markdown(path, text, begin=BEGIN, end=END):
-    """Replaces what is between the marks, or the whole file if it has none."""
+    """Replaces the text between the marks, or the whole file if it has none."""
     path = pathlib.Path(path)
     before = path.read_text() if path.exists() else ""
     if begin in before and end in before:
@@ -209,9 +208,9 @@ def require_torch(script):
     try:
         import torch
     except ImportError:
-        sys.exit(f"{script}: torch is not installed here; --no-torch leaves it out")
+        sys.exit(f"{script}: torch is not installed; install it or pass --no-torch")
     if not torch.cuda.is_available():
-        sys.exit(f"{script}: torch sees no GPU here")
+        sys.exit(f"{script}: torch finds no GPU; pass --no-torch to skip it")
     return torch
 
 
@@ -229,7 +228,7 @@ def main():
 
     if not arguments.no_torch:
         torch = require_torch("peers_torch.py")
-    # heddle first: torch keeps memory that large models need.
+    # heddle runs first, because torch keeps memory that large models need.
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
             report = json.load(file)
@@ -238,7 +237,7 @@ def main():
     if not arguments.no_torch:
         with open(arguments.shapes or ROOT / "examples" / "shapes" / "models.json") as file:
             shapes = json.load(file)
-        # All optimizers of a model one after the other.
+        # Measure all optimizers of a model in sequence.
         report["rows"].sort(key=lambda row: row["parameters"])
         report["conditions"].update(measure_torch(report["rows"], shapes))
     for row in report["rows"]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""plot.py BENCH.json OUT.svg|OUT.png: ratio to the floor, over models with one subplot for each optimizer, or over problems.
+"""plot.py BENCH.json OUT.svg|OUT.png: plots time / floor over models, one subplot per optimizer, or over problems.
 
-`heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py write BENCH.json. Needs matplotlib
+BENCH.json is the output of `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py. Needs matplotlib
 (`tools/dev setup --plots`).
 """
 
@@ -29,7 +29,7 @@ TITLES = {"adamw": "AdamW", "sgd": "SGD with momentum", "clip_adamw": "clip + Ad
 
 
 def subplots_of(report):
-    """[(title, models or problems, [(label, colour, marker, ratios)])]; a ratio is None where there is no time."""
+    """[(title, models or problems, [(label, colour, marker, ratios)])]; a ratio is None if the time is missing."""
     if report.get("benchmark") == "sinkhorn":
         rows = report["rows"]
         lines = [(label, colour, marker, [row[key] / row["floor_ms"] if key in row else None for row in rows])
@@ -54,7 +54,7 @@ def draw(report, path):
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # the same picture, the same file
+    matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # reproducible files
     drawn = subplots_of(report)
     figure, axes = pyplot.subplots(1, len(drawn), figsize=(max(5.2 * len(drawn), 8), 4.4), sharey=True, squeeze=False)
     for axis, (title, models, lines) in zip(axes[0], drawn):

@@ -2,7 +2,7 @@
 //
 //   nvcc -O2 -std=c++17 -arch=sm_90 sinkhorn_times.cu -lnvrtc -lcuda -o sinkhorn_times
 //   sinkhorn_times DIRECTORY [NAME]      DIRECTORY holds sinkhorn*.cu and cubins of earlier runs
-//   sinkhorn_times DIRECTORY --compile   only compiles and says what registers they take; needs no GPU
+//   sinkhorn_times DIRECTORY --compile   only compiles and prints the register counts; needs no GPU
 //
 // The reference is the classic iteration in double, two reads of the matrix with the maximum shifted out.
 
@@ -24,8 +24,8 @@
 
 struct Class {
     const char *name;
-    int element, rows, columns, threads, items, group, stages, shared, cluster;  // cluster < 0: resident, so many blocks
-    bool crews = false;  // `group` is their number; the rows of a step, or of a warp, otherwise
+    int element, rows, columns, threads, items, group, stages, shared, cluster;  // cluster < 0: resident in -cluster blocks
+    bool thread_groups = false;  // `group`: the number of thread groups; else the rows of a step, or of a warp
 };
 static const Class kClasses[] = {
     // name                 element rows  columns threads items group stages shared cluster
@@ -48,16 +48,16 @@ static const Class kClasses[] = {
     {"bf16 5001x6001 512x12 r2", 2, 5001, 6001, 512, 12, 2, 8, 0, 1},
     {"bf16 5001x6001 384x16 r2", 2, 5001, 6001, 384, 16, 2, 8, 0, 1},
     {"f16 5001x6001 512x12 r2", 3, 5001, 6001, 512, 12, 2, 8, 0, 1},
-    {"f32 1000x1000 4 crews", 0, 1000, 1000, 512, 8, 4, 3, 0, 1, true},
-    {"f32 2500x2500 4 crews", 0, 2500, 2500, 512, 20, 4, 4, 0, 1, true},
-    {"f32 5001x6001 1 crew", 0, 5001, 6001, 512, 12, 1, 8, 0, 1, true},
-    {"f32 5001x6001 2 crews", 0, 5001, 6001, 512, 24, 2, 4, 0, 1, true},
-    {"f32 10001x12001 2 crews c2", 0, 10001, 12001, 512, 24, 2, 3, 0, 2, true},
-    {"f32 20001x20001 1 crew c2", 0, 20001, 20001, 512, 20, 1, 4, 0, 2, true},
-    {"f64 5001x6001 1 crew", 1, 5001, 6001, 512, 12, 1, 3, 0, 1, true},
-    {"f64 10001x12001 1 crew c2", 1, 10001, 12001, 512, 12, 1, 3, 0, 2, true},
-    {"bf16 5001x6001 2 crews", 2, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
-    {"f16 5001x6001 2 crews", 3, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
+    {"f32 1000x1000 4 groups", 0, 1000, 1000, 512, 8, 4, 3, 0, 1, true},
+    {"f32 2500x2500 4 groups", 0, 2500, 2500, 512, 20, 4, 4, 0, 1, true},
+    {"f32 5001x6001 1 group", 0, 5001, 6001, 512, 12, 1, 8, 0, 1, true},
+    {"f32 5001x6001 2 groups", 0, 5001, 6001, 512, 24, 2, 4, 0, 1, true},
+    {"f32 10001x12001 2 groups c2", 0, 10001, 12001, 512, 24, 2, 3, 0, 2, true},
+    {"f32 20001x20001 1 group c2", 0, 20001, 20001, 512, 20, 1, 4, 0, 2, true},
+    {"f64 5001x6001 1 group", 1, 5001, 6001, 512, 12, 1, 3, 0, 1, true},
+    {"f64 10001x12001 1 group c2", 1, 10001, 12001, 512, 12, 1, 3, 0, 2, true},
+    {"bf16 5001x6001 2 groups", 2, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
+    {"f16 5001x6001 2 groups", 3, 5001, 6001, 512, 24, 2, 6, 0, 1, true},
 };
 
 #define CHECK(call)                                                                        \
@@ -73,7 +73,7 @@ static std::string cubinOf(const std::string &directory, const Class &c) {
 }
 
 static std::string entryOf(const Class &c) {
-    return c.cluster < 0 ? "sinkhorn_resident" : c.crews ? "sinkhorn_crews" : "sinkhorn";
+    return c.cluster < 0 ? "sinkhorn_resident" : c.thread_groups ? "sinkhorn_thread_groups" : "sinkhorn";
 }
 
 static std::string contents(const std::string &name) {
@@ -90,7 +90,7 @@ static void compile(const std::string &directory, const Class &c) {
     auto define = [](const char *name, int value) { return std::string("-D") + name + "=" + std::to_string(value); };
     std::vector<std::string> options = {"--std=c++17", "--gpu-architecture=sm_90", "--fmad=false",
                                         "--ptxas-options=-v", define("ELEMENT", c.element), define("THREADS", c.threads),
-                                        define("ITEMS", c.items), define(c.crews ? "CREWS" : "ROWS", c.group)};
+                                        define("ITEMS", c.items), define(c.thread_groups ? "GROUPS" : "ROWS", c.group)};
     if (resident)
         options.push_back(define("BLOCKS", -c.cluster));
     else
@@ -126,7 +126,7 @@ static void compile(const std::string &directory, const Class &c) {
 // Data and reference
 //----------------------------------------------------------------------------------------------------------------------
 
-// Uniform in [0, 1); in `holes`, one in eight is infinite.
+// Costs uniform in [0, 1); with `holes`, one in eight is infinite.
 __global__ void fillCost(void *to, double *wide, int element, size_t count, int columns, bool holes) {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) {
         unsigned x = (unsigned)i * 2654435761u ^ (unsigned)(i >> 32);
@@ -206,7 +206,7 @@ static void put(Real *to, const std::vector<double> &from) {
     std::vector<Real> x(from.begin(), from.end());
     CHECK(cudaMemcpy(to, x.data(), x.size() * sizeof(Real), cudaMemcpyHostToDevice));
 }
-// Largest difference over largest magnitude; infinities must agree.
+// Largest difference over largest magnitude; infinities must be equal.
 static double difference(const std::vector<double> &a, const std::vector<double> &b) {
     double most = 0, off = 0;
     for (size_t i = 0; i < a.size(); ++i) {
@@ -232,11 +232,11 @@ struct Arguments {
     const Real *eps, *tolerance;
     const int *limit;
     int *iterations;
-    Real *error, *partial, *panel_error;  // the resident kernel knows those up to error
+    Real *error, *partial, *panel_error;  // the resident kernel takes the fields up to error
     unsigned *barrier;
 };
 
-struct Matrix {  // kept from class to class
+struct Matrix {  // reused by all classes of a size
     void *c = nullptr;
     double *wide = nullptr;
     int element = -1, rows = 0, columns = 0, holes = -1;
@@ -256,9 +256,9 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
     int second = resident ? (c.rows + blocks - 1) / blocks : ((width * size + 15) / 16 + 1) * 16;
     int dynamic = resident ? (int)sizeof(Real) * ((c.threads / 32 + 2) * 32 * c.items + 32 * blocks + second * (c.columns + 3))
                            : c.stages * c.group * second +
-                                 (c.crews ? c.group / 2 * (c.threads / c.group) : c.shared * c.threads) * c.items * (int)sizeof(Real);
+                                 (c.thread_groups ? c.group / 2 * (c.threads / c.group) : c.shared * c.threads) * c.items * (int)sizeof(Real);
     if (cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)) {
-        std::printf("%-28s %d bytes of shared memory are too many\n", c.name, dynamic);
+        std::printf("%-28s %d bytes of shared memory exceed the limit\n", c.name, dynamic);
         return;
     }
     if (blocks > 8) CHECK(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
@@ -322,7 +322,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
         start();
         CUresult status = launch(grid);
         if (status && cooperative) {
-            std::printf("%s: no cooperative launch (%d), an ordinary one instead\n", c.name, status);
+            std::printf("%s: cooperative launch failed (%d), using an ordinary launch\n", c.name, status);
             cooperative = false;
             status = launch(grid);
         }
@@ -347,7 +347,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
         CHECK(cudaDeviceSynchronize());
         same = fetch(s.v, c.columns) == bits;
     }
-    // Sharp, with zero weights and infinite costs: the cold paths.
+    // A small eps, zero weights and infinite costs exercise the fallbacks.
     double sharp = large ? 0 : compare(0.0005, 6, true, grid);
 
     prepare(0.05, -1, 100, false);
@@ -371,7 +371,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
     }
     std::sort(times.begin(), times.end());
     double error = fetch(s.error, 1)[0], floor = 100.0 * count * size / 4.245e12 * 1e3;
-    // Stopping: the error falls under a tolerance between.
+    // Stopping: a tolerance between the errors of two iterations.
     prepare(0.05, 1e-3, 100, false), start();
     CHECK(launch(grid));
     int stopped;

@@ -71,8 +71,8 @@
 // NAMES: for (long long first_column_1 = heddle::share_of_block(table, tile_index)
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 1024
-// EXPLAIN: schedule rows, 256 threads, tiles of 4, 1024 columns a block
-// EXPLAIN-NEXT: because  what is computed of a row meets nowhere, so blocks share rows
+// EXPLAIN: schedule: rows, 256 threads, tiles of 4 rows, 1024 columns per block
+// EXPLAIN-NEXT: reason:   what is computed of a row meets nowhere, so blocks share rows
 
 func.func @shared(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {

@@ -1,7 +1,7 @@
 //===- ClipTests.cpp - Clipping to a global norm --------------------------===//
 //
-// Two kernels; the norm against a sum on the host in higher precision; empty
-// and inactive lists, and NaN.
+// A program of two kernels. Compares the norm with a sum on the host in higher
+// precision, and covers empty lists, inactive members and NaN.
 //
 //===----------------------------------------------------------------------===//
 

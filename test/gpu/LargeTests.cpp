@@ -1,7 +1,7 @@
 //===- LargeTests.cpp - More than 2^31 elements ---------------------------===//
 //
-// One member of 2^31 + 5 elements, with small ones around it. It takes 9 GB of
-// device memory and is left out where there is less.
+// One member of 2^31 + 5 elements between small ones. Needs 9 GB of device
+// memory; skipped if there is less.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +34,13 @@ TEST(LargeTest, LastElementsAreUpdated) {
         driver.cuMemsetD16(reinterpret_cast<CUdeviceptr>(memory->address()),
                            kOne, kBytes / 2),
         CUDA_SUCCESS);
-  // Gradients of 2 at both ends, and where an index of 32 bits ends.
+  // Gradients of 2 at both ends and around the limit of 32-bit indices.
   std::vector<int64_t> places = {0, 1, (int64_t(1) << 31) - 1, int64_t(1) << 31,
                                  kCount - 1};
   for (int64_t place : places)
     ASSERT_TRUE(succeeded(grad.write(2 * place, &kTwo, 2)));
 
-  // The small members lie behind the large one, at 8 elements' distance.
+  // The small members follow the large one after a gap of 8 elements.
   auto lists = [&](const Memory &memory) {
     char *base = static_cast<char *>(memory.address());
     char *behind = base + 2 * (kCount + 8);
@@ -59,7 +59,7 @@ TEST(LargeTest, LastElementsAreUpdated) {
     bool small =
         (behind >= 0 && behind < 3) || (behind >= 16 && behind < 16 + 7);
     if (element >= kCount && !small)
-      return kOne; // nobody's
+      return kOne; // in no member
     return std::ranges::find(places, element) != places.end() ? 0 : kHalf;
   };
   std::vector<uint16_t> piece(1 << 26);

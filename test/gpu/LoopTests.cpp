@@ -1,8 +1,9 @@
 //===- LoopTests.cpp - Loops that run on the device -----------------------===//
 //
-// A fixed point x = 0.5 x + b with one flag for all and with a flag for each
-// member; no trip, the limit reached; small lists (one cooperative launch) and
-// large ones (a WHILE node); inside a capture of the caller's.
+// Iterates x = 0.5 x + b to its fixed point, with one flag for all members and
+// with one flag per member. Covers zero iterations, the iteration limit, small
+// lists (one cooperative launch), large lists (a conditional WHILE node), and
+// captures of the caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +70,7 @@ func.func @settle_each(%x0: !list, %b: !list, %limit: tensor<i32> {foreach.defau
   return %x, %change, %trips : !list, !each, !counts
 })mlir";
 
-/// Members whose distances from their fixed points differ by powers of two.
+/// Members whose distances to their fixed points differ by powers of two.
 std::optional<double> loopValue(const std::string &list, const Member &member,
                                 int64_t element) {
   double size = std::ldexp(1, static_cast<int>(member.key % 9));
@@ -94,7 +95,7 @@ Problem smallProblem() {
   return problem;
 }
 
-/// More tiles than one launch takes.
+/// More tiles than one cooperative launch can hold.
 Problem largeProblem() {
   Problem problem = smallProblem();
   for (uint64_t key = 100; key < 9200; ++key)
@@ -102,7 +103,7 @@ Problem largeProblem() {
   return problem;
 }
 
-/// What the members of the problem do, in plain code.
+/// The same iteration on the host.
 struct Fixed {
   std::vector<std::vector<float>> x;
   std::vector<float> change;
@@ -148,7 +149,7 @@ Fixed settled(const Problem &problem, int limit, float tol, bool each) {
       break;
   }
   if (!each) {
-    // One change and one count for all.
+    // One change and one iteration count for all members.
     float largest = INFINITY;
     int trips = 0;
     for (size_t m = 0; m < members; ++m)
@@ -201,7 +202,7 @@ struct LoopTest : testing::TestWithParam<bool> {
     }
   }
 
-  /// What replay adds to a capture is launched twice.
+  /// Captures a replay and launches the captured graph twice.
   void capture(const Problem &problem) {
     const CudaDriver &driver = *CudaDriver::get();
     Trial run(program(), "cuda", problem);

@@ -1,7 +1,7 @@
-//===- MistakeTests.cpp - What is bound wrongly ---------------------------===//
+//===- MistakeTests.cpp - Wrong bindings ----------------------------------===//
 //
-// Every mistake is refused with a text that names argument and member; nothing
-// is written, and the graph works once it is bound rightly.
+// Every wrong binding is an error that names the argument and the member.
+// Nothing is written, and the graph works after a correct binding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ struct MistakeTest : testing::TestWithParam<const char *> {
     EXPECT_TRUE(succeeded(run->graph().bindList(name, HEDDLE_F32, tensors)));
   }
 
-  /// `spoil` makes the mistake; the step is refused before and after a good
-  /// one.
+  /// Expects a step after the mistake `spoil` to fail, before and after a
+  /// successful step.
   void expectRefused(const std::function<void()> &spoil,
                      const std::string &text) {
     for (int time = 0; time < 2; ++time) {
@@ -137,14 +137,14 @@ TEST_P(MistakeTest, OtherElementType) {
   EXPECT_TRUE(refused(graph.setScalar("param", 1, run->stream()),
                       "argument 'param': expected a list, found a scalar"));
   expectEqual(before, run->read());
-  // What was bound before still is.
+  // The previous binding is still in effect.
   run->step();
   expectUntouched(before, run->read());
 }
 
 TEST_P(MistakeTest, HostMemory) {
   if (std::string(GetParam()) == "cpu")
-    GTEST_SKIP() << "it is where the cpu target works";
+    GTEST_SKIP() << "the cpu target works on host memory";
   std::vector<float> host(4099, 7);
   double lr = 1;
   expectRefused(

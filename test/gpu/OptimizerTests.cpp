@@ -1,9 +1,9 @@
 //===- OptimizerTests.cpp - Optimizers on cuda and on cpu -----------------===//
 //
-// The standard programs over ragged lists, for every element type, every list
-// misaligned in turn, hyperparameters that change between steps: both targets
-// give the same bits and write nothing else. Scalars take effect in the order
-// of the stream.
+// The standard programs over lists of uneven sizes, for every element type,
+// with each list misaligned in turn and hyperparameters that change between
+// steps. Both targets give the same bits and write nothing else. Scalars take
+// effect in stream order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@ using namespace heddle::test;
 
 namespace {
 
-/// State that steps begin from, hyperparameters of groups, and gradients with
-/// what is no ordinary number in one member of five.
+/// Initial state, hyperparameters of groups, and gradients with infinities and
+/// NaN in one member of five.
 std::optional<double> optimizerValue(const std::string &list,
                                      const Member &member, int64_t element) {
   auto is = [&](const char *name) { return list.rfind(name, 0) == 0; };
@@ -58,7 +58,7 @@ Problem ragged() {
 struct OptimizerTest : testing::TestWithParam<const char *> {
   Image before;
 
-  /// Five steps with hyperparameters that change between them.
+  /// Runs five steps and changes hyperparameters between them.
   Image fiveSteps(const std::string &target, const Problem &problem) {
     Trial run(GetParam(), target, problem);
     auto set = [&](const std::string &name, double value) {
@@ -70,7 +70,7 @@ struct OptimizerTest : testing::TestWithParam<const char *> {
     run.step();
     set("beta1", 0.8);
     set("momentum", 0.75);
-    run.overwrite("beta1", 0.85); // those of groups
+    run.overwrite("beta1", 0.85); // if the program has groups
     if (run.hasScalar("beta1"))
       EXPECT_EQ(run.graph().readScalar("beta1", run.stream()).value(), 0.8);
     run.step();
@@ -95,7 +95,7 @@ struct OptimizerTest : testing::TestWithParam<const char *> {
     return names;
   }
 
-  /// Runs a problem on both targets; members as in `expected`.
+  /// Runs a problem on both targets and compares with `expected`.
   void check(const Problem &problem, const Image &expected) {
     for (const std::string &target : targets()) {
       SCOPED_TRACE(target);

@@ -1,7 +1,8 @@
-//===- PanelTests.cpp - Loops whose blocks keep panels of rows ------------===//
+//===- PanelTests.cpp - Loops with the panel schedule ---------------------===//
 //
-// Log-domain balancing of matrices, against double precision on the host: every
-// class of widths, a change of class on one graph, stopping, captures.
+// Log-domain matrix balancing, compared with double precision on the host.
+// Covers every size class, a change of size class on one graph, stopping and
+// captures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +66,7 @@ Extents extentsIn(const std::string &list, const Member &member) {
   return {};
 }
 
-/// Entries between -`sharp` and 0; the larger it is, the more sums are unsafe.
+/// Entries between -`sharp` and 0. A larger `sharp` makes more sums unsafe.
 std::function<std::optional<double>(const std::string &, const Member &,
                                     int64_t)>
 valuesOf(double sharp) {
@@ -92,8 +93,8 @@ double logSum(const std::vector<double> &x) {
   return most + std::log(sum);
 }
 
-/// `limit` trips over every member in double precision, whose columns see
-/// entries times `ofColumns`.
+/// Compares with `limit` iterations in double precision for every member; the
+/// reductions over columns multiply the entries by `ofColumns`.
 void expectBalanced(const Image &image, int limit, double sharp,
                     double ofColumns = 1) {
   const Place &place = image.place("L");
@@ -163,7 +164,7 @@ TEST(PanelTest, EveryClassOfWidths) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// Columns that share no exponentials with rows take their own.
+// Columns that do not share exponentials with rows compute their own.
 TEST(PanelTest, ColumnsOfAnotherSharpness) {
   std::string program = kBalance;
   const std::string from = "%x = arith.addf %l, %u : f32";
@@ -228,7 +229,7 @@ TEST(PanelTest, StopsAndStartsAnew) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// Another class, and another grid, on the same graph.
+// Another size class and another grid on the same graph.
 TEST(PanelTest, FromNarrowToWideAndBack) {
   for (const std::string &target : targets()) {
     SCOPED_TRACE(target);

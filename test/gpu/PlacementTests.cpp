@@ -1,7 +1,8 @@
-//===- PlacementTests.cpp - The same bits wherever members stand ----------===//
+//===- PlacementTests.cpp - The same bits at every position ---------------===//
 //
-// A member alone and in any list, in any order, at any address; run to run;
-// after buffers were bound anew. New pointers and new models compile nothing.
+// The bits of a member do not depend on the list around it, its position, its
+// address, the run, or a rebinding of buffers. New pointers and new models
+// compile nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ TEST_P(PlacementTest, AloneAndInAnyList) {
     for (const Member &member : members)
       expectSameMembers(together,
                         after(target, problemOf(GetParam(), {member})));
-    // In another order, with others between them, elsewhere.
+    // In another order, between other members, at other addresses.
     std::vector<Member> shuffled;
     for (size_t index = 0; index < members.size(); ++index) {
       shuffled.push_back(members[index * 5 % members.size()]);
@@ -113,7 +114,7 @@ TEST_P(PlacementTest, BoundAnew) {
     expectSame(third, fresh.read());
     EXPECT_EQ(statistic("graph_instantiations"), instantiations);
 
-    // Another model in the same graph, and in another of the same executable.
+    // Another model in the same graph, and in another graph of the executable.
     std::vector<Member> members = membersFor(GetParam());
     members.erase(members.begin() + 1);
     for (uint64_t key = 500; key < 640; ++key) {
@@ -139,7 +140,7 @@ const char *const kPrograms[] = {
     "adam:amsgrad=true,dtype=f64",
     kSoftmax,
 };
-// Sums over the list are those of one list alone.
+// The sums over a list do not include other lists.
 const char *const kOverLists[] = {"clip_by_global_norm+adamw",
                                   "global_norm:dtype=bf16"};
 

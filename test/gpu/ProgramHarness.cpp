@@ -1,6 +1,6 @@
 //===- ProgramHarness.cpp - Programs run on cuda and on cpu ---------------===//
 //
-// Targets, numbers, the arena and its comparison.
+// Targets, numbers, and the arena with its comparisons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -214,7 +214,7 @@ bool test::same(heddle_dtype dtype, const unsigned char *a,
 }
 
 //===----------------------------------------------------------------------===//
-// Members and where they lie
+// Members and their addresses
 //===----------------------------------------------------------------------===//
 
 std::vector<Member> test::vectors(const std::vector<int64_t> &sizes) {
@@ -248,7 +248,7 @@ std::vector<double> Image::values(const std::string &name,
   return list;
 }
 
-/// Compares a member; says where the first difference is.
+/// Compares a member and reports the first difference.
 static bool expectSameMember(const Image &expected, const Place &a,
                              size_t memberOfA, const Image &found,
                              const Place &b, size_t memberOfB) {
@@ -395,7 +395,7 @@ Trial::Trial(const std::string &program, const std::string &target,
           return argument.donated && !std::strcmp(argument.name, info.name);
         }))
       add(info, true);
-  // Those of scalars that are bound later.
+  // Memory for scalars that are bound later.
   for (const heddle_buffer_info &info : arguments) {
     cursor = (cursor + 2 * kGap - 1) / kGap * kGap;
     if (!info.is_list)
@@ -432,7 +432,7 @@ void Trial::fill(const Problem &problem, const Place &place,
         fromDouble(place.dtype, *value, to);
         continue;
       }
-      // Of a moderate size, 2^-10 to 2^2, all bits at random.
+      // Random bits, with a magnitude of 2^-10 to 2^2.
       uint64_t random = mixed(seed + element);
       uint64_t bits = random & ((uint64_t(1) << format.mantissaBits) - 1);
       uint64_t bias = (uint64_t(1) << (format.exponentBits - 1)) - 1;

@@ -1,11 +1,11 @@
 //===- ProgramHarness.h - Programs run on cuda and on cpu -----------------===//
 //
-// Everything that a program reads and writes lies in one arena: each member of
-// each list at an address of its own, poison between them. The arena has the
-// same layout on both targets, so what a run did is one image of bytes, and
-// images are compared whole: members as numbers, the rest as it was.
+// A program reads and writes one arena. It holds each member of each list at
+// its own address, with poison in between. The arena has the same layout on
+// both targets, so two runs are compared by their whole images: members by
+// value, all other bytes for equality.
 //
-// The data of a member follows from its key, wherever the member stands.
+// The data of a member follows from its key, not from its position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,22 +46,22 @@ namespace heddle::test {
   X(cuStreamEndCapture)                                                        \
   X(cuStreamSynchronize)
 
-/// What the tests themselves need of the driver, with the context of device 0
-/// current and a stream in it.
+/// The driver functions that the tests use, with the context of device 0
+/// current and a stream.
 struct CudaDriver {
 #define HEDDLE_DECLARE(name) decltype(&::name) name = nullptr;
   HEDDLE_TEST_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
 #undef HEDDLE_DECLARE
   CUstream stream = nullptr;
 
-  /// Null where there is no GPU.
+  /// Null without a GPU.
   static const CudaDriver *get();
 };
 
-/// "cpu", and "cuda" where there is a GPU.
+/// "cpu", and "cuda" if a GPU is present.
 const std::vector<std::string> &targets();
 
-/// Ends a test whose cpu half is done where there is no GPU.
+/// Without a GPU, ends a test after its cpu half.
 #define HEDDLE_SKIP_WITHOUT_GPU()                                              \
   if (!CudaDriver::get())                                                      \
   GTEST_SKIP() << "no GPU: the cpu half alone has run"
@@ -81,13 +81,13 @@ using Bytes = std::vector<unsigned char>;
 
 size_t sizeOf(heddle_dtype dtype);
 double toDouble(heddle_dtype dtype, const unsigned char *bytes);
-/// Low bits are cut off.
+/// Truncates low bits.
 void fromDouble(heddle_dtype dtype, double value, unsigned char *bytes);
-/// The same bits, or two NaNs.
+/// Equal bits, or two NaNs.
 bool same(heddle_dtype dtype, const unsigned char *a, const unsigned char *b);
 
 //===----------------------------------------------------------------------===//
-// Members and where they lie
+// Members and their addresses
 //===----------------------------------------------------------------------===//
 
 using Extents = std::vector<int64_t>;
@@ -98,27 +98,27 @@ struct Member {
   bool inactive = false;
 };
 
-/// Members of these sizes, with keys from 0.
+/// Members of the given sizes, with keys from 0.
 std::vector<Member> vectors(const std::vector<int64_t> &sizes);
-/// 0, 1, 2, 3, 5, around a block's and a tile's sizes, 4099, 70001.
+/// 0, 1, 2, 3, 5, sizes around a block and a tile, 4099, 70001.
 const std::vector<int64_t> &raggedSizes();
 
 struct Problem {
   std::vector<Member> members;
-  /// Those of the lists whose names end so, where they are others.
+  /// Element types of lists by suffix of the name, if they differ.
   std::map<std::string, std::vector<Member>> families;
-  /// The extents that a member has in a list; by default those of the member,
+  /// The extents of a member in a list; by default those of the member,
   /// flattened for rank 1.
   std::function<Extents(const std::string &list, const Member &)> extentsIn;
-  /// An element's value; without one, random bits of a moderate number.
+  /// The value of an element; by default random bits of moderate magnitude.
   std::function<std::optional<double>(const std::string &list,
                                       const Member &member, int64_t element)>
       value;
-  /// By how many elements a list is away from aligned addresses.
+  /// The offset of a list from aligned addresses, in elements.
   std::map<std::string, int> misaligned;
 };
 
-/// A list, or a scalar (one member without extents), in the arena.
+/// A list or a scalar (one member without extents) in the arena.
 struct Place {
   std::string name;
   heddle_dtype dtype;
@@ -141,46 +141,46 @@ struct Image {
   std::vector<double> values(const std::string &name, size_t member = 0) const;
 };
 
-/// Every member of every place has the same numbers (the layouts are equal).
+/// Expects equal values for all members; the layouts must be equal.
 void expectSame(const Image &expected, const Image &found);
-/// Members of equal keys have the same numbers in every list of both images,
-/// wherever they lie.
+/// Expects equal values for members with equal keys in every list of both
+/// images, at any address.
 void expectSameMembers(const Image &expected, const Image &found);
-/// Nothing changed but active members of what may be written.
+/// Expects that only active members of writable lists changed.
 void expectUntouched(const Image &before, const Image &after);
-/// Nothing changed at all.
+/// Expects no change.
 void expectEqual(const Image &before, const Image &after);
 
 //===----------------------------------------------------------------------===//
 // A run
 //===----------------------------------------------------------------------===//
 
-/// A graph whose lists, results and scalar results are bound to an arena.
+/// A graph with all lists, results and scalar results bound to an arena.
 class Trial {
 public:
   Trial(const std::string &program, const std::string &target, Problem problem);
 
-  /// Binds all of the arena to another graph of the same executable.
+  /// Binds the arena to another graph of the same executable.
   void bind(Graph &graph);
   void set(const std::string &scalar, double value);
-  /// Binds a scalar to a place in the arena that holds `value`; nothing, like
-  /// unbindScalar, where there is no such scalar.
+  /// Binds a scalar to arena memory with the given value. Without such a
+  /// scalar, this function and unbindScalar do nothing.
   void bindScalar(const std::string &scalar, double value);
   void unbindScalar(const std::string &scalar);
-  /// Whether there is a scalar argument of that name.
+  /// Whether the program has a scalar argument of this name.
   bool hasScalar(const std::string &name) const;
-  /// Overwrites every element of the lists whose names begin so.
+  /// Overwrites every element of the lists with this name prefix.
   void overwrite(const std::string &prefix, double value);
-  /// Submits steps, and does not wait.
+  /// Submits steps without waiting.
   void step(int times = 1);
-  /// Waits, and reads the arena.
+  /// Waits for the steps and reads the arena.
   Image read();
 
   const Image &before() const { return initial; }
   Graph &graph() { return *owned; }
   void *stream() const { return onStream; }
   void *address(const std::string &name, size_t member = 0) const;
-  /// What bindList takes.
+  /// The tensors for bindList.
   std::vector<Tensor> tensors(const Place &place) const;
 
 private:

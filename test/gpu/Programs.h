@@ -1,6 +1,6 @@
-//===- Programs.h - Programs that several tests run -----------------------===//
+//===- Programs.h - Programs shared by tests ------------------------------===//
 //
-// Module texts, and the extents of their lists.
+// The sources of modules, and the extents of their lists.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- RowTests.cpp - Rows, then columns ----------------------------------===//
 //
-// The softmax of every row followed by the sums of the columns, over matrices
-// of all shapes, against double precision on the host.
+// The softmax of every row and the sums of the columns, over matrices of many
+// shapes, compared with double precision on the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ std::vector<Member> matrices() {
   return members;
 }
 
-/// Close in float32 to a value in double.
+/// Whether a float32 value is close to a double.
 testing::AssertionResult near(double expected, double found, double tolerance) {
   if (expected == found || std::fabs(expected - found) <=
                                tolerance * std::max(1.0, std::fabs(expected)))
@@ -104,7 +104,7 @@ TEST(RowTest, EachShapeAlone) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// Columns of long matrices: their tiles meet in groups of groups.
+// Columns of tall matrices, whose tiles are combined in groups of groups.
 TEST(RowTest, LongColumns) {
   constexpr const char *program = R"mlir(
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -160,7 +160,7 @@ func.func @columns(%x: !mats) -> (!list, !list) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// The shares are stored nowhere: rows and columns of one reading.
+// Rows and columns are reduced in one traversal that stores no shares.
 TEST(RowTest, ColumnsAlone) {
   std::string program = kSoftmax;
   auto replace = [&](const std::string &from, const std::string &to) {

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The optimizer driver of MLIR with heddle's dialects and passes registered:
-// parses, verifies, runs the passes named on the command line and prints. The
-// tests of dialect/ and passes/ are written with it.
+// MLIR's optimizer driver with heddle's dialects and passes: it parses,
+// verifies, runs the passes of the command line and prints. The tests of
+// dialect/ and passes/ use it.
 //
 //===----------------------------------------------------------------------===//
 

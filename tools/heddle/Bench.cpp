@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Measurements side by side, in one run; bench/ holds what is measured.
+// Measures heddle, hand-written kernels and the floor in one run; bench/ has
+// the benchmarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,45 +25,41 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE",
-     "optimizers: shapes of models, {\"MODEL\": [[dim, ...], ...]} (default:\n"
-     "those of examples/shapes/models.json); sinkhorn: shapes of problems,\n"
-     "{\"DTYPE\": [[rows, columns], ...]} (default: those of\n"
-     "examples/shapes/transport.json); both files are part of the tool"},
+     "optimizers: models, {\"MODEL\": [[dim, ...], ...]}\n"
+     "(default: a built-in copy of examples/shapes/models.json)\n"
+     "sinkhorn: problems, {\"DTYPE\": [[rows, columns], ...]}\n"
+     "(default: a built-in copy of examples/shapes/transport.json)"},
     {"--models", "A,B,...",
-     "optimizers: only these models (default: all of the file)"},
+     "optimizers: models to measure (default: all models of the file)"},
     {"--optimizers", "A,B,...",
-     "optimizers: only these of adamw, sgd, clip_adamw (default: all)"},
-    {"--quick", "", "sinkhorn: two small problems"},
-    {"--json", "[FILE]", "JSON, to FILE or to standard output"}};
+     "optimizers: any of adamw, sgd, clip_adamw (default: all)"},
+    {"--quick", "", "sinkhorn: measure two small problems only"},
+    {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string details() {
-  return R"(optimizers: AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
-models: heddle's replay, the hand-written kernels of test/bench/handwritten compiled by NVRTC with the same
-options, and the floor (bytes that must move over the copy bandwidth, measured in the same run). It takes two
-minutes.
+  return R"(Both benchmarks need a GPU. They compare heddle with hand-written kernels (test/bench/handwritten, compiled
+by NVRTC) and with the floor: the time to move the necessary bytes at the copy bandwidth measured in the run.
 
-sinkhorn: 100 iterations of the program 'sinkhorn' over dense matrices that are made on the GPU, beside the
-kernels written by hand and the floor, one read of the matrix for each iteration; a solve that stops by itself,
-the plan, and cold compilations. It takes about a minute; a file named by --json is written after each problem.
-
-Both need a GPU.
+  optimizers  AdamW, SGD with momentum, and clipping by the global norm with AdamW, over the parameters of real
+              models. Takes two minutes.
+  sinkhorn    100 iterations of the program 'sinkhorn' over dense matrices; the floor is one read of the matrix
+              per iteration. Also measures a solve that stops at its tolerance, the transport plan, and cold
+              compilation. Takes one minute. The file of --json is updated after each problem.
 
 examples:
-  heddle bench optimizers
   heddle bench optimizers --models resnet50,bert-large --optimizers adamw
-  heddle bench optimizers --json bench.json
+  heddle bench optimizers --json=optimizers.json
   heddle bench sinkhorn --quick
-  heddle bench sinkhorn --json sinkhorn.json
 
 )" + describeEnvironment();
 }
 
 const CommandSpec benchCommand = {
     "bench", "optimizers|sinkhorn",
-    "Measures heddle, hand-written kernels and the floor side by side.",
-    options, details};
+    "Measure heddle, hand-written kernels and the floor side by side.", options,
+    details};
 
-/// The words of a list of names, each of which is one of `known`.
+/// Reads a comma-separated list of names out of `known`.
 static Expected<std::vector<StringRef>> readNames(const Arguments &arguments,
                                                   StringRef option,
                                                   ArrayRef<StringRef> known) {
@@ -71,14 +68,15 @@ static Expected<std::vector<StringRef>> readNames(const Arguments &arguments,
   arguments.get(option).split(words, ',', -1, /*KeepEmpty=*/false);
   for (StringRef word : words) {
     if (!is_contained(known, word))
-      return usageError("option '" + option + "' expects names out of " +
-                        join(known, ", ") + ", found '" + word + "'" +
-                        suggestion(word, known));
+      return usageError("option '" + option + "': unknown name '" + word + "'" +
+                        suggestion(word, known) +
+                        "\nNames: " + join(known, ", ") + ".");
     names.push_back(word);
   }
   if (arguments.has(option) && names.empty())
-    return usageError("option '" + option + "' expects names out of " +
-                      join(known, ", "));
+    return usageError("option '" + option +
+                      "' expects names separated by commas, found none" +
+                      "\nNames: " + join(known, ", ") + ".");
   return names;
 }
 
@@ -106,7 +104,7 @@ readChosenModels(const Arguments &arguments) {
   for (const Model &model : chosen)
     if (model.elements() == 0)
       return usageError("model '" + Twine(model.name) +
-                        "' has no elements: there is nothing to measure");
+                        "' has no elements to measure");
   return chosen;
 }
 
@@ -150,7 +148,7 @@ static Expected<std::vector<bench::ProblemShape>>
 readProblems(const Arguments &arguments) {
   if (arguments.has("--quick")) {
     if (arguments.has("--shapes"))
-      return usageError("options '--quick' and '--shapes' exclude each other");
+      return usageError("options '--quick' and '--shapes' cannot be combined");
     return std::vector<bench::ProblemShape>{{501, 601, DType::F32},
                                             {1000, 1000, DType::F32}};
   }
@@ -164,8 +162,7 @@ readProblems(const Arguments &arguments) {
   if (!problems)
     return withContext("shapes file '" + file + "'", problems.takeError());
   if (problems->empty())
-    return usageError("shapes file '" + file +
-                      "': there is nothing to measure");
+    return usageError("shapes file '" + file + "': no problems to measure");
   return problems;
 }
 
@@ -175,7 +172,7 @@ static Expected<int> benchSinkhorn(const Arguments &arguments) {
     return problems.takeError();
   bool json = arguments.has("--json");
   StringRef path = arguments.get("--json");
-  // Says now that the file cannot be written.
+  // Fail before the measurements if the file cannot be written.
   auto output = OutputFile::open(path);
   if (!output)
     return output.takeError();
@@ -209,7 +206,7 @@ static Expected<int> benchSinkhorn(const Arguments &arguments) {
   });
 }
 
-/// Benchmarks, and the options that only they have.
+/// The benchmarks, and the options that apply to only one of them.
 static const struct {
   StringLiteral name;
   Expected<int> (*run)(const Arguments &arguments);
@@ -224,12 +221,18 @@ Expected<int> runBench(const Arguments &arguments) {
     for (const auto &other : benchmarks)
       for (StringRef option : other.options)
         if (other.name != benchmark.name && arguments.has(option))
-          return usageError("option '" + option + "' belongs to heddle bench " +
-                            other.name);
+          return usageError("option '" + option +
+                            "' applies only to 'heddle bench " + other.name +
+                            "'");
     return benchmark.run(arguments);
   }
-  return usageError("heddle bench: there is no benchmark '" +
-                    arguments.operand() + "'; expected optimizers or sinkhorn");
+  SmallVector<StringRef> names;
+  for (const auto &benchmark : benchmarks)
+    names.push_back(benchmark.name);
+  return usageError("'heddle bench' expects " + join(names, " or ") +
+                    ", found '" + arguments.operand() + "'" +
+                    suggestion(arguments.operand(), names) +
+                    "\nTry 'heddle bench --help'.");
 }
 
 } // namespace heddle::cli

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options may stand anywhere, as `--name value` or `--name=value`.
+// Options can appear anywhere, as `--name value` or `--name=value`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Error usageError(const Twine &text) {
 
 std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
   StringRef nearest;
-  // Two letters that changed places are two edits, and keep the length.
+  // Swapped letters are two edits; among equals, prefer the same length.
   auto distance = [&](StringRef candidate) {
     size_t longer = std::max(word.size(), candidate.size());
     size_t shorter = std::min(word.size(), candidate.size());
@@ -44,30 +44,31 @@ static std::string helpHint(const CommandSpec &command) {
   return ("\nTry 'heddle " + command.name + " --help'.").str();
 }
 
-/// Whether `word` can be the value of an option that may go without: a word
-/// that is an operand where it does not stand behind an option is none.
-static bool isOptionalValue(const CommandSpec &command, StringRef word) {
+/// Whether `word` is the value of a preceding option with an optional value
+/// rather than the operand: only file names ending in .json are.
+static bool isOptionalValue(StringRef word) {
   return !word.starts_with("-") && word.ends_with(".json");
 }
 
 Expected<Arguments> Arguments::parse(const CommandSpec &command,
                                      ArrayRef<StringRef> words) {
   Arguments result;
+  std::string name = ("'heddle " + command.name + "'").str();
   auto error = [&](const Twine &text) {
-    return usageError("heddle " + command.name + ": " + text +
-                      helpHint(command));
+    return usageError(text + helpHint(command));
   };
   bool hasOperand = false, optionsEnd = false;
   for (size_t k = 0; k < words.size(); ++k) {
     StringRef word = words[k];
     if (optionsEnd || !word.starts_with("-") || word == "-") {
       if (command.operand.empty())
-        return error("expected options only, found '" + word + "'");
+        return error(name + " takes options only, found '" + word + "'");
       if (hasOperand)
-        return error("expected one " + command.operand + ", found '" +
+        return error(name + " takes one " + command.operand + ", found '" +
                      result.word + "' and '" + word + "'");
       if (word.empty())
-        return error("expected " + command.operand + ", found an empty word");
+        return error(name + " expects " + command.operand +
+                     ", found an empty word");
       result.word = word.str();
       hasOperand = true;
       continue;
@@ -76,39 +77,41 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
       optionsEnd = true;
       continue;
     }
-    auto [name, value] = word.split('=');
-    bool attached = name.size() != word.size();
+    auto [key, value] = word.split('=');
+    bool attached = key.size() != word.size();
     const OptionSpec *option = nullptr;
-    SmallVector<StringRef> names;
+    SmallVector<StringRef> known;
     for (const OptionSpec &candidate : command.options) {
-      names.push_back(candidate.name);
-      if (candidate.name == name)
+      known.push_back(candidate.name);
+      if (candidate.name == key)
         option = &candidate;
     }
     if (!option)
-      return error("unknown option '" + name + "'" + suggestion(name, names) +
-                   "\nIts options are " + join(names, ", ") + ".");
+      return error("unknown option '" + key + "' of " + name +
+                   suggestion(key, known) + "\nOptions: " + join(known, ", ") +
+                   ".");
     bool optional = option->value.starts_with("[");
     if (option->value.empty()) {
       if (attached)
-        return error("option '" + name + "' takes no value, found '" + value +
+        return error("option '" + key + "' takes no value, found '" + value +
                      "'");
     } else if (!attached) {
       bool next = k + 1 < words.size();
-      if (optional ? next && isOptionalValue(command, words[k + 1])
+      if (optional ? next && isOptionalValue(words[k + 1])
                    : next && (!words[k + 1].starts_with("--") ||
                               words[k + 1] == "-"))
         value = words[++k];
       else if (!optional)
-        return error("option '" + name + "' expects " + option->value);
+        return error("option '" + key + "' expects " + option->value +
+                     ", found no value");
     } else if (value.empty()) {
-      return error("option '" + name + "' expects " + option->value +
-                   ", found nothing behind '='");
+      return error("option '" + key + "' expects " + option->value +
+                   ", found no value after '='");
     }
-    result.values[name].push_back(value.str());
+    result.values[key].push_back(value.str());
   }
   if (!command.operand.empty() && !hasOperand)
-    return error("expected " + command.operand);
+    return error(name + " expects " + command.operand + ", found none");
   return result;
 }
 
@@ -155,7 +158,7 @@ void printHelp(const CommandSpec &command) {
   for (const OptionSpec &option : command.options) {
     std::string text = spelled(option);
     os << "  " << text << std::string(width + 2 - text.size(), ' ');
-    // A help text of several lines is indented under its first.
+    // Further lines of a help text align with its first.
     SmallVector<StringRef> lines;
     option.help.split(lines, '\n');
     interleave(

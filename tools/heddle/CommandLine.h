@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A command lists its options; what was given is read against that list, and
-// what does not fit is an error that says what was expected.
+// A command lists its options. The parser checks the words against that list;
+// an error names the option, the expected value and the value found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@ namespace heddle::cli {
 struct OptionSpec {
   /// With its dashes: "--shapes", "-o".
   llvm::StringRef name;
-  /// What its value is called, "FILE"; empty for a flag, "[FILE]" where the
-  /// value may be left out.
+  /// Placeholder of the value, "FILE"; empty for a flag, "[FILE]" for an
+  /// optional value.
   llvm::StringRef value;
   llvm::StringRef help;
 };
 
 struct CommandSpec {
   llvm::StringRef name;
-  /// What stands before the options in the usage line, "PROGRAM"; empty if the
-  /// command takes no word but options.
+  /// Placeholder of the operand, "PROGRAM"; empty if the command takes options
+  /// only.
   llvm::StringRef operand;
   llvm::StringRef summary;
   llvm::ArrayRef<OptionSpec> options;
@@ -41,21 +41,21 @@ struct CommandSpec {
   std::string (*details)();
 };
 
-/// The words of a command line, by what they mean.
+/// The parsed words of a command line.
 class Arguments {
 public:
   static llvm::Expected<Arguments> parse(const CommandSpec &command,
                                          llvm::ArrayRef<llvm::StringRef> words);
 
-  /// The word that is no option; empty if there is none.
+  /// The word that is not an option; empty if there is none.
   llvm::StringRef operand() const { return word; }
   bool has(llvm::StringRef option) const { return values.contains(option); }
-  /// The value of an option; `otherwise` if it was not given.
+  /// The last value of an option; `otherwise` if the option is absent.
   llvm::StringRef get(llvm::StringRef option,
                       llvm::StringRef otherwise = "") const;
-  /// Every value of an option that may be repeated.
+  /// All values of a repeatable option.
   llvm::ArrayRef<std::string> all(llvm::StringRef option) const;
-  /// An integer of at least `least`.
+  /// The value of an option as an integer of at least `least`.
   llvm::Expected<int64_t> integer(llvm::StringRef option, int64_t otherwise,
                                   int64_t least) const;
 
@@ -66,12 +66,12 @@ private:
 
 void printHelp(const CommandSpec &command);
 
-/// "; did you mean 'x'?" for the word of `words` that is nearest to `word`, or
-/// an empty text.
+/// "; did you mean 'x'?" for the word of `words` nearest to `word`; empty if
+/// none is near.
 std::string suggestion(llvm::StringRef word,
                        llvm::ArrayRef<llvm::StringRef> words);
 
-/// An error of exit code 2.
+/// An error with exit code 2.
 llvm::Error usageError(const llvm::Twine &text);
 
 } // namespace heddle::cli

@@ -1,10 +1,10 @@
-//===- Commands.h - what 'heddle' can do ------------------------*- C++ -*-===//
+//===- Commands.h - the commands of 'heddle' --------------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One specification and one function for each command; main.cpp lists them. A
-// function returns the exit code, or an error whose code decides it.
+// One specification and one function per command; main.cpp lists them. A
+// function returns the exit code, or an error whose code determines it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
-//===- Console.cpp - what people see --------------------------------------===//
+//===- Console.cpp - colours, progress and tables -------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Progress goes to standard error, so that it never mixes with what is piped.
+// Progress goes to standard error, so it never mixes with piped output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ void Progress::show(const Twine &text) {
   std::string line = text.str();
   if (line.size() > 78)
     line.resize(78);
-  // Blanks rather than an escape sequence remove the rest of a longer line.
+  // Blanks erase the rest of a longer line, without escape sequences.
   size_t blanks = width > line.size() ? width - line.size() : 0;
   errs() << '\r' << line << std::string(blanks, ' ');
   errs().flush();

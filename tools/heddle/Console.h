@@ -1,10 +1,10 @@
-//===- Console.h - what people see ------------------------------*- C++ -*-===//
+//===- Console.h - colours, progress and tables -----------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Colours where the output is a terminal and NO_COLOR is not set, progress on
-// standard error where that is one, and tables.
+// Colours appear only on a terminal and only if NO_COLOR is unset; progress
+// appears only if standard error is a terminal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ namespace heddle::cli {
 
 enum class Colour { bold, red, green, yellow };
 
-/// `text` in a colour, if standard output shows colours.
+/// Returns `text` in a colour if standard output shows colours.
 std::string paint(Colour colour, llvm::StringRef text);
 
-/// One line on standard error that is written over as work goes on; nothing is
-/// shown where standard error is no terminal. Gone when the object is.
+/// A status line on standard error that each update overwrites. It shows
+/// nothing unless standard error is a terminal; the destructor clears it.
 class Progress {
 public:
   Progress();
@@ -41,8 +41,7 @@ private:
   size_t width = 0;
 };
 
-/// Rows of text, printed in columns: the first to the left, the others to the
-/// right.
+/// A text table: the first column is left-aligned, the others right-aligned.
 class Table {
 public:
   explicit Table(std::vector<std::string> header) { add(std::move(header)); }

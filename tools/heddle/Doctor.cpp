@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this machine has, what it lacks, and what can be done without it.
+// Lists the driver, GPUs, NVRTC and cache of this machine, and the fix for each
+// missing part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,15 @@ using namespace llvm;
 namespace heddle::cli {
 
 static const OptionSpec options[] = {
-    {"--json", "[FILE]", "JSON, to FILE or to standard output"}};
+    {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string details() {
-  return R"(What is missing is listed with the way to get it. Without a GPU everything but running on one works;
-without NVRTC, too, no kernel can be compiled and the cpu target remains. The exit code is 1 only if
-nothing can run at all.
+  return R"(For each missing part, the output says how to install it.
+
+  without a GPU   emit, explain and compilation for a given --arch work; 'heddle run' uses the cpu target
+  without NVRTC   CUDA kernels cannot be compiled; the cpu target works
+
+The exit code is 1 only if no program can run.
 
 examples:
   heddle doctor
@@ -34,31 +38,31 @@ examples:
 }
 
 const CommandSpec doctorCommand = {
-    "doctor", "", "Looks at the driver, the GPUs, NVRTC and the cache.",
+    "doctor", "", "Check the driver, the GPUs, NVRTC and the kernel cache.",
     options, details};
 
 namespace {
 class Report {
 public:
-  void good(StringRef what, const Twine &text) {
-    line(paint(Colour::green, "ok     "), what, text.str());
+  void good(StringRef part, const Twine &text) {
+    line(paint(Colour::green, "ok     "), part, text.str());
   }
-  void bad(StringRef what, const Twine &text) {
-    line(paint(Colour::yellow, "missing"), what, text.str());
+  void bad(StringRef part, const Twine &text) {
+    line(paint(Colour::yellow, "missing"), part, text.str());
   }
-  /// One line for a part that the library looked at.
-  void part(StringRef what, const json::Object &found, const Twine &text) {
+  /// `text` if the library found the part, else the problem that it reports.
+  void check(StringRef part, const json::Object &found, const Twine &text) {
     if (found.getBoolean("ok").value_or(false))
-      good(what, text);
+      good(part, text);
     else
-      bad(what, found.getString("problem").value_or("unknown"));
+      bad(part, found.getString("problem").value_or("unknown"));
   }
 
   std::string take() { return std::move(text); }
 
 private:
-  void line(StringRef state, StringRef what, StringRef content) {
-    text += formatv("{0} {1,-8} {2}\n", state, what, content);
+  void line(StringRef state, StringRef part, StringRef content) {
+    text += formatv("{0} {1,-8} {2}\n", state, part, content);
   }
 
   std::string text;
@@ -72,8 +76,8 @@ static std::string describeMachine(const json::Object &machine) {
   };
   report.good("heddle", text(machine, "version"));
   const json::Object &driver = *machine.getObject("driver");
-  report.part("driver", driver,
-              "CUDA " + text(driver, "version") + ", " + text(driver, "path"));
+  report.check("driver", driver,
+               "CUDA " + text(driver, "version") + ", " + text(driver, "path"));
   const json::Array &devices = *machine.getArray("devices");
   for (const json::Value &entry : devices) {
     const json::Object &device = *entry.getAsObject();
@@ -84,22 +88,24 @@ static std::string describeMachine(const json::Object &machine) {
                         *device.getInteger("multiprocessors")));
   }
   if (devices.empty())
-    report.bad("GPU", "none: 'heddle run' takes the cpu target; emit, explain "
-                      "and compiling for a named --arch work");
+    report.bad("GPU", "no GPU found: 'heddle run' uses the cpu target; emit, "
+                      "explain and compilation for a given --arch work");
   const json::Object &nvrtc = *machine.getObject("nvrtc");
   std::string architectures;
   if (const json::Array *list = nvrtc.getArray("architectures"))
     for (const json::Value &arch : *list)
       architectures += " " + arch.getAsString()->str();
-  report.part("NVRTC", nvrtc,
-              text(nvrtc, "version") + ", " + text(nvrtc, "path") + "," +
-                  architectures);
+  report.check("NVRTC", nvrtc,
+               text(nvrtc, "version") + ", " + text(nvrtc, "path") +
+                   ", compiles for" + architectures);
   const json::Object &cache = *machine.getObject("cache");
-  report.part("cache", cache,
-              formatv("{0}, {1:f1} of {2:f0} MiB", text(cache, "directory"),
-                      cache.getNumber("bytes").value_or(0) / (1 << 20),
-                      cache.getNumber("max_bytes").value_or(0) / (1 << 20)));
-  report.part("compiler", *machine.getObject("compiler"), "foreach programs");
+  report.check("cache", cache,
+               formatv("{0}, {1:f1} of {2:f0} MiB used",
+                       text(cache, "directory"),
+                       cache.getNumber("bytes").value_or(0) / (1 << 20),
+                       cache.getNumber("max_bytes").value_or(0) / (1 << 20)));
+  report.check("compiler", *machine.getObject("compiler"),
+               "compiles foreach programs");
   std::string result = report.take();
   if (const json::Object *variables = machine.getObject("environment"))
     for (const auto &[name, value] : *variables)

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program at any stage of its compilation.
+// Prints a program at any stage of its compilation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,29 +22,32 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--stage", "STAGE",
-     "foreach  the program as foreach IR\n"
-     "fused    kernels, sweeps and schedules\n"
-     "cuda     CUDA C++ text (default)\n"
-     "plan     buffers, tables, launches and their order, as JSON\n"
-     "ptx, cubin  what NVRTC makes of the text"},
+     "foreach  foreach IR: the computation (the input of the compiler)\n"
+     "fused    fused IR: sweeps, schedules and buffers\n"
+     "cuda     CUDA C++ source (default)\n"
+     "plan     buffers, tables and graph nodes, as JSON\n"
+     "ptx      PTX, compiled by NVRTC\n"
+     "cubin    machine code, compiled by NVRTC"},
     {"--arch", "ARCH",
-     "architecture, as sm_90 (default: that of the GPU, else sm_90)"},
+     "architecture such as sm_90 (default: that of the GPU, or sm_90)"},
     {"-o", "FILE", "write to FILE instead of standard output"}};
 
 static std::string details() {
-  return R"(PROGRAM is the path of a .mlir file, '-' for standard input, or a standard program.
+  return R"(PROGRAM is a .mlir file, '-' for standard input, or a standard program. Stages ptx and cubin need NVRTC,
+but no GPU.
 
 examples:
-  heddle emit adamw --stage foreach           the module anybody could have written
-  heddle emit adamw:amsgrad=true              its CUDA text
-  heddle emit clip_by_global_norm+adamw --stage plan
-  heddle emit rule.mlir --arch sm_100 --stage cubin -o rule.cubin
+  heddle emit adamw:amsgrad=true              print the CUDA C++ source
+  heddle emit adamw --stage foreach > rule.mlir
+                                              start a rule of your own from AdamW
+  heddle emit rule.mlir --stage cubin --arch sm_100 -o rule.cubin
+                                              compile for an architecture without its GPU
 
 )" + describePrograms();
 }
 
 const CommandSpec emitCommand = {
-    "emit", "PROGRAM", "Prints a program at a stage of its compilation.",
+    "emit", "PROGRAM", "Print a program at any stage of its compilation.",
     options, details};
 
 Expected<int> runEmit(const Arguments &arguments) {
@@ -52,8 +55,8 @@ Expected<int> runEmit(const Arguments &arguments) {
                                      "plan",    "ptx",   "cubin"};
   StringRef stage = arguments.get("--stage", "cuda");
   if (!is_contained(stages, stage))
-    return usageError("option '--stage' expects " +
-                      join(ArrayRef(stages), ", ") + ", found '" + stage + "'" +
+    return usageError("option '--stage' expects one of " +
+                      join(ArrayRef(stages), ", ") + "; found '" + stage + "'" +
                       suggestion(stage, stages));
   auto arch = readArch(arguments);
   if (!arch)
@@ -65,7 +68,8 @@ Expected<int> runEmit(const Arguments &arguments) {
   if (!output)
     return output.takeError();
   if (stage == "cubin" && output->isStandardOutput() && isatty(STDOUT_FILENO))
-    return usageError("a cubin is no text: expected '-o FILE'");
+    return usageError("stage 'cubin' is binary and standard output is a "
+                      "terminal; write to a file with '-o FILE'");
 
   auto text = toExpected(
       heddle::emit(*program, stage.str(), {/*target=*/"cuda", *arch}));

@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What fusion bought, how far the limit is, and why.
+// Shows the kernels of a program, the bytes that they move, the floor and the
+// reasons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,30 +19,37 @@ namespace heddle::cli {
 
 static const OptionSpec options[] = {
     {"--shapes", "FILE[:MODEL]",
-     "members to count bytes and launches for: a JSON file\n"
-     "{\"MODEL\": [[dim, ...], ...]} (default: 1000 x 1000)"},
+     "shapes of the members: a JSON file {\"MODEL\": [[dim, ...], ...]}\n"
+     "(default: one member of 1000 x 1000)"},
     {"--arch", "ARCH",
-     "architecture, as sm_90 (default: that of the GPU, else sm_90)"},
-    {"--json", "[FILE]", "JSON, to FILE or to standard output"},
+     "architecture such as sm_90 (default: that of the GPU, or sm_90)"},
+    {"--json", "[FILE]", "write JSON to FILE or to standard output"},
     {"-o", "FILE", "write to FILE instead of standard output"}};
 
 static std::string details() {
-  return R"(Bytes per element are counted for the lists of the highest rank; in a loop, for one trip. The floor is
-the bytes that one step must move over the rate at which the GPU copies its own memory: measured where
-there is a GPU of the architecture, otherwise that of the card which the output names.
+  return R"(The output has these parts:
+  traffic   bytes that a step reads and writes, per element of the lists of the highest rank and in total;
+            "before fusion" counts every operation as a kernel of its own
+  floor     the time to move these bytes at the copy bandwidth of the GPU: measured if a GPU of the
+            architecture is present, otherwise the nominal rate of the GPU that the output names
+  launches  kernels, copies and fills of a step
+  kernel    one launch of a __global__ function: its sweeps, its schedule and the reason for the schedule
+  remarks   decisions of the passes, with reasons
+
+Of a loop, traffic, floor and launches count one iteration.
 
 examples:
   heddle explain adamw
   heddle explain clip_by_global_norm+adamw --shapes examples/shapes/models.json:resnet50
-  heddle explain rule.mlir --json
+  heddle explain rule.mlir --json=rule.json
 
 )" + describePrograms();
 }
 
 const CommandSpec explainCommand = {
     "explain", "PROGRAM",
-    "Says which kernels a program becomes, what they move, and why.", options,
-    details};
+    "Show the kernels of a program, the bytes they move, and the reasons.",
+    options, details};
 
 Expected<int> runExplain(const Arguments &arguments) {
   auto arch = readArch(arguments);
@@ -59,8 +67,9 @@ Expected<int> runExplain(const Arguments &arguments) {
     return program.takeError();
   StringRef path = arguments.get("--json");
   if (!path.empty() && arguments.has("-o"))
-    return usageError("expected one file to write to, found '" + path +
-                      "' and '" + arguments.get("-o") + "'");
+    return usageError("options '--json' and '-o' name two output files, '" +
+                      path + "' and '" + arguments.get("-o") +
+                      "'; give one of them");
   auto output = OutputFile::open(path.empty() ? arguments.get("-o") : path);
   if (!output)
     return output.takeError();

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices and pipes cannot be replaced: they are written directly.
+// Devices and pipes cannot be replaced; they are written directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ Expected<OutputFile> OutputFile::open(StringRef path) {
   if (exists && sys::fs::access(path, sys::fs::AccessMode::Write))
     return cannotWrite(path,
                        std::make_error_code(std::errc::permission_denied));
-  // A link stays one: what it points to is replaced.
+  // Replace the file that a link points to, not the link.
   SmallString<128> target(path);
   if (exists)
     sys::fs::real_path(path, target);
@@ -49,7 +49,7 @@ Expected<OutputFile> OutputFile::open(StringRef path) {
     std::error_code code = errorToErrorCode(file.takeError());
     return cannotWrite(path, code);
   }
-  // The umask of the user, or what the replaced file allowed.
+  // Keep the permissions of a replaced file; otherwise apply the umask.
   mode_t mask = umask(0);
   umask(mask);
   mode_t mode =

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contents go to a temporary file beside the target, which takes its name
-// once they are complete. Opening it early says before long work that the
-// target cannot be written.
+// The contents go to a temporary file in the target's folder, which is renamed
+// to the target once it is complete. Commands open the file before long work,
+// so that an unwritable target fails early.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace heddle::cli {
 
 class OutputFile {
 public:
-  /// `path` "" or "-" is standard output.
+  /// A `path` of "" or "-" means standard output.
   static llvm::Expected<OutputFile> open(llvm::StringRef path);
   OutputFile(OutputFile &&) = default;
   ~OutputFile();
@@ -35,7 +35,7 @@ private:
   OutputFile() = default;
 
   std::string path;                            // empty: standard output
-  std::optional<llvm::sys::fs::TempFile> file; // none: written directly
+  std::optional<llvm::sys::fs::TempFile> file; // none: write directly
 };
 
 } // namespace heddle::cli

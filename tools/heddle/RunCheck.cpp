@@ -24,7 +24,7 @@ double ResultCheck::inUnits(double error) const {
   return unit > 0 ? error / unit : HUGE_VAL;
 }
 
-/// The error of `found`; what is not a number agrees with its like.
+/// The error of `found`; NaN equals only NaN.
 static double errorOf(double found, double expected) {
   if (found == expected || (std::isnan(found) && std::isnan(expected)))
     return 0;
@@ -33,18 +33,19 @@ static double errorOf(double found, double expected) {
 }
 
 namespace {
-/// Draws of what a unit in the last place of operations makes of a result: of
-/// one element a single one is chance. They are copies of all lists: one does
-/// where lists are long.
+/// Number of perturbed evaluations. With few elements one draw is a noisy
+/// estimate; long lists need only one, which saves memory, because each draw
+/// holds a copy of all lists.
 constexpr int kDraws = 4;
 constexpr int64_t kLong = 1 << 20;
 
-/// Sums over the elements of one result.
+/// Accumulates the errors of one result.
 class Comparison {
 public:
   explicit Comparison(ResultCheck &check) : check(check) {}
 
-  /// `perturbed` are some draws, or none.
+  /// Adds an element; `perturbed` holds its value in each draw, if there are
+  /// any.
   void add(double found, double exact, double plain,
            ArrayRef<double> perturbed) {
     double error = errorOf(found, exact), plainError = errorOf(plain, exact);
@@ -59,7 +60,7 @@ public:
     moving += moves;
     check.different += errorOf(found, plain) != 0;
     check.notNumbers += std::isnan(found);
-    // Where float32 leaves its range the plain evaluation is no measure.
+    // If the plain evaluation overflows, it is no measure of the error.
     if (std::isinf(plainError))
       error = plainError = 0;
     check.largestError = std::max(check.largestError, error);
@@ -70,10 +71,11 @@ public:
     ++check.elements;
   }
 
-  /// A plain evaluation of few elements may happen to be without any error, and
-  /// one of many may differ in few: up to 16 elements that are a unit in the
-  /// last place away count as nothing. Of numbers in double the reference knows
-  /// no more than the plain evaluation.
+  /// The plain evaluation of few elements can happen to be exact, and that of
+  /// many can be off in a few only. The unit is therefore at least the RMS
+  /// error of 16 elements that are off by one unit in the last place. For f64
+  /// the exact evaluation is no more precise than the plain one; there, every
+  /// element may be off by four units.
   void finish(DType dtype) {
     double count = std::max<double>(1, check.elements);
     check.rmsError = std::sqrt(squares / count);
@@ -92,12 +94,11 @@ public:
 private:
   ResultCheck &check;
   double squares = 0, plainSquares = 0, perturbedSquares = 0, values = 0;
-  /// Of all draws together; elements that any of them changes.
+  /// Perturbed elements, over all draws; elements that any draw changes.
   double perturbations = 0, moving = 0;
 };
 
-/// One evaluation in a thread of its own: errors of the library are kept by
-/// thread.
+/// One evaluation on its own thread; the library keeps errors per thread.
 struct Evaluation {
   explicit Evaluation(int arithmetic)
       : arithmetic(static_cast<heddle_arithmetic>(arithmetic)) {}
@@ -176,8 +177,8 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
   if (static_cast<int64_t>(exactElements->size()) != expected ||
       exactElements->size() != plainElements->size())
     return makeError(StatusCode::Failed,
-                     "result '{0}', member {1}: expected {2} elements, the "
-                     "reference interpreter has {3}",
+                     "result '{0}', member {1}: expected {2} elements, found "
+                     "{3} in the reference interpreter",
                      plan.results[index].name, member, expected,
                      exactElements->size());
   if (plan.buffers[buffer].kind == BufferKind::Scalar) {
@@ -206,8 +207,9 @@ static bool isFloat(DType dtype) {
          dtype == DType::F16;
 }
 
-/// The members for which counts and flags among the results are the same, where
-/// there are such results; not positions, which differ where maxima tie.
+/// The members whose integer results, such as iteration counts and flags, are
+/// equal in both evaluations; empty without such results. 64-bit results are
+/// positions, which differ if maxima tie; they are ignored.
 static Expected<std::vector<bool>> membersThatAgree(const RunSession &session,
                                                     const Evaluation &a,
                                                     const Evaluation &b) {
@@ -281,8 +283,8 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
       return make_error<StatusError>(evaluation->failure->first,
                                      evaluation->failure->second);
 
-  // Trips and flags that a unit in the last place changes make of another solve
-  // what a perturbed evaluation computes.
+  // If a perturbation changes the iteration count or a flag of a member, its
+  // results are those of another solve and say nothing about rounding.
   std::vector<std::vector<bool>> agree;
   bool allAgree = loops;
   for (auto &draw : perturbed) {

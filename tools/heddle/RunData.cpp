@@ -1,10 +1,10 @@
-//===- RunData.cpp - elements: made, stored and read ----------------------===//
+//===- RunData.cpp - generation, storage and loading of elements ----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A hash of (seed, list, element) gives four numbers of 16 bits, whose sum is
-// close to a normal distribution and takes no logarithm.
+// A hash of (seed, list, element) yields four 16-bit numbers. Their sum is
+// close to normally distributed and needs no logarithm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
   if (contents.kind == Contents::constant)
     return void(std::fill(to, to + count, contents.value));
   uint64_t key = mix(seed + 0x9e3779b97f4a7c15ull) ^ mix(list + 1);
-  // Four uniform numbers of [0, 65535]: mean 2 * 65535, variance (2^32 - 1)
-  // / 3.
+  // The sum of four uniform integers in [0, 65535] has mean 2 * 65535 and
+  // variance (2^32 - 1) / 3.
   double scale = contents.value / std::sqrt((4294967296.0 - 1) / 3);
   for (int64_t k = 0; k < count; ++k) {
     uint64_t bits =
@@ -47,8 +47,8 @@ void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
 // Storage
 //===----------------------------------------------------------------------===//
 
-/// The nearest number with `mantissa` bits behind the point and exponents of at
-/// least `least`, ties to even.
+/// The nearest number with `mantissa` fraction bits and an exponent of at least
+/// `least`; ties go to even.
 static double roundTo(double value, int mantissa, int least) {
   if (value == 0 || !std::isfinite(value))
     return value;
@@ -83,7 +83,7 @@ static double fromHalf(uint16_t bits) {
 }
 
 static uint16_t toBrain(double value) {
-  // Rounded once: the float that it becomes is exact.
+  // roundTo() rounds to bfloat16; the conversion to float is then exact.
   auto bits =
       std::bit_cast<uint32_t>(static_cast<float>(roundTo(value, 7, -126)));
   return std::isnan(value) ? 0x7fc0 : static_cast<uint16_t>(bits >> 16);

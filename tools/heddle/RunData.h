@@ -1,11 +1,11 @@
-//===- RunData.h - elements: made, stored and read --------------*- C++ -*-===//
+//===- RunData.h - generation, storage and loading of elements --*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What element k of list l holds follows from the seed, l and k alone, so that
-// any part can be made again at any time; and doubles as each dtype stores
-// them.
+// The value of element k of list l follows from the seed, l and k alone, so any
+// range can be generated again at any time. Elements are computed as doubles
+// and converted to and from each dtype.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,14 @@
 
 namespace heddle::cli {
 
-/// What a list starts with.
+/// Initial contents of a list.
 struct Contents {
   enum Kind { constant, normal } kind = constant;
   /// The constant, or the standard deviation around 0.
   double value = 0;
 };
 
-/// Elements `first` to `first + count` of list `list`.
+/// Generates elements `first` to `first + count` of list `list`.
 void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
                   int64_t first, int64_t count, double *to);
 

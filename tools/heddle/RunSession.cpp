@@ -1,10 +1,10 @@
-//===- RunSession.cpp - a program with data -------------------------------===//
+//===- RunSession.cpp - a program bound to generated data -----------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data is made in pieces: the lists of a large model need not fit into the
-// host's memory.
+// Data is generated and copied piece by piece, because the lists of a large
+// model may not fit into host memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace heddle::runtime;
 
 namespace heddle::cli {
 
-static constexpr int64_t kPiece = 1 << 20; // elements made at a time
+static constexpr int64_t kPiece = 1 << 20; // elements generated at a time
 
 Expected<ReferencePtr> makeReference(const std::string &program) {
   heddle_reference *reference = nullptr;
@@ -31,7 +31,7 @@ Expected<ReferencePtr> makeReference(const std::string &program) {
 }
 
 //===----------------------------------------------------------------------===//
-// What lists start with
+// Initial contents
 //===----------------------------------------------------------------------===//
 
 static bool isFloat(DType dtype) { return dtype <= DType::BF16; }
@@ -54,9 +54,9 @@ Error RunSession::decideContents() {
       initial[number] = value;
     someGiven |= given != 0;
   }
-  // A program that says what its state starts with leaves it open for
-  // parameters only. In another one the first list that is updated is taken for
-  // the parameters, and the others start at zero.
+  // If a program declares initial values, every donated list without one is a
+  // parameter. If it declares none, the first donated list holds the parameters
+  // and the others start at zero.
   bool parametersSeen = false;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
     Contents &contents = lists[number].contents;
@@ -79,7 +79,7 @@ Error RunSession::decideContents() {
 }
 
 //===----------------------------------------------------------------------===//
-// Making
+// Creation
 //===----------------------------------------------------------------------===//
 
 Error RunSession::compile(Progress &progress) {
@@ -161,8 +161,8 @@ Error RunSession::bindScalars() {
         buffer.kind != BufferKind::Scalar)
       continue;
     names.push_back(buffer.name);
-    // Something that a computation can be done with: a flag that is set, few
-    // trips of a loop, a factor of one.
+    // Values that make most programs compute something: a factor of 1, a flag
+    // that is set, a loop of few iterations.
     double value = isFloat(buffer.dtype) || buffer.dtype == DType::I1 ? 1 : 8;
     if (buffer.defaultValue)
       value = *buffer.defaultValue;
@@ -176,11 +176,11 @@ Error RunSession::bindScalars() {
   }
   for (const auto &[name, value] : settings.scalars)
     if (!scalars.count(name))
-      return usageError("option '--set': the program has no scalar '" +
-                        Twine(name) + "'" + suggestion(name, names) +
-                        (names.empty()
-                             ? ""
-                             : "\nIts scalars are " + join(names, ", ") + "."));
+      return usageError(
+          "option '--set': the program has no scalar argument '" + Twine(name) +
+          "'" + suggestion(name, names) +
+          (names.empty() ? ""
+                         : "\nScalar arguments: " + join(names, ", ") + "."));
   return Error::success();
 }
 

@@ -1,11 +1,11 @@
-//===- RunSession.h - a program with data -----------------------*- C++ -*-===//
+//===- RunSession.h - a program bound to generated data ---------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A compiled program whose every argument and result is bound to memory of its
-// own, filled from a seed. No program is known by name: what a list starts with
-// follows from its place in the program.
+// A compiled program whose arguments and results are bound to memory of the
+// session, filled from a seed. The initial contents of a list follow from its
+// position in the program, never from the program's name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 
 namespace heddle::cli {
 
-/// The reference interpreter with a program.
+/// Deleter of a program in the reference interpreter.
 struct FreeReference {
   void operator()(heddle_reference *reference) const {
     heddle_reference_free(reference);
@@ -53,20 +53,20 @@ public:
   std::string arch() const { return executable->arch(); }
   double getCompileSeconds() const { return compileSeconds; }
 
-  /// The same arguments in the reference interpreter.
+  /// Copies all arguments to the reference interpreter.
   llvm::Error fill(heddle_reference *reference) const;
 
-  /// Calls `visit` with the elements of a member of result `index` as they are
-  /// stored, some at a time.
+  /// Calls `visit` with the stored bytes of a member of result `index`, piece
+  /// by piece.
   llvm::Error
   readResult(size_t index, size_t member,
              llvm::function_ref<void(llvm::ArrayRef<char>)> visit) const;
 
-  /// A scalar result.
+  /// The value of scalar result `index`.
   llvm::Expected<double> readScalar(size_t index);
 
 private:
-  /// The members of one list, one after the other.
+  /// The members of one list in one allocation.
   struct List {
     std::optional<heddle::Memory> memory;
     std::vector<size_t> offsets;

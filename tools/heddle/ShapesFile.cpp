@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading, and errors that say where in the file and what was expected.
+// Errors name the file, the model, the shape and the expected form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,17 +29,36 @@ int64_t Model::elements() const {
   return count;
 }
 
+static StringRef kindOf(const json::Value &value) {
+  switch (value.kind()) {
+  case json::Value::Array:
+    return "an array";
+  case json::Value::Number:
+    return "a number";
+  case json::Value::String:
+    return "a string";
+  case json::Value::Object:
+    return "an object";
+  case json::Value::Boolean:
+    return "a boolean";
+  case json::Value::Null:
+    return "null";
+  }
+  llvm_unreachable("every kind of JSON value is listed");
+}
+
 Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
   auto value = json::parse(text);
   if (!value)
-    return makeError(StatusCode::BadInput, "shapes file '{0}' is no JSON: {1}",
-                     where, toString(value.takeError()));
+    return makeError(StatusCode::BadInput,
+                     "shapes file '{0}' is not valid JSON: {1}", where,
+                     toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return makeError(StatusCode::BadInput,
-                     "shapes file '{0}': expected "
-                     "{{\"MODEL\": [[dim, ...], ...]}",
-                     where);
+                     "shapes file '{0}': expected an object "
+                     "{{\"MODEL\": [[dim, ...], ...], ...}, found {1}",
+                     where, kindOf(*value));
   std::vector<Model> models;
   for (const auto &[name, shapes] : *object) {
     std::string place = formatv("shapes file '{0}', model '{1}'", where, name);
@@ -61,7 +80,7 @@ Expected<std::vector<Model>> readModelsFile(StringRef path) {
 }
 
 Expected<Model> readModel(StringRef argument) {
-  // A colon is part of the file's name if there is such a file.
+  // If a file has the whole name, the colon is part of that name.
   StringRef path = argument, name;
   bool named = false;
   if (!sys::fs::exists(argument) && argument.contains(':')) {
@@ -79,16 +98,15 @@ Expected<Model> readModel(StringRef argument) {
     if (models->size() == 1)
       return models->front();
     return makeError(StatusCode::BadInput,
-                     "shapes file '{0}' has {1} models: expected {0}:MODEL "
-                     "with one of {2}",
+                     "shapes file '{0}' has {1} models; name one as "
+                     "'{0}:MODEL'\nModels: {2}.",
                      path, models->size(), list);
   }
   for (Model &model : *models)
     if (model.name == name)
       return std::move(model);
   return makeError(StatusCode::BadInput,
-                   "shapes file '{0}' has no model '{1}'{2}\nIts models are "
-                   "{3}.",
+                   "shapes file '{0}' has no model '{1}'{2}\nModels: {3}.",
                    path, name, suggestion(name, names), list);
 }
 

@@ -22,16 +22,17 @@ struct Model {
   int64_t elements() const;
 };
 
-/// Every model of the file's text, in its order of names. `where` names it in
+/// All models of a file's contents, sorted by name. `where` names the file in
 /// errors.
 llvm::Expected<std::vector<Model>> readModels(llvm::StringRef text,
                                               llvm::StringRef where);
 llvm::Expected<std::vector<Model>> readModelsFile(llvm::StringRef path);
 
-/// The model that FILE.json[:MODEL] names; the file's only one if it has one.
+/// The model that FILE.json[:MODEL] names. MODEL is optional if the file has
+/// one model.
 llvm::Expected<Model> readModel(llvm::StringRef argument);
 
-/// What commands work on when no shapes are given: small, ragged, odd.
+/// The default shapes: small tensors of uneven sizes.
 Model builtInModel();
 
 std::string shapesToJSON(llvm::ArrayRef<Extents> shapes);

@@ -1,9 +1,9 @@
-//===- Support.cpp - what several commands do -----------------------------===//
+//===- Support.cpp - helpers shared by the commands -----------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of programs comes from the library: a new one appears by itself.
+// The library provides the list of programs, so new ones need no change here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ Expected<std::string> readProgram(StringRef word) {
   if (!buffer)
     return makeError(StatusCode::BadInput, "cannot read standard input: {0}",
                      buffer.getError().message());
-  // A newline tells the text of a module from the name of a program.
+  // A newline marks the source of a module, as opposed to a program's name.
   return (*buffer)->getBuffer().str() + "\n";
 }
 
@@ -45,12 +45,13 @@ Expected<std::string> withDType(StringRef program, StringRef dtype) {
   if (program.contains('\n') || program.contains('{') ||
       program.split(':').first.contains('/') || program.ends_with(".mlir") ||
       program.ends_with(".mlirbc"))
-    return usageError("option '--dtype' is for standard programs, as 'adamw'; "
-                      "a module has the types it was written with");
-  // The last program of a composition; what one is given holds for all.
+    return usageError("option '--dtype' applies only to standard programs "
+                      "such as 'adamw'; a .mlir program declares its own "
+                      "element types");
+  // An option of the last program of a composition applies to all of them.
   size_t end = program.size(), plus;
   while ((plus = program.rfind('+', end)) != StringRef::npos) {
-    // Not the sign of an exponent, 1e+3.
+    // Skip the sign of an exponent, 1e+3.
     bool exponent = plus >= 2 && plus + 1 < program.size() &&
                     toLower(program[plus - 1]) == 'e' &&
                     (isDigit(program[plus - 2]) || program[plus - 2] == '.') &&
@@ -73,8 +74,8 @@ Expected<std::string> readArch(const Arguments &arguments) {
   good = good && digits.size() >= 2 && digits.size() <= 3 &&
          all_of(digits, isDigit);
   if (!good)
-    return usageError("option '--arch' expects the name of an architecture, as "
-                      "sm_80, sm_90, sm_100 or sm_120, found '" +
+    return usageError("option '--arch' expects an architecture such as sm_80, "
+                      "sm_90, sm_100 or sm_120, found '" +
                       arch + "'");
   return arch.str();
 }
@@ -99,7 +100,7 @@ std::string printJSON(json::Value value) { return formatv("{0:2}\n", value); }
 // Help
 //===----------------------------------------------------------------------===//
 
-std::string describePrograms() {
+std::string describePrograms(ProgramDetails details) {
   char *text = nullptr;
   if (heddle_describe_programs(&text) != HEDDLE_OK)
     return "";
@@ -111,11 +112,14 @@ std::string describePrograms() {
   }
   std::string result;
   raw_string_ostream os(result);
-  os << "standard programs (NAME:option=value,...; composed with '+'):\n";
+  os << "standard programs, written NAME or NAME:option=value,... and composed "
+        "with '+':\n";
   for (const json::Value &entry : *programs->getAsArray()) {
     const json::Object &program = *entry.getAsObject();
     os << formatv("  {0,-20} {1}\n", *program.getString("name"),
                   *program.getString("summary"));
+    if (details == ProgramDetails::Summary)
+      continue;
     for (const json::Value &each : *program.getArray("options")) {
       const json::Object &option = *each.getAsObject();
       std::string name = formatv("{0}={1}", *option.getString("name"),
@@ -132,15 +136,14 @@ std::string describePrograms() {
 
 std::string describeEnvironment() {
   return R"(environment:
-  HEDDLE_CACHE_DIR     folder of the cache of compiled kernels
-                       (default: $XDG_CACHE_HOME/heddle or ~/.cache/heddle)
-  HEDDLE_CACHE_SIZE    its size in MiB (default 256); 0 turns it off
-  HEDDLE_DUMP_DIR      write every level of a compilation into this folder
-  HEDDLE_NVRTC         file or folder of NVRTC's library
-  HEDDLE_CUDA_DRIVER   library to load instead of libcuda.so.1
-  HEDDLE_THREADS       threads of the cpu target (default: all cores)
-  CUDA_HOME, CUDA_PATH a CUDA toolkit, searched for NVRTC
-  NO_COLOR             no colours, where it is set and not empty
+  HEDDLE_CACHE_DIR      folder of the kernel cache (default: $XDG_CACHE_HOME/heddle or ~/.cache/heddle)
+  HEDDLE_CACHE_SIZE     maximum size of the kernel cache in MiB (default: 256); 0 disables the cache
+  HEDDLE_DUMP_DIR       folder for the IR after every pass, the CUDA source, the plan and the cubin
+  HEDDLE_NVRTC          NVRTC library, or the folder that contains it
+  HEDDLE_CUDA_DRIVER    driver library (default: libcuda.so.1)
+  HEDDLE_THREADS        number of threads of the cpu target (default: one per core)
+  CUDA_HOME, CUDA_PATH  CUDA toolkit to search for NVRTC
+  NO_COLOR              disable colours if set and not empty
 )";
 }
 

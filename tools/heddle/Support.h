@@ -1,10 +1,10 @@
-//===- Support.h - what several commands do ---------------------*- C++ -*-===//
+//===- Support.h - helpers shared by the commands ---------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library's errors as errors of the tool, programs named on the command
-// line, and the list of them.
+// Conversion of the library's errors, programs named on the command line, and
+// help texts that several commands print.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace heddle::cli {
 
-/// Failure of a call of heddle.hpp, or success.
+/// The error of a failed call of heddle.hpp.
 llvm::Error toError(const heddle::Status &status);
 template <typename T> llvm::Expected<T> toExpected(heddle::Result<T> result) {
   if (result)
@@ -27,28 +27,28 @@ template <typename T> llvm::Expected<T> toExpected(heddle::Result<T> result) {
       static_cast<runtime::StatusCode>(result.code()), result.error());
 }
 
-/// What a PROGRAM word stands for: itself, or standard input for "-".
+/// The program that PROGRAM names: standard input for "-", else the word.
 llvm::Expected<std::string> readProgram(llvm::StringRef word);
 
-/// `program` with `dtype` as its option of that name, which standard programs
-/// have.
+/// Adds `dtype=DTYPE` to the options of a standard program.
 llvm::Expected<std::string> withDType(llvm::StringRef program,
                                       llvm::StringRef dtype);
 
-/// The architecture that --arch names, "" if it was not given.
+/// The value of --arch; empty if absent.
 llvm::Expected<std::string> readArch(const Arguments &arguments);
 
-/// The standard programs and their options, for help texts.
-std::string describePrograms();
+/// The standard programs, for help texts.
+enum class ProgramDetails { Summary, Options };
+std::string describePrograms(ProgramDetails details = ProgramDetails::Options);
 /// The environment variables, for help texts.
 std::string describeEnvironment();
 
-/// What `heddle explain --json` would say.
+/// The output of `heddle explain --json`.
 llvm::Expected<llvm::json::Object> explain(llvm::StringRef program,
                                            llvm::StringRef shapes,
                                            const heddle::Options &options);
 
-/// Prints `value` indented, and a newline at the end.
+/// `value` indented, with a newline at the end.
 std::string printJSON(llvm::json::Value value);
 
 } // namespace heddle::cli

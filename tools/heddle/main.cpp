@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `heddle COMMAND ...`: emit, explain, run, bench, doctor. Exit codes: 0 all
-// went well, 1 the work failed or a check did not hold, 2 bad usage or input.
+// `heddle COMMAND ...`: emit, explain, run, bench, doctor. Exit codes: 0
+// success, 1 a failure or a failed check, 2 bad usage or bad input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "Support.h"
 
 #include "runtime/Status.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -32,25 +33,39 @@ static const Command commands[] = {{emitCommand, runEmit},
                                    {doctorCommand, runDoctor}};
 
 static void printUsage(raw_ostream &os) {
-  os << "usage: heddle COMMAND ...\n\nheddle compiles programs over lists of "
-        "tensors (optimizer steps and the like) into a few fused CUDA\nkernels "
-        "and replays them as one CUDA graph.\n\ncommands:\n";
+  os << R"(usage: heddle COMMAND [ARGUMENTS]
+
+heddle compiles programs over lists of tensors, such as optimizer steps and Sinkhorn solvers,
+into a few fused CUDA kernels and replays them as one CUDA graph.
+
+commands:
+)";
   for (const Command &command : commands)
     os << formatv("  {0,-8} {1}\n", command.spec.name, command.spec.summary);
   os << R"(
-  heddle COMMAND --help    options and examples of a command
-  heddle --version         the version
+  heddle COMMAND --help    show the options and examples of a command
+  heddle --version         show the version
 
 examples:
-  heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
   heddle explain clip_by_global_norm+adamw
-  heddle emit sgd:momentum=0.9 --stage cuda
+                           show the kernels, the bytes moved and the reasons
+  heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
+                           run steps and compare them with the reference interpreter
+  heddle emit sgd:momentum=0.9
+                           print the generated CUDA C++ source
 
-exit codes: 0 all went well, 1 the work failed or a check did not hold, 2 bad usage or bad input
+)" << describePrograms(ProgramDetails::Summary)
+     << R"(
+'heddle emit --help' lists the options of each program. A program can also be a .mlir file, or '-' for
+standard input.
 
 )" << describeEnvironment()
-     << '\n'
-     << describePrograms();
+     << R"(
+exit codes:
+  0  success
+  1  a failure, or a failed check
+  2  bad usage or bad input
+)";
 }
 
 static int report(Error error) {
@@ -97,6 +112,7 @@ int main(int argc, char **argv) {
     auto code = command.run(*arguments);
     return code ? *code : report(code.takeError());
   }
-  return report(usageError("there is no command '" + name + "'" +
-                           suggestion(name, names) + "\nTry 'heddle --help'."));
+  return report(usageError(
+      "unknown command '" + name + "'" + suggestion(name, names) +
+      "\nCommands: " + join(names, ", ") + ".\nTry 'heddle --help'."));
 }

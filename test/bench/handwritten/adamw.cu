@@ -2,29 +2,28 @@
 //
 //   bytes per element   28: reads p, g, m, v; writes p, m, v
 //   block               256 threads, at least 6 blocks per SM (40 registers)
-//   finds its work      block b takes row b of a tile table that holds ready pointers; a tile is up to 1024 consecutive
-//                       elements of one member, so no block ever searches and no block is short of neighbours
+//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile is up to 1024 consecutive
+//                       elements of one member, so no block searches for its work
 //   scalars             lr, beta1, beta2, eps and weight_decay are f64 in device memory and may change between launches;
 //                       the step counter is one f32 per member, advanced in place
 //
-// The bias corrections need integer powers in double, too slow for every block. They are computed ahead: the last block
-// of a member to take a ticket stores the next step's corrections together with the step and betas they belong to.
-// Every thread compares those with the actual step and betas, bit for bit, and recomputes on a mismatch, so any of them
-// may be overwritten from outside (or the memo cleared) and the result stays right; only the first step after is slower.
+// The bias corrections need integer powers in double, too slow for every block, so they are precomputed: the last block of a
+// member to take a ticket stores the next step's corrections together with the step and betas they depend on. Every thread
+// compares these with the actual step and betas bit for bit, and recomputes on a mismatch. The host may therefore overwrite
+// any of them, or clear the memo; only the next step is then slower.
 //
-// The ticket is taken early, while the tile's own loads are still in flight, and its result is looked at after the
-// stores. It needs no fence: __syncthreads_or consumes a value that every thread derives from the step and the memo, so
-// all of the block's reads of them have returned before the block counts itself, and the two are overwritten only by the
-// block that counted last. (The PTX memory model, which knows no such dependency, would ask for a release and an acquire;
-// they cost 2-5 % of the step.)
+// The block takes its ticket while the loads of its tile are in flight, and reads the result after the stores. It needs no
+// fence: __syncthreads_or consumes a value that every thread derives from the step and the memo, so the block's reads of them
+// have returned before it takes the ticket, and only the block with the last ticket overwrites them. (The PTX memory model
+// has no such dependency and requires a release and an acquire, which cost 2-5 % of the step.)
 
-// One row per tile, 64 bytes, 16-byte aligned.
+// One descriptor per tile, 64 bytes, 16-byte aligned.
 struct alignas(16) Tile {
     float *p, *g, *m, *v;  // first element of the tile: parameter, gradient, first and second moment
     float *step;           // the member's step counter
     int count;             // elements in this tile, 1..1024
     int member;            // index into memo and tickets
-    int tiles;             // how many tiles the member has
+    int tiles;             // number of tiles of the member
     int unused[3];
 };
 
@@ -36,7 +35,7 @@ struct Hyper {
 // One entry per member, 32 bytes, zeroed once by the host.
 struct alignas(16) Memo {
     unsigned valid;
-    float step;  // the counter value before the update that these corrections belong to
+    float step;  // the step counter before the update that uses these corrections
     float bias1, root2;
     double beta1, beta2;
 };
@@ -71,8 +70,8 @@ __device__ __forceinline__ Memo load_memo(const Memo *entry) {
     return e;
 }
 
-// A whole, aligned tile goes as one float4 per thread; any other as up to four coalesced scalars per thread.
-// Streaming marks an operand as first to leave the L2.
+// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
+// Streaming marks the data as first to leave the L2 cache (evict first).
 template <bool Streaming>
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
@@ -107,7 +106,7 @@ __device__ __forceinline__ void store(const float (&x)[4], float *to, int count,
 }
 
 __device__ __forceinline__ unsigned take_ticket(unsigned *counter, unsigned last) {
-    unsigned before;  // counts 0..last and wraps, so nobody has to reset it
+    unsigned before;  // counts 0..last and wraps, so it needs no reset
     asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
     return before;
 }
@@ -165,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 6)
     update<false>(tiles, h, memo, tickets);
 }
 
-// The same with p, m and v marked as streaming: faster while the four lists together about fill the L2, slower above.
+// The same with streaming accesses to p, m and v: faster if the four lists about fill the L2 cache, slower above.
 extern "C" __global__ void __launch_bounds__(kThreads, 6)
     adamw_l2(const Tile *__restrict__ tiles, const Hyper h, Memo *memo, unsigned *tickets) {
     update<true>(tiles, h, memo, tickets);

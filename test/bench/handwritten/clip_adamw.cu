@@ -1,27 +1,27 @@
 // Clip by global norm, then AdamW, over a list of fp32 tensors: three kernels joined by programmatic edges.
 //
 //   bytes per element   32: partials reads g (4); update reads p, g, m, v and writes p, m, v (28). The gradient's tail is
-//                       still in the L2 when update starts, because update walks the tiles backwards.
+//                       still in the L2 cache when update starts, because update visits the tiles in reverse.
 //   blocks              partials 256 threads, one tile of up to 4096 gradient elements each; combine one block of 1024
 //                       threads; update 256 threads, one tile of up to 1024 elements each, 8 blocks per SM (32 registers)
-//   finds its work      block b takes row b of a tile table that holds ready pointers (update: from the end)
+//   work assignment     block b takes tile descriptor b, which holds the pointers (update: from the end)
 //   scalars             lr, beta1, beta2, eps, weight_decay and max_norm are f64 in device memory and may change between
 //                       launches; the step counter is one f32 per member, advanced in place
 //
-// All scalar math runs in combine, on one otherwise idle block, while partials is still running: it turns the
-// hyperparameters and each member's step into eight floats per member. Then it waits for the partial sums, adds them in
-// a fixed order and publishes the clip factor. The partition and the order depend on nothing but the table, so the norm
-// is the same bits on every card. combine and update start early (a programmatic edge), fetch what does not depend on
-// their predecessor, and wait for it only then.
+// All scalar math runs in the one block of combine, while partials is still running: it turns the hyperparameters and each
+// member's step into eight floats per member. Then it waits for the partial sums, adds them in a fixed order and publishes
+// the clip factor. Partition and order depend on the table alone, so the norm has the same bits on every GPU. combine and
+// update launch early (programmatic dependent launch), load the data that does not depend on the previous kernel, and then
+// wait for it.
 
-// One row per gradient tile, 16 bytes.
+// One descriptor per gradient tile, 16 bytes.
 struct alignas(16) GradTile {
     const float *g;  // first element of the tile
     int count;       // elements in this tile, 1..4096; every tile of a member but its last has 4096
     int unused;
 };
 
-// One row per tile of update, 48 bytes.
+// One descriptor per tile of update, 48 bytes.
 struct alignas(16) Tile {
     float *p, *g, *m, *v;  // first element of the tile
     int count;             // elements in this tile, 1..1024
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 8)
             float4 q = __ldg((const float4 *)g + threadIdx.x + k * kThreads);
             x[k][0] = q.x, x[k][1] = q.y, x[k][2] = q.z, x[k][3] = q.w;
         }
-    } else {  // the same elements in the same places, so that alignment never changes the sum
+    } else {  // the same elements in the same threads, so alignment never changes the sum
 #pragma unroll
         for (int k = 0; k < kGradVectors; ++k)
 #pragma unroll
@@ -138,8 +138,8 @@ __device__ __forceinline__ Tile load_row(const Tile *row) {
     return {(float *)a.x, (float *)a.y, (float *)b.x, (float *)b.y, (int)c.x, (int)(c.x >> 32), {}};
 }
 
-// A whole, aligned tile goes as one float4 per thread; any other as up to four coalesced scalars per thread.
-// Streaming marks an operand as first to leave the L2.
+// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
+// Streaming marks the data as first to leave the L2 cache (evict first).
 template <bool Streaming>
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
@@ -211,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 8)
     update<false>(tiles, scalars, clip);
 }
 
-// The same with p, m and v marked as streaming: faster while the four lists together about fill the L2, slower above.
+// The same with streaming accesses to p, m and v: faster if the four lists about fill the L2 cache, slower above.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     clip_adamw_update_l2(const Tile *__restrict__ tiles, const Scalars *scalars, const float *clip) {
     update<true>(tiles, scalars, clip);

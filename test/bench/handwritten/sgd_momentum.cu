@@ -2,12 +2,12 @@
 //
 //   bytes per element   20: reads p, g, buf; writes p, buf
 //   block               256 threads (30 registers)
-//   finds its work      block b takes row b of a tile table that holds ready pointers; a tile is up to 1024 consecutive
+//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile is up to 1024 consecutive
 //                       elements of one member
 //   scalars             lr and momentum are f64 in device memory and may change between launches; there is no step
-//                       counter (a momentum buffer that starts at zero makes the first step no special case)
+//                       counter (the momentum buffer starts at zero, so the first step is no special case)
 
-// One row per tile, 32 bytes, 16-byte aligned.
+// One descriptor per tile, 32 bytes, 16-byte aligned.
 struct alignas(16) Tile {
     float *p, *g, *buf;  // first element of the tile: parameter, gradient, momentum buffer
     int count;           // elements in this tile, 1..1024
@@ -22,7 +22,7 @@ __device__ __forceinline__ Tile load_row(const Tile *row) {
     return {(float *)a.x, (float *)a.y, (float *)b.x, (int)b.y, 0};
 }
 
-// A whole, aligned tile goes as one float4 per thread; any other as up to four coalesced scalars per thread.
+// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
         float4 q = ((const float4 *)from)[threadIdx.x];

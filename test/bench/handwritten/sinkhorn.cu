@@ -1,24 +1,24 @@
 // Dense Sinkhorn in the log domain, one read and one exponential per element and iteration, the whole solve in one launch.
 //
 //   bytes per element   one element of c per iteration
-//   blocks              one per SM, cooperative; a cluster of CLUSTER of them splits the columns of rows that one cannot hold
-//   finds its work      kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Nothing that is
-//                       computed depends on how many there are
-//   scalars             eps or its absence, tolerance and iteration limit are in device memory
+//   blocks              one per SM, cooperative; a cluster of CLUSTER blocks splits the columns of rows too long for one block
+//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... The results do not
+//                       depend on the number of clusters
+//   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// With e = exp(u + L + v - log a), which sums to r / a along a row, the new u is u - log(r / a), and what the row adds to
-// the columns with its new u is e * a / (r / a): the row need not be read again. Row s waits for its sum while the
-// exponentials of row s + 1 are taken, and rows arrive by bulk copies, STAGES ahead, also across the end of an iteration.
+// With e = exp(u + L + v - log a), which sums to r / a along a row, the new u is u - log(r / a), and the contribution of the
+// row to the columns with its new u is e * a / (r / a), so one read of the row is enough. While the sum of row s is combined,
+// the block computes the exponentials of row s + 1. Bulk copies prefetch STAGES steps of rows, also across iterations.
 //
-// Exact in every iteration: a row whose sum is out of range (a cold start, another eps) is done again with its maximum
-// shifted out, by the block that has it; a column likewise, by the block that updates it. No flag, no further barrier.
+// Exact in every iteration: if the sum of a row is unsafe (a cold start, another eps), its block recomputes the row about its
+// maximum; likewise for a column and the block that updates it. The fallback needs no flag and no further barrier.
 //
 // Compiled per size class:
-//   ELEMENT   what c holds: 0 f32, 1 f64 (then everything else is f64 too), 2 bf16, 3 f16
-//   THREADS, ITEMS   a block's share of a row has more than THREADS * (ITEMS - 1) and at most THREADS * ITEMS columns
-//   ROWS      rows between two barriers, a power of two; more than one where rows are short
-//   STAGES    ROWS rows each, in shared memory
-//   COLUMNS_SHARED   1: the columns' parts of the exponents are in shared memory, where registers do not suffice
+//   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
+//   THREADS, ITEMS   a block's column slice has more than THREADS * (ITEMS - 1) and at most THREADS * ITEMS columns
+//   ROWS      rows of a step (between two barriers), a power of two; more than one for short rows
+//   STAGES    steps in shared memory
+//   COLUMNS_SHARED   1: the column terms of the exponents are in shared memory, if registers are too few
 //   CLUSTER   1, 2, 4 or 8
 
 #ifndef ELEMENT
@@ -50,12 +50,12 @@ struct Sinkhorn {
     long long stride;  // elements from one row to the next
     int rows, columns;
     const Real *log_a, *log_b;
-    Real *u, *v;  // what they hold is where the solve starts
+    Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // of sum |row sum - a|, of the potentials that enter an iteration
-    const int *limit;       // iterations at most
-    int *iterations;        // done
-    Real *error;            // at the beginning of the last one
+    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const int *limit;       // maximum number of iterations
+    int *iterations;        // number of iterations run
+    Real *error;            // at the start of the last iteration
     Real *partial;          // scratch, kPanels x columns
     Real *panel_error;      // scratch, 8 * kPanels
     unsigned *barrier;      // scratch, zeroed once
@@ -78,7 +78,7 @@ static_assert((ROWS & (ROWS - 1)) == 0 && ROWS * CLUSTER <= 32, "one lane sends 
 constexpr Real kLeastRow = 0x1p-400, kMostRow = 0x1p400, kLeastColumn = 0x1p-500, kLeastWeight = 0x1p-1022;
 #else
 #define INFINITE __int_as_float(0x7f800000)
-// What exponentials below 2^-126 could have added must not matter: 40 + 60 + 24 <= 126.
+// The flush of exponentials below 2^-126 to zero must not affect a sum: 40 + 60 + 24 <= 126.
 constexpr Real kLeastRow = 0x1p-40f, kMostRow = 0x1p40f, kLeastColumn = 0x1p-60f, kLeastWeight = 0x1p-126f;
 #endif
 constexpr Real kLog2e = (Real)1.4426950408889634, kLn2 = (Real)0.6931471805599453;
@@ -88,7 +88,7 @@ __device__ __forceinline__ float power_of_two(float x) {
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-// 2^n times a polynomial for |x - n| <= 1/2, good to 2^-53; no subnormal results.
+// 2^n times a polynomial for |x - n| <= 1/2, accurate to 2^-53; no subnormal results.
 __device__ __forceinline__ double power_of_two(double x) {
     const double shifter = 6755399441055744.0;
     double shifted = x + shifter, f = x - (shifted - shifter);
@@ -106,7 +106,7 @@ __device__ __forceinline__ double power_of_two(double x) {
     p = fma(p, f, 1.0);
     int high = __double2hiint(p) + (__double2loint(shifted) << 20), low = __double2loint(p);
     int top = __double2hiint(x);
-    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which is taken for +infinity and found in the sum
+    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which becomes +infinity and makes the sum unsafe
         high = top < 0 ? 0 : 0x7ff00000;
         low = 0;
     }
@@ -133,12 +133,12 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum tells nothing; a row without weight gives nothing anyway.
-__device__ __forceinline__ bool is_bad(Real weight, Real sum) {
+// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+__device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// A potential as a part of the exponent. +infinity belongs to a row or column that allows nothing.
+// The term of a potential in the exponent. A row or column whose costs are all infinite has the potential +infinity.
 __device__ __forceinline__ Real part_of(Real potential) {
     return potential == INFINITE ? 0 : potential * kLog2e;
 }
@@ -172,10 +172,10 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-__device__ __forceinline__ void meet_cluster() {
+__device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
-// Stores in the shared memory of a block of the cluster and counts the bytes there.
+// Stores a value in the shared memory of a block of the cluster and counts its bytes at that block's barrier.
 __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank) {
     unsigned at, counter;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(to)), "r"(rank));
@@ -189,9 +189,9 @@ __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank
 #endif
 }
 
-// Waits for all blocks. The top bit of the word, which is `top` before, turns with every barrier; nothing is reset
-// between launches. An addition that returns nothing: its answer would be waited for.
-__device__ __forceinline__ void meet_grid(unsigned *word, unsigned top) {
+// Waits for all blocks. Every barrier flips the top bit of the word, which is `top` before; no launch resets the word. The
+// addition returns nothing, because a thread would wait for the value.
+__device__ __forceinline__ void sync_grid(unsigned *word, unsigned top) {
     __syncthreads();
     if (threadIdx.x == 0) {
         unsigned now, arrival = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
@@ -235,7 +235,7 @@ struct LogSum {
     }
     __device__ Real log() const { return most + log_two(sum); }
 
-    // Over the block, for all its threads.
+    // The log of the sum over the block, returned to all its threads.
     __device__ Real log_of_block() {
         __shared__ Real warps[2][kWarps];
         for (int mask = 16; mask; mask /= 2) {
@@ -255,9 +255,9 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The cold paths, by all threads of a block. A row whose exponentials were of no use gives to the columns now; log2 of
-// its sum without its u.
-__device__ __noinline__ Real repair(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
+// The fallbacks, run by all threads of a block. For an unsafe row: recomputes the sum about the maximum, adds the row's
+// contribution to the columns, and returns log2 of the sum without the row's u.
+__device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
                                     int width) {
     auto exponent = [&](int j) {
         return multiply_add(value(s.c[row * s.stride + j]), factor, part_of(__ldcg(s.v + j)));
@@ -266,12 +266,12 @@ __device__ __noinline__ Real repair(const Sinkhorn &s, Real factor, int row, Rea
     for (int j = threadIdx.x; j < s.columns; j += THREADS) sum.add(exponent(j));
     Real log = sum.log_of_block();
     if (log != -INFINITE)
-        for (int j = threadIdx.x; j < width; j += THREADS)  // each thread its own columns
+        for (int j = threadIdx.x; j < width; j += THREADS)  // each thread updates its own columns
             __stcg(partial + j, multiply_add(power_of_two(exponent(column + j) - log), weight, __ldcg(partial + j)));
     return log;
 }
-// log2 of a column's sum without its v.
-__device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real factor) {
+// For an unsafe column: log2 of its sum without its v.
+__device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
     LogSum sum;
     for (int i = threadIdx.x; i < s.rows; i += THREADS)
         sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, part_of(__ldcg(s.u + i))));
@@ -279,29 +279,29 @@ __device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real f
 }
 
 //----------------------------------------------------------------------------------------------------------------------
-// The rows that a block walks, again and again
+// The rows of a block
 //----------------------------------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
 
-// Runs ahead of the walk and asks for its rows; one thread does.
+// Prefetches the rows ahead of their traversal; one thread issues the copies.
 struct Copies {
-    const char *next;  // the row to ask for
-    int rows;          // from there to the end of the panel
+    const char *next;  // the next row to prefetch
+    int rows;          // remaining rows of the panel, from `next`
     int stage;
-    unsigned asked, left;  // steps, of the whole solve
+    unsigned issued, left;  // steps issued, and their maximum in the whole solve
 
     __device__ void begin(const Sinkhorn &s, int first_panel, int clusters) {
-        rows = stage = asked = left = 0;
+        rows = stage = issued = left = 0;
         for (int p = first_panel; p < kPanels; p += clusters)
             left += (panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + ROWS - 1) / ROWS;
         left *= *s.limit;
     }
-    // The next step into the next stage; `panel` is the one that its row is in.
-    __device__ void ask(const Sinkhorn &s, int first_panel, int clusters, int column, int width, char *stages,
+    // Issues the copies of the next step into the next stage; `panel` is the panel of its rows.
+    __device__ void prefetch(const Sinkhorn &s, int first_panel, int clusters, int column, int width, char *stages,
                         int row_bytes, Barrier *arrived, int &panel) {
-        if (asked == left) return;
-        ++asked;
+        if (issued == left) return;
+        ++issued;
         while (rows <= 0) {
             panel = panel + clusters < kPanels ? panel + clusters : first_panel;
             int begin = panel_begin(s.rows, panel);
@@ -312,7 +312,7 @@ struct Copies {
         const char *from[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            unsigned off = (unsigned)(unsigned long long)next & 15;  // rows of odd length are not aligned, copies are
+            unsigned off = (unsigned)(unsigned long long)next & 15;  // copies must be aligned, rows of odd length are not
             from[r] = next - off;
             bytes[r] = r < rows ? off + width * (unsigned)sizeof(Element) + 15 & ~15u : 0;
             total += bytes[r];
@@ -335,13 +335,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
     sinkhorn(const __grid_constant__ Sinkhorn s, const int row_bytes) {
     extern __shared__ __align__(128) char stages[];
-    __shared__ Barrier arrived[STAGES], met[4];
+    __shared__ Barrier arrived[STAGES], sums_arrived[4];
     __shared__ Real parts[4][kParts * ROWS];  // of row sums, [warp][row]
     __shared__ Real groups[THREADS];
     __shared__ Real log_weight[kChunk], weight[kChunk], old_part[kChunk], row_part[kChunk], row_sum[kChunk], errors[kChunk];
-    __shared__ unsigned offset[kChunk];  // of a row in what was copied
-    __shared__ int trips, next_panel, bad_chunk;  // the last: 1 + its first row, where a sum is bad
-    __shared__ unsigned top;                      // of the grid's barrier, before both of an iteration
+    __shared__ unsigned offset[kChunk];  // of the row in its copy
+    __shared__ int trips, next_panel, bad_chunk;  // bad_chunk: 1 + the first row of a chunk with an unsafe sum
+    __shared__ unsigned top;                      // the top bit of the barrier word before the two barriers of an iteration
 
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
@@ -354,25 +354,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         return;
     }
 
-#if COLUMNS_SHARED  // where registers do not suffice
+#if COLUMNS_SHARED  // too few registers
     __shared__
 #endif
         Copies copies;  // of thread 0
-    auto ask = [&] { copies.ask(s, first_panel, clusters, column, width, stages, row_bytes, arrived, next_panel); };
+    auto prefetch = [&] { copies.prefetch(s, first_panel, clusters, column, width, stages, row_bytes, arrived, next_panel); };
     if (t == 0) {
         trips = bad_chunk = 0;
         next_panel = first_panel - clusters;
         top = __ldcg(s.barrier);
         for (int k = 0; k < STAGES; ++k) set_up(arrived + k, 1);
-        for (int k = 0; k < 4; ++k) set_up(met + k, 1);
+        for (int k = 0; k < 4; ++k) set_up(sums_arrived + k, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         copies.begin(s, first_panel, clusters);
-        for (int k = 0; k < STAGES; ++k) ask();
+        for (int k = 0; k < STAGES; ++k) prefetch();
     }
     __syncthreads();
-    if (CLUSTER > 1) meet_cluster();
+    if (CLUSTER > 1) sync_cluster();
 
-    // Whether this thread has a column in round k; only the last one is not full.
+    // Whether this thread has a column in round k; only the last round is partial.
     auto has = [&](int k) { return k < ITEMS - 1 || t + k * THREADS < width; };
 #if COLUMNS_SHARED
     Real *const column_parts = (Real *)(stages + STAGES * ROWS * row_bytes) + t;
@@ -383,10 +383,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #endif
     Real sums[ITEMS], e[2][ROWS][ITEMS];
     int stage = 0;
-    unsigned phase = 0, step = 0;  // of the stages; steps that first() has begun
+    unsigned phase = 0, step = 0;  // of the stages; number of steps that reduce() has begun
 
-    // Takes the exponentials of a step and gives away what this warp knows of their sums.
-    auto first = [&](int row, int rows, Real(&x)[ROWS][ITEMS]) {
+    // Reduce phase: computes the exponentials of a step and publishes this warp's part of their sums.
+    auto reduce = [&](int row, int rows, Real(&x)[ROWS][ITEMS]) {
         wait(arrived + stage, phase);
         Real known[ROWS];
 #pragma unroll
@@ -412,24 +412,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (CLUSTER == 1) {
             if (lane < ROWS) to[lane] = mine;
         } else {
-            if (t == 0) expect_bytes(met + step % 4, kParts * ROWS * sizeof(Real));
+            if (t == 0) expect_bytes(sums_arrived + step % 4, kParts * ROWS * sizeof(Real));
             if (lane < ROWS * CLUSTER)
-                send(to + rank * kWarps * ROWS + lane % ROWS, mine, met + step % 4, lane / ROWS);
+                send(to + rank * kWarps * ROWS + lane % ROWS, mine, sums_arrived + step % 4, lane / ROWS);
         }
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         phase ^= stage == 0;
         ++step;
     };
-    // Waits until all have given. All have then read the rows, too.
-    auto meet = [&](unsigned of) {
+    // Waits for the parts of all warps. All warps have then read the rows, so their stage is free.
+    auto sync_sums = [&](unsigned of) {
         if (CLUSTER > 1)
-            wait(met + of % 4, of / 4 & 1);
+            wait(sums_arrived + of % 4, of / 4 & 1);
         else
             __syncthreads();
-        if (t == 0) ask();
+        if (t == 0) prefetch();
     };
-    // Adds what a step gives to the columns.
-    auto second = [&](int row, int chunk, int rows, unsigned of, Real(&x)[ROWS][ITEMS]) {
+    // Accumulate phase: adds the contributions of a step to the columns.
+    auto accumulate = [&](int row, int chunk, int rows, unsigned of, Real(&x)[ROWS][ITEMS]) {
         Real sum[1] = {0};
 #pragma unroll
         for (int k = 0; k < (kParts * ROWS + 31) / 32; ++k)
@@ -440,16 +440,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         int mine = row + lane % ROWS;  // this lane's row
         bool there = ROWS == 1 || mine < rows;
         Real a = there ? weight[mine] : 0;
-        bool bad = is_bad(a, sum[0]);
+        bool bad = is_unsafe(a, sum[0]);
         if (warp == 0 && lane < ROWS && there) {
             row_sum[mine] = sum[0];
-            if (bad) bad_chunk = chunk + 1;  // repaired when all rows are done
+            if (bad) bad_chunk = chunk + 1;  // the fallback runs after all rows
         }
         Real give = a == 0 || bad ? 0 : quotient(a, sum[0]);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             Real g = ROWS == 1 ? give : __shfl_sync(~0u, give, r);
-            if (g != 0)  // the exponentials of a bad row may be infinite
+            if (g != 0)  // the exponentials of an unsafe row may be infinite
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(x[r][k], g, sums[k]);
         }
@@ -462,7 +462,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             for (int chunk = begin; chunk == begin || chunk < end; chunk += kChunk) {
                 const int rows = min(kChunk, end - chunk), steps = (rows + ROWS - 1) / ROWS;
                 const unsigned start = step;
-                // All that comes from memory is asked for before any of it is used.
+                // Issue all loads before the first use.
                 const Real last_error = __ldcg(s.error);
                 const Real tolerance = __ldg(s.tolerance);
                 const int limit = __ldg(s.limit);
@@ -473,7 +473,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
                 if (t < rows) {
                     Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
-                    // Without weight: no exponential. Infinite: any finite part does, the sum will tell.
+                    // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
                     part = log_a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
                     log_weight[t] = log_a;
                     weight[t] = log_a == -INFINITE ? 0 : larger(power_of_two(log_a * kLog2e), kLeastWeight);
@@ -485,17 +485,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (trips > 0 && (trips >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int k = 0; k <= steps; k += 2) {
-                    if (k < steps) first(k * ROWS, rows, e[0]);
-                    if (CLUSTER == 1 && k < steps) meet(0);
+                    if (k < steps) reduce(k * ROWS, rows, e[0]);
+                    if (CLUSTER == 1 && k < steps) sync_sums(0);
                     if (k > 0) {
-                        if (CLUSTER > 1) meet(start + k - 1);
-                        second((k - 1) * ROWS, chunk, rows, start + k - 1, e[1]);
+                        if (CLUSTER > 1) sync_sums(start + k - 1);
+                        accumulate((k - 1) * ROWS, chunk, rows, start + k - 1, e[1]);
                     }
                     if (k == steps) break;
-                    if (k + 1 < steps) first((k + 1) * ROWS, rows, e[1]);
-                    if (CLUSTER == 1 && k + 1 < steps) meet(0);
-                    if (CLUSTER > 1) meet(start + k);
-                    second(k * ROWS, chunk, rows, start + k, e[0]);
+                    if (k + 1 < steps) reduce((k + 1) * ROWS, rows, e[1]);
+                    if (CLUSTER == 1 && k + 1 < steps) sync_sums(0);
+                    if (CLUSTER > 1) sync_sums(start + k);
+                    accumulate(k * ROWS, chunk, rows, start + k, e[0]);
                 }
                 Real *partial = s.partial + (long long)panel * s.columns + column;
 #pragma unroll
@@ -507,8 +507,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 __syncthreads();
                 if (bad_chunk == chunk + 1) {
                     for (int k = 0; k < rows; ++k)
-                        if (is_bad(weight[k], row_sum[k])) {
-                            Real log = repair(s, factor, chunk + k, weight[k], partial, column, width);
+                        if (is_unsafe(weight[k], row_sum[k])) {
+                            Real log = fallback_row(s, factor, chunk + k, weight[k], partial, column, width);
                             if (t == 0) row_part[k] = -log, row_sum[k] = 1;
                             __syncthreads();
                         }
@@ -516,7 +516,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
                 if (t < rows && rank == 0) {
                     Real log_a = log_weight[t], part = row_part[t], sum = row_sum[t];
-                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(old_part[t] - part);  // of sum and weight
+                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(old_part[t] - part);  // of the sum to the weight
                     __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (part - log_two(sum)));
                     if (log_a != -INFINITE) errors[t] += weight[t] * fabs(ratio - 1);
                 }
@@ -527,14 +527,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (lane == 0) __stcg(s.panel_error + panel * (kChunk / 32) + warp, all);
             }
         }
-        meet_grid(s.barrier, top);
+        sync_grid(s.barrier, top);
         if (t == 0) {
             bad_chunk = 0;
             ++trips;
             if (blockIdx.x == 0) __stcg(s.iterations, trips);
         }
 
-        // Columns, in an order that does not depend on who does it.
+        // The columns, summed in an order that does not depend on the number of blocks.
         const int share = (s.columns + gridDim.x - 1) / gridDim.x;
         const int from = blockIdx.x * share, to = min(from + share, s.columns);
         for (int begin = from; begin < to; begin += kWide) {
@@ -562,7 +562,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 __syncthreads();
                 for (int k = 0; k < kWide; ++k)
                     if (groups[k] != 0) {
-                        Real log = log_of_column(s, begin + k, factor);
+                        Real log = fallback_column(s, begin + k, factor);
                         if (t == 0) __stcg(s.v + begin + k, __ldg(s.log_b + begin + k) - kLn2 * log);
                     }
                 __syncthreads();
@@ -575,12 +575,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             Real all = warp_sums(error);
             if (lane == 0) __stcg(s.error, all);
         }
-        meet_grid(s.barrier, ~top);
+        sync_grid(s.barrier, ~top);
     }
 done:
-    // Nothing may arrive in the shared memory of a block that has ended.
+    // Copies in flight must arrive before the block exits.
     if (t == 0)
-        for (; step != copies.asked; ++step) {
+        for (; step != copies.issued; ++step) {
             wait(arrived + stage, phase);
             stage = stage + 1 == STAGES ? 0 : stage + 1;
             phase ^= stage == 0;

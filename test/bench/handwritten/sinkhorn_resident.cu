@@ -1,19 +1,19 @@
 // Dense Sinkhorn in the log domain for matrices that stay in the shared memory of one cluster, the whole solve in one launch.
 //
 //   bytes per element   one element of c per solve
-//   blocks              one cluster of BLOCKS, each with an equal share of the rows, a warp per row
-//   scalars             eps or its absence, tolerance and iteration limit are in device memory
+//   blocks              one cluster of BLOCKS, each with an equal part of the rows; one warp per row
+//   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// The iteration is that of sinkhorn.cu. What differs: c is scaled once and stays, row and column parts of the exponents
-// stay in base 2, no barrier per row. Each block owns a share of the columns, gets what all blocks have for them, and sends
-// their new parts to all: two barriers of the cluster per iteration.
+// The iteration is that of sinkhorn.cu, with these differences: c is scaled once and stays on chip, the row and column terms
+// of the exponents stay in base 2, and rows need no barrier. Each block owns a slice of the columns: it receives the parts of
+// all blocks for them and sends the new column terms to all blocks. An iteration has two cluster barriers.
 //
 // Compiled per size class:
-//   ELEMENT   what c holds: 0 f32, 1 f64 (then everything else is f64 too), 2 bf16, 3 f16
+//   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
 //   THREADS   at least 32 * ITEMS / BLOCKS
-//   ITEMS     columns of a lane: 32 * ITEMS is at least the number of columns
-//   ROWS      that a warp takes at a time
-//   BLOCKS    8, or 16 where the launch allows it
+//   ITEMS     columns per lane; 32 * ITEMS is at least the number of columns
+//   ROWS      rows that a warp processes at a time
+//   BLOCKS    8, or 16 if the device allows clusters of this size
 
 #ifndef ELEMENT
 #define ELEMENT 0
@@ -42,16 +42,16 @@ struct Sinkhorn {
     long long stride;  // elements from one row to the next
     int rows, columns;
     const Real *log_a, *log_b;
-    Real *u, *v;  // what they hold is where the solve starts
+    Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // of sum |row sum - a|, of the potentials that enter an iteration
-    const int *limit;       // iterations at most
-    int *iterations;        // done
-    Real *error;            // at the beginning of the last one
+    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const int *limit;       // maximum number of iterations
+    int *iterations;        // number of iterations run
+    Real *error;            // at the start of the last iteration
 };
 
 constexpr int kWarps = THREADS / 32;
-constexpr int kColumns = 32 * ITEMS;  // with those that are not there
+constexpr int kColumns = 32 * ITEMS;  // including padding
 static_assert(kColumns <= THREADS * BLOCKS, "a thread updates one column");
 
 //----------------------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ static_assert(kColumns <= THREADS * BLOCKS, "a thread updates one column");
 constexpr Real kLeastRow = 0x1p-400, kMostRow = 0x1p400, kLeastColumn = 0x1p-500, kLeastWeight = 0x1p-1022;
 #else
 #define INFINITE __int_as_float(0x7f800000)
-// What exponentials below 2^-126 could have added must not matter: 40 + 60 + 24 <= 126.
+// The flush of exponentials below 2^-126 to zero must not affect a sum: 40 + 60 + 24 <= 126.
 constexpr Real kLeastRow = 0x1p-40f, kMostRow = 0x1p40f, kLeastColumn = 0x1p-60f, kLeastWeight = 0x1p-126f;
 #endif
 constexpr Real kLog2e = (Real)1.4426950408889634, kLn2 = (Real)0.6931471805599453;
@@ -73,7 +73,7 @@ __device__ __forceinline__ float power_of_two(float x) {
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-// 2^n times a polynomial for |x - n| <= 1/2, good to 2^-53; no subnormal results.
+// 2^n times a polynomial for |x - n| <= 1/2, accurate to 2^-53; no subnormal results.
 __device__ __forceinline__ double power_of_two(double x) {
     const double shifter = 6755399441055744.0;
     double shifted = x + shifter, f = x - (shifted - shifter);
@@ -91,7 +91,7 @@ __device__ __forceinline__ double power_of_two(double x) {
     p = fma(p, f, 1.0);
     int high = __double2hiint(p) + (__double2loint(shifted) << 20), low = __double2loint(p);
     int top = __double2hiint(x);
-    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which is taken for +infinity and found in the sum
+    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which becomes +infinity and makes the sum unsafe
         high = top < 0 ? 0 : 0x7ff00000;
         low = 0;
     }
@@ -118,12 +118,12 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum tells nothing; a row without weight gives nothing anyway.
-__device__ __forceinline__ bool is_bad(Real weight, Real sum) {
+// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+__device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// +infinity belongs to a row or column that allows nothing.
+// A row or column whose costs are all infinite has the potential +infinity.
 __device__ __forceinline__ Real guarded(Real part) { return part == INFINITE ? 0 : part; }
 
 //----------------------------------------------------------------------------------------------------------------------
@@ -135,8 +135,8 @@ __device__ __forceinline__ int rank_in_cluster() {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-// All that was stored before, in any shared memory of the cluster or in global memory, is there after.
-__device__ __forceinline__ void meet_cluster() {
+// Makes earlier stores to the cluster's shared memory and to global memory visible to the cluster.
+__device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 __device__ __forceinline__ void store_in(int rank, Real *to, Real x) {
@@ -171,7 +171,7 @@ struct LogSum {
         most = top;
     }
     __device__ Real log() const { return most + log_two(sum); }
-    // Over the warp, for all its lanes.
+    // The log of the sum over the warp, returned to all its lanes.
     __device__ Real log_of_warp() {
         for (int mask = 16; mask; mask /= 2) {
             Real m = __shfl_xor_sync(~0u, most, mask), x = __shfl_xor_sync(~0u, sum, mask);
@@ -183,13 +183,13 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The cold paths: log2 of a row's sum without its u, of a column's without its v, of all lanes of a warp.
-__device__ __noinline__ Real log_of_row(const Real *row, const Real *column_part, int columns) {
+// The fallbacks, run by all lanes of a warp: log2 of a row's sum without its u, and of a column's without its v.
+__device__ __noinline__ Real fallback_row(const Real *row, const Real *column_part, int columns) {
     LogSum sum;
     for (int j = threadIdx.x % 32; j < columns; j += 32) sum.add(row[j] + column_part[j]);
     return sum.log_of_warp();
 }
-__device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real factor) {
+__device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
     LogSum sum;
     for (int i = threadIdx.x % 32; i < s.rows; i += 32)
         sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, guarded(__ldcg(s.u + i)) * kLog2e));
@@ -200,8 +200,8 @@ __device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real f
 // The solve
 //----------------------------------------------------------------------------------------------------------------------
 
-// grid: BLOCKS; shared memory: (THREADS / 32 + 2) * kColumns + 32 * BLOCKS + rows_of_block * (columns + 3) values, rows_of_block being the
-// rows divided by BLOCKS, rounded up
+// grid: BLOCKS; shared memory: (THREADS / 32 + 2) * kColumns + 32 * BLOCKS + rows_of_block * (columns + 3) values, where
+// rows_of_block is the number of rows divided by BLOCKS, rounded up
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS, 1, 1)
     sinkhorn_resident(const __grid_constant__ Sinkhorn s, const int rows_of_block) {
     extern __shared__ __align__(16) char memory[];
@@ -213,11 +213,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
     const int limit = *s.limit;
     const Real tolerance = *s.tolerance;
 
-    // A block owns an equal share of the columns: it combines what all blocks have for them.
+    // A block owns an equal slice of the columns, and combines the parts of all blocks for them.
     const int share = (s.columns + BLOCKS - 1) / BLOCKS, own_begin = rank * share;
     const int own = max(0, min(share, s.columns - own_begin));
 
-    Real *const slots = (Real *)memory, *const received = slots + kWarps * kColumns;  // of own columns, from each block
+    Real *const slots = (Real *)memory, *const received = slots + kWarps * kColumns;  // parts of the own columns, by block
     Real *const column_part = received + kColumns + 32 * BLOCKS;
     Real *const row_part = column_part + kColumns, *const weight = row_part + rows_of_block, *const log_a = weight + rows_of_block;
     Real *const matrix = log_a + rows_of_block;
@@ -233,12 +233,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
     Real own_part = t < own ? s.v[own_begin + t] * kLog2e : 0, log_b = t < own ? s.log_b[own_begin + t] * kLog2e : 0;
     for (int i = t; i < rows; i += THREADS) {
         Real a = s.log_a[begin + i], part = (s.u[begin + i] - a) * kLog2e;
-        // Without weight: no exponential. Infinite: any finite part does, the sum will tell.
+        // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
         row_part[i] = a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
         weight[i] = a == -INFINITE ? 0 : larger(power_of_two(a * kLog2e), kLeastWeight);
         log_a[i] = a;
     }
-    meet_cluster();  // all are there, nobody sends before
+    sync_cluster();  // all blocks have started before any of them sends
 
     int trip = 0;
     while (trip < limit) {
@@ -252,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
             Real x[ROWS][ITEMS], sum[ROWS], parts[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                int i = min(row + r * kWarps, rows - 1);  // the last one again, rather than none
+                int i = min(row + r * kWarps, rows - 1);  // past the end, repeat the last row
                 const Real *from = matrix + i * s.columns + lane;
                 Real part = parts[r] = row_part[i], odd = 0;
                 sum[r] = 0;
@@ -278,8 +278,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
                     continue;
                 }
                 Real part = parts[r], ratio = sum[r], give = quotient(a, sum[r]);
-                if (is_bad(a, sum[r])) {
-                    Real log = log_of_row(matrix + i * s.columns, column_part, s.columns);
+                if (is_unsafe(a, sum[r])) {
+                    Real log = fallback_row(matrix + i * s.columns, column_part, s.columns);
                     ratio = log == -INFINITE ? 0 : power_of_two(part + log);
                     part = -log;
                     give = log == -INFINITE ? 0 : a;
@@ -304,7 +304,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
         }
         if (lane == 0) warp_error[warp] = error;
 
-        // The warps of the block meet, then the blocks at the owners of the columns.
+        // Combine the warps of the block, then the blocks at the owner of each column.
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) slots[warp * kColumns + lane + 32 * k] = sums[k];
         __syncthreads();
@@ -323,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
             Real sum = warp_sum(lane < kWarps ? warp_error[lane] : 0);
             if (lane < BLOCKS) store_in(lane, &errors[rank], sum);
         }
-        meet_cluster();
+        sync_cluster();
 
         Real sum = 0;
         bool bad = false;
@@ -333,10 +333,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
             bad = log_b != -INFINITE && !(sum >= kLeastColumn);
             own_part = log_b == -INFINITE ? log_b : guarded(own_part) + log_b - log_two(sum);
         }
-        if (warp * 32 < own)  // its warp repairs a column
+        if (warp * 32 < own)  // the fallback runs in the warp of the column
             for (unsigned left = __ballot_sync(~0u, bad); left; left &= left - 1) {
                 int of = __ffs(left) - 1;
-                Real log = log_of_column(s, own_begin + warp * 32 + of, factor);
+                Real log = fallback_column(s, own_begin + warp * 32 + of, factor);
                 if (lane == of) own_part = log_b - log;
             }
         if (t < own)
@@ -346,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
 #pragma unroll
         for (int k = 0; k < BLOCKS; ++k) all += errors[k];
         ++trip;
-        meet_cluster();
+        sync_cluster();
         if (rank == 0 && t == 0) *s.error = all;
         if (all <= tolerance) break;
     }

@@ -1,4 +1,4 @@
-//===- PlanShapesTest.cpp - a plan over given shapes ----------------------===//
+//===- PlanShapesTest.cpp - extents and launches over given shapes --------===//
 
 #include "codegen/PlanShapes.h"
 
@@ -51,19 +51,19 @@ TEST(PlanShapes, FlattensForRankOne) {
   EXPECT_TRUE(shapes.of(2).empty());
   EXPECT_EQ(shapes.elementsOf(0), 24 + 1 + 0 + 1024 + 1025);
   EXPECT_EQ(shapes.elementsOf(1), 5);
-  // An empty member has one tile, for what is computed once per member.
+  // An empty member has one tile, which computes its member values.
   EXPECT_EQ(shapes.tilesOf(0), 1 + 1 + 1 + 1 + 2);
   EXPECT_EQ(shapes.launches(), 1);
 }
 
-TEST(PlanShapes, NothingIsLaunchedForNothing) {
+TEST(PlanShapes, NoMembersNeedNoLaunch) {
   Plan plan = flatPlan();
   EXPECT_EQ(PlanShapes::bind(plan, {}).launches(), 0);
   plan.graph.nodes[0].always = true;
   EXPECT_EQ(PlanShapes::bind(plan, {}).launches(), 1);
 }
 
-TEST(PlanShapes, VectorsFollowTheMatricesTheyMeet) {
+TEST(PlanShapes, VectorsTakeTheExtentsOfTheirMatrices) {
   Plan plan;
   plan.buffers = {list("u", 1), list("v", 1), list("x", 2), list("free", 1),
                   list("y", 2)};

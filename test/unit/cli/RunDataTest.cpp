@@ -1,4 +1,4 @@
-//===- RunDataTest.cpp - elements: made, stored and read ------------------===//
+//===- RunDataTest.cpp - generation, storage and loading of elements ------===//
 
 #include "RunData.h"
 

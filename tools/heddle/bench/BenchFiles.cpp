@@ -1,9 +1,9 @@
-//===- BenchFiles.cpp - files that the benchmarks carry along -------------===//
+//===- BenchFiles.cpp - files embedded in the tool ------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BenchFiles.inc is made by the build.
+// The build generates BenchFiles.inc.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,10 +1,10 @@
-//===- BenchFiles.h - files that the benchmarks carry along -----*- C++ -*-===//
+//===- BenchFiles.h - files embedded in the tool ----------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The hand-written kernels and the shapes of models are part of the tool, so
-// that it measures the same wherever it lies.
+// The hand-written kernels and the shapes of models are embedded, so the
+// benchmarks do not depend on the source tree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace heddle::bench {
 
-/// The contents of a file by its name; empty if there is none.
+/// The contents of an embedded file; empty if no file has this name.
 llvm::StringRef benchFile(llvm::StringRef name);
 
 } // namespace heddle::bench

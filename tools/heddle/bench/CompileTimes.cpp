@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every cold compilation has an empty cache folder of its own and a function of
-// a name that was never compiled before, for NVRTC remembers texts, too; the
-// warm one that follows finds what it left there.
+// A cold compilation has an empty cache folder and a function name that was
+// never compiled before, because NVRTC caches sources as well. The warm
+// compilation that follows hits the entry of the cold one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using heddle::cli::toError;
 namespace heddle::bench {
 
 namespace {
-/// Points the cache to a folder of its own, and back.
+/// Redirects the cache to a new folder; the destructor restores it.
 class TemporaryCache {
 public:
   TemporaryCache() {
@@ -53,7 +53,7 @@ static double secondsSince(std::chrono::steady_clock::time_point begin) {
       .count();
 }
 
-/// Until the module is loaded, which creating a graph does.
+/// Compiles a program and creates a graph, which loads the module.
 static Expected<double> compileOnce(StringRef program) {
   auto begin = std::chrono::steady_clock::now();
   auto executable =
@@ -66,7 +66,7 @@ static Expected<double> compileOnce(StringRef program) {
   return secondsSince(begin);
 }
 
-/// The text of `program` with a name that no compilation has seen.
+/// The source of `program` with a function name that was never compiled.
 static Expected<std::string> neverCompiled(StringRef program) {
   auto text = cli::toExpected(heddle::emit(program.str(), "foreach"));
   if (!text)
@@ -75,7 +75,8 @@ static Expected<std::string> neverCompiled(StringRef program) {
   constexpr StringLiteral declaration = "func.func @";
   size_t at = text->find(declaration.str());
   if (at == std::string::npos)
-    return createStringError("expected a function in the text of a program");
+    return createStringError(
+        "expected a function in the source of the program");
   auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   text->insert(at + declaration.size(),
                formatv("cold_{0}_{1}_", now, count++).str());

@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From program text to a loaded cubin, with an empty cache and out of it.
+// The time from a program to a loaded cubin: cold, with an empty cache, and
+// warm, with a cache hit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,13 +24,13 @@ struct CompileTime {
   double cold = 0, warm = 0; ///< seconds, medians of 5
 };
 
-/// Leaves out what happens once per process: loading NVRTC's library, its first
-/// compilation, the CUDA context.
+/// Excludes costs that occur once per process: loading NVRTC, its first
+/// compilation, and creating the CUDA context.
 llvm::Expected<std::vector<CompileTime>>
 measureCompileTimes(llvm::ArrayRef<llvm::StringRef> programs);
 
-/// Seconds, cold, of one sample: to a graph of the program, and from there
-/// until the graph is prepared for what `bind` binds.
+/// Cold times of one sample in seconds: from the program to a graph, and from
+/// there to a graph that is prepared for the bound problem.
 struct ColdBinding {
   double program = 0, binding = 0;
 };

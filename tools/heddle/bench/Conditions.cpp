@@ -1,9 +1,9 @@
-//===- Conditions.cpp - what a measurement was made under -----------------===//
+//===- Conditions.cpp - the conditions of a measurement -------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cannot be found out is "unknown", or empty.
+// Conditions that cannot be determined are "unknown" or empty.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-/// The version of the kernel driver, where Linux tells it.
+/// The version of the kernel driver; empty if /proc does not have it.
 static std::string kernelDriver() {
   auto file = MemoryBuffer::getFileAsStream("/proc/driver/nvidia/version");
   SmallVector<StringRef> found;
@@ -47,7 +47,7 @@ json::Object conditionsOf(const Device &device, double copyBandwidth) {
       {"nvrtc", nvrtc},
       {"copy_bytes_per_second", copyBandwidth},
       {"copy_protocol",
-       "2 GiB from device to device, read and written bytes, best of 8"}};
+       "2 GiB within device memory, bytes read plus written, best of 8"}};
 }
 
 void printConditions(const Device &device, double copyBandwidth) {
@@ -55,8 +55,10 @@ void printConditions(const Device &device, double copyBandwidth) {
   auto text = [&](StringRef key) {
     return where.getString(key).value_or("").str();
   };
-  outs() << text("gpu") << ", driver " << text("driver") << ", CUDA "
-         << text("cuda") << ", NVRTC " << text("nvrtc") << ", copy "
+  StringRef version = where.getString("driver").value_or("");
+  outs() << text("gpu") << ", driver "
+         << (version.empty() ? "unknown" : version) << ", CUDA " << text("cuda")
+         << ", NVRTC " << text("nvrtc") << ", copy bandwidth "
          << formatv("{0:f3}", copyBandwidth * 1e-12) << " TB/s\n";
 }
 

@@ -1,9 +1,9 @@
-//===- Conditions.h - what a measurement was made under ---------*- C++ -*-===//
+//===- Conditions.h - the conditions of a measurement -----------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The GPU, versions and the copy bandwidth of the same run, for every report.
+// Every report names the GPU, the versions and the copy bandwidth of the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 namespace heddle::bench {
 
 llvm::json::Object conditionsOf(const Device &device, double copyBandwidth);
-/// One line.
+/// Prints the conditions on one line.
 void printConditions(const Device &device, double copyBandwidth);
 
 } // namespace heddle::bench

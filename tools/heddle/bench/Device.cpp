@@ -1,9 +1,9 @@
-//===- Device.cpp - the GPU that is measured ------------------------------===//
+//===- Device.cpp - the GPU under test ------------------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The context stays current for as long as the device is open.
+// The context stays current while the device is open.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ static CUdeviceptr address(const char *at) {
 Expected<std::unique_ptr<Device>> Device::open() {
   auto context = Context::current();
   if (!context)
-    return withContext("heddle bench measures on a GPU", context.takeError());
+    return withContext("'heddle bench' needs a GPU", context.takeError());
   auto stream = createStream(*context);
   if (!stream)
     return stream.takeError();
@@ -102,7 +102,7 @@ Expected<GraphExecHandle> Device::capture(function_ref<Error(CUstream)> issue) {
   HEDDLE_DRIVER_CALL(getDriver(), cuStreamBeginCapture, stream.get(),
                      CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   Error error = issue(stream.get());
-  // The capture ends whatever happened in it.
+  // End the capture even if `issue` failed.
   CUgraph captured = nullptr;
   CUresult ended = getDriver().cuStreamEndCapture(stream.get(), &captured);
   GraphHandle graph(context, captured, "a captured graph");

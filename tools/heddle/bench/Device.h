@@ -1,9 +1,9 @@
-//===- Device.h - the GPU that is measured ----------------------*- C++ -*-===//
+//===- Device.h - the GPU under test ----------------------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory, a stream, and the stopwatch that every candidate is timed with.
+// Memory, a stream, and the timing protocol of all candidates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace heddle::bench {
 
-/// How device times are taken, for reports.
+/// The timing protocol, for reports.
 inline constexpr llvm::StringLiteral kProtocol =
-    "20 back-to-back replays between two events, median of 9 after one that "
-    "is not counted; candidates take turns, the better of two rounds counts";
+    "20 back-to-back replays between two events; median of 9 samples after "
+    "one warm-up; candidates alternate, best of two rounds";
 
 class Device {
 public:
@@ -41,7 +41,7 @@ public:
   llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay,
                               int replays = kReplays, int samples = kSamples);
 
-  /// What `issue` launches, as an instantiated graph.
+  /// The launches of `issue` as an instantiated graph.
   llvm::Expected<runtime::GraphExecHandle>
   capture(llvm::function_ref<llvm::Error(CUstream)> issue);
 

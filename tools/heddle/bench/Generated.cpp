@@ -1,9 +1,9 @@
-//===- Generated.cpp - heddle's own step ----------------------------------===//
+//===- Generated.cpp - a program compiled by heddle -----------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Through the public interface, as any program would use it.
+// Uses the public interface only, as any application would.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ int64_t Generated::launches(const cli::Model &model) const {
 Expected<double> Generated::hostTime() {
   std::vector<double> times;
   for (int round = 0; round < 20; ++round) {
-    // Few enough that the queue of the device never fills up.
+    // Few replays, so that the launch queue never fills up.
     for (int k = 0; k < 16; ++k) {
       auto begin = std::chrono::steady_clock::now();
       if (Error error = replay())

@@ -1,9 +1,9 @@
-//===- Generated.h - heddle's own step --------------------------*- C++ -*-===//
+//===- Generated.h - a program compiled by heddle ---------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program compiled by heddle and bound to the lists of a model.
+// Binds a program to the lists of a model and replays it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@ class Generated {
 public:
   static llvm::Expected<Generated> create(Device &device, std::string program);
 
-  /// Binds the program's arguments by their places: the first list that is
-  /// updated is the parameters, other lists that are updated are state, lists
-  /// that are not are gradients, lists of scalars step counters. With
-  /// `swapState` the two lists of state change places: other pointers.
+  /// Binds the program's arguments by position. The first donated list holds
+  /// the parameters, the other donated lists hold state, lists that are not
+  /// donated hold gradients, and lists of rank 0 hold step counters.
+  /// `swapState` swaps the two lists of state, which changes their pointers.
   llvm::Error bind(const Lists &lists, bool swapState = false);
   llvm::Error prepare();
   llvm::Error replay();
@@ -31,7 +31,7 @@ public:
   heddle::Graph &getGraph() { return graph; }
   const runtime::Plan &getPlan() const { return plan; }
   int64_t launches(const cli::Model &model) const;
-  /// Wall clock of one replay on the host, median of 320.
+  /// Host time of one replay, median of 320.
   llvm::Expected<double> hostTime();
 
 private:

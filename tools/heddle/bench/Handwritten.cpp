@@ -1,10 +1,10 @@
-//===- Handwritten.cpp - the kernels to compare with ----------------------===//
+//===- Handwritten.cpp - hand-written optimizer steps ---------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables are those of test/bench/handwritten/README.md. Members are 16-byte
-// aligned here, so that no tile needs to be shifted.
+// test/bench/handwritten/README.md describes the tables. Members are 16-byte
+// aligned here, so no tile needs a shift.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ struct ChunkTable {
 };
 static_assert(sizeof(ChunkTable) == 3520);
 
-/// The hyperparameters in their order in device memory.
+/// The hyperparameters, in their order in device memory.
 enum Scalar { lr, beta1, beta2, eps, weightDecay, maxNorm, momentum, scalars };
 const double kValues[scalars] = {1e-3, 0.9, 0.999, 1e-8, 1e-2, 1.0, 0.9};
 
@@ -94,10 +94,11 @@ static void forEachTile(const Lists &lists, int64_t tile,
   }
 }
 
-/// Launches on a stream that is being captured.
+/// Launches a kernel on a capturing stream. `launchesEarly`: the kernel may
+/// start before the previous one ends (programmatic dependent launch).
 static Error launch(const Driver &driver, CUstream stream, CUfunction function,
                     size_t grid, int block, ArrayRef<void *> arguments,
-                    bool startsEarly = false) {
+                    bool launchesEarly = false) {
   CUlaunchAttribute attribute = {};
   attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   attribute.value.programmaticStreamSerializationAllowed = 1;
@@ -107,7 +108,7 @@ static Error launch(const Driver &driver, CUstream stream, CUfunction function,
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream;
   config.attrs = &attribute;
-  config.numAttrs = startsEarly ? 1 : 0;
+  config.numAttrs = launchesEarly ? 1 : 0;
   HEDDLE_DRIVER_CALL(driver, cuLaunchKernelEx, &config, function,
                      const_cast<void **>(arguments.data()), nullptr);
   return Error::success();
@@ -164,7 +165,8 @@ Expected<CUfunction> Handwritten::function(StringRef entry) {
       return *found;
     consumeError(found.takeError());
   }
-  return makeError(StatusCode::Failed, "no hand-written kernel '{0}'", entry);
+  return makeError(StatusCode::Failed, "no hand-written kernel is named '{0}'",
+                   entry);
 }
 
 Expected<char *> Handwritten::table(HandwrittenStep &step, const void *rows,
@@ -324,10 +326,10 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
     if (Error error = launch(driver, stream, *combine, 1, 1024,
                              {&scalars, &counters, &members, &*partial,
                               &partialCount, &*memberScalars, &*factor},
-                             /*startsEarly=*/true))
+                             /*launchesEarly=*/true))
       return error;
     return launch(driver, stream, *update, rows.size(), 256,
-                  {&*tiles, &*memberScalars, &*factor}, /*startsEarly=*/true);
+                  {&*tiles, &*memberScalars, &*factor}, /*launchesEarly=*/true);
   });
   if (!graph)
     return graph.takeError();
@@ -342,7 +344,7 @@ Expected<HandwrittenStep> Handwritten::multiTensorApply(const Lists &lists) {
   auto advance = function("mta_advance_steps"), update = function("mta_adamw");
   if (!advance || !update)
     return joinErrors(advance.takeError(), update.takeError());
-  // Tables are filled until they hold as many tensors or blocks as they can.
+  // Fill each table up to its maximum number of tensors or blocks.
   std::vector<std::pair<ChunkTable, int>> tables;
   int tensors = 0, blocks = 0, last = -1;
   forEachTile(

@@ -1,10 +1,10 @@
-//===- Handwritten.h - the kernels to compare with --------------*- C++ -*-===//
+//===- Handwritten.h - hand-written optimizer steps -------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/bench/handwritten, compiled by NVRTC with the options of generated text,
-// with tables built here, as instantiated graphs.
+// The kernels of test/bench/handwritten, compiled by NVRTC with the options of
+// generated source, as instantiated graphs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ namespace heddle::bench {
 struct HandwrittenStep {
   std::string name;
   int launches = 0;
-  /// Laid out as today's libraries do it, not as well as can be.
+  /// Whether the step has the layout of today's libraries rather than the best
+  /// known layout.
   bool multiTensorApply = false;
   std::vector<runtime::DeviceMemory> memory; ///< tables and scratch
   runtime::GraphExecHandle graph;

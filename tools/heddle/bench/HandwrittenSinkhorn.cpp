@@ -1,9 +1,9 @@
-//===- HandwrittenSinkhorn.cpp - one read per iteration, by hand ----------===//
+//===- HandwrittenSinkhorn.cpp - hand-written Sinkhorn solvers ------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes and launches are those of test/bench/handwritten/README.md.
+// test/bench/handwritten/README.md describes sizes and launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,12 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-/// Strength of the entropy, in units of the largest cost.
+/// Strength of the regularization, in units of the largest cost.
 static constexpr double kEps = 0.05;
-/// Panels of sinkhorn.cu and sinkhorn_crews.cu, and partial errors of each.
+/// Number of panels of sinkhorn.cu and sinkhorn_thread_groups.cu, and of
+/// partial errors of a panel.
 static constexpr int kPanels = 132, kErrorsOfPanel = 8;
-/// Columns and rows that sinkhorn_resident.cu keeps on chip.
+/// Maximum number of rows and columns for sinkhorn_resident.cu.
 static constexpr int64_t kMostResident = 608;
 
 //===----------------------------------------------------------------------===//
@@ -34,18 +35,19 @@ static constexpr int64_t kMostResident = 608;
 
 std::string HandwrittenClass::describe() const {
   std::string text =
-      crews ? formatv("{0} crew{1} of {2}x{3}", crews, crews == 1 ? "" : "s",
-                      threads / crews, items)
-                  .str()
-            : formatv("{0}x{1}, {2} row{3}", threads, items, rows,
-                      rows == 1 ? "" : "s")
-                  .str();
+      threadGroups
+          ? formatv("{0} thread group{1} of {2}x{3}", threadGroups,
+                    threadGroups == 1 ? "" : "s", threads / threadGroups, items)
+                .str()
+          : formatv("{0}x{1}, {2} row{3}", threads, items, rows,
+                    rows == 1 ? "" : "s")
+                .str();
   if (blocks)
     return "resident in " + std::to_string(blocks) + " blocks, " + text;
   if (cluster > 1)
     text += ", clusters of " + std::to_string(cluster);
   if (columnsShared)
-    text += ", column parts in shared memory";
+    text += ", column terms in shared memory";
   return text;
 }
 
@@ -65,11 +67,11 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
     classes.push_back(next);
     return &classes.back();
   };
-  auto addCrews = [&](int crews, int stages, int cluster) {
+  auto addThreadGroups = [&](int groups, int stages, int cluster) {
     HandwrittenClass *next = add(512, 1, stages, cluster);
-    next->crews = crews;
+    next->threadGroups = groups;
     next->items = static_cast<int>(
-                      (shape.columns + cluster - 1) / cluster * crews + 511) /
+                      (shape.columns + cluster - 1) / cluster * groups + 511) /
                   512;
     next->columnsShared = false;
   };
@@ -82,29 +84,29 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
     }
   else if (wide) {
     if (columns <= 6144)
-      addCrews(1, 3, 1);
+      addThreadGroups(1, 3, 1);
     else if (columns <= 12288)
-      addCrews(1, 3, 2);
+      addThreadGroups(1, 3, 2);
   } else if (columns <= 1024) {
     add(256, 8, 6, 1);
-    addCrews(4, 3, 1);
+    addThreadGroups(4, 3, 1);
   } else if (columns <= 2560) {
-    addCrews(4, 4, 1);
+    addThreadGroups(4, 4, 1);
     add(512, 4, 5, 1);
   } else if (columns <= 6144) {
     if (narrow) {
-      addCrews(2, 6, 1);
+      addThreadGroups(2, 6, 1);
       add(384, 2, 8, 1);
     } else {
       add(768, 1, 8, 1);
       add(512, 4, 4, 2);
-      addCrews(1, 8, 1);
+      addThreadGroups(1, 8, 1);
     }
   } else if (columns <= 12288) {
     add(512, 2, narrow ? 8 : 4, 2);
-    addCrews(2, narrow ? 6 : 3, 2);
+    addThreadGroups(2, narrow ? 6 : 3, 2);
   } else if (columns <= 20480)
-    addCrews(1, narrow ? 8 : 4, 2);
+    addThreadGroups(1, narrow ? 8 : 4, 2);
   else if (columns <= 40960)
     add(512, 1, 5, 4);
   return classes;
@@ -115,9 +117,9 @@ std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape) {
 //===----------------------------------------------------------------------===//
 
 static std::string entryOf(const HandwrittenClass &chosen) {
-  return chosen.blocks  ? "sinkhorn_resident"
-         : chosen.crews ? "sinkhorn_crews"
-                        : "sinkhorn";
+  return chosen.blocks         ? "sinkhorn_resident"
+         : chosen.threadGroups ? "sinkhorn_thread_groups"
+                               : "sinkhorn";
 }
 
 static SourceText sourceOf(const HandwrittenClass &chosen) {
@@ -131,8 +133,8 @@ static SourceText sourceOf(const HandwrittenClass &chosen) {
   define("ELEMENT", chosen.element);
   define("THREADS", chosen.threads);
   define("ITEMS", chosen.items);
-  if (chosen.crews) {
-    define("CREWS", chosen.crews);
+  if (chosen.threadGroups) {
+    define("GROUPS", chosen.threadGroups);
   } else {
     define("ROWS", chosen.rows);
   }
@@ -141,7 +143,7 @@ static SourceText sourceOf(const HandwrittenClass &chosen) {
   } else {
     define("STAGES", chosen.stages);
     define("CLUSTER", chosen.cluster);
-    if (!chosen.crews)
+    if (!chosen.threadGroups)
       define("COLUMNS_SHARED", chosen.columnsShared);
   }
   return source;
@@ -255,9 +257,11 @@ HandwrittenSolve::create(Device &device, const Problem &problem,
     int element = static_cast<int>(dtypeSize(shape.dtype));
     solve.second = ((width * element + 15) / 16 + 1) * 16;
     solve.dynamicBytes =
-        chosen.stages * std::max(1, chosen.crews) * chosen.rows * solve.second +
+        chosen.stages * std::max(1, chosen.threadGroups) * chosen.rows *
+            solve.second +
         chosen.columnsShared * chosen.threads * chosen.items * real;
-    if (chosen.crews > 1) // half of them give their columns to the others
+    if (chosen.threadGroups >
+        1) // half of the groups send columns to the others
       solve.dynamicBytes += chosen.threads / 2 * chosen.items * real;
     int blocks = std::min(kPanels, device.getContext()->multiprocessors());
     solve.grid = blocks / chosen.cluster * chosen.cluster;

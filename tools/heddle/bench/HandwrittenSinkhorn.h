@@ -1,10 +1,10 @@
-//===- HandwrittenSinkhorn.h - one read per iteration, by hand --*- C++ -*-===//
+//===- HandwrittenSinkhorn.h - hand-written Sinkhorn solvers ----*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/bench/handwritten/sinkhorn.cu and sinkhorn_resident.cu, each in the size
-// classes that suit a problem.
+// The Sinkhorn kernels of test/bench/handwritten, in the size classes that suit
+// a problem. Each reads the matrix once per iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,30 +15,30 @@
 
 namespace heddle::bench {
 
-/// The macros that a kernel is compiled with.
+/// The macros of a kernel's compilation.
 struct HandwrittenClass {
   int element = 0, threads = 512, items = 1, rows = 1;
-  /// Of sinkhorn.cu and sinkhorn_crews.cu.
+  /// For sinkhorn.cu and sinkhorn_thread_groups.cu.
   int stages = 4, columnsShared = 0, cluster = 1;
-  /// Of sinkhorn_crews.cu; 0 for the others.
-  int crews = 0;
-  /// Of sinkhorn_resident.cu; 0 for the other.
+  /// For sinkhorn_thread_groups.cu; 0 selects another kernel.
+  int threadGroups = 0;
+  /// For sinkhorn_resident.cu; 0 selects another kernel.
   int blocks = 0;
 
   /// "512x12, 2 rows, clusters of 2"
   std::string describe() const;
 };
 
-/// Those that were fastest for problems like this one, the better first; none
-/// where rows are wider than any.
+/// The classes that were fastest for similar problems, the best first; empty if
+/// no class is wide enough.
 std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape);
 
-/// Compiles all classes of `shapes` side by side into heddle's cache; what does
-/// not compile is said when it is needed.
+/// Compiles all classes of `shapes` in parallel into heddle's cache. Errors are
+/// reported later, by the solve that needs the class.
 void compileHandwrittenAhead(Device &device,
                              llvm::ArrayRef<ProblemShape> shapes);
 
-/// A kernel bound to a problem. A replay starts from potentials that are 0.
+/// A kernel bound to a problem. Each replay starts from potentials of 0.
 class HandwrittenSolve {
 public:
   static llvm::Expected<HandwrittenSolve>
@@ -47,13 +47,14 @@ public:
 
   llvm::Error set(double tolerance, int limit);
   llvm::Error replay();
-  /// After the last replay: u, then v.
+  /// The potentials of the last replay: u, then v.
   llvm::Expected<std::vector<double>> potentials();
   llvm::Expected<int> iterations();
   std::string describe() const { return chosen.describe(); }
 
 private:
-  /// What the kernels take by value; the resident one knows those up to error.
+  /// The by-value argument of the kernels; the resident one takes the fields up
+  /// to `error`.
   struct Arguments {
     char *c;
     long long stride;

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One allocation for each kind of list, members 16-byte aligned inside it. All
-// candidates work on the same memory.
+// Each kind of list has one allocation with 16-byte aligned members. All
+// candidates use the same memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace heddle::bench {
 
-/// float32 lists of one model.
+/// The float32 lists of one model.
 class Lists {
 public:
   enum Kind { param, grad, first, second };
@@ -30,13 +30,13 @@ public:
   char *at(Kind kind, size_t member) const {
     return memory[kind].address() + offsets[member];
   }
-  /// The float32 step counter of a member; all lie in one array.
+  /// The float32 step counter of a member; the counters form one array.
   char *step(size_t member) const { return steps.address() + 4 * member; }
   /// Bytes of one kind of list.
   size_t bytes() const { return total; }
   const char *base(Kind kind) const { return memory[kind].address(); }
 
-  /// Parameters and gradients as they were at first, state zero.
+  /// Restores the initial parameters and gradients and clears the state.
   llvm::Error reset(Device &device);
 
 private:

@@ -3,8 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One model at a time; its lists are shared by all candidates, which take
-// turns.
+// Measures one model at a time. All candidates share its lists and alternate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -200,7 +199,7 @@ Error Benchmark::measureModel(const cli::Model &model,
     return free.takeError();
   double needed = 16.5 * static_cast<double>(model.elements());
   if (needed > 0.95 * static_cast<double>(*free)) {
-    report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} are free",
+    report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} GB are free",
                                      model.name, needed * 1e-9,
                                      static_cast<double>(*free) * 1e-9));
     return Error::success();
@@ -209,7 +208,7 @@ Error Benchmark::measureModel(const cli::Model &model,
   if (!lists)
     return lists.takeError();
   for (const Optimizer &optimizer : chosen) {
-    progress.show(optimizer.name + " on " + model.name + " ...");
+    progress.show("measuring " + optimizer.name + " on " + model.name + " ...");
     OptimizerRow &row = report.rows.emplace_back();
     if (Error error = measure(optimizer, **lists, report.copyBandwidth, row))
       return withContext(optimizer.name + " on " + model.name,
@@ -286,7 +285,7 @@ Expected<OptimizerReport> measureOptimizers(Device &device,
     return bandwidth.takeError();
   report.copyBandwidth = *bandwidth;
 
-  progress.show("compiling ...");
+  progress.show("measuring compile times ...");
   SmallVector<StringRef> programs;
   for (const Optimizer &optimizer : chosen)
     programs.push_back(optimizer.program);

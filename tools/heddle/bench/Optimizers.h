@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// heddle's step, the hand-written ones and the floor, over real models.
+// Compares heddle's step, hand-written steps and the floor over real models.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace heddle::bench {
 
-/// An optimizer that is measured, and the bytes that it must move.
+/// An optimizer of the benchmark and the bytes that a step must move.
 struct Optimizer {
   llvm::StringRef name;
   llvm::StringRef program;
@@ -36,18 +36,18 @@ struct OptimizerRow {
   double generated = 0;    ///< heddle's replay
   double generatedSet = 0; ///< with the learning rate set before every replay
   double host = 0;         ///< host time of one replay
-  double rebind = 0;       ///< host and device time of a change of all pointers
+  double rebind = 0;       ///< time to change all pointers, host and device
   double handwritten = 0;
   std::string handwrittenName;
   int handwrittenLaunches = 0;
-  double multiTensorApply = 0; ///< 0: there is none
+  double multiTensorApply = 0; ///< 0: not implemented
   int multiTensorApplyLaunches = 0;
-  /// Whether three steps give the same bits as the hand-written ones; unset
-  /// where the model is too large to compare.
+  /// Whether three steps give the same bits as the hand-written kernels; unset
+  /// if the model is too large to compare.
   std::optional<bool> sameBits;
 };
 
-/// How much counters rose by while something changed.
+/// Increments of counters, by the kind of change.
 using CounterChanges = std::map<std::string, std::map<std::string, uint64_t>>;
 
 struct OptimizerReport {

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gigabytes of costs are made where they are needed, by a kernel.
+// A kernel generates the costs on the device, because there are gigabytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,7 +89,7 @@ static Error fill(Device &device, const DeviceMemory &matrix,
   config.hStream = device.getStream();
   HEDDLE_DRIVER_CALL(device.getDriver(), cuLaunchKernelEx, &config, *function,
                      arguments, nullptr);
-  // The module goes when this returns.
+  // The module is unloaded on return.
   return device.synchronize();
 }
 

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Costs uniform in [0, 1) and equal weights, shared by all candidates.
+// Uniform costs in [0, 1) and equal weights, shared by all candidates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,12 @@
 
 namespace heddle::bench {
 
-/// What a problem is like.
+/// Extents and element type of a problem.
 struct ProblemShape {
   int64_t rows = 0, columns = 0;
   runtime::DType dtype = runtime::DType::F32;
 
-  /// Of vectors and of the arithmetic.
+  /// The type of vectors and arithmetic.
   runtime::DType compute() const {
     return dtype == runtime::DType::F64 ? dtype : runtime::DType::F32;
   }
@@ -31,10 +31,10 @@ struct ProblemShape {
   std::string name() const;
 };
 
-/// How the hand-written kernels call an element type, their macro ELEMENT.
+/// The value of the macro ELEMENT of the hand-written kernels.
 int elementCode(runtime::DType dtype);
 
-/// The numbers of a type of `compute` that `bytes` holds, and the other way.
+/// Conversions between doubles and the bytes of a type of `compute`.
 std::vector<char> storeReals(runtime::DType dtype,
                              llvm::ArrayRef<double> values);
 std::vector<double> loadReals(runtime::DType dtype,

@@ -1,9 +1,9 @@
-//===- Report.cpp - what was measured, printed ----------------------------===//
+//===- Report.cpp - the report of the optimizer benchmark -----------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times are in microseconds here.
+// Prints times in microseconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@ static json::Object conditions(const OptimizerReport &report,
   json::Object object = conditionsOf(device, report.copyBandwidth);
   object["protocol"] = kProtocol;
   object["compile_protocol"] =
-      "program text to loaded cubin, median of 5; NVRTC's library, its first "
-      "compilation and the CUDA context are there already; cold: an empty "
-      "cache and a text that NVRTC has not seen, warm: a hit in it";
-  object["memory"] = "float32; one allocation for each kind of list, members "
-                     "16-byte aligned inside it, shared by all candidates";
+      "program to loaded cubin, median of 5, in a process that has loaded "
+      "NVRTC, compiled once and created the CUDA context; cold: an empty cache "
+      "and a source that is new to NVRTC; warm: a cache hit";
+  object["memory"] = "float32; one allocation per kind of list with 16-byte "
+                     "aligned members, shared by all candidates";
   return object;
 }
 
@@ -72,11 +72,11 @@ json::Object toJSON(const OptimizerReport &report, const Device &device) {
                                         {"cold_ms", time.cold * 1e3},
                                         {"warm_ms", time.warm * 1e3}});
   json::Object counters;
-  for (const auto &[what, changes] : report.counters) {
+  for (const auto &[change, changes] : report.counters) {
     json::Object object;
     for (const auto &[name, value] : changes)
       object[name] = static_cast<int64_t>(value);
-    counters[what] = std::move(object);
+    counters[change] = std::move(object);
   }
   return json::Object{{"benchmark", "optimizers"},
                       {"heddle", heddle::version()},
@@ -110,11 +110,11 @@ static void printOptimizer(const OptimizerReport &report,
   outs() << '\n'
          << cli::paint(cli::Colour::bold, optimizer.program) << ", "
          << optimizer.bytesPerParameter
-         << " B per parameter; times in us, x: over the floor\n";
+         << " B per parameter; times in us; x: time / floor\n";
   bool other = rows.front()->multiTensorApply > 0;
   std::vector<std::string> header = {
       "model", "tensors",   "params",  "floor", "heddle",
-      "x",     "lr set: x", "by hand", "x",     "heddle/hand"};
+      "x",     "x, lr set", "by hand", "x",     "heddle/hand"};
   if (other)
     header.insert(header.end(), {"multi-tensor-apply", "x"});
   header.insert(header.end(), {"launches", "host", "rebind", "same bits"});
@@ -156,13 +156,13 @@ void print(const OptimizerReport &report, const Device &device) {
                formatv("{0:f1} ms", time.warm * 1e3)});
   times.print();
   outs() << '\n';
-  cli::Table counters({"after changing", "compilations", "instantiations"});
-  for (const auto &[what, changes] : report.counters)
-    counters.add({what, std::to_string(changes.at("compilations")),
+  cli::Table counters({"change of", "compilations", "instantiations"});
+  for (const auto &[change, changes] : report.counters)
+    counters.add({change, std::to_string(changes.at("compilations")),
                   std::to_string(changes.at("graph_instantiations"))});
   counters.print();
   for (const std::string &reason : report.skipped)
-    outs() << "skipped " << reason << '\n';
+    outs() << "skipped: " << reason << '\n';
 }
 
 } // namespace heddle::bench

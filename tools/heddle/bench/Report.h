@@ -1,9 +1,9 @@
-//===- Report.h - what was measured, printed --------------------*- C++ -*-===//
+//===- Report.h - the report of the optimizer benchmark ---------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As tables, and as JSON with the conditions it was measured under.
+// Tables, and JSON with the conditions of the measurement.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,15 +3,15 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One problem at a time; what fails there is said in its row, and the others go
-// on.
+// Measures one problem at a time. A failure is noted in the problem's row and
+// the benchmark continues with the next problem.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Sinkhorn.h"
 #include "CompileTimes.h"
-#include "Generated.h"
 #include "HandwrittenSinkhorn.h"
+#include "SinkhornSolve.h"
 
 #include "../Support.h"
 #include "codegen/CopyBandwidth.h"
@@ -29,7 +29,7 @@ using heddle::cli::toExpected;
 
 namespace heddle::bench {
 
-/// How long the replays between two events take about, where one is shorter.
+/// Approximate duration of the replays between two events.
 static constexpr double kSampleSeconds = 0.03;
 
 Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
@@ -41,8 +41,8 @@ Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
           !is_contained({DType::F32, DType::F64, DType::BF16, DType::F16},
                         *named))
         return makeError(StatusCode::BadInput,
-                         "expected element types f32, f64, bf16 or f16 with "
-                         "lists of problems, found '{0}'",
+                         "expected the element types f32, f64, bf16 or f16 as "
+                         "keys, found '{0}'",
                          model.name);
       if (*named != dtype)
         continue;
@@ -50,9 +50,9 @@ Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
         if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1 ||
             extents[0] > INT32_MAX || extents[1] > INT32_MAX)
           return makeError(StatusCode::BadInput,
-                           "{0}: expected problems of [rows, columns], both "
-                           "at least 1",
-                           model.name);
+                           "key '{0}': expected problems [rows, columns] of at "
+                           "least 1 x 1, found {1}",
+                           model.name, json::Value(json::Array(extents)));
         shapes.push_back({extents[0], extents[1], dtype});
       }
     }
@@ -60,71 +60,6 @@ Expected<std::vector<ProblemShape>> problemShapes(ArrayRef<cli::Model> models) {
 }
 
 namespace {
-/// heddle's program bound to a problem.
-class Solve {
-public:
-  static Expected<Solve> create(Device &device, std::string program,
-                                const Problem &problem) {
-    auto generated = Generated::create(device, std::move(program));
-    if (!generated)
-      return generated.takeError();
-    Solve solve(device, std::move(*generated), problem.getShape());
-    if (Error error = bind(solve.generated.getGraph(), problem))
-      return std::move(error);
-    return solve;
-  }
-  static Error bind(heddle::Graph &graph, const Problem &problem) {
-    const ProblemShape &shape = problem.getShape();
-    auto vectors = static_cast<heddle_dtype>(shape.compute());
-    if (Error error = toError(
-            graph.bindList("C", static_cast<heddle_dtype>(shape.dtype),
-                           {{problem.costs(), {shape.rows, shape.columns}}})))
-      return error;
-    if (Error error = toError(
-            graph.bindList("a", vectors, {{problem.a(), {shape.rows}}})))
-      return error;
-    return toError(
-        graph.bindList("b", vectors, {{problem.b(), {shape.columns}}}));
-  }
-
-  Error set(double tolerance, int limit) {
-    if (Error error = generated.setScalar("tol", tolerance))
-      return error;
-    if (Error error = generated.setScalar("limit", limit))
-      return error;
-    return generated.prepare();
-  }
-  Error replay() { return generated.replay(); }
-
-  /// After the last replay: u, then v.
-  Expected<std::vector<double>> potentials() {
-    size_t real = dtypeSize(shape.compute());
-    std::vector<char> stored((shape.rows + shape.columns) * real);
-    if (Error error = read("u", stored.data(), shape.rows * real))
-      return std::move(error);
-    if (Error error =
-            read("v", stored.data() + shape.rows * real, shape.columns * real))
-      return std::move(error);
-    return loadReals(shape.compute(), stored);
-  }
-  Error read(const std::string &result, void *to, size_t bytes) {
-    auto members = toExpected(generated.getGraph().result(result));
-    if (!members)
-      return members.takeError();
-    return device->download(to, static_cast<char *>(members->front().data),
-                            bytes);
-  }
-  const Generated &getGenerated() const { return generated; }
-
-private:
-  Solve(Device &device, Generated generated, const ProblemShape &shape)
-      : device(&device), generated(std::move(generated)), shape(shape) {}
-
-  Device *device;
-  Generated generated;
-  ProblemShape shape;
-};
-
 class Benchmark {
 public:
   explicit Benchmark(Device &device) : device(device) {}
@@ -132,9 +67,9 @@ public:
   Error measure(const ProblemShape &shape, double bandwidth, SinkhornRow &row);
 
   /// Notes in the row that a part of its measurement failed.
-  static void attempt(SinkhornRow &row, StringRef what, Error error) {
+  static void attempt(SinkhornRow &row, StringRef part, Error error) {
     if (error)
-      row.failures.push_back(what.str() + ": " +
+      row.failures.push_back(part.str() + ": " +
                              takeError(std::move(error)).second);
   }
 
@@ -142,11 +77,11 @@ private:
   Expected<double> time(function_ref<Error()> replay);
   void describe(double bandwidth, SinkhornRow &row);
   void describe(const Generated &generated, SinkhornRow &row);
-  Error timeRounds(Solve &solve, std::vector<HandwrittenSolve> &candidates,
-                   SinkhornRow &row);
-  Error compare(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+  Error timeRounds(SinkhornSolve &solve,
+                   std::vector<HandwrittenSolve> &candidates, SinkhornRow &row);
+  Error compare(SinkhornSolve &solve, std::vector<HandwrittenSolve> &candidates,
                 SinkhornRow &row);
-  Error stop(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+  Error stop(SinkhornSolve &solve, std::vector<HandwrittenSolve> &candidates,
              SinkhornRow &row);
   Error timePlan(const Problem &problem, double bandwidth, SinkhornRow &row);
   Error timeCompilation(const Problem &problem, SinkhornRow &row);
@@ -168,7 +103,7 @@ Expected<double> Benchmark::time(function_ref<Error()> replay) {
                                 Device::kReplays));
 }
 
-/// The panel form of the program's loop; null if there is none.
+/// The panel form of the program's loop, or null.
 static const PlanPanel *findPanel(const PlanGraph &graph) {
   for (const PlanNode &node : graph.nodes)
     if (node.panel)
@@ -200,7 +135,7 @@ void Benchmark::describe(const Generated &generated, SinkhornRow &row) {
     row.panels = chosen->describe();
 }
 
-Error Benchmark::timeRounds(Solve &solve,
+Error Benchmark::timeRounds(SinkhornSolve &solve,
                             std::vector<HandwrittenSolve> &candidates,
                             SinkhornRow &row) {
   for (int round = 0; round < 2; ++round) {
@@ -231,7 +166,7 @@ Error Benchmark::timeRounds(Solve &solve,
   return Error::success();
 }
 
-/// Largest difference over largest magnitude, of finite numbers.
+/// The largest difference over the largest magnitude, of finite numbers.
 static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
   double off = 0, most = 0;
   for (auto [x, y] : zip_equal(a, b)) {
@@ -244,13 +179,13 @@ static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
 static Error checkFinite(StringRef whose, ArrayRef<double> potentials) {
   if (all_of(potentials, [](double x) { return std::isfinite(x); }))
     return Error::success();
-  return makeError(StatusCode::Failed, "potentials of {0} are not finite",
+  return makeError(StatusCode::Failed, "the potentials of {0} are not finite",
                    whose);
 }
 
-/// Of the bits after two replays, and of the potentials from the hand-written
+/// Compares the bits of two replays, and the potentials with the hand-written
 /// ones.
-Error Benchmark::compare(Solve &solve,
+Error Benchmark::compare(SinkhornSolve &solve,
                          std::vector<HandwrittenSolve> &candidates,
                          SinkhornRow &row) {
   if (Error error = solve.set(-1, kIterations))
@@ -283,7 +218,8 @@ Error Benchmark::compare(Solve &solve,
   return Error::success();
 }
 
-Error Benchmark::stop(Solve &solve, std::vector<HandwrittenSolve> &candidates,
+Error Benchmark::stop(SinkhornSolve &solve,
+                      std::vector<HandwrittenSolve> &candidates,
                       SinkhornRow &row) {
   if (Error error = solve.set(kTolerance, kMostIterations))
     return error;
@@ -313,7 +249,7 @@ Error Benchmark::stop(Solve &solve, std::vector<HandwrittenSolve> &candidates,
   return Error::success();
 }
 
-/// What asking for the plan adds to a solve of no iteration.
+/// Measures the time that the transport plan adds to a solve of 0 iterations.
 Error Benchmark::timePlan(const Problem &problem, double bandwidth,
                           SinkhornRow &row) {
   auto free = device.freeBytes();
@@ -321,10 +257,10 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
     return free.takeError();
   double needed = 1.05 * static_cast<double>(row.shape.bytes());
   if (needed > static_cast<double>(*free))
-    return makeError(StatusCode::Failed, "needs {0:f1} GB, {1:f1} are free",
+    return makeError(StatusCode::Failed, "needs {0:f1} GB, {1:f1} GB are free",
                      needed * 1e-9, static_cast<double>(*free) * 1e-9);
-  auto solve =
-      Solve::create(device, row.program + ",outputs=potentials/plan", problem);
+  auto solve = SinkhornSolve::create(
+      device, row.program + ",outputs=potentials/plan", problem);
   if (!solve)
     return solve.takeError();
   if (Error error = solve->set(-1, 0))
@@ -342,11 +278,11 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
 }
 
 Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
-  constexpr int samples = 3; // of a host that does other things, too
+  constexpr int samples = 3; // the host may be busy
   std::array<double, samples> programs, classes;
   for (int sample = 0; sample < samples; ++sample) {
     auto times = measureColdBinding(row.program, [&](heddle::Graph &graph) {
-      if (Error error = Solve::bind(graph, problem))
+      if (Error error = SinkhornSolve::bind(graph, problem))
         return error;
       return toError(graph.prepare(device.getStream()));
     });
@@ -370,7 +306,7 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
   auto problem = Problem::create(device, shape);
   if (!problem)
     return problem.takeError();
-  auto solve = Solve::create(device, row.program, *problem);
+  auto solve = SinkhornSolve::create(device, row.program, *problem);
   if (!solve)
     return solve.takeError();
   describe(solve->getGenerated(), row);
@@ -380,14 +316,15 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
     if (candidate)
       candidates.push_back(std::move(*candidate));
     else
-      attempt(row, "by hand, " + chosen.describe(), candidate.takeError());
+      attempt(row, "by hand (" + chosen.describe() + ")",
+              candidate.takeError());
   }
-  attempt(row, "comparing", compare(*solve, candidates, row));
+  attempt(row, "comparison", compare(*solve, candidates, row));
   attempt(row, "timing", timeRounds(*solve, candidates, row));
-  attempt(row, "stopping", stop(*solve, candidates, row));
+  attempt(row, "stopping solve", stop(*solve, candidates, row));
   if (shape.dtype == DType::F32 && row.fits == "memory" && row.fixed > 0)
     attempt(row, "plan", timePlan(*problem, bandwidth, row));
-  attempt(row, "compiling", timeCompilation(*problem, row));
+  attempt(row, "compile times", timeCompilation(*problem, row));
   return device.synchronize();
 }
 
@@ -402,7 +339,7 @@ measureSinkhorn(Device &device, ArrayRef<ProblemShape> shapes,
   if (!bandwidth)
     return bandwidth.takeError();
   report.copyBandwidth = *bandwidth;
-  progress.show("compiling kernels written by hand ...");
+  progress.show("compiling the hand-written kernels ...");
   compileHandwrittenAhead(device, shapes);
 
   Benchmark benchmark(device);
@@ -412,18 +349,18 @@ measureSinkhorn(Device &device, ArrayRef<ProblemShape> shapes,
       return free.takeError();
     double needed = 1.05 * static_cast<double>(shape.bytes());
     if (needed > static_cast<double>(*free)) {
-      report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} are free",
-                                       shape.name(), needed * 1e-9,
-                                       static_cast<double>(*free) * 1e-9));
+      report.skipped.push_back(
+          formatv("{0}: needs {1:f1} GB, {2:f1} GB are free", shape.name(),
+                  needed * 1e-9, static_cast<double>(*free) * 1e-9));
       continue;
     }
-    progress.show(shape.name() + " ...");
+    progress.show("measuring " + shape.name() + " ...");
     SinkhornRow &row = report.rows.emplace_back();
-    Benchmark::attempt(row, "measuring",
+    Benchmark::attempt(row, "setup",
                        benchmark.measure(shape, report.copyBandwidth, row));
     if (Error error = measured(report))
       return std::move(error);
-    // Where a kernel went wrong, nothing works in this context any more.
+    // After a kernel fault, every call in this context fails.
     if (Error error = device.synchronize())
       return withContext("after " + shape.name(), std::move(error));
   }

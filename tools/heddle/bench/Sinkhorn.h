@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// heddle's solve, the one written by hand and the floor, over dense matrices.
+// Compares heddle's solve, hand-written solves and the floor over dense
+// matrices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,39 +17,41 @@
 
 namespace heddle::bench {
 
-/// Iterations of a solve that is not stopped, and the tolerance of one that is.
+/// A fixed solve runs kIterations iterations. A stopping solve runs to the
+/// tolerance, or at most kMostIterations iterations.
 inline constexpr int kIterations = 100, kMostIterations = 1000;
 inline constexpr double kTolerance = 1e-4;
 
-/// Times are in seconds; 0 where nothing was measured.
+/// Times are in seconds; 0 means not measured.
 struct SinkhornRow {
   ProblemShape shape;
   std::string program;
-  /// Where the matrix fits: "shared memory", "L2" or "memory".
+  /// The fastest memory that holds the matrix: "shared memory", "L2" or
+  /// "memory".
   std::string fits;
-  /// The class of widths that the loop is compiled for; empty where the loop
-  /// is walked sweep by sweep.
+  /// The size class of the panel loop; empty if the loop runs sweep by sweep.
   std::string panels;
   int64_t launches = 0;
   /// kIterations times one read of the matrix.
   double floor = 0;
-  double generated = 0; ///< the whole solve of kIterations
-  double fixed = 0;     ///< a solve of no iteration
+  double generated = 0; ///< a fixed solve
+  double fixed = 0;     ///< a solve with a limit of 0 iterations
   double handwritten = 0;
   std::string handwrittenClass;
-  /// The plan besides, and the floor of that: a read and a write.
+  /// Additional time for the transport plan, and its floor: one read and one
+  /// write of the matrix.
   double plan = 0, planFloor = 0;
-  /// A solve that stops by itself.
+  /// A stopping solve.
   double stopping = 0;
   int trips = 0, handwrittenTrips = 0;
   bool converged = false;
-  /// Of potentials after kIterations, over the largest.
+  /// Largest difference of the potentials of a fixed solve from the
+  /// hand-written ones, relative to the largest potential.
   std::optional<double> difference;
   std::optional<bool> sameBits;
-  /// Cold: from program text to a loaded program, and from there to the class
-  /// of this problem's widths.
+  /// Cold compile times: of the program, and of the size class of the problem.
   double compileProgram = 0, compileClass = 0;
-  /// What did not work; the other fields hold what did.
+  /// Failed measurements; their fields stay 0.
   std::vector<std::string> failures;
 };
 
@@ -58,11 +61,11 @@ struct SinkhornReport {
   std::vector<std::string> skipped; ///< problems, with the reason
 };
 
-/// A file's problems, by element type: {"DTYPE": [[rows, columns], ...]}.
+/// The problems of a file of the form {"DTYPE": [[rows, columns], ...]}.
 llvm::Expected<std::vector<ProblemShape>>
 problemShapes(llvm::ArrayRef<cli::Model> models);
 
-/// `measured` sees the report after every row.
+/// Calls `measured` with the report after every row.
 llvm::Expected<SinkhornReport> measureSinkhorn(
     Device &device, llvm::ArrayRef<ProblemShape> shapes,
     cli::Progress &progress,

@@ -1,9 +1,9 @@
-//===- SinkhornReport.cpp - what was measured, printed --------------------===//
+//===- SinkhornReport.cpp - the report of the Sinkhorn benchmark ----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times are in milliseconds here.
+// Prints times in milliseconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@ using namespace heddle::runtime;
 namespace heddle::bench {
 
 static constexpr StringLiteral kSolveProtocol =
-    "back-to-back replays between two events, as many as take about 30 ms and "
-    "at most 20; median of 9 after one that is not counted; candidates take "
-    "turns, the better of two rounds counts";
+    "back-to-back replays of about 30 ms, at most 20, between two events; "
+    "median of 9 samples after one warm-up; candidates alternate, best of two "
+    "rounds";
 
 static double ms(double seconds) { return seconds * 1e3; }
 
@@ -30,18 +30,16 @@ static json::Object conditions(const SinkhornReport &report,
   json::Object object = conditionsOf(device, report.copyBandwidth);
   object["protocol"] = kSolveProtocol;
   object["compile_protocol"] =
-      "median of three; an empty cache and a text that NVRTC has not seen; "
-      "program: "
-      "from text to a loaded program, class: from there to a graph prepared "
-      "for these widths";
+      "median of 3; an empty cache and a source that is new to NVRTC; program: "
+      "up to a loaded program; class: from there to a graph prepared for the "
+      "size class";
   object["problem"] = "costs uniform in [0, 1), equal weights, eps 0.05";
   object["iterations"] = kIterations;
   object["stop_tolerance"] = kTolerance;
   return object;
 }
 
-/// Bytes that would have moved for each element and iteration at the speed of
-/// a copy.
+/// Bytes per element and iteration that a copy moves in the same time.
 static double bytesPerElement(const SinkhornRow &row, double seconds) {
   return dtypeSize(row.shape.dtype) * seconds / row.floor;
 }
@@ -120,14 +118,17 @@ static std::string over(double time, double other) {
 
 void print(const SinkhornReport &report, const Device &device) {
   printConditions(device, report.copyBandwidth);
-  outs() << kSolveProtocol << "\n\n"
-         << kIterations
-         << " iterations; times in ms, x: over one read per iteration\n";
+  outs()
+      << kSolveProtocol << "\n\n"
+      << kIterations
+      << " iterations; times in ms; x: time / floor; the floor is one read of "
+         "the matrix per iteration\n";
   cli::Table times({"problem", "fits", "floor", "heddle", "x", "loop",
                     "by hand", "x", "heddle/hand", "loop/hand", "its/s",
                     "B/element", "plan", "x"});
-  cli::Table others({"problem", "stops after", "by hand", "ms", "off",
-                     "same bits", "program", "class compiled"});
+  cli::Table others({"problem", "iterations", "by hand", "solve ms",
+                     "difference", "same bits", "compile program",
+                     "compile class"});
   for (const SinkhornRow &row : report.rows) {
     double loop = row.generated > 0 ? row.generated - row.fixed : 0;
     times.add(
@@ -143,7 +144,7 @@ void print(const SinkhornReport &report, const Device &device) {
     others.add(
         {row.shape.name(),
          row.stopping > 0 ? std::to_string(row.trips) +
-                                (row.converged ? "" : ", not reached")
+                                (row.converged ? "" : ", not converged")
                           : "",
          row.handwrittenTrips ? std::to_string(row.handwrittenTrips) : "",
          number(ms(row.stopping)),
@@ -155,20 +156,23 @@ void print(const SinkhornReport &report, const Device &device) {
          number(ms(row.compileClass), "{0:f0} ms")});
   }
   times.print();
-  outs() << '\n';
+  outs() << "\niterations of a solve that stops at a tolerance of "
+         << kTolerance
+         << "; difference from the potentials by hand; cold compile times\n";
   others.print();
   outs() << '\n';
   for (const SinkhornRow &row : report.rows) {
     if (!row.panels.empty() || !row.handwrittenClass.empty())
       outs() << row.shape.name() << ": "
-             << (row.panels.empty() ? "no panels" : row.panels) << "; by hand: "
+             << (row.panels.empty() ? "sweep by sweep" : row.panels)
+             << "; by hand: "
              << (row.handwrittenClass.empty() ? "none" : row.handwrittenClass)
              << '\n';
     for (const std::string &failure : row.failures)
       outs() << row.shape.name() << ": " << failure << '\n';
   }
   for (const std::string &reason : report.skipped)
-    outs() << "skipped " << reason << '\n';
+    outs() << "skipped: " << reason << '\n';
 }
 
 } // namespace heddle::bench

@@ -1,9 +1,9 @@
-//===- SinkhornReport.h - what was measured, printed ------------*- C++ -*-===//
+//===- SinkhornReport.h - the report of the Sinkhorn benchmark --*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As a table, and as JSON with the conditions it was measured under.
+// Tables, and JSON with the conditions of the measurement.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
-// Numbers uniform in [0, 1), from their places alone: too many to come from the host.
+// Generates uniform numbers in [0, 1) on the device. Each number follows from its index alone.
 //
-// ELEMENT is the type of an element: 0 f32, 1 f64, 2 bf16, 3 f16.
+// ELEMENT is the element type: 0 f32, 1 f64, 2 bf16, 3 f16.
 
 extern "C" __global__ void fill_uniform(void *to, long long count) {
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < count; i += (long long)gridDim.x * blockDim.x) {

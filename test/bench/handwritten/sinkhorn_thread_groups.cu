@@ -1,21 +1,21 @@
 // Dense Sinkhorn in the log domain, one read and one exponential per element and iteration, the whole solve in one launch:
-// the iteration of sinkhorn.cu, in which a row has not the whole block but a crew of it.
+// the iteration of sinkhorn.cu, but a thread group of the block, not the whole block, processes a row.
 //
 //   bytes per element   one element of c per iteration
-//   blocks              one per SM, cooperative; a cluster of CLUSTER of them splits the columns of rows that one cannot hold
-//   finds its work      kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Crew k of a block
-//                       takes rows k, k + CREWS, ... of a panel. Nothing that is computed depends on how many blocks there are
-//   scalars             eps or its absence, tolerance and iteration limit are in device memory
+//   blocks              one per SM, cooperative; a cluster of CLUSTER blocks splits the columns of rows too long for one block
+//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Thread group k of a
+//                       block takes rows k, k + GROUPS, ... of a panel. The results do not depend on the number of blocks
+//   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// A crew takes the exponentials of a row, meets for their sum and adds them to its columns, row after row; while one waits
-// the others have work. So a thread keeps the exponentials of one row, and has room for many columns. Crews bring their
-// columns together at the end of an iteration. Each crew has rows of its own on their way.
+// For each of its rows, a group computes the exponentials, synchronizes to sum them, and adds them to its columns. While one
+// group waits, the others compute. A thread keeps the exponentials of one row only, so its registers hold many columns. The
+// groups combine their columns at the end of a panel. Each group prefetches its own rows.
 //
 // Compiled per size class:
-//   ELEMENT   what c holds: 0 f32, 1 f64 (then everything else is f64 too), 2 bf16, 3 f16
-//   THREADS, CREWS, ITEMS   a block's share of a row has more than THREADS / CREWS * (ITEMS - 1) and at most
-//             THREADS / CREWS * ITEMS columns; CREWS is a power of two
-//   STAGES    rows of each crew, in shared memory
+//   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
+//   THREADS, GROUPS, ITEMS   a block's column slice has more than THREADS / GROUPS * (ITEMS - 1) and at most
+//             THREADS / GROUPS * ITEMS columns; GROUPS is a power of two
+//   STAGES    rows of each group in shared memory
 //   CLUSTER   1, 2 or 4
 
 #ifndef ELEMENT
@@ -24,7 +24,7 @@
 #ifndef THREADS
 #define THREADS 512
 #define ITEMS 24
-#define CREWS 2
+#define GROUPS 2
 #define STAGES 4
 #define CLUSTER 1
 #endif
@@ -46,12 +46,12 @@ struct Sinkhorn {
     long long stride;  // elements from one row to the next
     int rows, columns;
     const Real *log_a, *log_b;
-    Real *u, *v;  // what they hold is where the solve starts
+    Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // of sum |row sum - a|, of the potentials that enter an iteration
-    const int *limit;       // iterations at most
-    int *iterations;        // done
-    Real *error;            // at the beginning of the last one
+    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const int *limit;       // maximum number of iterations
+    int *iterations;        // number of iterations run
+    Real *error;            // at the start of the last iteration
     Real *partial;          // scratch, kPanels x columns
     Real *panel_error;      // scratch, 8 * kPanels
     unsigned *barrier;      // scratch, zeroed once
@@ -59,13 +59,13 @@ struct Sinkhorn {
 
 constexpr int kPanels = CLUSTER > 2 ? 120 / CLUSTER : 132 / CLUSTER;
 constexpr int kWarps = THREADS / 32;
-constexpr int kCrew = THREADS / CREWS;    // threads that take a row together
-constexpr int kCrewWarps = kCrew / 32;
-constexpr int kParts = CLUSTER * kCrewWarps;  // of a row's sum
-constexpr int kWidest = kCrew * ITEMS;
+constexpr int kGroup = THREADS / GROUPS;  // threads of a group
+constexpr int kGroupWarps = kGroup / 32;
+constexpr int kParts = CLUSTER * kGroupWarps;  // of a row's sum
+constexpr int kWidest = kGroup * ITEMS;
 constexpr int kChunk = 256;               // rows whose values are in shared memory at a time
-constexpr int kGroups = 11;               // of panels, when a column is summed
-constexpr int kWide = THREADS / kGroups;  // columns that a block sums at a time
+constexpr int kPanelGroups = 11;               // of panels, when a column is summed
+constexpr int kWide = THREADS / kPanelGroups;  // columns that a block sums at a time
 
 //----------------------------------------------------------------------------------------------------------------------
 // Arithmetic, in base 2
@@ -76,7 +76,7 @@ constexpr int kWide = THREADS / kGroups;  // columns that a block sums at a time
 constexpr Real kLeastRow = 0x1p-400, kMostRow = 0x1p400, kLeastColumn = 0x1p-500, kLeastWeight = 0x1p-1022;
 #else
 #define INFINITE __int_as_float(0x7f800000)
-// What exponentials below 2^-126 could have added must not matter: 40 + 60 + 24 <= 126.
+// The flush of exponentials below 2^-126 to zero must not affect a sum: 40 + 60 + 24 <= 126.
 constexpr Real kLeastRow = 0x1p-40f, kMostRow = 0x1p40f, kLeastColumn = 0x1p-60f, kLeastWeight = 0x1p-126f;
 #endif
 constexpr Real kLog2e = (Real)1.4426950408889634, kLn2 = (Real)0.6931471805599453;
@@ -86,7 +86,7 @@ __device__ __forceinline__ float power_of_two(float x) {
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
-// 2^n times a polynomial for |x - n| <= 1/2, good to 2^-53; no subnormal results.
+// 2^n times a polynomial for |x - n| <= 1/2, accurate to 2^-53; no subnormal results.
 __device__ __forceinline__ double power_of_two(double x) {
     const double shifter = 6755399441055744.0;
     double shifted = x + shifter, f = x - (shifted - shifter);
@@ -104,7 +104,7 @@ __device__ __forceinline__ double power_of_two(double x) {
     p = fma(p, f, 1.0);
     int high = __double2hiint(p) + (__double2loint(shifted) << 20), low = __double2loint(p);
     int top = __double2hiint(x);
-    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which is taken for +infinity and found in the sum
+    if ((top & 0x7fffffff) >= 0x408ff000) {  // beyond +-1022, or NaN, which becomes +infinity and makes the sum unsafe
         high = top < 0 ? 0 : 0x7ff00000;
         low = 0;
     }
@@ -131,12 +131,12 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum tells nothing; a row without weight gives nothing anyway.
-__device__ __forceinline__ bool is_bad(Real weight, Real sum) {
+// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+__device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// A potential as a part of the exponent. +infinity belongs to a row or column that allows nothing.
+// The term of a potential in the exponent. A row or column whose costs are all infinite has the potential +infinity.
 __device__ __forceinline__ Real part_of(Real potential) {
     return potential == INFINITE ? 0 : potential * kLog2e;
 }
@@ -170,10 +170,10 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-__device__ __forceinline__ void meet_cluster() {
+__device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
-// Stores in the shared memory of a block of the cluster and counts the bytes there.
+// Stores a value in the shared memory of a block of the cluster and counts its bytes at that block's barrier.
 __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank) {
     unsigned at, counter;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(to)), "r"(rank));
@@ -187,9 +187,9 @@ __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank
 #endif
 }
 
-// Waits for all blocks. The top bit of the word, which is `top` before, turns with every barrier; nothing is reset
-// between launches. An addition that returns nothing: its answer would be waited for.
-__device__ __forceinline__ void meet_grid(unsigned *word, unsigned top) {
+// Waits for all blocks. Every barrier flips the top bit of the word, which is `top` before; no launch resets the word. The
+// addition returns nothing, because a thread would wait for the value.
+__device__ __forceinline__ void sync_grid(unsigned *word, unsigned top) {
     __syncthreads();
     if (threadIdx.x == 0) {
         unsigned now, arrival = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1;
@@ -223,7 +223,7 @@ struct LogSum {
     }
     __device__ Real log() const { return most + log_two(sum); }
 
-    // Over the block, for all its threads.
+    // The log of the sum over the block, returned to all its threads.
     __device__ Real log_of_block() {
         __shared__ Real warps[2][kWarps];
         for (int mask = 16; mask; mask /= 2) {
@@ -243,9 +243,9 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The cold paths, by all threads of a block. A row whose exponentials were of no use gives to the columns now; log2 of
-// its sum without its u.
-__device__ __noinline__ Real repair(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
+// The fallbacks, run by all threads of a block. For an unsafe row: recomputes the sum about the maximum, adds the row's
+// contribution to the columns, and returns log2 of the sum without the row's u.
+__device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
                                     int width) {
     auto exponent = [&](int j) {
         return multiply_add(value(s.c[row * s.stride + j]), factor, part_of(__ldcg(s.v + j)));
@@ -254,12 +254,12 @@ __device__ __noinline__ Real repair(const Sinkhorn &s, Real factor, int row, Rea
     for (int j = threadIdx.x; j < s.columns; j += THREADS) sum.add(exponent(j));
     Real log = sum.log_of_block();
     if (log != -INFINITE)
-        for (int j = threadIdx.x; j < width; j += THREADS)  // each thread its own columns
+        for (int j = threadIdx.x; j < width; j += THREADS)  // each thread updates its own columns
             __stcg(partial + j, multiply_add(power_of_two(exponent(column + j) - log), weight, __ldcg(partial + j)));
     return log;
 }
-// log2 of a column's sum without its v.
-__device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real factor) {
+// For an unsafe column: log2 of its sum without its v.
+__device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
     LogSum sum;
     for (int i = threadIdx.x; i < s.rows; i += THREADS)
         sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, part_of(__ldcg(s.u + i))));
@@ -267,42 +267,42 @@ __device__ __noinline__ Real log_of_column(const Sinkhorn &s, int column, Real f
 }
 
 //----------------------------------------------------------------------------------------------------------------------
-// The rows that a block walks, again and again
+// The rows of a block
 //----------------------------------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
 
-// Runs ahead of the walk and asks for its rows; one thread does.
+// Prefetches the rows ahead of their traversal; one thread issues the copies.
 struct Copies {
-    const char *next;  // the row to ask for
-    int rows;          // of the crew, from there to the end of the panel
+    const char *next;  // the next row to prefetch
+    int rows;          // remaining rows of the group in the panel, from `next`
     int stage;
     int panel;
-    unsigned asked, left;  // rows, of the whole solve
+    unsigned issued, left;  // rows issued, and their maximum in the whole solve
 
-    __device__ void begin(const Sinkhorn &s, int crew, int first_panel, int clusters) {
-        rows = stage = asked = left = 0;
+    __device__ void begin(const Sinkhorn &s, int group, int first_panel, int clusters) {
+        rows = stage = issued = left = 0;
         panel = first_panel - clusters;
         for (int p = first_panel; p < kPanels; p += clusters)
-            left += max(0, panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + CREWS - 1 - crew) / CREWS;
+            left += max(0, panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + GROUPS - 1 - group) / GROUPS;
         left *= *s.limit;
     }
-    // The next row into the next stage.
-    __device__ __forceinline__ void ask(const Sinkhorn &s, int crew, int first_panel, int clusters, int column, int width,
+    // Issues the copy of the next row into the next stage.
+    __device__ __forceinline__ void prefetch(const Sinkhorn &s, int group, int first_panel, int clusters, int column, int width,
                                         char *stages, int row_bytes, Barrier *arrived) {
-        if (asked == left) return;
-        ++asked;
+        if (issued == left) return;
+        ++issued;
         while (rows <= 0) {
             panel = panel + clusters < kPanels ? panel + clusters : first_panel;
-            int begin = panel_begin(s.rows, panel) + crew;
-            rows = (panel_begin(s.rows, panel + 1) - begin + CREWS - 1) / CREWS;
+            int begin = panel_begin(s.rows, panel) + group;
+            rows = (panel_begin(s.rows, panel + 1) - begin + GROUPS - 1) / GROUPS;
             next = (const char *)(s.c + begin * s.stride + column);
         }
-        unsigned off = (unsigned)(unsigned long long)next & 15;  // rows of odd length are not aligned, copies are
+        unsigned off = (unsigned)(unsigned long long)next & 15;  // copies must be aligned, rows of odd length are not
         unsigned bytes = off + width * (unsigned)sizeof(Element) + 15 & ~15u;
         expect_bytes(arrived + stage, bytes);
         copy_bulk(stages + stage * row_bytes, next - off, bytes, arrived + stage);
-        next += CREWS * s.stride * sizeof(Element);
+        next += GROUPS * s.stride * sizeof(Element);
         --rows;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
     }
@@ -310,37 +310,37 @@ struct Copies {
 
 struct __align__(16) RowInfo {
     Real part, weight;
-    unsigned offset;  // of a row in what was copied
+    unsigned offset;  // of the row in its copy
 };
 
-__device__ __forceinline__ void meet_crew(int crew) {
-    if (kCrewWarps == 1)
+__device__ __forceinline__ void sync_group(int group) {
+    if (kGroupWarps == 1)
         __syncwarp();
-    else if (CREWS == 1)
+    else if (GROUPS == 1)
         __syncthreads();
     else
-        asm volatile("bar.sync %0, %1;" ::"r"(crew + 1), "r"(kCrew) : "memory");
+        asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "r"(kGroup) : "memory");
 }
 
-// grid: at most one block per SM, a multiple of CLUSTER; shared memory: CREWS * STAGES * row_bytes, and
-// (CREWS - 1) / 2 rounded up * kWidest values
+// grid: at most one block per SM, a multiple of CLUSTER; shared memory: GROUPS * STAGES * row_bytes, and
+// (GROUPS - 1) / 2 rounded up * kWidest values
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if CLUSTER > 1
     __cluster_dims__(CLUSTER, 1, 1)
 #endif
-    sinkhorn_crews(const __grid_constant__ Sinkhorn s, const int row_bytes) {
+    sinkhorn_thread_groups(const __grid_constant__ Sinkhorn s, const int row_bytes) {
     extern __shared__ __align__(128) char memory[];
-    __shared__ Barrier all_arrived[CREWS * STAGES], all_met[CREWS * 2];
-    __shared__ __align__(16) Real all_parts[CREWS][2][kParts];  // of row sums
-    __shared__ Real groups[THREADS];
+    __shared__ Barrier all_arrived[GROUPS * STAGES], all_sums_arrived[GROUPS * 2];
+    __shared__ __align__(16) Real all_parts[GROUPS][2][kParts];  // of row sums
+    __shared__ Real panel_sums[THREADS];
     __shared__ RowInfo info[kChunk];
     __shared__ Real log_weight[kChunk], row_sum[kChunk], new_part[kChunk], errors[kChunk];
     __shared__ int trips;
-    __shared__ unsigned top;  // of the grid's barrier, before both of an iteration
-    __shared__ Copies all_copies[CREWS];
+    __shared__ unsigned top;  // the top bit of the barrier word before the two barriers of an iteration
+    __shared__ Copies all_copies[GROUPS];
 
     const int t = threadIdx.x, lane = t % 32;
-    const int crew = CREWS == 1 ? 0 : __shfl_sync(~0u, t / kCrew, 0), ct = t - crew * kCrew;
+    const int group = GROUPS == 1 ? 0 : __shfl_sync(~0u, t / kGroup, 0), gt = t - group * kGroup;
     const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
     const int first_panel = blockIdx.x / CLUSTER, clusters = gridDim.x / CLUSTER;
     const int column = (int)((long long)s.columns * rank / CLUSTER);
@@ -350,27 +350,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (blockIdx.x == 0 && t == 0) *s.iterations = 0;
         return;
     }
-    char *const stages = memory + crew * STAGES * row_bytes;
-    Real *const gather = (Real *)(memory + CREWS * STAGES * row_bytes);
-    Barrier *const arrived = all_arrived + crew * STAGES, *const met = all_met + crew * 2;
-    Copies &copies = all_copies[crew];
-    auto ask = [&] { copies.ask(s, crew, first_panel, clusters, column, width, stages, row_bytes, arrived); };
+    char *const stages = memory + group * STAGES * row_bytes;
+    Real *const gather = (Real *)(memory + GROUPS * STAGES * row_bytes);
+    Barrier *const arrived = all_arrived + group * STAGES, *const sums_arrived = all_sums_arrived + group * 2;
+    Copies &copies = all_copies[group];
+    auto prefetch = [&] { copies.prefetch(s, group, first_panel, clusters, column, width, stages, row_bytes, arrived); };
     if (t == 0) {
         trips = 0;
         top = __ldcg(s.barrier);
     }
-    if (ct == 0) {
+    if (gt == 0) {
         for (int k = 0; k < STAGES; ++k) set_up(arrived + k, 1);
-        for (int k = 0; k < 2; ++k) set_up(met + k, 1);
+        for (int k = 0; k < 2; ++k) set_up(sums_arrived + k, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        copies.begin(s, crew, first_panel, clusters);
-        for (int k = 0; k < STAGES; ++k) ask();
+        copies.begin(s, group, first_panel, clusters);
+        for (int k = 0; k < STAGES; ++k) prefetch();
     }
     __syncthreads();
-    if (CLUSTER > 1) meet_cluster();
+    if (CLUSTER > 1) sync_cluster();
 
-    // Whether this thread has a column in round k; only the last one is not full.
-    auto has = [&](int k) { return k < ITEMS - 1 || ct + k * kCrew < width; };
+    // Whether this thread has a column in round k; only the last round is partial.
+    auto has = [&](int k) { return k < ITEMS - 1 || gt + k * kGroup < width; };
     Real column_part[ITEMS], sums[ITEMS];
     int stage = 0;
     unsigned phase = 0, step = 0;
@@ -381,18 +381,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             if (t < kChunk) errors[t] = 0;
             for (int chunk = begin; chunk == begin || chunk < end; chunk += kChunk) {
                 const int rows = min(kChunk, end - chunk);
-                // All that comes from memory is asked for before any of it is used.
+                // Issue all loads before the first use.
                 const Real last_error = __ldcg(s.error);
                 const Real tolerance = __ldg(s.tolerance);
                 const int limit = __ldg(s.limit);
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) {
-                    column_part[k] = has(k) ? __ldcg(s.v + column + ct + k * kCrew) : -INFINITE;
+                    column_part[k] = has(k) ? __ldcg(s.v + column + gt + k * kGroup) : -INFINITE;
                     sums[k] = 0;
                 }
                 if (t < rows) {
                     Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
-                    // Without weight: no exponential. Infinite: any finite part does, the sum will tell.
+                    // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
                     part = log_a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
                     log_weight[t] = log_a;
                     RowInfo own;
@@ -405,28 +405,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 for (int k = 0; k < ITEMS; ++k) column_part[k] = part_of(column_part[k]);
                 if (trips > 0 && (trips >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
-                for (int row = crew; row < rows; row += CREWS) {
+                for (int row = group; row < rows; row += GROUPS) {
                     const RowInfo own = info[row];
                     Real e[ITEMS], known = 0, odd = 0;
                     wait(arrived + stage, phase);
-                    const Element *from = (const Element *)(stages + stage * row_bytes + own.offset) + ct;
+                    const Element *from = (const Element *)(stages + stage * row_bytes + own.offset) + gt;
 #pragma unroll
                     for (int k = 0; k < ITEMS; ++k) {
-                        Real c = has(k) ? value(from[k * kCrew]) : 0;
+                        Real c = has(k) ? value(from[k * kGroup]) : 0;
                         e[k] = power_of_two(multiply_add(c, factor, own.part + column_part[k]));
                         (k % 2 ? odd : known) += e[k];
                     }
                     known = warp_sum(known + odd);
-                    Real *const parts = all_parts[crew][step % 2];
+                    Real *const parts = all_parts[group][step % 2];
                     if (CLUSTER == 1) {
-                        if (kCrewWarps > 1 && lane == 0) parts[ct / 32] = known;
-                        meet_crew(crew);
+                        if (kGroupWarps > 1 && lane == 0) parts[gt / 32] = known;
+                        sync_group(group);
                     } else {
-                        if (ct == 0) expect_bytes(met + step % 2, kParts * sizeof(Real));
-                        if (lane < CLUSTER) send(parts + rank * kCrewWarps + ct / 32, known, met + step % 2, lane);
-                        wait(met + step % 2, step / 2 & 1);
+                        if (gt == 0) expect_bytes(sums_arrived + step % 2, kParts * sizeof(Real));
+                        if (lane < CLUSTER) send(parts + rank * kGroupWarps + gt / 32, known, sums_arrived + step % 2, lane);
+                        wait(sums_arrived + step % 2, step / 2 & 1);
                     }
-                    if (ct == 0) ask();
+                    if (gt == 0) prefetch();
                     Real sum = known;
                     if (kParts > 1) {
                         sum = parts[0];
@@ -436,39 +436,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     ++step;
                     stage = stage + 1 == STAGES ? 0 : stage + 1;
                     phase ^= stage == 0;
-                    if (ct == 0) row_sum[row] = sum;
+                    if (gt == 0) row_sum[row] = sum;
                     const bool good = sum >= kLeastRow && sum <= kMostRow;
-                    if (good) {  // the exponentials of a bad row may be infinite
+                    if (good) {  // the exponentials of an unsafe row may be infinite
                         const Real give = quotient(own.weight, sum);
 #pragma unroll
                         for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(e[k], give, sums[k]);
                     }
                 }
-                // The crews meet.
+                // Combine the columns of the thread groups.
 #pragma unroll
-                for (int half = CREWS / 2; half; half /= 2) {
-                    if (crew >= half && crew < 2 * half)
+                for (int half = GROUPS / 2; half; half /= 2) {
+                    if (group >= half && group < 2 * half)
 #pragma unroll
-                        for (int k = 0; k < ITEMS; ++k) gather[(crew - half) * kWidest + ct + k * kCrew] = sums[k];
+                        for (int k = 0; k < ITEMS; ++k) gather[(group - half) * kWidest + gt + k * kGroup] = sums[k];
                     __syncthreads();
-                    if (crew < half)
+                    if (group < half)
 #pragma unroll
-                        for (int k = 0; k < ITEMS; ++k) sums[k] += gather[crew * kWidest + ct + k * kCrew];
+                        for (int k = 0; k < ITEMS; ++k) sums[k] += gather[group * kWidest + gt + k * kGroup];
                     if (half > 1) __syncthreads();
                 }
                 Real *partial = s.partial + (long long)panel * s.columns + column;
-                if (crew == 0)
+                if (group == 0)
 #pragma unroll
                     for (int k = 0; k < ITEMS; ++k)
                         if (has(k)) {
-                            Real *at = partial + ct + k * kCrew;
+                            Real *at = partial + gt + k * kGroup;
                             __stcg(at, chunk == begin ? sums[k] : __ldcg(at) + sums[k]);
                         }
                 if (t < rows) new_part[t] = info[t].part;
-                if (__syncthreads_or(t < rows && is_bad(info[t].weight, row_sum[t]))) {
+                if (__syncthreads_or(t < rows && is_unsafe(info[t].weight, row_sum[t]))) {
                     for (int k = 0; k < rows; ++k)
-                        if (is_bad(info[k].weight, row_sum[k])) {
-                            Real log = repair(s, factor, chunk + k, info[k].weight, partial, column, width);
+                        if (is_unsafe(info[k].weight, row_sum[k])) {
+                            Real log = fallback_row(s, factor, chunk + k, info[k].weight, partial, column, width);
                             if (t == 0) new_part[k] = -log, row_sum[k] = 1;
                             __syncthreads();
                         }
@@ -476,7 +476,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
                 if (t < rows && rank == 0) {
                     Real log_a = log_weight[t], part = new_part[t], sum = row_sum[t];
-                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(info[t].part - part);  // of sum and weight
+                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(info[t].part - part);  // of the sum to the weight
                     __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (part - log_two(sum)));
                     if (log_a != -INFINITE) errors[t] += info[t].weight * fabs(ratio - 1);
                 }
@@ -486,41 +486,41 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (lane == 0) __stcg(s.panel_error + panel * (kChunk / 32) + t / 32, all);
             }
         }
-        meet_grid(s.barrier, top);
+        sync_grid(s.barrier, top);
         if (t == 0) {
             ++trips;
             if (blockIdx.x == 0) __stcg(s.iterations, trips);
         }
 
-        // Columns, in an order that does not depend on who does it.
+        // The columns, summed in an order that does not depend on the number of blocks.
         const int share = (s.columns + gridDim.x - 1) / gridDim.x;
         const int from = blockIdx.x * share, to = min(from + share, s.columns);
         for (int begin = from; begin < to; begin += kWide) {
-            int c = t % kWide, group = t / kWide, j = begin + c;
+            int c = t % kWide, panel_group = t / kWide, j = begin + c;
             Real sum = 0, log_b, v;
             if (t < kWide && j < to) log_b = __ldg(s.log_b + j), v = __ldcg(s.v + j);
             if (j < to)
 #pragma unroll
-                for (int k = 0; k < (kPanels + kGroups - 1) / kGroups; ++k)
-                    if (group + k * kGroups < kPanels)
-                        sum += __ldcg(s.partial + (long long)(group + k * kGroups) * s.columns + j);
-            if (t < kWide * kGroups) groups[t] = sum;
+                for (int k = 0; k < (kPanels + kPanelGroups - 1) / kPanelGroups; ++k)
+                    if (panel_group + k * kPanelGroups < kPanels)
+                        sum += __ldcg(s.partial + (long long)(panel_group + k * kPanelGroups) * s.columns + j);
+            if (t < kWide * kPanelGroups) panel_sums[t] = sum;
             __syncthreads();
             bool bad = false;
             if (t < kWide && j < to) {
                 sum = 0;
 #pragma unroll
-                for (int k = 0; k < kGroups; ++k) sum += groups[k * kWide + c];
+                for (int k = 0; k < kPanelGroups; ++k) sum += panel_sums[k * kWide + c];
                 bad = log_b != -INFINITE && !(sum >= kLeastColumn);
                 v = (v == INFINITE ? 0 : v) + log_b - kLn2 * log_two(sum);
                 __stcg(s.v + j, log_b == -INFINITE ? log_b : v);
             }
             if (__syncthreads_or(bad)) {
-                if (t < kWide) groups[t] = bad;
+                if (t < kWide) panel_sums[t] = bad;
                 __syncthreads();
                 for (int k = 0; k < kWide; ++k)
-                    if (groups[k] != 0) {
-                        Real log = log_of_column(s, begin + k, factor);
+                    if (panel_sums[k] != 0) {
+                        Real log = fallback_column(s, begin + k, factor);
                         if (t == 0) __stcg(s.v + begin + k, __ldg(s.log_b + begin + k) - kLn2 * log);
                     }
                 __syncthreads();
@@ -533,12 +533,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             Real all = warp_sum(error);
             if (lane == 0) __stcg(s.error, all);
         }
-        meet_grid(s.barrier, ~top);
+        sync_grid(s.barrier, ~top);
     }
 done:
-    // Nothing may arrive in the shared memory of a block that has ended.
-    if (ct == 0)
-        for (; step != copies.asked; ++step) {
+    // Copies in flight must arrive before the block exits.
+    if (gt == 0)
+        for (; step != copies.issued; ++step) {
             wait(arrived + stage, phase);
             stage = stage + 1 == STAGES ? 0 : stage + 1;
             phase ^= stage == 0;

@@ -1,0 +1,190 @@
+//===- RunReport.cpp - the report of heddle run ---------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The JSON object holds everything; the text leaves out numbers that mean
+// little for the program at hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunReport.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace heddle::cli {
+
+static std::string number(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%.9g", value);
+  return text;
+}
+
+std::string ResultSummary::shown() const {
+  if (value)
+    return number(*value);
+  if (elements == 0 || elements > static_cast<int64_t>(kShown))
+    return checksum + (notNumbers > 0
+                           ? formatv(", {0} NaN", grouped(notNumbers)).str()
+                           : "");
+  std::string text;
+  for (double element : first)
+    text += (text.empty() ? "" : " ") + number(element);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static json::Value finite(double number) {
+  if (std::isfinite(number))
+    return number;
+  return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+}
+
+static std::string programName(const RunRequest &request) {
+  const std::string &program = request.settings.program;
+  return program.find('\n') == std::string::npos ? program : "standard input";
+}
+
+json::Value toJSON(const RunRequest &request, const RunReport &report) {
+  bool onCpu = report.arch == "cpu";
+  json::Array results;
+  for (const ResultSummary &result : report.results) {
+    json::Object object{{"name", result.name},
+                        {"dtype", result.dtype},
+                        {"members", result.members},
+                        {"elements", result.elements},
+                        {"checksum", result.checksum}};
+    if (result.value)
+      object["value"] = finite(*result.value);
+    else
+      object["not_numbers"] = result.notNumbers;
+    results.push_back(std::move(object));
+  }
+  json::Object object{
+      {"program", programName(request)},
+      {"target", onCpu ? "cpu" : "cuda"},
+      {"arch", report.arch},
+      {"model", request.model},
+      {"members", static_cast<int64_t>(request.settings.shapes.size())},
+      {"parameters", request.elements},
+      {"steps", request.steps},
+      {"seed", static_cast<int64_t>(request.settings.seed)},
+      {"launches", *report.explained.getInteger("launches")},
+      {"sweeps", *report.explained.getInteger("sweeps")},
+      {"bytes_per_element", *report.explained.getNumber("bytes_per_element")},
+      {"compile_ms", report.compileSeconds * 1e3},
+      {"step_us", report.stepSeconds * 1e6},
+      {"results", std::move(results)}};
+  if (!onCpu) {
+    double floor = *report.explained.getNumber("floor_us");
+    object["floor_us"] = floor;
+    object["ratio_to_floor"] =
+        floor > 0 ? finite(report.stepSeconds * 1e6 / floor) : nullptr;
+  }
+  if (request.check) {
+    json::Array checks;
+    for (const ResultCheck &check : report.checks)
+      checks.push_back(
+          json::Object{{"name", check.name},
+                       {"elements", check.elements},
+                       {"holds", check.holds()},
+                       {"bound", check.bound},
+                       {"largest_error", finite(check.largest())},
+                       {"rms_ratio", finite(check.ratio())},
+                       {"rms_error", finite(check.rmsError)},
+                       {"plain_rms_error", finite(check.plainRmsError)},
+                       {"different_from_plain", check.different}});
+    object["check"] = json::Object{{"holds", report.passed()},
+                                   {"results", std::move(checks)}};
+  }
+  return object;
+}
+
+static void printChecks(const RunReport &report) {
+  outs() << "\nerrors against the reference interpreter, in units of the RMS "
+            "error of a plain evaluation\n";
+  Table table({"result", "largest error", "RMS error", "limit",
+               "differs from plain", "check"});
+  for (const ResultCheck &check : report.checks)
+    table.add({check.name, formatv("{0:f2}", check.largest()),
+               formatv("{0:f3}", check.ratio()), formatv("{0:f1}", check.bound),
+               formatv("{0} of {1}", grouped(check.different),
+                       grouped(check.elements)),
+               check.holds() ? paint(Colour::green, "passed")
+                             : paint(Colour::red, "FAILED")});
+  table.print();
+  for (const ResultCheck &check : report.checks)
+    if (check.notNumbers)
+      outs() << formatv(
+          "'{0}': {1} of {2} elements are NaN (NaN equals only NaN)\n",
+          check.name, grouped(check.notNumbers), grouped(check.elements));
+  outs() << (report.passed() ? paint(Colour::green, "check passed")
+                             : paint(Colour::red, "check failed"))
+         << '\n';
+}
+
+void print(const RunRequest &request, const RunReport &report) {
+  const json::Object &explained = report.explained;
+  bool onCpu = report.arch == "cpu";
+  // Of a loop, launches and bytes count one iteration, but times the whole.
+  bool loops = *explained.getBoolean("loops");
+  auto line = [](StringRef label, const Twine &text) {
+    outs() << formatv("{0,-14} {1}\n", label, text.str());
+  };
+  line("program", programName(request));
+  if (onCpu)
+    line("target", "cpu" + Twine(request.settings.options.target.empty()
+                                     ? " (no usable GPU found)"
+                                     : ""));
+  else
+    line("target", report.arch + ", " +
+                       *explained.getObject("bandwidth")->getString("source"));
+  line("model",
+       formatv("{0}: {1} member{2}, {3} element{4}", request.model,
+               grouped(request.settings.shapes.size()),
+               request.settings.shapes.size() == 1 ? "" : "s",
+               grouped(request.elements), request.elements == 1 ? "" : "s"));
+  line("steps", formatv("{0}, seed {1}", request.steps, request.settings.seed));
+  line("compile time", duration(report.compileSeconds));
+  line("launches", formatv("{0} per step, {1} sweep{2}{3}",
+                           *explained.getInteger("launches"),
+                           *explained.getInteger("sweeps"),
+                           *explained.getInteger("sweeps") == 1 ? "" : "s",
+                           loops ? " (one iteration of each loop)" : ""));
+  line("traffic", formatv("{0:f1} B per element ({1:f1} B before fusion{2})",
+                          *explained.getNumber("bytes_per_element"),
+                          *explained.getNumber("bytes_per_element_unfused"),
+                          loops ? "; one iteration of each loop" : ""));
+  std::string rate;
+  if (!loops)
+    rate = formatv(", {0:f1} GB/s",
+                   *explained.getNumber("bytes") / report.stepSeconds * 1e-9);
+  line("time per step", duration(report.stepSeconds) + rate);
+  double floor = *explained.getNumber("floor_us");
+  if (!onCpu && !loops && floor > 0)
+    line("floor",
+         formatv(
+             "{0:f1} us at {1:f0} GB/s; time / floor = {2:f3}", floor,
+             *explained.getObject("bandwidth")->getNumber("bytes_per_second") *
+                 1e-9,
+             report.stepSeconds * 1e6 / floor));
+  outs() << '\n';
+  Table table({"result", "dtype", "members", "elements", "checksum or values"});
+  for (const ResultSummary &result : report.results)
+    table.add({result.name, result.dtype, grouped(result.members),
+               grouped(result.elements), result.shown()});
+  table.print();
+  if (request.check)
+    printChecks(report);
+}
+
+} // namespace heddle::cli

@@ -1,0 +1,47 @@
+//===- SinkhornSolve.h - heddle's solve of a transport problem --*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program 'sinkhorn' bound to a problem, through the public interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TOOLS_HEDDLE_BENCH_SINKHORNSOLVE_H
+#define HEDDLE_TOOLS_HEDDLE_BENCH_SINKHORNSOLVE_H
+
+#include "Generated.h"
+#include "Problem.h"
+
+namespace heddle::bench {
+
+class SinkhornSolve {
+public:
+  static llvm::Expected<SinkhornSolve>
+  create(Device &device, std::string program, const Problem &problem);
+
+  /// Binds the arguments of `graph` to a problem.
+  static llvm::Error bind(heddle::Graph &graph, const Problem &problem);
+
+  llvm::Error set(double tolerance, int limit);
+  llvm::Error replay() { return generated.replay(); }
+
+  /// The potentials of the last replay: u, then v.
+  llvm::Expected<std::vector<double>> potentials();
+  /// Copies the first bytes of a result to the host.
+  llvm::Error read(const std::string &result, void *to, size_t bytes);
+
+  const Generated &getGenerated() const { return generated; }
+
+private:
+  SinkhornSolve(Device &device, Generated generated, const ProblemShape &shape)
+      : device(&device), generated(std::move(generated)), shape(shape) {}
+
+  Device *device;
+  Generated generated;
+  ProblemShape shape;
+};
+
+} // namespace heddle::bench
+
+#endif // HEDDLE_TOOLS_HEDDLE_BENCH_SINKHORNSOLVE_H
