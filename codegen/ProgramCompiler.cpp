@@ -16,7 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/Dump.h"
+#include "runtime/support/Dump.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 

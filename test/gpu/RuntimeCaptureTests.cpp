@@ -1,7 +1,7 @@
 //===- RuntimeCaptureTests.cpp - captures of the caller's -----------------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
+#include "runtime/support/Statistics.h"
 
 namespace heddle::runtime::test {
 

@@ -4,8 +4,8 @@
 #define HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
 
 #include "RuntimePlans.h"
-#include "runtime/Graph.h"
-#include "runtime/Nvrtc.h"
+#include "runtime/cuda/Graph.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 #include <gtest/gtest.h>
 

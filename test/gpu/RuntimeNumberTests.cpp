@@ -1,7 +1,7 @@
 //===- RuntimeNumberTests.cpp - numbers among the arguments ---------------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
+#include "runtime/support/Statistics.h"
 
 #include <chrono>
 

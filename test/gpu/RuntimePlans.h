@@ -8,7 +8,7 @@
 #ifndef HEDDLE_TEST_GPU_RUNTIMEPLANS_H
 #define HEDDLE_TEST_GPU_RUNTIMEPLANS_H
 
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 
 #include <string>
 

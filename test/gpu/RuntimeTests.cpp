@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
 #include "runtime/heddle.hpp"
+#include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"

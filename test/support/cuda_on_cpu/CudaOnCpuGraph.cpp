@@ -1,8 +1,8 @@
 //===- CudaOnCpuGraph.cpp - a plan's CUDA text, run on the host -----------===//
 //
-// What runtime/Graph.cpp does with a device: allocate, write the tables, launch
-// the nodes in order. Consecutive kernels are handed to the machine together,
-// so that what a launch may overlap with it does.
+// What runtime/cuda/Graph.cpp does with a device: allocate, write the tables,
+// launch the nodes in order. Consecutive kernels are handed to the machine
+// together, so that what a launch may overlap with it does.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaHarness.h"
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 

@@ -7,9 +7,9 @@
 
 #include "CudaHarness.h"
 #include "CudaPrograms.h"
-#include "runtime/Nvrtc.h"
-#include "runtime/PanelClass.h"
-#include "runtime/ResourceReport.h"
+#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/nvrtc/ResourceReport.h"
+#include "runtime/plan/PanelClass.h"
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 

@@ -3,8 +3,8 @@
 
 #include "Helpers.h"
 
-#include "runtime/Layout.h"
-#include "runtime/Scalar.h"
+#include "runtime/binding/Layout.h"
+#include "runtime/plan/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"

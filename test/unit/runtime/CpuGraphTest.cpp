@@ -3,8 +3,8 @@
 
 #include "Helpers.h"
 
-#include "runtime/CpuGraph.h"
-#include "runtime/Statistics.h"
+#include "runtime/cpu/CpuGraph.h"
+#include "runtime/support/Statistics.h"
 
 #include <atomic>
 #include <map>

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
 #define HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
 
-#include "runtime/Plan.h"
-#include "runtime/Status.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/support/Status.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

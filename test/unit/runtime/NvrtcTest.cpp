@@ -3,9 +3,9 @@
 
 #include "Helpers.h"
 
-#include "runtime/DeviceText.h"
-#include "runtime/Nvrtc.h"
-#include "runtime/Statistics.h"
+#include "runtime/cuda/DeviceText.h"
+#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/support/Statistics.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 

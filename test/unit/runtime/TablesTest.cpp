@@ -2,7 +2,7 @@
 
 #include "Helpers.h"
 
-#include "runtime/Tables.h"
+#include "runtime/binding/Tables.h"
 
 #include <cstring>
 

@@ -1,0 +1,64 @@
+//===- Executable.h - Compiled kernels and their plan ---------------------===//
+//
+// Immutable once created, and shared by any number of graphs and threads.
+// Creating one for a named architecture needs NVRTC but no GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
+#define HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
+
+#include "runtime/driver/CudaHandles.h"
+#include "runtime/plan/PanelClass.h"
+#include "runtime/program/Compiler.h"
+
+namespace heddle::runtime {
+
+class Executable {
+public:
+  /// Compiles the plan's source for `arch` (through the disk cache), or takes
+  /// the cpu program.
+  static llvm::Expected<std::shared_ptr<Executable>>
+  create(CompiledProgram program, Target target, llvm::StringRef arch);
+
+  const std::shared_ptr<const Plan> &plan() const { return program; }
+  Target target() const { return programTarget; }
+  const std::string &arch() const { return architecture; }
+  /// Empty for the cpu target, and for a plan without kernels of its own.
+  llvm::StringRef cubin() const { return image; }
+  /// What NVRTC said about the source.
+  llvm::StringRef log() const { return compileLog; }
+  CpuProgram *cpu() const { return cpuProgram.get(); }
+
+  /// The module in a context, loaded once per context.
+  llvm::Expected<std::shared_ptr<Module>> load(const ContextPtr &context);
+  /// The module of the loops in panels for one class of widths, compiled when
+  /// it is first met.
+  llvm::Expected<std::shared_ptr<Module>> loadPanels(const ContextPtr &context,
+                                                     const PanelClass &panels);
+
+private:
+  std::shared_ptr<const Plan> program;
+  Target programTarget = Target::Cuda;
+  std::string architecture, image, compileLog;
+  std::shared_ptr<CpuProgram> cpuProgram;
+
+  std::mutex mutex;
+  std::vector<std::pair<ContextPtr, std::shared_ptr<Module>>> modules;
+  struct PanelModule {
+    ContextPtr context;
+    PanelClass panels;
+    std::shared_ptr<Module> module;
+  };
+  std::vector<PanelModule> panelModules;
+};
+
+/// The target and architecture to use when the caller left them open: the
+/// device at hand, or the cpu target without one. `target`: "", "cuda" or
+/// "cpu"; `arch`: "" or a name. BadInput for another target.
+llvm::Expected<std::pair<Target, std::string>>
+chooseTarget(llvm::StringRef target, llvm::StringRef arch);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
