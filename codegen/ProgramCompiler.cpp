@@ -222,8 +222,8 @@ public:
       return plan.takeError();
     if (stage == "cuda")
       return plan->panelSource.empty()
-                 ? plan->source
-                 : plan->source + "\n" + plan->panelSource;
+                 ? plan->source.text()
+                 : plan->source.text() + "\n" + plan->panelSource;
     if (stage != "plan")
       return makeError(StatusCode::BadInput,
                        "unknown stage '{0}'; expected foreach, fused, cuda, "

@@ -106,7 +106,7 @@ Error Layout::Resolver::sizeTables() {
       };
       int64_t average = blocksOf(view.columnTotal / tiles);
       int64_t most = blocksOf(view.widest);
-      view.shares = static_cast<int>(
+      view.blocksPerTile = static_cast<int>(
           std::min(std::max(average, std::min(most, fewBlocks / tiles)),
                    INT32_MAX / tiles));
     }
@@ -188,13 +188,13 @@ void Layout::place(char *arena, char *slots) {
   }
 }
 
-std::vector<char> Layout::memberRows(int index) const {
+std::vector<char> Layout::memberDescriptors(int index) const {
   const PlanTable &table = program->tables[index];
-  RowLayout rows(table);
+  DescriptorLayout rows(table);
   std::vector<char> bytes(rows.bytes() * tableViews[index].memberCount);
   char *out = bytes.data();
   std::vector<int64_t> steps = segmentSteps(*program, table);
-  MemberRow row;
+  MemberDescriptor row;
   int firstTile = 0;
   int64_t columnBase = 0;
   for (auto [segmentIndex, segment] : enumerate(table.segments)) {

@@ -3,8 +3,8 @@
 // Layout::resolve checks everything about a Binding that Binding alone could
 // not, and works out extents, inactive members, tile counts and the sizes of
 // what has to be allocated. Nothing has been written anywhere when it fails.
-// Once memory is there, place() fills in the addresses and memberRows() writes
-// the rows.
+// Once memory is there, place() fills in the addresses and memberDescriptors()
+// writes the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ struct BufferView {
 struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
-  int shares = 1;                    ///< blocks for a tile
+  int blocksPerTile = 1;             ///< blocks for a tile
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
   int64_t longest = 0;               ///< rows of one (rank 2)
@@ -92,8 +92,8 @@ public:
   /// Gives owned buffers their addresses.
   void place(char *arena, char *slots);
 
-  /// The member rows of a table; place() comes first.
-  std::vector<char> memberRows(int table) const;
+  /// The member descriptors of a table; place() comes first.
+  std::vector<char> memberDescriptors(int table) const;
 
   /// The active members of a copy (`from` -> `to`), of a fill or of a loop's
   /// flags (`from` < 0).

@@ -177,7 +177,7 @@ Error Layout::Resolver::checkOverlap() {
   forEachNode(plan.graph, [&](const PlanNode &node) {
     for (int buffer : node.writes)
       written.set(buffer);
-    for (int buffer : {node.to, node.trips})
+    for (int buffer : {node.to, node.iterations})
       if (buffer >= 0)
         written.set(buffer);
   });

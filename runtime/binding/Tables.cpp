@@ -25,8 +25,8 @@ template <typename T> T get(const char *row, size_t offset) {
 
 } // namespace
 
-void writeMemberRow(const RowLayout &layout, const MemberRow &values,
-                    char *row) {
+void writeMemberRow(const DescriptorLayout &layout,
+                    const MemberDescriptor &values, char *row) {
   assert(values.operands.size() <= static_cast<size_t>(layout.pointers) &&
          "more operands than slots");
   std::memset(row, 0, layout.bytes());
@@ -44,8 +44,9 @@ void writeMemberRow(const RowLayout &layout, const MemberRow &values,
   put<int32_t>(row, at + 20, values.index);
 }
 
-MemberRow readMemberRow(const RowLayout &layout, const char *row) {
-  MemberRow values;
+MemberDescriptor readMemberRow(const DescriptorLayout &layout,
+                               const char *row) {
+  MemberDescriptor values;
   for (int slot = 0; slot < layout.pointers; ++slot)
     values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
   if (layout.rank == 2) {
@@ -61,8 +62,8 @@ MemberRow readMemberRow(const RowLayout &layout, const char *row) {
   return values;
 }
 
-TileRow readTileRow(const RowLayout &layout, const char *row) {
-  TileRow values;
+TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row) {
+  TileDescriptor values;
   for (int slot = 0; slot < layout.pointers; ++slot)
     values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
   if (layout.rank == 2) {
@@ -121,13 +122,13 @@ int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
   return shift;
 }
 
-void expandTiles(const RowLayout &layout, const char *memberRows,
-                 int memberCount, llvm::ArrayRef<int64_t> steps, char *tileRows,
-                 int tileCount) {
+void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
+                 int memberCount, llvm::ArrayRef<int64_t> steps,
+                 char *tileDescriptors, int tileCount) {
   size_t bytes = layout.bytes(), at = layout.countOffset();
   [[maybe_unused]] int written = 0;
   for (int member = 0; member < memberCount; ++member) {
-    const char *row = memberRows + member * bytes;
+    const char *row = memberDescriptors + member * bytes;
     int64_t count = get<int64_t>(row, at);
     int32_t firstTile = get<int32_t>(row, at + 8),
             tiles = get<int32_t>(row, at + 12),
@@ -144,9 +145,10 @@ void expandTiles(const RowLayout &layout, const char *memberRows,
         operands, count);
     int64_t tile = std::abs(*step++);
     assert(firstTile == written && firstTile + tiles <= tileCount &&
-           "member rows are in order");
+           "member descriptors are in order");
     for (int32_t k = 0; k < tiles; ++k) {
-      char *out = tileRows + (firstTile + static_cast<size_t>(k)) * bytes;
+      char *out =
+          tileDescriptors + (firstTile + static_cast<size_t>(k)) * bytes;
       int64_t first = k ? k * tile - shift : 0;
       int64_t most = k ? tile : tile - shift;
       std::memset(out, 0, bytes);

@@ -1,9 +1,9 @@
-//===- Tables.h - The rows through which kernels find their work ----------===//
+//===- Tables.h - The descriptors through which kernels find their work ---===//
 //
-// The one place of the runtime that knows how member rows and tile rows are
-// laid out (docs/plan.md, Tables). The device-side writer of tile rows is
-// heddle_expand_tiles in codegen/device/tables.cuh; expandTiles here does the
-// same on the host, for the cpu target and for tests that compare the two.
+// The layout of member descriptors and tile descriptors (docs/plan.md, Tables).
+// On the device, heddle_expand_tiles (builtin/device/expand_tiles.cu) writes
+// tile descriptors. On the host, expandTiles does the same, for the cpu target
+// and for tests that compare the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,33 +28,34 @@ struct DeviceTable {
   unsigned *tickets;
   int tileCount;
   int memberCount;
-  int shares = 1;
+  int blocksPerTile = 1;
   int unused = 0; // arguments are compared byte for byte
 };
 static_assert(sizeof(DeviceTable) == 40, "a kernel reads this layout");
 
-/// Where the fields of a row are. Member rows and tile rows have the same size;
+/// Where the fields of a descriptor are. Member and tile descriptors have the
+/// same size;
 /// the fields after the operands are:
-///   member row: [columns, column_base], count, first_tile, tiles, segment,
-///   index tile row:   [columns, column_base], first, count, member, segment,
-///   tiles
-struct RowLayout {
+///   member descriptor: [columns, column_base], count, first_tile, tiles,
+///   segment, index tile descriptor:   [columns, column_base], first, count,
+///   member, segment, tiles
+struct DescriptorLayout {
   int pointers;
   int rank;
 
-  explicit RowLayout(const PlanTable &table)
+  explicit DescriptorLayout(const PlanTable &table)
       : pointers(table.pointers), rank(table.rank) {}
-  RowLayout(int pointers, int rank) : pointers(pointers), rank(rank) {}
+  DescriptorLayout(int pointers, int rank) : pointers(pointers), rank(rank) {}
 
   size_t columnsOffset() const { return sizeof(void *) * pointers; }
-  /// The 8-byte field `count` (member row) or `first` (tile row); four 4-byte
+  /// The 8-byte field `count` (member) or `first` (tile); four 4-byte
   /// fields follow it.
   size_t countOffset() const { return columnsOffset() + (rank == 2 ? 16 : 0); }
   size_t bytes() const { return (countOffset() + 24 + 15) / 16 * 16; }
 };
 
-/// The values of a member row.
-struct MemberRow {
+/// The values of a member descriptor.
+struct MemberDescriptor {
   std::vector<void *> operands; ///< at most `pointers`; missing ones are null
   int64_t columns = 0;          ///< rank 2
   int64_t columnBase = 0;       ///< rank 2
@@ -65,8 +66,8 @@ struct MemberRow {
   int index = 0;
 };
 
-/// The values of a tile row.
-struct TileRow {
+/// The values of a tile descriptor.
+struct TileDescriptor {
   std::vector<void *> operands;
   int64_t columns = 0;
   int64_t columnBase = 0;
@@ -77,10 +78,10 @@ struct TileRow {
   int tiles = 1;
 };
 
-void writeMemberRow(const RowLayout &layout, const MemberRow &values,
-                    char *row);
-MemberRow readMemberRow(const RowLayout &layout, const char *row);
-TileRow readTileRow(const RowLayout &layout, const char *row);
+void writeMemberRow(const DescriptorLayout &layout,
+                    const MemberDescriptor &values, char *row);
+MemberDescriptor readMemberRow(const DescriptorLayout &layout, const char *row);
+TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row);
 
 /// The `steps` argument of heddle_expand_tiles: for each segment its tile
 /// (negative where members may be shifted), then the step of each operand in
@@ -96,11 +97,11 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
                 int64_t count);
 
-/// Writes `tileCount` tile rows from `memberCount` member rows, as
-/// heddle_expand_tiles does on the device.
-void expandTiles(const RowLayout &layout, const char *memberRows,
-                 int memberCount, llvm::ArrayRef<int64_t> steps, char *tileRows,
-                 int tileCount);
+/// Writes `tileCount` tile descriptors from `memberCount` member descriptors,
+/// as heddle_expand_tiles does on the device.
+void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
+                 int memberCount, llvm::ArrayRef<int64_t> steps,
+                 char *tileDescriptors, int tileCount);
 
 /// Tiles of a member: at least one, so that what is computed once per member
 /// happens for empty members too.

@@ -159,7 +159,7 @@ Expected<DType> readDType(heddle_dtype dtype) {
   return static_cast<DType>(dtype);
 }
 
-/// Far more members than memory holds rows for: a count that was never one.
+/// More members than memory can describe: a count above it is a mistake.
 constexpr size_t mostMembers = size_t(1) << 31;
 
 Error checkCount(const char *name, size_t members) {
@@ -656,8 +656,8 @@ heddle_status heddle_emit(const char *program, const char *stage,
     return finish(compiled.takeError());
   const Plan &plan = compiled->plan;
   Expected<CompiledImage> image = compileSource(
-      {plan.name, plan.source, plan.headers, plan.options}, request->arch,
-      name == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
+      {plan.name, plan.source.text(), plan.headers, plan.options},
+      request->arch, name == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
   if (!image)
     return finish(image.takeError());
   return finish(giveText(image->image, text, size));

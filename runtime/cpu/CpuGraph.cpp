@@ -2,6 +2,7 @@
 
 #include "runtime/cpu/CpuGraph.h"
 
+#include "runtime/support/Parallel.h"
 #include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -47,10 +48,7 @@ public:
 /// before the threads exist.
 void parallel(size_t size, function_ref<void(size_t)> function) {
   [[maybe_unused]] static bool once = [] {
-    unsigned threads = 0;
-    if (const char *text = std::getenv("HEDDLE_THREADS"))
-      if (!StringRef(text).getAsInteger(10, threads) && threads > 0)
-        llvm::parallel::strategy = hardware_concurrency(threads);
+    llvm::parallel::strategy = hardware_concurrency(threadLimit());
     return true;
   }();
   if (size == 1)
@@ -152,9 +150,9 @@ Error CpuGraph::update(Layout &next, void *) {
   for (auto [index, table] : enumerate(tables)) {
     const PlanTable &planned = plan().tables[index];
     const TableView &view = next.tables()[index];
-    RowLayout rows(planned);
+    DescriptorLayout rows(planned);
     table.rowBytes = rows.bytes();
-    table.members = next.memberRows(index);
+    table.members = next.memberDescriptors(index);
     table.tiles.resize(rows.bytes() * view.tileCount);
     table.tickets.assign(view.memberCount + 1, 0);
     expandTiles(rows, table.members.data(), view.memberCount,
@@ -162,7 +160,7 @@ Error CpuGraph::update(Layout &next, void *) {
                 view.tileCount);
     table.table = {table.tiles.data(),   table.members.data(),
                    table.tickets.data(), view.tileCount,
-                   view.memberCount,     view.shares};
+                   view.memberCount,     view.blocksPerTile};
   }
 
   auto fill = [&](auto &self, std::vector<Node> &list) -> void {
@@ -180,7 +178,7 @@ Error CpuGraph::update(Layout &next, void *) {
       else if (node.plan->kind == NodeKind::Fill)
         node.spans = next.spans(-1, node.plan->to);
       else if (node.plan->kind == NodeKind::While)
-        node.spans = next.spans(-1, node.plan->more);
+        node.spans = next.spans(-1, node.plan->condition);
       self(self, node.body);
     }
   };
@@ -270,17 +268,17 @@ void CpuGraph::runKernel(const Node &node) {
 }
 
 void CpuGraph::runWhile(const Node &node) {
-  int32_t *trips =
-      reinterpret_cast<int32_t *>(layout->scalarAddress(node.plan->trips));
+  int32_t *iterations =
+      reinterpret_cast<int32_t *>(layout->scalarAddress(node.plan->iterations));
   const int32_t *limit = reinterpret_cast<const int32_t *>(
       layout->scalarAddress(node.plan->limit));
-  *trips = 0;
-  bool more = *limit > 0;
-  while (more) {
+  *iterations = 0;
+  bool goesOn = *limit > 0;
+  while (goesOn) {
     run(node.body);
-    ++*trips;
-    more = *trips < *limit &&
-           any_of(node.spans, [](const Span &flag) { return *flag.to != 0; });
+    ++*iterations;
+    goesOn = *iterations < *limit &&
+             any_of(node.spans, [](const Span &flag) { return *flag.to != 0; });
   }
 }
 

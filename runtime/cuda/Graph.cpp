@@ -2,6 +2,7 @@
 
 #include "runtime/cuda/Graph.h"
 
+#include "runtime/builtin/BuiltinKernels.h"
 #include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -101,22 +102,15 @@ Graph::create(std::shared_ptr<Executable> executable, ContextPtr context) {
     return makeError(
         StatusCode::BadInput,
         "expected an executable of the cuda target, found one for the cpu");
-  std::shared_ptr<Module> module;
-  if (!executable->cubin().empty()) {
-    Expected<std::shared_ptr<Module>> loaded = executable->load(context);
-    if (!loaded)
-      return loaded.takeError();
-    module = std::move(*loaded);
-  }
+  if (Error error = executable->kernels()->load(context))
+    return std::move(error);
   return std::unique_ptr<Graph>(
-      new Graph(std::move(executable), std::move(context), std::move(module)));
+      new Graph(std::move(executable), std::move(context)));
 }
 
-Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context,
-             std::shared_ptr<Module> module)
+Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context)
     : ProgramGraph(std::move(executable)), device(std::move(context)),
-      module(std::move(module)), space(std::make_unique<DeviceSpace>(*device)) {
-}
+      space(std::make_unique<DeviceSpace>(*device)) {}
 
 Graph::~Graph() = default;
 
@@ -155,17 +149,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
   if (Error error = refuseInCapture(stream, "prepare"))
     return error;
   const Plan &plan = this->plan();
-  if (!module && !plan.graph.nodes.empty() && plan.source.empty()) {
-    bool kernels = any_of(plan.graph.nodes, [](const PlanNode &node) {
-      return node.kind == NodeKind::Kernel || node.kind == NodeKind::While;
-    });
-    if (kernels)
-      return makeError(StatusCode::BadInput,
-                       "'{0}': expected a plan with source for its kernels",
-                       plan.name);
-  }
-
-  StepBuilder builder(next, device, module, *executable());
+  StepBuilder builder(next, device, *executable()->kernels());
   if (Error error = builder.choose())
     return error;
 
@@ -183,8 +167,8 @@ Error Graph::update(Layout &next, void *streamHandle) {
   for (auto [index, place] : enumerate(places)) {
     const PlanTable &table = plan.tables[index];
     const TableView &view = next.tables()[index];
-    size_t rowBytes = RowLayout(table).bytes();
-    place.expand = builder.needsTileRows(index) && view.tileCount > 0;
+    size_t rowBytes = DescriptorLayout(table).bytes();
+    place.expand = builder.needsTileDescriptors(index) && view.tileCount > 0;
     place.members = take(uploadedBytes, rowBytes * view.memberCount);
     place.stepValues = segmentSteps(plan, table);
     place.steps =
@@ -193,7 +177,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
         take(clearedBytes, (view.memberCount + 1) * sizeof(unsigned));
     place.tiles = take(workBytes, place.expand ? rowBytes * view.tileCount : 0);
   }
-  size_t spanOffset = take(uploadedBytes, builder.spanRows().size());
+  size_t spansOffset = take(uploadedBytes, builder.spanDescriptors().size());
   std::vector<size_t> scratchOffsets;
   for (auto [planned, bytes] : zip(plan.scratch, next.scratchBytes()))
     scratchOffsets.push_back(
@@ -229,7 +213,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
   };
   for (auto [index, place] : enumerate(places)) {
     const TableView &view = next.tables()[index];
-    std::vector<char> rows = next.memberRows(index);
+    std::vector<char> rows = next.memberDescriptors(index);
     put(place.members, rows.data(), rows.size());
     put(place.steps, place.stepValues.data(),
         place.stepValues.size() * sizeof(int64_t));
@@ -237,17 +221,18 @@ Error Graph::update(Layout &next, void *streamHandle) {
         {place.expand ? work.address() + place.tiles : nullptr,
          uploaded.address() + place.members,
          reinterpret_cast<unsigned *>(cleared.address() + place.tickets),
-         view.tileCount, view.memberCount, view.shares});
+         view.tileCount, view.memberCount, view.blocksPerTile});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
     addresses.scratch.push_back((planned.zero ? cleared : work).address() +
                                 offset);
-  addresses.spanRows = uploaded.address() + spanOffset;
+  addresses.spanDescriptors = uploaded.address() + spansOffset;
   addresses.slotValues = values.data();
   Expected<std::vector<Step>> built = builder.build(addresses);
   if (!built)
     return built.takeError();
-  put(spanOffset, builder.spanRows().data(), builder.spanRows().size());
+  put(spansOffset, builder.spanDescriptors().data(),
+      builder.spanDescriptors().size());
 
   // The copy is staged by the driver before the call returns, as the host
   // memory is pageable.
@@ -264,7 +249,8 @@ Error Graph::update(Layout &next, void *streamHandle) {
   for (auto [index, place] : enumerate(places)) {
     if (!place.expand)
       continue;
-    Expected<CUfunction> function = module->function("heddle_expand_tiles");
+    Expected<CUfunction> function =
+        builtinFunction(device, "heddle_expand_tiles");
     if (!function)
       return function.takeError();
     Launch launch;
@@ -450,10 +436,10 @@ void Graph::adopt(std::vector<Step> next) {
   steps = std::move(next);
   launches.clear();
   flatten(steps, launches);
-  nodesOfNumber.assign(plan().buffers.size(), {});
+  nodesOfScalar.assign(plan().buffers.size(), {});
   for (auto [index, launch] : enumerate(launches))
-    for (const Launch::Number &number : launch->numbers)
-      nodesOfNumber[number.buffer].push_back(index);
+    for (const Launch::Scalar &scalar : launch->scalars)
+      nodesOfScalar[scalar.buffer].push_back(index);
   changedNodes.clear();
   nodeChanged.assign(launches.size(), false);
 }
@@ -486,11 +472,11 @@ bool Graph::updateNodes(std::vector<Step> &next) {
   }
   if (inPlace)
     return true;
-  // Numbers were set in the instantiated graph alone.
+  // Scalars were set in the instantiated graph alone.
   for (auto [node, after] : zip_equal(nodes, changed)) {
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = nodeParameters(*after, pointers);
-    if (!after->numbers.empty() && driver.cuGraphKernelNodeSetParams(
+    if (!after->scalars.empty() && driver.cuGraphKernelNodeSetParams(
                                        node.node, &parameters) != CUDA_SUCCESS)
       return false;
   }
@@ -539,7 +525,7 @@ Error Graph::launchPlainly(Launch &launch, CUstream stream, bool overlaps) {
 Error Graph::issue(std::vector<Step> &list, CUstream stream) {
   for (Step &step : list) {
     // Values of a captured launch would stay for as long as the capture.
-    if (!step.launch.numbers.empty() && !step.captured)
+    if (!step.launch.scalars.empty() && !step.captured)
       return makeError(StatusCode::BadInput,
                        "node '{0}': no variant that reads its scalars from "
                        "memory fits on {1}, as a stream capture needs: replay "
@@ -592,7 +578,7 @@ Error Graph::replay(void *streamHandle) {
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return issue(steps, stream);
   if (!changedNodes.empty())
-    if (Error error = updateNumbers())
+    if (Error error = updateScalars())
       return error;
   HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, executableGraph.get(), stream);
   count(statistics().replays);
@@ -617,12 +603,12 @@ Error Graph::acceptScalar(void *stream) {
 
 Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
   Context::Scope scope(*device);
-  for (unsigned node : nodesOfNumber[buffer]) {
+  for (unsigned node : nodesOfScalar[buffer]) {
     Launch &launch = *launches[node];
     bool differs = false;
-    for (const Launch::Number &number : launch.numbers) {
-      char *value = launch.arguments[number.argument].data();
-      if (number.buffer != buffer ||
+    for (const Launch::Scalar &scalar : launch.scalars) {
+      char *value = launch.arguments[scalar.argument].data();
+      if (scalar.buffer != buffer ||
           !std::memcmp(value, bytes.data(), bytes.size()))
         continue;
       std::memcpy(value, bytes.data(), bytes.size());
@@ -639,9 +625,9 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
   return Error::success();
 }
 
-/// Sets the numbers of the nodes that they changed for. A launch that was
-/// submitted before keeps its own.
-Error Graph::updateNumbers() {
+/// Updates the nodes whose scalars changed. A launch that was submitted before
+/// keeps its values.
+Error Graph::updateScalars() {
   const Driver &driver = device->driver();
   while (!changedNodes.empty()) {
     unsigned index = changedNodes.back();
@@ -653,7 +639,7 @@ Error Graph::updateNumbers() {
       return withContext(
           "node '" + launches[index]->name + "'",
           driverError(driver, result, "cuGraphExecKernelNodeSetParams"));
-    count(statistics().number_updates);
+    count(statistics().scalar_updates);
     changedNodes.pop_back();
     nodeChanged[index] = false;
   }

@@ -6,10 +6,10 @@
 // whose grid or arguments changed; the graph is instantiated anew only if a
 // node must change its form.
 //
-// Numbers (scalar arguments that nothing in the program writes) are parameters
-// of the nodes where they can be: setting one changes those parameters before
-// the next launch, which the device never notices. Slots in device memory are
-// then written only once something reads them.
+// By-value scalars (scalar arguments that nothing in the program writes) are
+// parameters of the nodes where possible: setting one changes those parameters
+// before the next launch, at no cost on the device. Their slots in device
+// memory are written only if a kernel reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace heddle::runtime {
 
 class Graph : public ProgramGraph {
 public:
-  /// Loads the executable's module into `context`.
+  /// Loads the executable's kernels into `context`.
   static llvm::Expected<std::unique_ptr<Graph>>
   create(std::shared_ptr<Executable> executable, ContextPtr context);
   ~Graph() override;
@@ -45,8 +45,7 @@ private:
         0; ///< of a loop's first and last kernel
   };
 
-  Graph(std::shared_ptr<Executable> executable, ContextPtr context,
-        std::shared_ptr<Module> module);
+  Graph(std::shared_ptr<Executable> executable, ContextPtr context);
 
   llvm::Error update(Layout &next, void *stream) override;
   AddressSpace &addressSpace() override;
@@ -72,7 +71,7 @@ private:
   bool updateNodes(std::vector<Step> &steps);
   /// Takes over steps that the instantiated graph now has.
   void adopt(std::vector<Step> next);
-  llvm::Error updateNumbers();
+  llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error bringSlotsUpToDate();
   llvm::Error launchPlainly(Launch &launch, CUstream stream,
@@ -80,28 +79,27 @@ private:
   llvm::Error issue(std::vector<Step> &list, CUstream stream);
 
   ContextPtr device;
-  std::shared_ptr<Module> module;
   std::unique_ptr<DeviceSpace> space;
 
   DeviceMemory slotMemory; ///< owned scalars; allocated once
   DeviceMemory arena;      ///< owned lists
   DeviceMemory
-      uploaded; ///< member rows, segment steps, span rows: copied from the host
+      uploaded;         ///< member descriptors, segment steps, span descriptors
   DeviceMemory cleared; ///< tickets and zeroed scratch
-  DeviceMemory work;    ///< tile rows and other scratch
+  DeviceMemory work;    ///< tile descriptors and other scratch
 
   std::vector<Step> steps;
   std::vector<Node>
       nodes; ///< kernels of the graph, in the order of flatten(steps)
   std::vector<Launch *> launches; ///< flatten(steps)
 
-  /// By buffer: the nodes that have it as a number by value.
-  std::vector<std::vector<unsigned>> nodesOfNumber;
-  /// Nodes whose numbers changed since the last launch.
+  /// By buffer: the nodes that take its value.
+  std::vector<std::vector<unsigned>> nodesOfScalar;
+  /// Nodes whose scalars changed since the last launch.
   std::vector<unsigned> changedNodes;
   std::vector<bool> nodeChanged;
-  /// By buffer: whether replays read its own slot, and whether the slot is
-  /// behind the value that was set.
+  /// By buffer: whether replays read its own slot, and whether the slot lacks
+  /// the value that was set last.
   std::vector<bool> slotRead, slotBehind;
   /// A captured plan reads slots for as long as the user keeps it.
   bool captured = false;

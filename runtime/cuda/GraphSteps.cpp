@@ -2,8 +2,7 @@
 
 #include "runtime/cuda/GraphSteps.h"
 
-#include "runtime/cuda/DeviceText.h"
-#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/builtin/BuiltinKernels.h"
 #include "runtime/plan/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +16,7 @@ namespace heddle::runtime {
 namespace {
 
 /// A row of heddle_copy and heddle_fill (device/copy.cu).
-struct SpanRow {
+struct SpanDescriptor {
   const char *from;
   char *to;
   int64_t bytes;
@@ -30,41 +29,6 @@ int64_t chunksOf(const Span &span) {
 /// Chunks beyond this are walked by the same blocks.
 constexpr int64_t maxCopyBlocks = 16384;
 
-/// A module of the runtime's own in a context, loaded on first use and kept for
-/// the process: contexts live as long as their modules.
-Expected<CUfunction> ownFunction(const ContextPtr &context, StringRef file,
-                                 StringRef name) {
-  static std::mutex mutex;
-  // Never destroyed: at the end of the process the driver may be gone before
-  // this.
-  static auto &loaded = *new std::vector<
-      std::tuple<ContextPtr, std::string, std::shared_ptr<Module>>>();
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const auto &[owner, loadedFile, module] : loaded)
-    if (owner == context && loadedFile == file)
-      return module->function(name);
-  StringRef text = deviceText(file);
-  std::string image;
-  if (file.ends_with(".ptx")) {
-    image = text.str();
-    image.push_back('\0');
-  } else {
-    Expected<CompiledImage> compiled =
-        compileSource({"heddle_helpers", text.str(), {}, {"--std=c++17"}},
-                      context->arch(), ImageKind::Cubin);
-    if (!compiled)
-      return compiled.takeError();
-    image = std::move(compiled->image);
-  }
-  Expected<std::shared_ptr<Module>> module =
-      Module::load(context, ArrayRef<char>(image.data(), image.size()));
-  if (!module)
-    return withContext("the runtime's own kernels (" + file + ")",
-                       module.takeError());
-  loaded.emplace_back(context, file.str(), *module);
-  return (*module)->function(name);
-}
-
 } // namespace
 
 std::vector<void *> Launch::pointers() {
@@ -74,17 +38,12 @@ std::vector<void *> Launch::pointers() {
   return result;
 }
 
-Expected<CUfunction> StepBuilder::helper(const ContextPtr &context,
-                                         StringRef name) {
-  return ownFunction(context, "copy.cu", name);
-}
-
 //===----------------------------------------------------------------------===//
 // Choosing
 //===----------------------------------------------------------------------===//
 
 Error StepBuilder::choose() {
-  tileRows.assign(plan.tables.size(), false);
+  tileDescriptors.assign(plan.tables.size(), false);
   return chooseIn(plan.graph, /*inLoop=*/false);
 }
 
@@ -101,6 +60,9 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
         return panel.takeError();
       choice.panel = std::move(*panel);
     }
+    if (node.kind == NodeKind::While && node.panel && !choice.panel)
+      if (Error error = kernels.want(node))
+        return error;
     if (!choice.panel &&
         (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))
       if (Error error = chooseVariants(node, choice, inLoop))
@@ -146,7 +108,7 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   int64_t grid = 1;
   if (variant.grid == GridKind::Tiles) {
     const TableView &table = layout.tables()[node.table];
-    grid = int64_t(table.tileCount) * table.shares;
+    grid = int64_t(table.tileCount) * table.blocksPerTile;
   }
   if (variant.grid == GridKind::Members)
     grid = layout.tables()[node.table].memberCount;
@@ -155,7 +117,7 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   if (variant.grid != GridKind::Resident && !variant.cooperative)
     return std::max<int64_t>(grid, 1);
 
-  Expected<CUfunction> function = module->function(variant.entry);
+  Expected<CUfunction> function = kernels.function(context, variant.entry);
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();
@@ -183,11 +145,11 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
       static_cast<double>(layout.tables()[node.table].elementBytes) >
           *variant.fitsL2 * static_cast<double>(context->l2Bytes()))
     return false;
-  if (!variant.numbersByValue)
+  if (!variant.scalarsByValue)
     return true;
   // The values of a launch that the user captured could not change any more.
   return all_of(node.arguments, [&](const PlanArgument &argument) {
-    return argument.kind != ArgumentKind::Number ||
+    return argument.kind != ArgumentKind::Scalar ||
            (!forCapture && layout.buffers()[argument.index].owned);
   });
 }
@@ -197,11 +159,11 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
   const Driver &driver = context->driver();
   bool canLoop = driver.graphAddNode && driver.cuGraphConditionalHandleCreate;
   bool refusedLoop = false;
-  auto readTileRows = [&](const PlanVariant &variant) {
+  auto readTileDescriptors = [&](const PlanVariant &variant) {
     for (const PlanArgument &argument : node.arguments)
-      if (argument.kind == ArgumentKind::Table && variant.tileRows &&
-          plan.tables[argument.index].tileRows)
-        tileRows[argument.index] = true;
+      if (argument.kind == ArgumentKind::Table && variant.tileDescriptors &&
+          plan.tables[argument.index].tileDescriptors)
+        tileDescriptors[argument.index] = true;
   };
   for (const PlanVariant &variant : node.variants) {
     if (!holds(node, variant, /*forCapture=*/false))
@@ -220,7 +182,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
       continue;
     choice.replayed = &variant;
     choice.grid = *grid;
-    readTileRows(variant);
+    readTileDescriptors(variant);
     break;
   }
   if (!choice.replayed)
@@ -250,7 +212,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
       continue;
     choice.captured = &variant;
     choice.capturedGrid = *grid;
-    readTileRows(variant);
+    readTileDescriptors(variant);
     break;
   }
   return Error::success();
@@ -259,24 +221,24 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
 /// Reserves the rows of a copy, a fill or a loop's flags. Their sizes are known
 /// before the addresses in them are.
 void StepBuilder::addSpans(const PlanNode &node, Choice &choice) {
-  choice.rowsOffset = alignUp(rows.size());
+  choice.spansOffset = alignUp(rows.size());
   for (const Span &span : spansOf(node)) {
     choice.chunks += chunksOf(span);
     ++choice.spanCount;
   }
-  rows.resize(choice.rowsOffset +
+  rows.resize(choice.spansOffset +
               choice.spanCount * (node.kind == NodeKind::While
                                       ? sizeof(char *)
-                                      : sizeof(SpanRow)));
+                                      : sizeof(SpanDescriptor)));
 }
 
 std::vector<Span> StepBuilder::spansOf(const PlanNode &node) const {
   return layout.spans(node.kind == NodeKind::Copy ? node.from : -1,
-                      node.kind == NodeKind::While ? node.more : node.to);
+                      node.kind == NodeKind::While ? node.condition : node.to);
 }
 
 void StepBuilder::writeSpans(const PlanNode &node, const Choice &choice) {
-  char *out = rows.data() + choice.rowsOffset;
+  char *out = rows.data() + choice.spansOffset;
   auto append = [&](const auto &row) {
     std::memcpy(out, &row, sizeof(row));
     out += sizeof(row);
@@ -286,7 +248,7 @@ void StepBuilder::writeSpans(const PlanNode &node, const Choice &choice) {
     if (node.kind == NodeKind::While)
       append(span.to);
     else
-      append(SpanRow{span.from, span.to, span.bytes, chunk});
+      append(SpanDescriptor{span.from, span.to, span.bytes, chunk});
     chunk += chunksOf(span);
   }
 }
@@ -381,14 +343,14 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   launch.name = node.name;
   launch.cooperative = variant.cooperative;
   if (idle(node)) {
-    Expected<CUfunction> nothing = helper(context, "heddle_nothing");
+    Expected<CUfunction> nothing = builtinFunction(context, "heddle_nothing");
     if (!nothing)
       return nothing.takeError();
     launch.function = *nothing;
     launch.block = 32;
     return launch;
   }
-  Expected<CUfunction> function = module->function(variant.entry);
+  Expected<CUfunction> function = kernels.function(context, variant.entry);
   if (!function)
     return function.takeError();
   launch.function = *function;
@@ -400,7 +362,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, *function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                        variant.sharedBytes);
-  addArguments(node.arguments, variant.numbersByValue, addresses, replayed,
+  addArguments(node.arguments, variant.scalarsByValue, addresses, replayed,
                launch);
   return launch;
 }
@@ -413,8 +375,8 @@ void StepBuilder::addArguments(ArrayRef<PlanArgument> arguments, bool byValue,
       launch.add(addresses.tables[argument.index]);
     else if (argument.kind == ArgumentKind::Scratch)
       launch.add(addresses.scratch[argument.index]);
-    else if (argument.kind == ArgumentKind::Number && byValue)
-      launch.addNumber(argument.index,
+    else if (argument.kind == ArgumentKind::Scalar && byValue)
+      launch.addScalar(argument.index,
                        addresses.slotValues + argument.index * sizeof(double));
     else {
       launch.add(layout.scalarAddress(argument.index));
@@ -441,24 +403,21 @@ StepBuilder::choosePanel(const PlanNode &node) {
                     context->sharedBytes());
   if (!panels)
     return none;
-  Expected<std::shared_ptr<Module>> compiled =
-      executable.loadPanels(context, *panels);
-  if (!compiled) {
-    // What is too large for the architecture is left to the other forms.
-    auto [code, text] = takeError(compiled.takeError());
+  Expected<CUfunction> function =
+      kernels.panelFunction(context, node.panel->entry, *panels);
+  if (!function) {
+    // A class that the architecture has no room for is left to the other forms.
+    auto [code, text] = takeError(function.takeError());
     if (code == StatusCode::Failed)
       return none;
     return makeError(code, "{0}", text);
   }
   PanelChoice choice;
-  choice.module = std::move(*compiled);
+  choice.function = *function;
   choice.variant.entry = node.panel->entry;
   choice.variant.block = panels->threads;
   choice.variant.sharedBytes = panels->sharedBytes;
   choice.variant.cooperative = panels->team == 0;
-  Expected<CUfunction> function = choice.module->function(node.panel->entry);
-  if (!function)
-    return function.takeError();
   const Driver &driver = context->driver();
   int fixedBytes = 0;
   HEDDLE_DRIVER_CALL(driver, cuFuncGetAttribute, &fixedBytes,
@@ -508,10 +467,7 @@ Expected<Launch> StepBuilder::panel(const PlanNode &node,
   Launch launch;
   launch.name = node.name;
   launch.cooperative = choice.variant.cooperative;
-  Expected<CUfunction> function = choice.module->function(choice.variant.entry);
-  if (!function)
-    return function.takeError();
-  launch.function = *function;
+  launch.function = choice.function;
   launch.grid = choice.grid;
   launch.block = choice.variant.block;
   launch.sharedBytes = choice.variant.sharedBytes;
@@ -522,12 +478,10 @@ Expected<Launch> StepBuilder::panel(const PlanNode &node,
 
 Error StepBuilder::loop(const PlanNode &node, const Choice &choice,
                         const Addresses &addresses, Step &step) {
-  Expected<CUfunction> begin =
-      ownFunction(context, "loop_control.ptx", "heddle_loop_begin");
+  Expected<CUfunction> begin = builtinFunction(context, "heddle_loop_begin");
   if (!begin)
     return begin.takeError();
-  Expected<CUfunction> next =
-      ownFunction(context, "loop_control.ptx", "heddle_loop_next");
+  Expected<CUfunction> next = builtinFunction(context, "heddle_loop_next");
   if (!next)
     return next.takeError();
   writeSpans(node, choice);
@@ -541,10 +495,10 @@ Error StepBuilder::loop(const PlanNode &node, const Choice &choice,
   // The first argument is the condition's handle, known when the graph is made.
   for (Launch *launch : {&step.launch, &step.next}) {
     launch->add(uint64_t(0));
-    launch->add(layout.scalarAddress(node.trips));
+    launch->add(layout.scalarAddress(node.iterations));
     launch->add(layout.scalarAddress(node.limit));
   }
-  step.next.add(addresses.spanRows + choice.rowsOffset);
+  step.next.add(addresses.spanDescriptors + choice.spansOffset);
   step.next.add(choice.spanCount);
   Expected<std::vector<Step>> body = buildIn(node.body, addresses);
   if (!body)
@@ -569,9 +523,9 @@ Expected<Launch> StepBuilder::copyOrFill(const PlanNode &node,
   launch.name = node.name;
   bool copy = node.kind == NodeKind::Copy;
   Expected<CUfunction> function =
-      helper(context, choice.chunks == 0 ? "heddle_nothing"
-                      : copy             ? "heddle_copy"
-                                         : "heddle_fill");
+      builtinFunction(context, choice.chunks == 0 ? "heddle_nothing"
+                               : copy             ? "heddle_copy"
+                                                  : "heddle_fill");
   if (!function)
     return function.takeError();
   launch.function = *function;
@@ -584,7 +538,7 @@ Expected<Launch> StepBuilder::copyOrFill(const PlanNode &node,
     slotReads[node.from] = true;
   launch.grid = static_cast<unsigned>(std::min(choice.chunks, maxCopyBlocks));
   launch.block = 256;
-  launch.add(addresses.spanRows + choice.rowsOffset);
+  launch.add(addresses.spanDescriptors + choice.spansOffset);
   launch.add(choice.spanCount);
   launch.add(choice.chunks);
   if (!copy)

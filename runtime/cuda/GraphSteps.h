@@ -27,27 +27,27 @@ struct Launch {
   bool cooperative = false;
   /// The bytes of each argument, of which a table is the largest.
   std::vector<std::array<char, sizeof(DeviceTable)>> arguments;
-  /// Arguments that are the value of a number.
-  struct Number {
+  /// Arguments that are the value of a by-value scalar.
+  struct Scalar {
     size_t argument;
     int buffer;
   };
-  std::vector<Number> numbers;
+  std::vector<Scalar> scalars;
 
   template <typename T> void add(const T &argument) {
     static_assert(sizeof(T) <= sizeof(DeviceTable),
-                  "an argument of a plan is a table, a pointer or a number");
+                  "an argument of a plan is a table, a pointer or a scalar");
     std::memcpy(arguments.emplace_back().data(), &argument, sizeof(T));
   }
-  /// Adds the value of a number from its slot; the kernel reads as many bytes
-  /// as its parameter has.
-  void addNumber(int buffer, const char *slot) {
-    numbers.push_back({arguments.size(), buffer});
+  /// Adds the value of a by-value scalar from its slot; the kernel reads as
+  /// many bytes as its parameter has.
+  void addScalar(int buffer, const char *slot) {
+    scalars.push_back({arguments.size(), buffer});
     std::memcpy(arguments.emplace_back().data(), slot, sizeof(double));
   }
 
-  /// Same but for the name, and for where numbers come from: they are compared
-  /// by value.
+  /// Equal launches may differ in name, and in where scalars come from: scalars
+  /// are compared by value.
   bool operator==(const Launch &other) const {
     return function == other.function && grid == other.grid &&
            block == other.block && sharedBytes == other.sharedBytes &&
@@ -60,42 +60,43 @@ struct Launch {
 
 struct Step {
   bool loop = false; ///< a conditional WHILE node around `body`
-  /// The kernel; of a loop, what runs before it (trips = 0). The condition's
+  /// The kernel; of a loop, the kernel before it, which sets its
+  /// iterations to 0. The condition's
   /// handle comes in front of its arguments.
   Launch launch;
-  Launch next; ///< of a loop: the end of a trip
+  Launch next; ///< of a loop: the end of an iteration
   std::vector<Step> body;
   std::vector<PlanEdge> edges; ///< of the body
   /// The step that this one may begin before the end of; -1: none.
   int overlaps = -1;
   /// What a capture of the user's takes, when that is not `launch`: the loop in
-  /// one cooperative launch, or numbers by their address.
+  /// one cooperative launch, or scalars by their address.
   std::optional<Launch> captured;
 };
 
 /// Chooses variants, then builds steps. One object per prepare().
 class StepBuilder {
 public:
-  StepBuilder(const Layout &layout, ContextPtr context,
-              std::shared_ptr<Module> module, Executable &executable)
+  StepBuilder(const Layout &layout, ContextPtr context, KernelUnits &kernels)
       : layout(layout), plan(layout.plan()), context(std::move(context)),
-        module(std::move(module)), executable(executable) {}
+        kernels(kernels) {}
 
   /// Decides the variant of every node. Fails if none can run on this device.
   llvm::Error choose();
 
-  /// After choose(): whether a chosen variant reads the tile rows of the table.
-  bool needsTileRows(int table) const { return tileRows[table]; }
-  /// The rows of copies, fills and loops: their size after choose(), what to
-  /// copy to the device after build().
-  const std::vector<char> &spanRows() const { return rows; }
+  /// After choose(): whether a chosen variant reads the tile descriptors of the
+  /// table.
+  bool needsTileDescriptors(int table) const { return tileDescriptors[table]; }
+  /// The descriptors of the spans of copies, fills and loops: of the final size
+  /// after choose(), with their contents after build().
+  const std::vector<char> &spanDescriptors() const { return rows; }
 
   /// The addresses that build() fills in.
   struct Addresses {
     std::vector<DeviceTable> tables;
     std::vector<char *> scratch;
-    char *spanRows = nullptr;
-    /// What the slots of own scalars should hold, for numbers by value.
+    char *spanDescriptors = nullptr;
+    /// The values of the slots of own scalars, for scalars by value.
     const char *slotValues = nullptr;
   };
   /// After Layout::place().
@@ -104,15 +105,11 @@ public:
   /// capture reads does not count.)
   const std::vector<bool> &readsSlot() const { return slotReads; }
 
-  /// A kernel of the runtime's own (device/copy.cu).
-  static llvm::Expected<CUfunction> helper(const ContextPtr &context,
-                                           llvm::StringRef name);
-
 private:
   /// A loop in panels, in the class of what is bound.
   struct PanelChoice {
     PlanVariant variant;
-    std::shared_ptr<Module> module;
+    CUfunction function;
     unsigned grid;
   };
   struct Choice {
@@ -122,7 +119,7 @@ private:
     /// cooperative variant, and where only replays run a node.
     const PlanVariant *captured = nullptr;
     unsigned grid = 1, capturedGrid = 1;
-    size_t rowsOffset = 0; ///< spans
+    size_t spansOffset = 0; ///< spans
     int spanCount = 0;
     int64_t chunks = 0;
   };
@@ -161,9 +158,8 @@ private:
   const Layout &layout;
   const Plan &plan;
   ContextPtr context;
-  std::shared_ptr<Module> module;
-  Executable &executable;
-  std::vector<bool> tileRows, slotReads;
+  KernelUnits &kernels;
+  std::vector<bool> tileDescriptors, slotReads;
   std::vector<Choice>
       choices; ///< of every node, bodies after their loop, in plan order
   std::vector<char> rows;

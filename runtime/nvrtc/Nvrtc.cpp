@@ -197,7 +197,7 @@ static Expected<std::string> saveSource(const SourceText &source) {
   std::error_code error;
   if (dumpEnabled()) {
     folder = environment("HEDDLE_DUMP_DIR");
-    sys::path::append(folder, safeFileName(source.name));
+    sys::path::append(folder, safeFileName(source.folder()));
     error = sys::fs::create_directories(folder);
   } else {
     // A new folder of a random name: nobody else can have put a link there.
@@ -377,13 +377,14 @@ static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
   if (!dumpEnabled())
     return;
   std::string name = safeFileName(source.name);
-  dump(name, name + ".cu", source.text);
+  StringRef folder = source.folder();
+  dump(folder, name + ".cu", source.text);
   for (const auto &[header, text] : source.headers)
-    dump(name, header, text);
-  dump(name,
+    dump(folder, header, text);
+  dump(folder,
        name + "." + arch.str() + (kind == ImageKind::Cubin ? ".cubin" : ".ptx"),
        compiled.image);
-  dump(name, name + "." + arch.str() + ".log", compiled.log);
+  dump(folder, name + "." + arch.str() + ".log", compiled.log);
 }
 
 /// Compiles a text that states how many blocks are to fit a multiprocessor

@@ -30,6 +30,9 @@ struct SourceText {
   std::map<std::string, std::string>
       headers;                      ///< by the name that the text includes
   std::vector<std::string> options; ///< of NVRTC, besides the architecture
+  std::string program = {};         ///< whose folder dumps go to; empty: `name`
+
+  llvm::StringRef folder() const { return program.empty() ? name : program; }
 };
 
 enum class ImageKind { Cubin, Ptx };

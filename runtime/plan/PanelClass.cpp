@@ -182,7 +182,7 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
                                         int64_t narrowest, int64_t widest,
                                         int64_t longest, int64_t sharedBytes) {
   Members members{panel, narrowest, widest, longest, sharedBytes};
-  if (panel.team && sharedBytes >= sharedBytesOfTeams &&
+  if (panel.clusterPerMember && sharedBytes >= sharedBytesOfTeams &&
       widest <= PanelClass::kTeamColumns && longest <= PanelClass::kTeamRows) {
     if (auto shape = fastestOf(members, 1, team))
       return shape;

@@ -78,9 +78,9 @@ int Plan::tableOfSweep(const PlanNode &node, StringRef sweep) const {
   return node.table;
 }
 
-bool PlanNode::hasNumbers() const {
+bool PlanNode::hasByValueScalars() const {
   return any_of(arguments, [](const PlanArgument &argument) {
-    return argument.kind == ArgumentKind::Number;
+    return argument.kind == ArgumentKind::Scalar;
   });
 }
 
@@ -151,7 +151,7 @@ private:
       for (int buffer : node.writes)
         add(buffer);
       add(node.to);
-      add(node.trips);
+      add(node.iterations);
       collectWritten(node.body);
     }
   }
@@ -317,7 +317,7 @@ private:
   }
 
   Error checkVariants(const PlanNode &node, bool inLoop) {
-    bool numbers = node.hasNumbers();
+    bool byValue = node.hasByValueScalars();
     if (node.variants.empty())
       return bad("expected at least one variant");
     for (const PlanVariant &variant : node.variants) {
@@ -350,9 +350,9 @@ private:
         return bad("variant '" + variant.entry +
                    "': fits_l2: expected a node with a table");
       // A driver need not take new parameters for a node inside a loop.
-      if (numbers && variant.numbersByValue && inLoop)
+      if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +
-                   "': expected numbers by address in the body of a loop");
+                   "': expected scalars by address in the body of a loop");
       if (node.table < 0 && (variant.grid == GridKind::Tiles ||
                              variant.grid == GridKind::Members))
         return bad("variant '" + variant.entry +
@@ -362,8 +362,8 @@ private:
     if (last.hasPredicate())
       return bad("expected a variant without 'when' at the end, found '" +
                  last.entry + "'");
-    if (numbers && last.numbersByValue)
-      return bad("expected a variant with numbers by address at the end, "
+    if (byValue && last.scalarsByValue)
+      return bad("expected a variant with scalars by address at the end, "
                  "found '" +
                  last.entry + "'");
     return Error::success();
@@ -395,16 +395,17 @@ private:
       return Error::success();
     }
     case NodeKind::While: {
-      if (Error error = checkScalar("trips", node.trips, DType::I32))
+      if (Error error = checkScalar("iterations", node.iterations, DType::I32))
         return error;
       if (Error error = checkScalar("limit", node.limit, DType::I32))
         return error;
-      if (Error error = checkBufferIndex("more", node.more))
+      if (Error error = checkBufferIndex("condition", node.condition))
         return error;
-      const PlanBuffer &more = plan.buffers[node.more];
-      if (more.dtype != DType::I1 || more.rank != 0)
-        return bad("more: expected i1 of rank 0, found " +
-                   dtypeName(more.dtype) + " of rank " + Twine(more.rank));
+      const PlanBuffer &condition = plan.buffers[node.condition];
+      if (condition.dtype != DType::I1 || condition.rank != 0)
+        return bad("condition: expected i1 of rank 0, found " +
+                   dtypeName(condition.dtype) + " of rank " +
+                   Twine(condition.rank));
       break;
     }
     case NodeKind::Kernel:
@@ -447,7 +448,7 @@ private:
                    Twine(plan.scratch.size()) + ", found " +
                    Twine(argument.index));
       if (argument.kind == ArgumentKind::Buffer ||
-          argument.kind == ArgumentKind::Number) {
+          argument.kind == ArgumentKind::Scalar) {
         if (Error error = checkBufferIndex("arguments", argument.index))
           return error;
         if (plan.buffers[argument.index].kind != BufferKind::Scalar)
@@ -455,11 +456,11 @@ private:
                      plan.buffers[argument.index].name +
                      "' (lists are passed through tables)");
       }
-      if (argument.kind == ArgumentKind::Number &&
+      if (argument.kind == ArgumentKind::Scalar &&
           (plan.buffers[argument.index].role != BufferRole::Argument ||
            plan.buffers[argument.index].donated ||
            written.test(argument.index)))
-        return bad("arguments: expected a number that nothing writes, found '" +
+        return bad("arguments: expected a scalar that nothing writes, found '" +
                    plan.buffers[argument.index].name + "'");
     }
     return Error::success();

@@ -11,6 +11,7 @@
 #ifndef HEDDLE_RUNTIME_PLAN_PLAN_H
 #define HEDDLE_RUNTIME_PLAN_PLAN_H
 
+#include "runtime/plan/Source.h"
 #include "runtime/support/Status.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -66,8 +67,9 @@ struct PlanResult {
   int buffer = -1;
 };
 
-/// `Length` and `Stride`: the slot holds a number that belongs to the operand
-/// before it, not an address: its elements, or those from one row to the next.
+/// `Length` and `Stride`: the operand slot holds no address but a count that
+/// belongs to the operand before it: its elements, or the elements from one row
+/// to the next.
 enum class OperandIndex : uint8_t { None, I, J, IJ, Length, Stride };
 
 struct PlanOperand {
@@ -88,17 +90,18 @@ struct PlanSegment {
 struct PlanTable {
   std::string name;
   int rank = 1;
-  /// Operand slots in a row: the largest number of operands over the segments.
+  /// Operand slots in a descriptor: the largest number of operands over the
+  /// segments.
   int pointers = 0;
-  bool tileRows = true;
-  /// Columns of a tile of rows that a block takes, whatever number of blocks
-  /// (TableView::shares) takes the tile. 0: one block takes all.
+  bool tileDescriptors = true;
+  /// Columns of a tile of rows that a block processes at a time, whatever
+  /// TableView::blocksPerTile is. 0: one block processes the whole tile.
   int64_t blockColumns = 0;
   std::vector<PlanSegment> segments;
 };
 
-/// The last three belong to loops in panels, which take one member after the
-/// other: of the widest, the longest and any.
+/// The last three belong to panel loops, which process one member after the
+/// other. Their areas are sized for the widest member, the longest and any.
 enum class ScratchPer : uint8_t {
   Tile,
   Member,
@@ -116,9 +119,10 @@ struct PlanScratch {
   bool zero = false;
 };
 
-/// A number is a scalar argument that nothing in the program writes: it comes
-/// with the launch or by its address, as the variant says.
-enum class ArgumentKind : uint8_t { Table, Buffer, Number, Scratch };
+/// `Scalar`: a by-value scalar, that is, a scalar argument that nothing in the
+/// program writes. The variant says whether a kernel takes its value or its
+/// address.
+enum class ArgumentKind : uint8_t { Table, Buffer, Scalar, Scratch };
 
 struct PlanArgument {
   ArgumentKind kind = ArgumentKind::Table;
@@ -139,10 +143,11 @@ struct PlanVariant {
   /// Dynamic shared memory in bytes.
   int sharedBytes = 0;
   bool cooperative = false;
-  /// Whether this variant reads the tile rows of its tables.
-  bool tileRows = true;
-  /// The kernel takes the values of the node's numbers, not their addresses.
-  bool numbersByValue = false;
+  /// Whether this variant reads the tile descriptors of its tables.
+  bool tileDescriptors = true;
+  /// The kernel takes the values of the node's by-value scalars, not their
+  /// addresses.
+  bool scalarsByValue = false;
   std::optional<int64_t> maxTiles;
   std::optional<int64_t> minTiles;
   /// The element operands take at most this many times the L2 cache.
@@ -152,24 +157,26 @@ struct PlanVariant {
   bool hasPredicate() const { return maxTiles || minTiles || fitsL2; }
 };
 
-/// A while node whose blocks keep panels of rows: one launch, compiled from
-/// Plan::panelSource for the class of widths that is bound (PanelClass.h).
+/// The panel form of a while node: one launch, compiled from Plan::panelSource
+/// for the class of the bound widths (PanelClass.h).
 struct PlanPanel {
   std::string entry;
-  /// The table whose members' rows are dealt to panels.
+  /// The table whose members are divided into panels.
   int table = -1;
   /// Bytes of an element of each matrix that is read.
   std::vector<int> elementBytes;
-  /// Bytes of what is computed, and 4-byte words that a thread keeps for each
-  /// of its columns: once, and of the row that its crew is at.
+  /// Bytes of a computed value.
   int computeBytes = 4;
+  /// 4-byte words that a thread keeps for each of its columns, and for each
+  /// element of the row that its thread group processes.
   int words = 2, rowWords = 1;
   /// Reductions of columns, and of rows.
   int columns = 1, rows = 1;
-  /// Bytes of a row, and of a column, that a team keeps from trip to trip.
+  /// Bytes per row, and per column, that a cluster that processes a member
+  /// alone caches in shared memory between iterations.
   int keptOfRow = 0, keptOfColumn = 0;
-  /// Whether a cluster may have a member to itself.
-  bool team = true;
+  /// Whether a cluster may process a member alone.
+  bool clusterPerMember = true;
   std::vector<PlanArgument> arguments;
 };
 
@@ -202,16 +209,16 @@ struct PlanNode {
   bool always = false;
   // While nodes.
   PlanGraph body;
-  int trips = -1;
+  int iterations = -1;
   int limit = -1;
-  int more = -1;
+  int condition = -1;
   std::optional<PlanPanel> panel;
   // Copy and fill nodes.
   int from = -1;
   int to = -1;
-  double value = 0; ///< what every element becomes, in the buffer's dtype
+  double value = 0; ///< of every element, rounded to the buffer's dtype
 
-  bool hasNumbers() const;
+  bool hasByValueScalars() const;
 };
 
 struct Plan {
@@ -221,8 +228,9 @@ struct Plan {
   std::vector<PlanTable> tables;
   std::vector<PlanScratch> scratch;
   PlanGraph graph;
-  std::string source;
-  /// Text of its own for loops in panels; empty without any.
+  Source source;
+  /// The source of panel loops, compiled once for each class of widths; empty
+  /// if there are none.
   std::string panelSource;
   std::map<std::string, std::string> headers;
   std::vector<std::string> options;
@@ -238,10 +246,10 @@ struct Plan {
   int tableOfSweep(const PlanNode &node, llvm::StringRef sweep) const;
 };
 
-/// Checks everything that the rest of the runtime takes for granted: positions
-/// in range, kinds and ranks that fit, edges that point forward, a variant
-/// without a predicate at the end. The error names the place and what was
-/// expected.
+/// Checks everything that the rest of the runtime relies on: positions in
+/// range, kinds and ranks that fit, edges that point forward, a variant without
+/// a predicate at the end. The error names the place, what was expected and
+/// what was found.
 llvm::Error validatePlan(const Plan &plan);
 
 llvm::json::Value planToJSON(const Plan &plan);

@@ -94,12 +94,13 @@ static bool fromJSON(const json::Value &value, BufferRole &out,
 static bool fromJSON(const json::Value &value, OperandIndex &out,
                      json::Path path) {
   return readEnum(operandIndices, value, out, path,
-                  "expected '', 'i', 'j', 'ij' or 'length'");
+                  "expected '', 'i', 'j', 'ij', 'length' or 'stride'");
 }
 static bool fromJSON(const json::Value &value, ScratchPer &out,
                      json::Path path) {
   return readEnum(scratchPers, value, out, path,
-                  "expected 'tile', 'member', 'tile_column' or 'once'");
+                  "expected 'tile', 'member', 'tile_column', 'once', "
+                  "'panel_column', 'row' or 'panel'");
 }
 static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
   return readEnum(nodeKinds, value, out, path,
@@ -174,7 +175,7 @@ static bool fromJSON(const json::Value &value, PlanTable &out,
   json::ObjectMapper map(value, path);
   return map && map.map("name", out.name) && map.map("rank", out.rank) &&
          map.map("pointers", out.pointers) &&
-         map.mapOptional("tile_rows", out.tileRows) &&
+         map.mapOptional("tile_descriptors", out.tileDescriptors) &&
          map.mapOptional("block_columns", out.blockColumns) &&
          map.map("segments", out.segments);
 }
@@ -192,7 +193,7 @@ static bool fromJSON(const json::Value &value, PlanArgument &out,
   static constexpr EnumName<ArgumentKind> kinds[] = {
       {ArgumentKind::Table, "table"},
       {ArgumentKind::Buffer, "buffer"},
-      {ArgumentKind::Number, "number"},
+      {ArgumentKind::Scalar, "scalar"},
       {ArgumentKind::Scratch, "scratch"}};
   if (const json::Object *object = value.getAsObject();
       object && object->size() == 1)
@@ -201,7 +202,7 @@ static bool fromJSON(const json::Value &value, PlanArgument &out,
         out.kind = kind.value;
         return fromJSON(*index, out.index, path.field(kind.name));
       }
-  path.report("expected an object with one of 'table', 'buffer', 'number', "
+  path.report("expected an object with one of 'table', 'buffer', 'scalar', "
               "'scratch'");
   return false;
 }
@@ -221,24 +222,24 @@ static bool readGrid(const json::Value &value, PlanVariant &out,
 static bool fromJSON(const json::Value &value, PlanVariant &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  std::string form, numbers = "address";
+  std::string form, scalars = "address";
   if (!map || !map.mapOptional("entry", out.entry) ||
       !map.mapOptional("form", form) || !map.mapOptional("block", out.block) ||
       !map.mapOptional("shared", out.sharedBytes) ||
       !map.mapOptional("cooperative", out.cooperative) ||
-      !map.mapOptional("tile_rows", out.tileRows) ||
-      !map.mapOptional("numbers", numbers))
+      !map.mapOptional("tile_descriptors", out.tileDescriptors) ||
+      !map.mapOptional("scalars", scalars))
     return false;
   if (!form.empty() && form != "graph") {
     path.field("form").report("expected 'graph'");
     return false;
   }
   out.graphForm = form == "graph";
-  if (numbers != "value" && numbers != "address") {
-    path.field("numbers").report("expected 'value' or 'address'");
+  if (scalars != "value" && scalars != "address") {
+    path.field("scalars").report("expected 'value' or 'address'");
     return false;
   }
-  out.numbersByValue = numbers == "value";
+  out.scalarsByValue = scalars == "value";
   const json::Object &object = *value.getAsObject();
   if (const json::Value *grid = object.get("grid"))
     if (!readGrid(*grid, out, path.field("grid")))
@@ -290,7 +291,26 @@ static bool fromJSON(const json::Value &value, PlanPanel &out,
          map.map("columns", out.columns) && map.map("rows", out.rows) &&
          map.map("kept_of_row", out.keptOfRow) &&
          map.map("kept_of_column", out.keptOfColumn) &&
-         map.map("team", out.team) && map.map("arguments", out.arguments);
+         map.map("cluster_per_member", out.clusterPerMember) &&
+         map.map("arguments", out.arguments);
+}
+
+static bool fromJSON(const json::Value &value, SourceSection &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("text", out.text) &&
+         map.mapOptional("entries", out.entries);
+}
+
+static bool fromJSON(const json::Value &value, Source &out, json::Path path) {
+  if (std::optional<StringRef> text = value.getAsString()) {
+    out = text->str();
+    return true;
+  }
+  if (value.getAsArray())
+    return json::fromJSON(value, out.sections, path);
+  path.report("expected a string or a list of sections");
+  return false;
 }
 
 static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
@@ -317,8 +337,8 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
   case NodeKind::Kernel:
     return true;
   case NodeKind::While:
-    return map.map("body", out.body) && map.map("trips", out.trips) &&
-           map.map("limit", out.limit) && map.map("more", out.more) &&
+    return map.map("body", out.body) && map.map("iterations", out.iterations) &&
+           map.map("limit", out.limit) && map.map("condition", out.condition) &&
            map.mapOptional("panel", out.panel);
   case NodeKind::Copy:
     return map.map("from", out.from) && map.map("to", out.to);
@@ -418,7 +438,7 @@ static json::Value toJSON(const PlanTable &table) {
   json::Object object{{"name", table.name},
                       {"rank", table.rank},
                       {"pointers", table.pointers},
-                      {"tile_rows", table.tileRows},
+                      {"tile_descriptors", table.tileDescriptors},
                       {"segments", std::move(segments)}};
   if (table.blockColumns)
     object["block_columns"] = table.blockColumns;
@@ -446,10 +466,10 @@ static json::Value toJSON(const PlanVariant &variant) {
     object["shared"] = variant.sharedBytes;
   if (variant.cooperative)
     object["cooperative"] = true;
-  if (!variant.tileRows)
-    object["tile_rows"] = false;
-  if (variant.numbersByValue)
-    object["numbers"] = "value";
+  if (!variant.tileDescriptors)
+    object["tile_descriptors"] = false;
+  if (variant.scalarsByValue)
+    object["scalars"] = "value";
   json::Object when;
   if (variant.maxTiles)
     when["max_tiles"] = *variant.maxTiles;
@@ -468,12 +488,26 @@ static json::Value toJSON(const PlanArgument &argument) {
     return json::Object{{"table", argument.index}};
   case ArgumentKind::Buffer:
     return json::Object{{"buffer", argument.index}};
-  case ArgumentKind::Number:
-    return json::Object{{"number", argument.index}};
+  case ArgumentKind::Scalar:
+    return json::Object{{"scalar", argument.index}};
   case ArgumentKind::Scratch:
     return json::Object{{"scratch", argument.index}};
   }
   return nullptr;
+}
+
+static json::Value toJSON(const Source &source) {
+  if (source.sections.size() <= 1 &&
+      (source.empty() || source.sections[0].entries.empty()))
+    return json::fixUTF8(source.text());
+  json::Array sections;
+  for (const SourceSection &section : source.sections) {
+    json::Object object{{"text", json::fixUTF8(section.text)}};
+    if (!section.entries.empty())
+      object["entries"] = json::Array(section.entries);
+    sections.push_back(std::move(object));
+  }
+  return sections;
 }
 
 static json::Object graphToJSON(const PlanGraph &graph);
@@ -492,7 +526,7 @@ static json::Value toJSON(const PlanPanel &panel) {
                       {"rows", panel.rows},
                       {"kept_of_row", panel.keptOfRow},
                       {"kept_of_column", panel.keptOfColumn},
-                      {"team", panel.team},
+                      {"cluster_per_member", panel.clusterPerMember},
                       {"arguments", std::move(arguments)}};
 }
 
@@ -528,9 +562,9 @@ static json::Value toJSON(const PlanNode &node) {
     object["always"] = true;
   if (node.kind == NodeKind::While) {
     object["body"] = graphToJSON(node.body);
-    object["trips"] = node.trips;
+    object["iterations"] = node.iterations;
     object["limit"] = node.limit;
-    object["more"] = node.more;
+    object["condition"] = node.condition;
     if (node.panel)
       object["panel"] = toJSON(*node.panel);
   }
@@ -570,7 +604,7 @@ json::Value planToJSON(const Plan &plan) {
   object["results"] = std::move(results);
   object["tables"] = std::move(tables);
   object["scratch"] = std::move(scratch);
-  object["source"] = json::fixUTF8(plan.source);
+  object["source"] = toJSON(plan.source);
   if (!plan.panelSource.empty())
     object["panel_source"] = json::fixUTF8(plan.panelSource);
   object["headers"] = std::move(headers);

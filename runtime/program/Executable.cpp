@@ -2,10 +2,8 @@
 
 #include "runtime/program/Executable.h"
 
-#include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
@@ -31,54 +29,14 @@ Executable::create(CompiledProgram program, Target target, StringRef arch) {
     return executable;
   }
   executable->architecture = arch.str();
-  if (plan.source.empty())
-    return executable;
-  Expected<CompiledImage> compiled = compileSource(
-      {name, plan.source, plan.headers, plan.options}, arch, ImageKind::Cubin);
-  if (!compiled)
-    return compiled.takeError();
-  executable->image = std::move(compiled->image);
-  executable->compileLog = std::move(compiled->log);
+  if (dumpEnabled())
+    dump(name, safeFileName(name) + ".cu", plan.source.text());
+  executable->units =
+      std::make_unique<KernelUnits>(executable->program, arch.str());
+  if (Error error = executable->units->compile())
+    return std::move(error);
+  executable->compileLog = executable->units->log();
   return executable;
-}
-
-Expected<std::shared_ptr<Module>> Executable::load(const ContextPtr &context) {
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const auto &[owner, module] : modules)
-    if (owner == context)
-      return module;
-  Expected<std::shared_ptr<Module>> module =
-      Module::load(context, ArrayRef<char>(image.data(), image.size()));
-  if (!module)
-    return withContext("'" + program->name + "' (compiled for " + architecture +
-                           ")",
-                       module.takeError());
-  modules.emplace_back(context, *module);
-  return module;
-}
-
-Expected<std::shared_ptr<Module>>
-Executable::loadPanels(const ContextPtr &context, const PanelClass &panels) {
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const PanelModule &loaded : panelModules)
-    if (loaded.context == context && loaded.panels == panels)
-      return loaded.module;
-  const Plan &plan = *program;
-  std::vector<std::string> options = plan.options;
-  append_range(options, panels.defines());
-  options.push_back("-DHEDDLE_PANELS_ALONE");
-  std::string name = (plan.name.empty() ? "program" : plan.name) + "_panels";
-  Expected<CompiledImage> compiled =
-      compileSource({name, plan.panelSource, plan.headers, options},
-                    architecture, ImageKind::Cubin);
-  if (!compiled)
-    return compiled.takeError();
-  Expected<std::shared_ptr<Module>> module = Module::load(
-      context, ArrayRef<char>(compiled->image.data(), compiled->image.size()));
-  if (!module)
-    return withContext("'" + name + "'", module.takeError());
-  panelModules.push_back({context, panels, *module});
-  return module;
 }
 
 Expected<std::pair<Target, std::string>> chooseTarget(StringRef target,

@@ -8,9 +8,8 @@
 #ifndef HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
 #define HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
 
-#include "runtime/driver/CudaHandles.h"
-#include "runtime/plan/PanelClass.h"
 #include "runtime/program/Compiler.h"
+#include "runtime/program/KernelUnits.h"
 
 namespace heddle::runtime {
 
@@ -24,33 +23,18 @@ public:
   const std::shared_ptr<const Plan> &plan() const { return program; }
   Target target() const { return programTarget; }
   const std::string &arch() const { return architecture; }
-  /// Empty for the cpu target, and for a plan without kernels of its own.
-  llvm::StringRef cubin() const { return image; }
   /// What NVRTC said about the source.
   llvm::StringRef log() const { return compileLog; }
   CpuProgram *cpu() const { return cpuProgram.get(); }
-
-  /// The module in a context, loaded once per context.
-  llvm::Expected<std::shared_ptr<Module>> load(const ContextPtr &context);
-  /// The module of the loops in panels for one class of widths, compiled when
-  /// it is first met.
-  llvm::Expected<std::shared_ptr<Module>> loadPanels(const ContextPtr &context,
-                                                     const PanelClass &panels);
+  /// The compiled kernels; null for the cpu target.
+  KernelUnits *kernels() const { return units.get(); }
 
 private:
   std::shared_ptr<const Plan> program;
   Target programTarget = Target::Cuda;
-  std::string architecture, image, compileLog;
+  std::string architecture, compileLog;
+  std::unique_ptr<KernelUnits> units;
   std::shared_ptr<CpuProgram> cpuProgram;
-
-  std::mutex mutex;
-  std::vector<std::pair<ContextPtr, std::shared_ptr<Module>>> modules;
-  struct PanelModule {
-    ContextPtr context;
-    PanelClass panels;
-    std::shared_ptr<Module> module;
-  };
-  std::vector<PanelModule> panelModules;
 };
 
 /// The target and architecture to use when the caller left them open: the

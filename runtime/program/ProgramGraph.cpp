@@ -138,14 +138,14 @@ Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
   return members;
 }
 
-bool ProgramGraph::isNumber(int buffer, const PlanGraph &graph) const {
+bool ProgramGraph::isByValueScalar(int buffer, const PlanGraph &graph) const {
   return any_of(graph.nodes, [&](const PlanNode &node) {
     return any_of(node.arguments,
                   [&](const PlanArgument &argument) {
-                    return argument.kind == ArgumentKind::Number &&
+                    return argument.kind == ArgumentKind::Scalar &&
                            argument.index == buffer;
                   }) ||
-           isNumber(buffer, node.body);
+           isByValueScalar(buffer, node.body);
   });
 }
 
@@ -162,7 +162,7 @@ Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
   ScalarBytes bytes = {};
   DType dtype = plan().buffers[index].dtype;
   // Its slot may be behind; nothing but set_scalar changes it.
-  if (layout->buffers()[index].owned && isNumber(index, plan().graph))
+  if (layout->buffers()[index].owned && isByValueScalar(index, plan().graph))
     return decodeScalar(dtype, slotValues().data() + index * sizeof(double));
   if (Error error = read(bytes.data(), layout->scalarAddress(index),
                          dtypeSize(dtype), stream))

@@ -66,7 +66,7 @@ public:
   llvm::Expected<std::vector<ResultMember>> result(llvm::StringRef name) const;
 
   /// The value of a scalar argument or result, after waiting for `stream`
-  /// (which a number's own value does not need).
+  /// (the graph's own value of a by-value scalar needs no wait).
   llvm::Expected<double> readScalar(llvm::StringRef name, void *stream);
 
 protected:
@@ -96,7 +96,7 @@ protected:
 
 private:
   /// Arguments of a node that nothing in the program writes.
-  bool isNumber(int buffer, const PlanGraph &graph) const;
+  bool isByValueScalar(int buffer, const PlanGraph &graph) const;
 
   bool changed = true;
 };

@@ -16,7 +16,7 @@ namespace heddle::runtime {
 
 // name, meaning
 #define HEDDLE_STATISTICS(X)                                                   \
-  X(compilations, "texts compiled by NVRTC")                                   \
+  X(compilations, "sources compiled by NVRTC")                                 \
   X(cache_hits, "compilations answered from the disk cache")                   \
   X(cache_misses, "look-ups in the disk cache that found nothing")             \
   X(cache_stores, "entries written to the disk cache")                         \
@@ -30,11 +30,12 @@ namespace heddle::runtime {
   X(graph_updates, "instantiated graphs updated as a whole")                   \
   X(prepares, "times buffers were checked and tables rebuilt")                 \
   X(table_copies, "copies of tables to the device")                            \
-  X(table_expansions, "launches that wrote tile rows on the device")           \
+  X(table_expansions, "launches that wrote tile descriptors on the device")    \
   X(allocations, "allocations of device memory")                               \
   X(scalar_writes, "scalars set by set_scalar")                                \
   X(slot_writes, "scalars written to device memory")                           \
-  X(number_updates, "nodes given new values of their numbers in place")        \
+  X(scalar_updates,                                                            \
+    "nodes given new values of their by-value scalars in place")               \
   X(programmatic_edges, "edges across which a kernel begins early")            \
   X(launches,                                                                  \
     "kernels launched one by one, into a capture that the user owns")          \

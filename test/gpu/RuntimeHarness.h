@@ -147,8 +147,8 @@ struct RuntimeTest : testing::Test {
   }
 };
 
-/// A graph of a plan with numbers for arguments.
-struct NumberTest : RuntimeTest {
+/// A graph of a plan with by-value scalars for arguments.
+struct ByValueScalarTest : RuntimeTest {
   std::unique_ptr<Graph> graph;
   std::unique_ptr<DeviceList> x;
 

@@ -65,7 +65,7 @@ bool streams(llvm::StringRef text, llvm::StringRef entry) {
 }
 
 SourceText sourceOf(const Plan &plan) {
-  return {plan.name, plan.source, plan.headers, plan.options};
+  return {plan.name, plan.source.text(), plan.headers, plan.options};
 }
 
 class CudaNvrtc : public testing::TestWithParam<NamedProgram> {

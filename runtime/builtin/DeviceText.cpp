@@ -1,6 +1,6 @@
 //===- DeviceText.cpp - The runtime's own device code ---------------------===//
 
-#include "runtime/cuda/DeviceText.h"
+#include "runtime/builtin/DeviceText.h"
 
 #include <cassert>
 

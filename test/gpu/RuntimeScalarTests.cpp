@@ -1,4 +1,4 @@
-//===- RuntimeNumberTests.cpp - numbers among the arguments ---------------===//
+//===- RuntimeScalarTests.cpp - by-value scalars --------------------------===//
 
 #include "RuntimeHarness.h"
 #include "runtime/support/Statistics.h"
@@ -7,13 +7,13 @@
 
 namespace heddle::runtime::test {
 
-TEST_F(NumberTest, ComeWithTheLaunch) {
+TEST_F(ByValueScalarTest, ComeWithTheLaunch) {
   make(3);
   replay(*graph);
   expectAll(*x, 3, 7);
   uint64_t compilations = statistics().compilations,
            instantiations = statistics().graph_instantiations,
-           updates = statistics().number_updates,
+           updates = statistics().scalar_updates,
            writes = statistics().slot_writes,
            copies = statistics().table_copies;
   // All that is set between two replays is one update of the node.
@@ -22,17 +22,17 @@ TEST_F(NumberTest, ComeWithTheLaunch) {
   set("step", 0.5);
   replay(*graph);
   expectAll(*x, 3, 4);
-  EXPECT_EQ(statistics().number_updates, updates + 1);
+  EXPECT_EQ(statistics().scalar_updates, updates + 1);
   set("on", 0);
   set("on", 0);
   replay(*graph, 3);
   expectAll(*x, 3, 4);
-  EXPECT_EQ(statistics().number_updates, updates + 2);
+  EXPECT_EQ(statistics().scalar_updates, updates + 2);
   // The same value again is none.
   set("on", 0);
   set("by", 0.5);
   replay(*graph);
-  EXPECT_EQ(statistics().number_updates, updates + 2);
+  EXPECT_EQ(statistics().scalar_updates, updates + 2);
   EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 0.5);
   set("by", 0.1);
   EXPECT_EQ(cantFail(graph->readScalar("by", stream.get())),
@@ -44,7 +44,7 @@ TEST_F(NumberTest, ComeWithTheLaunch) {
   EXPECT_EQ(statistics().table_copies, copies);
 }
 
-TEST_F(NumberTest, LeaveSubmittedReplaysAlone) {
+TEST_F(ByValueScalarTest, LeaveSubmittedReplaysAlone) {
   make();
   ASSERT_TRUE(succeeded(graph->prepare(stream.get())));
   float expected = 0;
@@ -58,7 +58,7 @@ TEST_F(NumberTest, LeaveSubmittedReplaysAlone) {
   expectAll(*x, 3, expected);
 }
 
-TEST_F(NumberTest, SurviveRebinding) {
+TEST_F(ByValueScalarTest, SurviveRebinding) {
   make();
   replay(*graph);
   expectAll(*x, 3, 1);
@@ -80,7 +80,7 @@ TEST_F(NumberTest, SurviveRebinding) {
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
 }
 
-TEST_F(NumberTest, OfTheCallerComeByAddress) {
+TEST_F(ByValueScalarTest, OfTheCallerComeByAddress) {
   make();
   replay(*graph);
   expectAll(*x, 3, 1);
@@ -93,7 +93,7 @@ TEST_F(NumberTest, OfTheCallerComeByAddress) {
   };
   uint64_t writes = statistics().slot_writes,
            instantiations = statistics().graph_instantiations;
-  // The slot of the other number is written once it is read.
+  // The slot of the other scalar is written once it is read.
   set("by", 10);
   EXPECT_EQ(statistics().slot_writes, writes);
   write(7);
@@ -121,7 +121,7 @@ TEST_F(NumberTest, OfTheCallerComeByAddress) {
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
 }
 
-TEST_F(NumberTest, HostTimeOfASet) {
+TEST_F(ByValueScalarTest, HostTimeOfASet) {
   make();
   replay(*graph, 10);
   constexpr int batches = 20, times = 50;
@@ -141,7 +141,7 @@ TEST_F(NumberTest, HostTimeOfASet) {
     best = std::min(best, elapsed);
     ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
   }
-  printf("host time of a replay: %.2f us, with a number set: %.2f us\n", alone,
+  printf("host time of a replay: %.2f us, with a scalar set: %.2f us\n", alone,
          set);
 }
 
