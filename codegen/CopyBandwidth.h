@@ -11,7 +11,7 @@
 #ifndef HEDDLE_CODEGEN_COPYBANDWIDTH_H
 #define HEDDLE_CODEGEN_COPYBANDWIDTH_H
 
-#include "runtime/CudaHandles.h"
+#include "runtime/driver/CudaHandles.h"
 
 namespace heddle {
 

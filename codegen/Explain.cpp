@@ -14,7 +14,7 @@
 #include "codegen/PlanShapes.h"
 #include "codegen/ProgramCompiler.h"
 #include "passes/Traffic.h"
-#include "runtime/PanelClass.h"
+#include "runtime/plan/PanelClass.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 

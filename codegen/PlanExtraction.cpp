@@ -191,7 +191,7 @@ static void addVariants(PlanNode &node, const SweepLayout &layout,
     PlanVariant &variant = node.variants.emplace_back();
     variant.entry = layout.name + entry.suffix.str();
     variant.block = layout.threads;
-    variant.numbersByValue = entry.byValue && node.hasNumbers();
+    variant.scalarsByValue = entry.byValue && node.hasByValueScalars();
     if (entry.passing)
       variant.fitsL2 = kCachedPartOfL2;
   }
@@ -210,7 +210,7 @@ FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
   Access access = accessOf(*layout);
   for (const ScalarSlot &slot : layout->scalars)
     node.arguments.push_back(
-        {slot.isNumber ? ArgumentKind::Number : ArgumentKind::Buffer,
+        {slot.isNumber ? ArgumentKind::Scalar : ArgumentKind::Buffer,
          slot.buffer});
   for (const ScratchSlot &slot : layout->scratch) {
     PlanScratch scratch;
@@ -294,13 +294,13 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
     llvm::copy_if(inner.arguments, std::back_inserter(node.arguments),
                   [&](const PlanArgument &argument) {
                     return argument.kind != ArgumentKind::Buffer ||
-                           argument.index != node.trips;
+                           argument.index != node.iterations;
                   });
-  for (int buffer : {node.trips, node.limit})
+  for (int buffer : {node.iterations, node.limit})
     node.arguments.push_back({ArgumentKind::Buffer, buffer});
   // The flags of members are in the rows of a table.
   if (!loop.getActive())
-    node.arguments.push_back({ArgumentKind::Buffer, node.more});
+    node.arguments.push_back({ArgumentKind::Buffer, node.condition});
   node.arguments.push_back(
       {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
   PlanScratch barrier;
@@ -325,7 +325,7 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   panel.rowWords = layout->rowWords;
   panel.columns = layout->passes.columns.size();
   panel.rows = layout->passes.rows.size();
-  panel.team = layout->team;
+  panel.clusterPerMember = layout->team;
   panel.keptOfRow = layout->keptOfRow;
   panel.keptOfColumn = layout->keptOfColumn;
   for (int slot : layout->matrices)
@@ -335,7 +335,7 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   for (auto [k, slot] : llvm::enumerate(slots->scalars))
     if (slots->trip != static_cast<int>(k))
       panel.arguments.push_back(
-          {slot.isNumber ? ArgumentKind::Number : ArgumentKind::Buffer,
+          {slot.isNumber ? ArgumentKind::Scalar : ArgumentKind::Buffer,
            slot.buffer});
   panel.arguments.push_back({ArgumentKind::Buffer, layout->limit});
   auto addScratch = [&](runtime::ScratchPer per, int64_t bytes, bool zero) {
@@ -383,14 +383,14 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
     copied.insert(to);
   }
   // A trip begins with the flags that the one before ended with.
-  node.more = buffers.of(yield.getMore());
+  node.condition = buffers.of(yield.getMore());
   if (Value active = loop.getActive())
-    if (int to = buffers.of(active); to != node.more) {
-      addCopy(node.more, to, node.body, accesses);
-      node.more = to;
+    if (int to = buffers.of(active); to != node.condition) {
+      addCopy(node.condition, to, node.body, accesses);
+      node.condition = to;
     }
   addEdges(node.body, accesses, /*inLoop=*/true);
-  node.trips = buffers.of(loop.getTrips());
+  node.iterations = buffers.of(loop.getTrips());
   node.limit = buffers.of(loop.getLimit());
   addLoopVariants(loop, node);
   addPanel(loop, node);
@@ -398,8 +398,8 @@ FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
   for (const Access &inner : accesses)
     access.add(inner);
   access.reads.insert(node.limit);
-  access.reads.insert(node.more);
-  access.writes.insert(node.trips);
+  access.reads.insert(node.condition);
+  access.writes.insert(node.iterations);
   node.writes.assign(access.writes.begin(), access.writes.end());
   llvm::sort(node.writes);
   graph.nodes.push_back(std::move(node));

@@ -8,7 +8,7 @@
 #define HEDDLE_CODEGEN_PLANEXTRACTION_H
 
 #include "codegen/Buffers.h"
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 
 namespace heddle {
 

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_CODEGEN_PLANSHAPES_H
 #define HEDDLE_CODEGEN_PLANSHAPES_H
 
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 

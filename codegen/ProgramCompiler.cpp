@@ -19,7 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/Dump.h"
+#include "runtime/support/Dump.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -225,8 +225,8 @@ public:
       return plan.takeError();
     if (stage == "cuda")
       return plan->panelSource.empty()
-                 ? plan->source
-                 : plan->source + "\n" + plan->panelSource;
+                 ? plan->source.text()
+                 : plan->source.text() + "\n" + plan->panelSource;
     if (stage != "plan")
       return makeError(StatusCode::BadInput,
                        "unknown stage '{0}'; expected foreach, fused, cuda, "

@@ -17,7 +17,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/Pipelines.h"
-#include "runtime/Compiler.h"
+#include "runtime/program/Compiler.h"
 #include "llvm/Support/SourceMgr.h"
 
 namespace heddle {

@@ -12,7 +12,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/library/Library.h"
-#include "runtime/CApi.h"
+#include "runtime/capi/CApi.h"
 #include "llvm/Support/JSON.h"
 
 #include <cstring>

@@ -9,7 +9,7 @@
 #define HEDDLE_CODEGEN_CPU_CPUTARGET_H
 
 #include "dialect/Fused.h"
-#include "runtime/CpuProgram.h"
+#include "runtime/program/CpuProgram.h"
 
 #include <memory>
 

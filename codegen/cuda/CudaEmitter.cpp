@@ -91,12 +91,17 @@ SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
 namespace {
 class KernelEmitter {
 public:
-  KernelEmitter(raw_ostream &os, fused::KernelOp kernel, const Buffers &buffers)
-      : os(os), kernel(kernel), buffers(buffers) {}
+  KernelEmitter(fused::KernelOp kernel, const Buffers &buffers)
+      : os(stream), kernel(kernel), buffers(buffers) {}
   LogicalResult emit();
   LogicalResult emitPanels();
+  /// What was emitted.
+  runtime::Source takeSource();
 
 private:
+  /// Ends the section before; what follows is needed by `entries` (empty: by
+  /// all).
+  void beginSection(std::vector<std::string> entries);
   LogicalResult emitSweep(fused::SweepOp sweep);
   void emitBanner();
   void emitIncludes();
@@ -109,12 +114,42 @@ private:
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, const Entry &entry);
 
+  std::string text; ///< of the section under way
+  llvm::raw_string_ostream stream{text};
   raw_indented_ostream os;
+  std::vector<std::string> entriesOfSection;
+  runtime::Source source;
   fused::KernelOp kernel;
   const Buffers &buffers;
   llvm::SmallVector<fused::SweepOp> sweeps;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Sections
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::beginSection(std::vector<std::string> entries) {
+  if (!text.empty())
+    source.sections.push_back({std::exchange(text, {}), entriesOfSection});
+  entriesOfSection = std::move(entries);
+}
+
+runtime::Source KernelEmitter::takeSource() {
+  beginSection({});
+  if (!source.empty()) {
+    std::string &last = source.sections.back().text;
+    while (StringRef(last).ends_with("\n\n"))
+      last.pop_back();
+  }
+  return std::move(source);
+}
+
+/// The name of the entry that runs a loop in one launch.
+static std::string oneLaunchEntry(fused::LoopOp loop) {
+  return identifierFrom(loop->getAttrOfType<StringAttr>(kNameAttr).getValue()) +
+         "_in_one_launch";
+}
 
 //===----------------------------------------------------------------------===//
 // Banner and includes
@@ -381,6 +416,14 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   for (Operation *op = sweep->getPrevNode(); op; op = op->getPrevNode())
     for (Value result : op->getResults())
       names.writtenBefore.insert(buffers.of(result));
+  bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
+  std::vector<std::string> entries;
+  for (const Entry &entry : entriesOf(*layout, inLoop))
+    entries.push_back(names.sweep + entry.suffix.str());
+  if (auto loop = dyn_cast<fused::LoopOp>(sweep->getParentOp()))
+    if (runsInOneLaunch(loop, buffers))
+      entries.push_back(oneLaunchEntry(loop));
+  beginSection(std::move(entries));
   emitRowTypes(*layout, names);
   if (failed(emitAheads(sweep, *layout, names)))
     return failure();
@@ -397,9 +440,10 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names);
-  bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
-  for (const Entry &entry : entriesOf(*layout, inLoop))
+  for (const Entry &entry : entriesOf(*layout, inLoop)) {
+    beginSection({names.sweep + entry.suffix.str()});
     emitEntry(sweep, *layout, names, entry);
+  }
   return success();
 }
 
@@ -440,8 +484,8 @@ bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
 LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   if (!runsInOneLaunch(loop, buffers))
     return success();
-  std::string name =
-      identifierFrom(loop->getAttrOfType<StringAttr>(kNameAttr).getValue());
+  std::string name = oneLaunchEntry(loop);
+  beginSection({name});
   Scope scope;
   std::string parameters;
   struct Call {
@@ -497,9 +541,9 @@ LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
               moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
   os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
      << ", 2)\n"
-     << name << "_in_one_launch(" << parameters << ", int *" << tripsAt
-     << ", const int *" << limitAt << (active ? "" : ", const bool *" + moreAt)
-     << ", unsigned *" << barrier << ") {\n";
+     << name << "(" << parameters << ", int *" << tripsAt << ", const int *"
+     << limitAt << (active ? "" : ", const bool *" + moreAt) << ", unsigned *"
+     << barrier << ") {\n";
   os.indent();
   os << "const int limit = *" << limitAt << ";\n"
      << "int trips = 0;\n"
@@ -577,29 +621,20 @@ LogicalResult KernelEmitter::emitPanels() {
   return done;
 }
 
-static FailureOr<std::string>
-emitText(llvm::function_ref<LogicalResult(raw_ostream &)> emit) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (failed(emit(os)))
+FailureOr<runtime::Source> emitKernel(fused::KernelOp kernel,
+                                      const Buffers &buffers) {
+  KernelEmitter emitter(kernel, buffers);
+  if (failed(emitter.emit()))
     return failure();
-  while (StringRef(text).ends_with("\n\n"))
-    text.pop_back();
-  return text;
-}
-
-FailureOr<std::string> emitKernel(fused::KernelOp kernel,
-                                  const Buffers &buffers) {
-  return emitText([&](raw_ostream &os) {
-    return KernelEmitter(os, kernel, buffers).emit();
-  });
+  return emitter.takeSource();
 }
 
 FailureOr<std::string> emitPanels(fused::KernelOp kernel,
                                   const Buffers &buffers) {
-  return emitText([&](raw_ostream &os) {
-    return KernelEmitter(os, kernel, buffers).emitPanels();
-  });
+  KernelEmitter emitter(kernel, buffers);
+  if (failed(emitter.emitPanels()))
+    return failure();
+  return emitter.takeSource().text();
 }
 
 } // namespace heddle::cuda

@@ -8,13 +8,14 @@
 #define HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H
 
 #include "codegen/SweepLayout.h"
+#include "runtime/plan/Source.h"
 
 namespace heddle::cuda {
 
-/// The text of all entries of `kernel`; a located error where an operation has
-/// no text.
-mlir::FailureOr<std::string> emitKernel(fused::KernelOp kernel,
-                                        const Buffers &buffers);
+/// The source of all entries of `kernel`, in sections that say which entries
+/// need them; a located error where an operation has no text.
+mlir::FailureOr<runtime::Source> emitKernel(fused::KernelOp kernel,
+                                            const Buffers &buffers);
 
 /// The text of the loops of `kernel` that have a form in panels, for one class
 /// of widths (device/panel.cuh); empty where there are none.

@@ -1,11 +1,11 @@
 //===- RuntimeCaptureTests.cpp - captures of the caller's -----------------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
+#include "runtime/support/Statistics.h"
 
 namespace heddle::runtime::test {
 
-struct CaptureTest : NumberTest {
+struct CaptureTest : ByValueScalarTest {
   void begin() {
     ASSERT_EQ(context->driver().cuStreamBeginCapture(
                   stream.get(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
@@ -44,7 +44,7 @@ TEST_F(CaptureTest, IssuesThePlanIntoTheCapture) {
   expectAll(x, 2, 6);
 }
 
-TEST_F(CaptureTest, ReadsNumbersFromTheirSlots) {
+TEST_F(CaptureTest, ReadsScalarsFromTheirSlots) {
   make();
   replay(*graph);
   expectAll(*x, 3, 1);

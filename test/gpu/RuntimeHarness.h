@@ -4,8 +4,8 @@
 #define HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
 
 #include "RuntimePlans.h"
-#include "runtime/Graph.h"
-#include "runtime/Nvrtc.h"
+#include "runtime/cuda/Graph.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 #include <gtest/gtest.h>
 
@@ -147,8 +147,8 @@ struct RuntimeTest : testing::Test {
   }
 };
 
-/// A graph of a plan with numbers for arguments.
-struct NumberTest : RuntimeTest {
+/// A graph of a plan with by-value scalars for arguments.
+struct ByValueScalarTest : RuntimeTest {
   std::unique_ptr<Graph> graph;
   std::unique_ptr<DeviceList> x;
 

@@ -1,7 +1,7 @@
 //===- RuntimeLoopTests.cpp - loops that run and stop on the device -------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
+#include "runtime/support/Statistics.h"
 
 #include <cmath>
 

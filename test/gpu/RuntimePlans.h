@@ -8,7 +8,7 @@
 #ifndef HEDDLE_TEST_GPU_RUNTIMEPLANS_H
 #define HEDDLE_TEST_GPU_RUNTIMEPLANS_H
 
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 
 #include <string>
 
@@ -43,7 +43,7 @@ extern "C" __global__ void add_tiles(heddle_table table, const double *step) {
   add_to(((const tile_row *)table.tiles)[blockIdx.x], step);
 }
 
-// The same without tile rows.
+// The same without tile descriptors.
 extern "C" __global__ void add_search(heddle_table table, const double *step) {
   const member_row *members = (const member_row *)table.members;
   int row = 0, block = blockIdx.x;
@@ -137,7 +137,7 @@ inline const char *const addPlan = R"json({
      "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": ""}], "count": [0, 0]}]}],
   "nodes": [{"kind": "kernel", "name": "add", "sweeps": ["add"], "table": 0,
      "variants": [{"entry": "add_tiles", "block": 32, "grid": "tiles", "when": {"max_tiles": 100}},
-                  {"entry": "add_search", "block": 64, "grid": "tiles", "tile_rows": false}],
+                  {"entry": "add_search", "block": 64, "grid": "tiles", "tile_descriptors": false}],
      "arguments": [{"table": 0}, {"buffer": 2}], "writes": [0, 1]}],
   "options": ["--std=c++17"]})json";
 
@@ -152,9 +152,9 @@ inline const char *const scalePlan = R"json({
   "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "shift": true,
      "operands": [{"buffer": 0, "index": "i"}, {"buffer": 0, "index": ""}], "count": [0, 0]}]}],
   "nodes": [{"kind": "kernel", "name": "scale", "sweeps": ["scale"], "table": 0,
-     "variants": [{"entry": "scale_by_value", "block": 32, "numbers": "value"},
-                  {"entry": "scale_by_address", "block": 32, "numbers": "address"}],
-     "arguments": [{"table": 0}, {"number": 1}, {"number": 2}, {"number": 3}], "writes": [0]}],
+     "variants": [{"entry": "scale_by_value", "block": 32, "scalars": "value"},
+                  {"entry": "scale_by_address", "block": 32, "scalars": "address"}],
+     "arguments": [{"table": 0}, {"scalar": 1}, {"scalar": 2}, {"scalar": 3}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
 // x += 1 through y, in two kernels of which the second begins early.
@@ -201,7 +201,7 @@ inline const char *const halvePlan = R"json({
   "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
      "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
   "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},
-    {"kind": "while", "name": "loop", "trips": 3, "limit": 1, "more": 4, "table": 0, "variants": [VARIANTS],
+    {"kind": "while", "name": "loop", "iterations": 3, "limit": 1, "condition": 4, "table": 0, "variants": [VARIANTS],
      "arguments": [{"table": 0}, {"buffer": 3}, {"buffer": 1}], "writes": [2, 3, 4],
      "body": {"nodes": [{"kind": "fill", "name": "none", "to": 4, "value": 0},
         {"kind": "kernel", "name": "halve", "sweeps": ["halve"], "table": 0,

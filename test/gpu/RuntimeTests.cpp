@@ -8,8 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeHarness.h"
-#include "runtime/Statistics.h"
+#include "runtime/builtin/BuiltinKernels.h"
 #include "runtime/heddle.hpp"
+#include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -76,7 +77,7 @@ TEST_F(RuntimeTest, RebindsWithoutInstantiating) {
   uint64_t expansions = statistics().table_expansions;
   replay(*graph);
   EXPECT_EQ(statistics().table_expansions,
-            expansions); // that variant reads no tile rows
+            expansions); // that variant reads no tile descriptors
   expectAll(largest, 5, 1);
   expectAll(all, 5, 1);
 
@@ -139,10 +140,8 @@ INSTANTIATE_TEST_SUITE_P(Aligned, ExpansionTest, testing::Values(false, true),
 TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   Plan plan = withKernels(addPlan);
   plan.tables[0].segments[0].shift = GetParam();
-  std::shared_ptr<Executable> executable = compile(plan);
-  std::shared_ptr<Module> module = cantFail(executable->load(context));
-  RowLayout layout(plan.tables[0]);
-  std::vector<MemberRow> members(3);
+  DescriptorLayout layout(plan.tables[0]);
+  std::vector<MemberDescriptor> members(3);
   char *somewhere = reinterpret_cast<char *>(uintptr_t(1) << 40);
   std::vector<int64_t> counts = {1000, 0, 7},
                        steps = segmentSteps(plan, plan.tables[0]);
@@ -201,7 +200,8 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   config.hStream = stream.get();
   std::vector<void *> pointers = launch.pointers();
   ASSERT_EQ(driver.cuLaunchKernelEx(
-                &config, cantFail(module->function("heddle_expand_tiles")),
+                &config,
+                cantFail(builtinFunction(context, "heddle_expand_tiles")),
                 pointers.data(), nullptr),
             CUDA_SUCCESS);
   ASSERT_EQ(driver.cuStreamSynchronize(stream.get()), CUDA_SUCCESS);
@@ -224,7 +224,7 @@ TEST_F(RuntimeTest, ChoosesByTheSizeOfTheCache) {
     uint64_t expansions = statistics().table_expansions;
     replay(*graph);
     expectAll(x, 2, 1);
-    // The variant for what does not fit reads no tile rows.
+    // The variant for what does not fit reads no tile descriptors.
     EXPECT_EQ(statistics().table_expansions, expansions + (factor > part));
     // What is inactive takes no room.
     ASSERT_TRUE(succeeded(graph->setInactive("x", {true, false})));
@@ -363,7 +363,7 @@ TEST_F(RuntimeTest, WarmLoad) {
   compile(plan);
   auto begin = std::chrono::steady_clock::now();
   std::shared_ptr<Executable> executable = compile(plan);
-  cantFail(executable->load(context));
+  cantFail(executable->kernels()->load(context));
   double milliseconds = std::chrono::duration<double, std::milli>(
                             std::chrono::steady_clock::now() - begin)
                             .count();

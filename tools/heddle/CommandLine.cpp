@@ -9,7 +9,7 @@
 
 #include "CommandLine.h"
 
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"

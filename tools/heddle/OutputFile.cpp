@@ -9,7 +9,7 @@
 
 #include "OutputFile.h"
 
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <sys/stat.h>

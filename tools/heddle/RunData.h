@@ -12,7 +12,7 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_RUNDATA_H
 #define HEDDLE_TOOLS_HEDDLE_RUNDATA_H
 
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 
 #include <cstdint>
 

@@ -10,7 +10,7 @@
 #include "Support.h"
 
 #include "codegen/heddle_reference.h"
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 

@@ -12,8 +12,8 @@
 #define HEDDLE_TOOLS_HEDDLE_SUPPORT_H
 
 #include "CommandLine.h"
-#include "runtime/Status.h"
 #include "runtime/heddle.hpp"
+#include "runtime/support/Status.h"
 #include "llvm/Support/JSON.h"
 
 namespace heddle::cli {

@@ -11,7 +11,7 @@
 #include "Commands.h"
 #include "Support.h"
 
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

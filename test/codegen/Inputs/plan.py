@@ -17,7 +17,7 @@ def describe(graph, indent=""):
         for variant in node.get("variants", []):
             when = " ".join(variant.get("when", {}))
             print(f"{indent}{node['name']}: {variant.get('entry', variant.get('form'))} "
-                  f"{variant.get('numbers', 'address')}" + (f" when {when}" if when else ""))
+                  f"{variant.get('scalars', 'address')}" + (f" when {when}" if when else ""))
         if "body" in node:
             describe(node["body"], indent + "body: ")
 

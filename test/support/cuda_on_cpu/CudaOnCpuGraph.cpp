@@ -1,8 +1,8 @@
 //===- CudaOnCpuGraph.cpp - a plan's CUDA text, run on the host -----------===//
 //
-// What runtime/Graph.cpp does with a device: allocate, write the tables, launch
-// the nodes in order. Consecutive kernels are handed to the machine together,
-// so that what a launch may overlap with it does.
+// What runtime/cuda/Graph.cpp does with a device: allocate, write the tables,
+// launch the nodes in order. Consecutive kernels are handed to the machine
+// together, so that what a launch may overlap with it does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,14 +96,14 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
   for (auto [index, table] : enumerate(tables)) {
     const PlanTable &planned = plan().tables[index];
     const TableView &view = next.tables()[index];
-    RowLayout rows(planned);
-    table.members = next.memberRows(index);
+    DescriptorLayout rows(planned);
+    table.members = next.memberDescriptors(index);
     table.tiles.assign(rows.bytes() * view.tileCount, 0);
     table.tickets.assign(view.memberCount + 1, 0);
     table.table = {table.tiles.data(), table.members.data(),
                    table.tickets.data(), view.tileCount, view.memberCount};
     if (planned.blockColumns) // any number of blocks may share a tile
-      table.table.shares = 1 + seed % 4;
+      table.table.blocksPerTile = 1 + seed % 4;
     if (view.tileCount == 0)
       continue;
     // The text writes its own tile rows, and they must be those of the host.
@@ -176,7 +176,7 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
     return makeError(StatusCode::Failed,
                      "'{0}' has {1} parameters and its node {2} arguments",
                      entry->name, entry->parameters, arguments.size());
-  if (node.hasNumbers() && entry->by_value != variant.numbersByValue)
+  if (node.hasByValueScalars() && entry->by_value != variant.scalarsByValue)
     return makeError(StatusCode::Failed,
                      "'{0}' and its variant do not agree on numbers",
                      entry->name);
@@ -190,12 +190,12 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
     case ArgumentKind::Table: {
       DeviceTable &table = tables[argument.index].table;
       launch.slots.push_back(&table);
-      tiles = std::max(tiles, int64_t(table.tileCount) * table.shares);
+      tiles = std::max(tiles, int64_t(table.tileCount) * table.blocksPerTile);
       members = std::max<int64_t>(members, table.memberCount);
       break;
     }
     case ArgumentKind::Buffer:
-    case ArgumentKind::Number:
+    case ArgumentKind::Scalar:
       launch.slots.push_back(layout->scalarAddress(argument.index));
       break;
     case ArgumentKind::Scratch:
@@ -299,7 +299,8 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
     std::vector<GridLaunch> alone = {std::move(*launch)};
     return runLaunches(alone);
   }
-  auto *trips = reinterpret_cast<int32_t *>(layout->scalarAddress(node.trips));
+  auto *trips =
+      reinterpret_cast<int32_t *>(layout->scalarAddress(node.iterations));
   auto *limit = reinterpret_cast<int32_t *>(layout->scalarAddress(node.limit));
   *trips = 0;
   for (bool more = *limit > 0; more;) {
@@ -307,7 +308,7 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
       return error;
     more = ++*trips < *limit &&
            any_of(
-               layout->spans(-1, node.more),
+               layout->spans(-1, node.condition),
                [](const Span &flag) { return *flag.to != 0; });
   }
   return Error::success();

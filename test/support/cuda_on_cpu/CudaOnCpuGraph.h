@@ -8,7 +8,7 @@
 #ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_CUDAONCPUGRAPH_H
 #define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_CUDAONCPUGRAPH_H
 
-#include "runtime/ProgramGraph.h"
+#include "runtime/program/ProgramGraph.h"
 #include "test/support/cuda_on_cpu/HostText.h"
 
 namespace heddle::test {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/support/cuda_on_cpu/HostText.h"
+#include "runtime/builtin/DeviceText.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -73,9 +74,9 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
       if (name != "ptx.cuh")
         folder.write(name, contents);
     std::string name = "text" + std::to_string(k) + ".cu";
-    folder.write(name, plan->source);
+    folder.write(name, plan->source.text());
     text += "#include \"" + name + "\"\n";
-    std::vector<std::string> entries = entryNames(plan->source);
+    std::vector<std::string> entries = entryNames(plan->source.text());
     if (!plan->panelSource.empty()) {
       name = "panels" + std::to_string(k) + ".cu";
       folder.write(name, plan->panelSource);
@@ -91,7 +92,9 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
     auto [name, value] = define.drop_front(2).split('=');
     text += ("#define " + name + " " + value + "\n").str();
   }
+  folder.write("expand_tiles.cu", runtime::deviceText("expand_tiles.cu"));
   text += ofPanels +
+          "#include \"expand_tiles.cu\"\n"
           "#include \"launch.h\"\n"
           "extern \"C\" __attribute__((visibility(\"default\")))\n"
           "const heddle_entry heddle_entries[] = {\n" +

@@ -9,7 +9,7 @@
 #ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOSTTEXT_H
 #define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOSTTEXT_H
 
-#include "runtime/PanelClass.h"
+#include "runtime/plan/PanelClass.h"
 #include "test/support/cuda_on_cpu/Machine.h"
 
 #include <memory>

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_CLASS_H
-#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_CLASS_H
+#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_H
+#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_H
 
-#include "test/support/cuda_on_cpu/machine.h"
+#include "test/support/cuda_on_cpu/device_machine.h"
 
 #include <cstdint>
 #include <string>
@@ -49,4 +49,4 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
 
 } // namespace heddle::test
 
-#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_CLASS_H
+#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_MACHINE_H

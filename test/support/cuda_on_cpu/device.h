@@ -7,7 +7,7 @@
 #ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
 #define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
 
-#include "machine.h"
+#include "device_machine.h"
 #include <math.h>
 
 extern "C" {

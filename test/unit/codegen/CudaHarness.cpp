@@ -3,7 +3,7 @@
 #include "CudaHarness.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
-#include "runtime/CpuGraph.h"
+#include "runtime/cpu/CpuGraph.h"
 #include "gtest/gtest.h"
 
 #include <cmath>

@@ -10,7 +10,7 @@
 
 #include "codegen/ProgramCompiler.h"
 #include "dialect/reference/Interpreter.h"
-#include "runtime/ProgramGraph.h"
+#include "runtime/program/ProgramGraph.h"
 #include "test/support/cuda_on_cpu/CudaOnCpuGraph.h"
 
 #include <map>

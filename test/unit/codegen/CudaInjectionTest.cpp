@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaHarness.h"
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 
@@ -186,7 +186,7 @@ TEST(CudaInjection, NamesNeverBecomeSource) {
       llvm::consumeError(plan.takeError());
       continue;
     }
-    std::string source = plan->source;
+    std::string source = plan->source.text();
     EXPECT_EQ(source.find("injected_code("), std::string::npos);
     EXPECT_FALSE(assembly.match(source)) << source.substr(0, 300);
     // Quotes are those of the emitter.
@@ -231,8 +231,8 @@ TEST(CudaInjection, SomeCompileWithNvrtcToo) {
       continue;
     }
     auto compiled = (*nvrtc)->compile(
-        {"injection", plan->source, plan->headers, plan->options}, "sm_90",
-        ImageKind::Ptx);
+        {"injection", plan->source.text(), plan->headers, plan->options},
+        "sm_90", ImageKind::Ptx);
     ASSERT_TRUE(static_cast<bool>(compiled))
         << takeError(compiled.takeError()).second;
     EXPECT_EQ(compiled->log, "");

@@ -7,9 +7,9 @@
 
 #include "CudaHarness.h"
 #include "CudaPrograms.h"
-#include "runtime/Nvrtc.h"
-#include "runtime/PanelClass.h"
-#include "runtime/ResourceReport.h"
+#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/nvrtc/ResourceReport.h"
+#include "runtime/plan/PanelClass.h"
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 
@@ -65,7 +65,7 @@ bool streams(llvm::StringRef text, llvm::StringRef entry) {
 }
 
 SourceText sourceOf(const Plan &plan) {
-  return {plan.name, plan.source, plan.headers, plan.options};
+  return {plan.name, plan.source.text(), plan.headers, plan.options};
 }
 
 class CudaNvrtc : public testing::TestWithParam<NamedProgram> {

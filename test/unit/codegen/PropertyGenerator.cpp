@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PropertyGenerator.h"
-#include "runtime/Scalar.h"
+#include "runtime/plan/Scalar.h"
 
 using namespace heddle::runtime;
 

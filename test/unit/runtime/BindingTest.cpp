@@ -3,8 +3,8 @@
 
 #include "Helpers.h"
 
-#include "runtime/Layout.h"
-#include "runtime/Scalar.h"
+#include "runtime/binding/Layout.h"
+#include "runtime/plan/Scalar.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -91,16 +91,16 @@ TEST_F(BindingTest, ResolvesTablesAndSizes) {
   alignas(256) char arena[1024], slots[64];
   layout->place(arena, slots);
   EXPECT_EQ(layout->scalarAddress(4), slots + 4 * 8);
-  std::vector<char> rows = layout->memberRows(0);
-  RowLayout row(plan->tables[0]);
-  MemberRow first = readMemberRow(row, rows.data());
+  std::vector<char> rows = layout->memberDescriptors(0);
+  DescriptorLayout row(plan->tables[0]);
+  MemberDescriptor first = readMemberRow(row, rows.data());
   EXPECT_EQ(first.operands[0], param[0].data);
   EXPECT_EQ(first.operands[1], grad[0].data);
   EXPECT_EQ(first.operands[2], step[0].data);
   EXPECT_EQ(first.operands[3], arena);
   EXPECT_EQ(first.count, 10);
   EXPECT_EQ(first.tiles, 3);
-  MemberRow last = readMemberRow(row, rows.data() + 4 * row.bytes());
+  MemberDescriptor last = readMemberRow(row, rows.data() + 4 * row.bytes());
   EXPECT_EQ(last.operands[0], param16[1].data);
   EXPECT_EQ(last.operands[1], nullptr);
   EXPECT_EQ(last.segment, 1);
@@ -121,8 +121,8 @@ TEST_F(BindingTest, SkipsInactiveMembersInEveryList) {
                    .members[0]
                    .inactive); // another segment, another family
   EXPECT_EQ(layout->arenaBytes(), 256u);
-  MemberRow first =
-      readMemberRow(RowLayout(plan->tables[0]), layout->memberRows(0).data());
+  MemberDescriptor first = readMemberRow(DescriptorLayout(plan->tables[0]),
+                                         layout->memberDescriptors(0).data());
   EXPECT_EQ(first.index, 1);
   ASSERT_TRUE(succeeded(binding.setInactive("grad", {true})));
   EXPECT_CONTAINS(problem(),
@@ -137,7 +137,7 @@ TEST_F(BindingTest, EmptyListsAreOrdinary) {
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
   EXPECT_EQ(layout->tables()[0].tileCount, 0);
-  EXPECT_EQ(layout->memberRows(0).size(), 0u);
+  EXPECT_EQ(layout->memberDescriptors(0).size(), 0u);
 }
 
 TEST_F(BindingTest, HugeMembersFitTheirTypes) {
@@ -149,8 +149,8 @@ TEST_F(BindingTest, HugeMembersFitTheirTypes) {
   grad[0] = {far + (int64_t(1) << 40), {3, int64_t(1) << 31}};
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
-  MemberRow first =
-      readMemberRow(RowLayout(plan->tables[0]), layout->memberRows(0).data());
+  MemberDescriptor first = readMemberRow(DescriptorLayout(plan->tables[0]),
+                                         layout->memberDescriptors(0).data());
   EXPECT_EQ(first.count, huge);
   EXPECT_EQ(first.tiles, huge / 4 > INT32_MAX ? -1 : huge / 4);
   param[0].extents = {huge * 4};
@@ -325,26 +325,30 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->tables()[0].tileCount, 3);
   EXPECT_EQ(layout->tables()[0].columnTotal, 2 * 5 + 7);
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (30 + 28) * 4);
-  EXPECT_EQ(layout->tables()[0].shares, 1);
+  EXPECT_EQ(layout->tables()[0].blocksPerTile, 1);
   EXPECT_EQ(layout->scratchBytes()[0], 17u * 4);
   EXPECT_EQ(layout->scratchBytes()[1], 132u * 7 * 4);
   EXPECT_EQ(layout->scratchBytes()[2], 6u * 8);
   EXPECT_EQ(layout->scratchBytes()[3], 132u * 16);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
-  MemberRow second = readMemberRow(
-      RowLayout(6, 2), layout->memberRows(0).data() + RowLayout(6, 2).bytes());
+  MemberDescriptor second = readMemberRow(DescriptorLayout(6, 2),
+                                          layout->memberDescriptors(0).data() +
+                                              DescriptorLayout(6, 2).bytes());
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
   // Blocks for each tile: of few tiles, as the widest has parts, which may
   // begin up to 31 columns ahead of a row.
   plan->tables[0].blockColumns = 2;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 19);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+            19);
   plan->tables[0].blockColumns = 37;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 2);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+            2);
   plan->tables[0].blockColumns = 38;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 1);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+            1);
   // Of many, as an average one has: here rows of whole lines of memory.
   std::vector<ListMember> many = {{memory, {4000, 64}},
                                   {memory + 1024, {4, 700}}};
@@ -353,9 +357,11 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, many)));
   ASSERT_TRUE(succeeded(binding.bindList("u", DType::F32, rows)));
   plan->tables[0].blockColumns = 32;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 4);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+            4);
   plan->tables[0].segments[0].tile = 1;
-  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].shares, 2);
+  EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
+            2);
   plan->tables[0].segments[0].tile = 4;
   ASSERT_TRUE(succeeded(binding.bindList("x", DType::F32, x)));
   u[0].extents = {5};
@@ -419,19 +425,19 @@ TEST(Layout, RowsMayHaveAStride) {
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (15 + 12) * 4);
-  RowLayout row(plan.tables[0]);
-  std::vector<char> rows = layout->memberRows(0), tiles(4 * row.bytes());
-  MemberRow first = readMemberRow(row, rows.data());
+  DescriptorLayout row(plan.tables[0]);
+  std::vector<char> rows = layout->memberDescriptors(0), tiles(4 * row.bytes());
+  MemberDescriptor first = readMemberRow(row, rows.data());
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[1]), 8);
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[4]), 6);
   EXPECT_EQ(first.columns, 5);
   expandTiles(row, rows.data(), 2, segmentSteps(plan, plan.tables[0]),
               tiles.data(), 4);
-  TileRow second = readTileRow(row, tiles.data() + row.bytes());
+  TileDescriptor second = readTileRow(row, tiles.data() + row.bytes());
   EXPECT_EQ(second.operands[0], memory + 2 * 8 * 4);
   EXPECT_EQ(second.operands[2], w[0].data);
   EXPECT_EQ(second.operands[3], memory + 1024 + 2 * 6 * 4);
-  TileRow last = readTileRow(row, tiles.data() + 3 * row.bytes());
+  TileDescriptor last = readTileRow(row, tiles.data() + 3 * row.bytes());
   EXPECT_EQ(last.operands[0], memory + 256 + 2 * 3 * 4);
   // A copy takes row after row, or a dense member as a whole.
   std::vector<Span> spans = layout->spans(0, 2);
@@ -508,10 +514,10 @@ TEST(Layout, LengthsStandBehindVectors) {
   ASSERT_TRUE(succeeded(binding.bindList("schedule", DType::F64, schedule)));
   Expected<Layout> layout = Layout::resolve(binding, space);
   ASSERT_TRUE(succeeded(layout.takeError()));
-  RowLayout row(3, 1);
-  std::vector<char> rows = layout->memberRows(0);
+  DescriptorLayout row(3, 1);
+  std::vector<char> rows = layout->memberDescriptors(0);
   for (int m : {0, 1}) {
-    MemberRow member = readMemberRow(row, rows.data() + m * row.bytes());
+    MemberDescriptor member = readMemberRow(row, rows.data() + m * row.bytes());
     EXPECT_EQ(member.operands[1], schedule[m].data);
     EXPECT_EQ(reinterpret_cast<intptr_t>(member.operands[2]), m ? 0 : 15);
   }
@@ -521,7 +527,7 @@ TEST(Layout, LengthsStandBehindVectors) {
   std::vector<char> tiles(view.tileCount * row.bytes());
   expandTiles(row, rows.data(), view.memberCount,
               segmentSteps(plan, plan.tables[0]), tiles.data(), view.tileCount);
-  TileRow last = readTileRow(row, tiles.data() + 2 * row.bytes());
+  TileDescriptor last = readTileRow(row, tiles.data() + 2 * row.bytes());
   EXPECT_EQ(last.first, 8);
   EXPECT_EQ(last.operands[1], schedule[0].data);
   EXPECT_EQ(reinterpret_cast<intptr_t>(last.operands[2]), 15);

@@ -2,8 +2,8 @@
 
 #include "Helpers.h"
 
-#include "runtime/Cache.h"
-#include "runtime/Statistics.h"
+#include "runtime/nvrtc/Cache.h"
+#include "runtime/support/Statistics.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"

@@ -3,8 +3,8 @@
 
 #include "Helpers.h"
 
-#include "runtime/CpuGraph.h"
-#include "runtime/Statistics.h"
+#include "runtime/cpu/CpuGraph.h"
+#include "runtime/support/Statistics.h"
 
 #include <atomic>
 #include <map>
@@ -147,10 +147,10 @@ TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
   EXPECT_EQ(total, 0);
 }
 
-TEST(CpuGraph, PassesNumbersByAddress) {
+TEST(CpuGraph, PassesScalarsByAddress) {
   std::string text = addPlan;
   std::string buffer = R"({"buffer": 1})";
-  text.replace(text.find(buffer), buffer.size(), R"({"number": 1})");
+  text.replace(text.find(buffer), buffer.size(), R"({"scalar": 1})");
   auto program = std::make_shared<FakeProgram>();
   program->sweeps["add"] = addSweep();
   std::unique_ptr<ProgramGraph> graph = makeGraph(text.c_str(), program);
@@ -230,7 +230,7 @@ const char *loopPlan = R"json({
   "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
      "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
   "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},
-    {"kind": "while", "name": "loop", "trips": 3, "limit": 1, "more": 4, "variants": [{"form": "graph"}],
+    {"kind": "while", "name": "loop", "iterations": 3, "limit": 1, "condition": 4, "variants": [{"form": "graph"}],
      "writes": [2, 3, 4],
      "body": {"nodes": [{"kind": "fill", "name": "none", "to": 4, "value": 0},
         {"kind": "kernel", "name": "halve", "sweeps": ["halve"], "table": 0, "variants": [{"entry": "unused"}],

@@ -3,9 +3,9 @@
 
 #include "Helpers.h"
 
-#include "runtime/Doctor.h"
-#include "runtime/Executable.h"
+#include "runtime/capi/Doctor.h"
 #include "runtime/heddle.hpp"
+#include "runtime/program/Executable.h"
 
 using namespace heddle::runtime;
 using namespace llvm;

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
 #define HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
 
-#include "runtime/Plan.h"
-#include "runtime/Status.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/support/Status.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -98,7 +98,7 @@ inline const char *updatePlan() {
     {"name": "norm", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "result"}],
   "results": [{"name": "param", "buffer": 0}, {"name": "step", "buffer": 2}, {"name": "param16", "buffer": 3},
               {"name": "old", "buffer": 5}, {"name": "norm", "buffer": 6}],
-  "tables": [{"name": "update", "rank": 1, "pointers": 4, "tile_rows": true, "segments": [
+  "tables": [{"name": "update", "rank": 1, "pointers": 4, "tile_descriptors": true, "segments": [
     {"tile": 4, "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}, {"buffer": 2, "index": ""},
                              {"buffer": 5, "index": "i"}], "count": [0, 0], "columns": null},
     {"tile": 8, "operands": [{"buffer": 3, "index": "i"}], "count": [3, 0], "columns": null}]}],
@@ -106,7 +106,7 @@ inline const char *updatePlan() {
               {"per": "once", "bytes": 24, "zero": true}],
   "nodes": [{"kind": "kernel", "name": "update", "sweeps": ["update"], "table": 0,
     "variants": [{"entry": "update_few", "block": 128, "grid": "tiles", "when": {"max_tiles": 100}},
-                 {"entry": "update_many", "block": 256, "grid": "resident", "cooperative": true, "shared": 1024, "tile_rows": false}],
+                 {"entry": "update_many", "block": 256, "grid": "resident", "cooperative": true, "shared": 1024, "tile_descriptors": false}],
     "arguments": [{"table": 0}, {"buffer": 4}, {"buffer": 6}, {"scratch": 0}], "writes": [0, 2, 3, 5, 6], "always": true}],
   "edges": [],
   "source": "text", "headers": {"a.cuh": "header"}, "options": ["--std=c++17"]})json";

@@ -3,9 +3,9 @@
 
 #include "Helpers.h"
 
-#include "runtime/DeviceText.h"
-#include "runtime/Nvrtc.h"
-#include "runtime/Statistics.h"
+#include "runtime/builtin/DeviceText.h"
+#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/support/Statistics.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -140,11 +140,12 @@ TEST_F(NvrtcTest, DumpsEveryLevel) {
 }
 
 TEST_F(NvrtcTest, TheRuntimesOwnKernelsCompileWithoutWarnings) {
-  for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"}) {
-    SourceText own{"copy", deviceText("copy.cu").str(), {}, {"--std=c++17"}};
-    EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")
-        << arch;
-  }
+  for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"})
+    for (StringRef file : {"copy.cu", "expand_tiles.cu"}) {
+      SourceText own{file.str(), deviceText(file).str(), {}, {"--std=c++17"}};
+      EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")
+          << file.str() << " for " << arch;
+    }
 }
 
 TEST(NvrtcSearch, FollowsTheEnvironment) {

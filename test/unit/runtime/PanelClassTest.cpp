@@ -1,6 +1,6 @@
 //===- PanelClassTest.cpp - classes of widths ----------------------------===//
 
-#include "runtime/PanelClass.h"
+#include "runtime/plan/PanelClass.h"
 
 #include <gtest/gtest.h>
 

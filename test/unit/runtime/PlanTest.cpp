@@ -12,7 +12,7 @@ using namespace llvm;
 
 namespace {
 
-const char *numbersPlan = R"json({
+const char *scalarsPlan = R"json({
   "buffers": [
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
     {"name": "lr", "kind": "scalar", "dtype": "f64", "rank": 0, "role": "argument", "default": 1},
@@ -21,8 +21,8 @@ const char *numbersPlan = R"json({
   "tables": [{"name": "t", "rank": 1, "pointers": 1, "segments": [{"tile": 2,
      "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0], "shift": true}]}],
   "nodes": [
-    {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"number": 1}], "writes": [0], "variants": [
-      {"entry": "cached", "numbers": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "numbers": "address"}]},
+    {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"scalar": 1}], "writes": [0], "variants": [
+      {"entry": "cached", "scalars": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "scalars": "address"}]},
     {"kind": "kernel", "name": "b", "table": 0, "arguments": [{"table": 0}, {"buffer": 1}], "writes": [0],
      "variants": [{"entry": "b"}]},
     {"kind": "fill", "name": "c", "to": 2, "value": "inf"},
@@ -48,7 +48,7 @@ TEST(Plan, ReadsEveryField) {
   EXPECT_EQ(node.variants[0].maxTiles, 100);
   EXPECT_EQ(node.variants[1].grid, GridKind::Resident);
   EXPECT_TRUE(node.variants[1].cooperative);
-  EXPECT_FALSE(node.variants[1].tileRows);
+  EXPECT_FALSE(node.variants[1].tileDescriptors);
   EXPECT_EQ(node.variants[1].sharedBytes, 1024);
   EXPECT_EQ(node.arguments[3].kind, ArgumentKind::Scratch);
   EXPECT_EQ(plan.headers.at("a.cuh"), "header");
@@ -58,18 +58,18 @@ TEST(Plan, ReadsEveryField) {
   EXPECT_EQ(plan.tableOfSweep(node, "update"), 0);
 }
 
-TEST(Plan, ReadsNumbersAndEarlyKernels) {
-  Plan plan = parsed(numbersPlan);
+TEST(Plan, ReadsScalarsAndEarlyKernels) {
+  Plan plan = parsed(scalarsPlan);
   const PlanNode &node = plan.graph.nodes[0];
   EXPECT_TRUE(plan.tables[0].segments[0].shift);
-  EXPECT_TRUE(node.hasNumbers());
-  EXPECT_EQ(node.arguments[1].kind, ArgumentKind::Number);
+  EXPECT_TRUE(node.hasByValueScalars());
+  EXPECT_EQ(node.arguments[1].kind, ArgumentKind::Scalar);
   EXPECT_EQ(node.arguments[1].index, 1);
-  EXPECT_TRUE(node.variants[0].numbersByValue);
+  EXPECT_TRUE(node.variants[0].scalarsByValue);
   EXPECT_EQ(node.variants[0].fitsL2, 0.97);
   EXPECT_TRUE(node.variants[0].hasPredicate());
-  EXPECT_FALSE(node.variants[1].numbersByValue);
-  EXPECT_FALSE(plan.graph.nodes[1].variants[0].numbersByValue);
+  EXPECT_FALSE(node.variants[1].scalarsByValue);
+  EXPECT_FALSE(plan.graph.nodes[1].variants[0].scalarsByValue);
   EXPECT_TRUE(plan.graph.edges[0].programmatic);
   EXPECT_FALSE(plan.graph.edges[1].programmatic);
   EXPECT_EQ(plan.graph.nodes[2].value, std::numeric_limits<double>::infinity());
@@ -90,7 +90,7 @@ const char *loopPlan = R"json({
   "nodes": [
     {"kind": "copy", "name": "start", "from": 0, "to": 4},
     {"kind": "fill", "name": "clear", "to": 3, "value": 1},
-    {"kind": "while", "name": "loop", "sweeps": [], "table": 0, "trips": 2, "limit": 1, "more": 3,
+    {"kind": "while", "name": "loop", "sweeps": [], "table": 0, "iterations": 2, "limit": 1, "condition": 3,
      "variants": [{"form": "graph"}, {"entry": "whole", "cooperative": true, "grid": "resident"}], "arguments": [{"table": 0}],
      "writes": [4, 3],
      "body": {"nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0,
@@ -113,7 +113,7 @@ Plan panelPlan() {
   panel.rowWords = 5;
   panel.keptOfRow = 12;
   panel.keptOfColumn = 24;
-  panel.team = false;
+  panel.clusterPerMember = false;
   panel.arguments = {{ArgumentKind::Table, 0}, {ArgumentKind::Buffer, 1}};
   for (int area = 0; area < 3; ++area)
     panel.arguments.push_back({ArgumentKind::Scratch, first + area});
@@ -137,7 +137,7 @@ TEST(Plan, ReadsPanels) {
   EXPECT_EQ(panel->rowWords, 5);
   EXPECT_EQ(panel->keptOfRow, 12);
   EXPECT_EQ(panel->keptOfColumn, 24);
-  EXPECT_FALSE(panel->team);
+  EXPECT_FALSE(panel->clusterPerMember);
   EXPECT_EQ(panel->arguments.size(), 5u);
   EXPECT_EQ(plan.scratch[1].per, ScratchPer::PanelColumn);
   EXPECT_EQ(plan.scratch[2].per, ScratchPer::Row);
@@ -184,7 +184,7 @@ TEST(PlanValidation, Panels) {
 }
 
 TEST(Plan, RoundTrips) {
-  for (const char *text : {updatePlan(), loopPlan, numbersPlan}) {
+  for (const char *text : {updatePlan(), loopPlan, scalarsPlan}) {
     Plan plan = parsed(text);
     json::Value once = planToJSON(plan);
     std::string printed = formatv("{0:2}", once).str();
@@ -240,12 +240,12 @@ TEST(Plan, RejectsTextThatIsNoPlan) {
       "expected 'programmatic'");
   EXPECT_CONTAINS(
       readFailure(
-          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"entry": "e", "numbers": "both"}]}]})"),
+          R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "variants": [{"entry": "e", "scalars": "both"}]}]})"),
       "expected 'value' or 'address'");
   EXPECT_CONTAINS(
       readFailure(
           R"({"buffers": [], "nodes": [{"kind": "kernel", "name": "a", "arguments": [{"value": 1}]}]})"),
-      "'number'");
+      "'scalar'");
   EXPECT_CONTAINS(
       readFailure(
           R"({"buffers": [], "nodes": [{"kind": "fill", "name": "a", "to": 0, "value": "infinity"}]})"),
@@ -389,15 +389,15 @@ TEST(PlanValidation, ScratchAndNodes) {
                   "grid of 1..");
 }
 
-TEST(PlanValidation, NumbersAndEarlyKernels) {
+TEST(PlanValidation, ScalarsAndEarlyKernels) {
   auto says = [](const std::function<void(Plan &)> &change) {
-    return invalid(numbersPlan, change);
+    return invalid(scalarsPlan, change);
   };
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.pop_back(); }),
                   "without 'when' at the end, found 'cached'");
   EXPECT_CONTAINS(
-      says([](Plan &p) { p.graph.nodes[0].variants[1].numbersByValue = true; }),
-      "numbers by address at the end, found 'address'");
+      says([](Plan &p) { p.graph.nodes[0].variants[1].scalarsByValue = true; }),
+      "scalars by address at the end, found 'address'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].fitsL2 = -1; }),
       "a factor of at least 0");
@@ -406,12 +406,12 @@ TEST(PlanValidation, NumbersAndEarlyKernels) {
       "found list 'x'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 2; }),
-      "a number that nothing writes, found 'most'");
+      "a scalar that nothing writes, found 'most'");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].writes.push_back(1); }),
-                  "nodes[0] 'a': arguments: expected a number that nothing "
+                  "nodes[0] 'a': arguments: expected a scalar that nothing "
                   "writes, found 'lr'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].donated = true; }),
-                  "a number that nothing writes");
+                  "a scalar that nothing writes");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[1].programmatic = true; }),
                   "a programmatic edge between kernels, found 'c'");
   EXPECT_CONTAINS(says([](Plan &p) {
@@ -422,7 +422,7 @@ TEST(PlanValidation, NumbersAndEarlyKernels) {
   auto inLoop = [](const std::function<void(Plan &)> &change) {
     return invalid(loopPlan, [&](Plan &p) {
       PlanNode &node = p.graph.nodes[2].body.nodes[0];
-      node.arguments.push_back({ArgumentKind::Number, 1});
+      node.arguments.push_back({ArgumentKind::Scalar, 1});
       change(p);
     });
   };
@@ -430,9 +430,9 @@ TEST(PlanValidation, NumbersAndEarlyKernels) {
                     PlanNode &node = p.graph.nodes[2].body.nodes[0];
                     node.variants.insert(node.variants.begin(),
                                          node.variants[0]);
-                    node.variants[0].numbersByValue = true;
+                    node.variants[0].scalarsByValue = true;
                   }),
-                  "numbers by address in the body of a loop");
+                  "scalars by address in the body of a loop");
   EXPECT_CONTAINS(inLoop([](Plan &p) { p.tables[0].segments[0].shift = true; }),
                   "no shift in a table of rank 2");
   auto withOperands = [&](auto change) {
@@ -467,12 +467,12 @@ TEST(PlanValidation, LoopsCopiesEdges) {
   auto says = [](const std::function<void(Plan &)> &change) {
     return invalid(loopPlan, change);
   };
-  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].trips = 0; }),
-                  "trips: expected a scalar of i32");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].iterations = 0; }),
+                  "iterations: expected a scalar of i32");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].limit = 40; }),
                   "limit: expected a buffer");
-  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].more = 0; }),
-                  "more: expected i1 of rank 0");
+  EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[2].condition = 0; }),
+                  "condition: expected i1 of rank 0");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[2].variants[1].cooperative = false; }),
       "cooperative kernel");

@@ -54,7 +54,7 @@ struct alignas(16) Member {
   long long count;
   int firstTile, tiles, segment, index;
 };
-struct SpanRow {
+struct SpanDescriptor {
   const char *from;
   char *to;
   long long bytes, firstChunk;
@@ -223,14 +223,14 @@ const std::map<std::string, Kernel> kernels = {
     {"heddle_copy",
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
-         const SpanRow &row = argument<const SpanRow *>(a, 0)[i];
+         const SpanDescriptor &row = argument<const SpanDescriptor *>(a, 0)[i];
          std::memcpy(row.to, row.from, row.bytes);
        }
      }},
     {"heddle_fill",
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
-         const SpanRow &row = argument<const SpanRow *>(a, 0)[i];
+         const SpanDescriptor &row = argument<const SpanDescriptor *>(a, 0)[i];
          unsigned long long pattern = argument<unsigned long long>(a, 3);
          for (long long at = 0; at < row.bytes; ++at)
            row.to[at] = static_cast<char>(pattern >> at % 8 * 8);

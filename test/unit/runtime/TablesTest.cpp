@@ -2,7 +2,7 @@
 
 #include "Helpers.h"
 
-#include "runtime/Tables.h"
+#include "runtime/binding/Tables.h"
 
 #include <cstring>
 
@@ -28,24 +28,25 @@ struct alignas(16) DeviceMember2 {
 };
 
 TEST(Tables, RowsMatchDeviceStructs) {
-  EXPECT_EQ(RowLayout(3, 1).bytes(), sizeof(DeviceMember1));
-  EXPECT_EQ(RowLayout(3, 1).bytes(), sizeof(DeviceTile1));
-  EXPECT_EQ(RowLayout(2, 2).bytes(), sizeof(DeviceMember2));
-  EXPECT_EQ(RowLayout(0, 0).bytes(), 32u);
+  EXPECT_EQ(DescriptorLayout(3, 1).bytes(), sizeof(DeviceMember1));
+  EXPECT_EQ(DescriptorLayout(3, 1).bytes(), sizeof(DeviceTile1));
+  EXPECT_EQ(DescriptorLayout(2, 2).bytes(), sizeof(DeviceMember2));
+  EXPECT_EQ(DescriptorLayout(0, 0).bytes(), 32u);
   for (int pointers = 0; pointers < 12; ++pointers)
     for (int rank = 0; rank < 3; ++rank)
-      EXPECT_EQ(RowLayout(pointers, rank).bytes() % 16, 0u);
+      EXPECT_EQ(DescriptorLayout(pointers, rank).bytes() % 16, 0u);
 
   DeviceMember1 row;
   float a, b;
-  MemberRow values;
+  MemberDescriptor values;
   values.operands = {&a, &b};
   values.count = int64_t(1) << 33;
   values.firstTile = 5;
   values.tiles = 7;
   values.segment = 1;
   values.index = 9;
-  writeMemberRow(RowLayout(3, 1), values, reinterpret_cast<char *>(&row));
+  writeMemberRow(DescriptorLayout(3, 1), values,
+                 reinterpret_cast<char *>(&row));
   EXPECT_EQ(row.operand[1], &b);
   EXPECT_EQ(row.operand[2], nullptr);
   EXPECT_EQ(row.count, int64_t(1) << 33);
@@ -57,11 +58,12 @@ TEST(Tables, RowsMatchDeviceStructs) {
   DeviceMember2 row2;
   values.columns = 11;
   values.columnBase = 13;
-  writeMemberRow(RowLayout(2, 2), values, reinterpret_cast<char *>(&row2));
+  writeMemberRow(DescriptorLayout(2, 2), values,
+                 reinterpret_cast<char *>(&row2));
   EXPECT_EQ(row2.columns, 11);
   EXPECT_EQ(row2.columnBase, 13);
-  MemberRow again =
-      readMemberRow(RowLayout(2, 2), reinterpret_cast<char *>(&row2));
+  MemberDescriptor again =
+      readMemberRow(DescriptorLayout(2, 2), reinterpret_cast<char *>(&row2));
   EXPECT_EQ(again.count, values.count);
   EXPECT_EQ(again.columnBase, 13);
   EXPECT_EQ(again.operands[0], &a);
@@ -74,12 +76,12 @@ TEST(Tables, StepsSayHowOperandsAdvance) {
 }
 
 TEST(Tables, ExpandsMembersToTiles) {
-  RowLayout layout(2, 1);
+  DescriptorLayout layout(2, 1);
   float x[10];
   double y[1];
   std::vector<int64_t> steps = {4, 4, 0};
   std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
-  MemberRow row;
+  MemberDescriptor row;
   row.operands = {x, y};
   row.count = 10;
   row.tiles = 3;
@@ -90,14 +92,14 @@ TEST(Tables, ExpandsMembersToTiles) {
   row.tiles = 1;
   writeMemberRow(layout, row, members.data() + layout.bytes());
   expandTiles(layout, members.data(), 2, steps, tiles.data(), 4);
-  TileRow last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  TileDescriptor last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
   EXPECT_EQ(last.operands[0], x + 8);
   EXPECT_EQ(last.operands[1], y);
   EXPECT_EQ(last.first, 8);
   EXPECT_EQ(last.count, 2);
   EXPECT_EQ(last.member, 0);
   EXPECT_EQ(last.tiles, 3);
-  TileRow empty = readTileRow(layout, tiles.data() + 3 * layout.bytes());
+  TileDescriptor empty = readTileRow(layout, tiles.data() + 3 * layout.bytes());
   EXPECT_EQ(empty.operands[0], nullptr);
   EXPECT_EQ(empty.count, 0);
   EXPECT_EQ(empty.member, 1);
@@ -124,10 +126,10 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 0), 0);
   EXPECT_EQ(shiftOf({8, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
 
-  RowLayout layout(1, 1);
+  DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
   std::vector<int64_t> steps = {-8, 4};
-  MemberRow row;
+  MemberDescriptor row;
   row.operands = {x + 3};
   row.count = 27;
   row.tiles = static_cast<int>(tilesOf(27 + 3, 8));
@@ -137,7 +139,8 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
   expandTiles(layout, member.data(), 1, steps, tiles.data(), 4);
   int64_t first = 0;
   for (auto [k, count] : {std::pair(0, 5), {1, 8}, {2, 8}, {3, 6}}) {
-    TileRow tile = readTileRow(layout, tiles.data() + k * layout.bytes());
+    TileDescriptor tile =
+        readTileRow(layout, tiles.data() + k * layout.bytes());
     EXPECT_EQ(tile.first, first);
     EXPECT_EQ(tile.count, count);
     EXPECT_EQ(tile.operands[0], x + 3 + first);
@@ -147,11 +150,11 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
 }
 
 TEST(Tables, ExpandsRowsOfMatrices) {
-  RowLayout layout(4, 2);
+  DescriptorLayout layout(4, 2);
   float matrix[5 * 8], rows[5], columns[3];
   std::vector<int64_t> steps = {2, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
-  MemberRow row;
+  MemberDescriptor row;
   row.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
   row.columns = 3;
   row.columnBase = 100;
@@ -159,7 +162,7 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   row.tiles = 3;
   writeMemberRow(layout, row, members.data());
   expandTiles(layout, members.data(), 1, steps, tiles.data(), 3);
-  TileRow last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  TileDescriptor last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
   EXPECT_EQ(last.operands[0], matrix + 4 * 8);
   EXPECT_EQ(last.operands[1], reinterpret_cast<void *>(8));
   EXPECT_EQ(last.operands[2], rows + 4);

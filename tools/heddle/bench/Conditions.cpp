@@ -9,7 +9,7 @@
 
 #include "Conditions.h"
 
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"

@@ -10,7 +10,7 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_BENCH_DEVICE_H
 #define HEDDLE_TOOLS_HEDDLE_BENCH_DEVICE_H
 
-#include "runtime/CudaHandles.h"
+#include "runtime/driver/CudaHandles.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace heddle::bench {

@@ -11,7 +11,7 @@
 #include "Handwritten.h"
 #include "BenchFiles.h"
 
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 #include <algorithm>
 #include <cstring>

@@ -10,7 +10,7 @@
 #include "HandwrittenSinkhorn.h"
 #include "BenchFiles.h"
 
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>

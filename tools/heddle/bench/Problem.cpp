@@ -10,7 +10,7 @@
 #include "Problem.h"
 #include "BenchFiles.h"
 
-#include "runtime/Nvrtc.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 #include <cmath>
 #include <cstring>

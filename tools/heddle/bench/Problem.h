@@ -11,7 +11,7 @@
 #define HEDDLE_TOOLS_HEDDLE_BENCH_PROBLEM_H
 
 #include "Device.h"
-#include "runtime/Plan.h"
+#include "runtime/plan/Plan.h"
 
 namespace heddle::bench {
 

@@ -15,7 +15,7 @@
 
 #include "../Support.h"
 #include "codegen/CopyBandwidth.h"
-#include "runtime/PanelClass.h"
+#include "runtime/plan/PanelClass.h"
 
 #include <algorithm>
 #include <array>

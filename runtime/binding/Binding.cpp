@@ -1,0 +1,138 @@
+//===- Binding.cpp - What the caller bound to a plan ----------------------===//
+
+#include "runtime/binding/Binding.h"
+
+#include "runtime/plan/Scalar.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+std::string describeBuffer(const PlanBuffer &buffer) {
+  StringRef role = buffer.role == BufferRole::Argument ? "argument"
+                   : buffer.role == BufferRole::Result ? "result"
+                                                       : "temporary";
+  return (role + " '" + buffer.name + "'").str();
+}
+
+static StringRef kindName(BufferKind kind) {
+  return kind == BufferKind::List ? "list" : "scalar";
+}
+
+Binding::Binding(std::shared_ptr<const Plan> plan) : program(std::move(plan)) {
+  buffers.resize(program->buffers.size());
+  for (auto [buffer, binding] : zip(program->buffers, buffers))
+    binding.value = buffer.defaultValue;
+}
+
+Expected<int> Binding::findArgument(StringRef name, BufferKind kind) const {
+  int index = program->findArgument(name);
+  if (index < 0) {
+    std::string known;
+    for (const PlanBuffer &buffer : program->buffers)
+      if (buffer.role == BufferRole::Argument)
+        known += " '" + buffer.name + "'";
+    return makeError(StatusCode::BadInput, "argument '{0}': expected one of{1}",
+                     name, known);
+  }
+  if (program->buffers[index].kind != kind)
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected a {1}, found a {2}", name,
+                     kindName(program->buffers[index].kind), kindName(kind));
+  return index;
+}
+
+static Error checkDType(const PlanBuffer &buffer, DType found) {
+  if (buffer.dtype == found)
+    return Error::success();
+  return makeError(StatusCode::BadInput, "{0}: expected dtype {1}, found {2}",
+                   describeBuffer(buffer), dtypeName(buffer.dtype),
+                   dtypeName(found));
+}
+
+Error Binding::bindList(StringRef name, DType dtype,
+                        ArrayRef<ListMember> members) {
+  Expected<int> index = findArgument(name, BufferKind::List);
+  if (!index)
+    return index.takeError();
+  if (Error error = checkDType(program->buffers[*index], dtype))
+    return error;
+  buffers[*index].members = members.vec();
+  buffers[*index].bound = true;
+  return Error::success();
+}
+
+Error Binding::bindScalar(StringRef name, DType dtype, void *address) {
+  Expected<int> index = findArgument(name, BufferKind::Scalar);
+  if (!index)
+    return index.takeError();
+  if (Error error = checkDType(program->buffers[*index], dtype))
+    return error;
+  buffers[*index].address = address;
+  buffers[*index].bound = address != nullptr;
+  return Error::success();
+}
+
+Error Binding::bindResult(StringRef name, DType dtype,
+                          ArrayRef<ListMember> members) {
+  int index = program->findResult(name);
+  if (index < 0) {
+    std::string known;
+    for (const PlanResult &result : program->results)
+      known += " '" + result.name + "'";
+    return makeError(StatusCode::BadInput, "result '{0}': expected one of{1}",
+                     name, known);
+  }
+  const PlanBuffer &buffer = program->buffers[index];
+  if (buffer.role == BufferRole::Argument)
+    return makeError(StatusCode::BadInput,
+                     "result '{0}': expected a result of its own, found "
+                     "donated argument '{1}', which is updated in "
+                     "place: bind the argument",
+                     name, buffer.name);
+  if (Error error = checkDType(buffer, dtype))
+    return error;
+  if (buffer.kind == BufferKind::Scalar) {
+    if (members.size() > 1)
+      return makeError(
+          StatusCode::BadInput,
+          "result '{0}': expected one address for a scalar, found {1} members",
+          name, members.size());
+    buffers[index].address = members.empty() ? nullptr : members.front().data;
+    buffers[index].bound = buffers[index].address != nullptr;
+    return Error::success();
+  }
+  buffers[index].members = members.vec();
+  buffers[index].bound = !members.empty();
+  return Error::success();
+}
+
+Error Binding::setInactive(StringRef name, ArrayRef<bool> mask) {
+  Expected<int> index = findArgument(name, BufferKind::List);
+  if (!index)
+    return index.takeError();
+  buffers[*index].inactive.assign(mask.begin(), mask.end());
+  return Error::success();
+}
+
+Expected<int> Binding::setScalar(StringRef name, double value) {
+  Expected<int> index = findArgument(name, BufferKind::Scalar);
+  if (!index)
+    return index.takeError();
+  const PlanBuffer &buffer = program->buffers[*index];
+  if (buffers[*index].bound)
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected a scalar with a slot of its "
+                     "own, found one bound to memory of the "
+                     "caller's: write there",
+                     name);
+  ScalarBytes bytes;
+  if (Error error = encodeScalar(buffer.dtype, value, bytes))
+    return withContext(describeBuffer(buffer), std::move(error));
+  buffers[*index].value = value;
+  return *index;
+}
+
+} // namespace heddle::runtime

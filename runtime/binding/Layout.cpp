@@ -1,0 +1,277 @@
+//===- Layout.cpp - From bound buffers to tables and sizes ----------------===//
+
+#include "runtime/binding/LayoutResolver.h"
+
+#include "runtime/plan/PanelClass.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+Error Layout::Resolver::run() {
+  layout.bufferViews.resize(plan.buffers.size());
+  joinFamilies();
+  if (Error error = readArguments())
+    return error;
+  if (Error error = checkFamilies())
+    return error;
+  for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
+    if (Error error = resolveOwn(buffer, 0))
+      return error;
+  if (Error error = checkSegments())
+    return error;
+  if (Error error = checkCopies())
+    return error;
+  if (Error error = checkAddresses())
+    return error;
+  if (Error error = checkOverlap())
+    return error;
+  return sizeTables();
+}
+
+int64_t Layout::Resolver::countOf(const PlanTable &table,
+                                  const PlanSegment &segment, size_t position) {
+  if (!segment.count)
+    return 1;
+  const MemberView &member = members(segment.count->buffer)[position];
+  return table.rank == 1 ? member.elements()
+                         : member.extent[segment.count->dimension];
+}
+
+int64_t Layout::Resolver::columnsOf(const PlanSegment &segment,
+                                    size_t position) {
+  return segment.columns ? members(segment.columns->buffer)[position]
+                               .extent[segment.columns->dimension]
+                         : 1;
+}
+
+int Layout::Resolver::modelOf(const PlanSegment &segment) const {
+  for (const PlanOperand &operand : segment.operands)
+    if (isList(operand.buffer))
+      return operand.buffer;
+  return segment.count ? segment.count->buffer : -1;
+}
+
+Error Layout::Resolver::sizeTables() {
+  layout.tableViews.resize(plan.tables.size());
+  for (auto [index, table] : enumerate(plan.tables)) {
+    TableView &view = layout.tableViews[index];
+    int64_t tiles = 0, rows = 0;
+    std::vector<int64_t> allSteps = segmentSteps(plan, table);
+    for (auto [number, segment] : enumerate(table.segments)) {
+      ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
+          number * (1 + table.pointers), 1 + table.pointers);
+      int model = modelOf(segment);
+      size_t size = model < 0 ? 1 : members(model).size();
+      for (size_t position = 0; position < size; ++position) {
+        if (model >= 0 && members(model)[position].inactive)
+          continue;
+        int64_t count = countOf(table, segment, position);
+        int64_t shift =
+            segment.shift ? shiftOf(steps, operandsOf(segment, position), count)
+                          : 0;
+        int64_t own = tilesOf(count + shift, segment.tile);
+        tiles += own;
+        ++rows;
+        if (tiles > INT32_MAX || rows >= INT32_MAX)
+          return makeError(
+              StatusCode::BadInput,
+              "table '{0}': expected fewer than 2^31 tiles, found more",
+              table.name);
+        if (table.rank != 2)
+          continue;
+        int64_t columns = columnsOf(segment, position);
+        view.columnTotal += own * columns;
+        view.narrowest =
+            rows == 1 ? columns : std::min(view.narrowest, columns);
+        view.widest = std::max(view.widest, columns);
+        view.longest = std::max(view.longest, count);
+      }
+    }
+    view.memberCount = static_cast<int>(rows);
+    view.tileCount = static_cast<int>(tiles);
+    // Any number does. This one suits the average tile, and few tiles that
+    // differ get as many blocks as the widest has work for. Blocks begin
+    // where a line of memory does; where rows of f32 do not, there is more.
+    constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
+    if (table.blockColumns && tiles) {
+      auto blocksOf = [&](int64_t columns) {
+        int64_t before = columns % line ? line - 1 : 0;
+        return tilesOf(columns + before, table.blockColumns);
+      };
+      int64_t average = blocksOf(view.columnTotal / tiles);
+      int64_t most = blocksOf(view.widest);
+      view.blocksPerTile = static_cast<int>(
+          std::min(std::max(average, std::min(most, fewBlocks / tiles)),
+                   INT32_MAX / tiles));
+    }
+    view.elementBytes = elementBytes(table);
+  }
+  for (const PlanScratch &scratch : plan.scratch) {
+    int64_t number = 1;
+    if (scratch.per != ScratchPer::Once) {
+      const TableView &view = layout.tableViews[scratch.table];
+      number = numberOf(scratch.per, view);
+    }
+    layout.scratchSizes.push_back(number * scratch.bytes);
+  }
+  return Error::success();
+}
+
+int64_t Layout::Resolver::numberOf(ScratchPer per, const TableView &view) {
+  switch (per) {
+  case ScratchPer::Tile:
+    return view.tileCount;
+  case ScratchPer::Member:
+    return view.memberCount;
+  case ScratchPer::TileColumn:
+    return view.columnTotal;
+  case ScratchPer::PanelColumn:
+    return PanelClass::kMostPanels * view.widest;
+  case ScratchPer::Panel:
+    return PanelClass::kMostPanels;
+  case ScratchPer::Row:
+    return view.longest;
+  case ScratchPer::Once:
+    break;
+  }
+  return 1;
+}
+
+std::vector<void *> Layout::Resolver::operandsOf(const PlanSegment &segment,
+                                                 size_t position) {
+  std::vector<void *> operands;
+  for (const PlanOperand &operand : segment.operands)
+    operands.push_back(
+        members(operand.buffer)[isList(operand.buffer) ? position : 0].address);
+  return operands;
+}
+
+int64_t Layout::Resolver::elementBytes(const PlanTable &table) {
+  BitVector counted(plan.buffers.size());
+  int64_t bytes = 0;
+  for (const PlanSegment &segment : table.segments)
+    for (const PlanOperand &operand : segment.operands) {
+      if (operand.index !=
+              (table.rank == 2 ? OperandIndex::IJ : OperandIndex::I) ||
+          counted.test(operand.buffer))
+        continue;
+      counted.set(operand.buffer);
+      unsigned size = dtypeSize(plan.buffers[operand.buffer].dtype);
+      for (const MemberView &member : members(operand.buffer))
+        if (!member.inactive)
+          bytes += member.elements() * size;
+    }
+  return bytes;
+}
+
+Expected<Layout> Layout::resolve(const Binding &binding, AddressSpace &space) {
+  Layout layout;
+  layout.program = binding.planPointer();
+  if (Error error = Resolver(layout, binding, space).run())
+    return std::move(error);
+  return layout;
+}
+
+void Layout::place(char *arena, char *slots) {
+  for (auto [buffer, view] : zip(program->buffers, bufferViews)) {
+    if (!view.owned)
+      continue;
+    char *base = buffer.kind == BufferKind::Scalar ? slots : arena;
+    for (auto [member, offset] : zip(view.members, view.offsets))
+      member.address = member.inactive ? nullptr : base + offset;
+  }
+}
+
+std::vector<char> Layout::memberDescriptors(int index) const {
+  const PlanTable &table = program->tables[index];
+  DescriptorLayout rows(table);
+  std::vector<char> bytes(rows.bytes() * tableViews[index].memberCount);
+  char *out = bytes.data();
+  std::vector<int64_t> steps = segmentSteps(*program, table);
+  MemberDescriptor row;
+  int firstTile = 0;
+  int64_t columnBase = 0;
+  for (auto [segmentIndex, segment] : enumerate(table.segments)) {
+    int model = -1;
+    for (const PlanOperand &operand : segment.operands)
+      if (model < 0 &&
+          program->buffers[operand.buffer].kind == BufferKind::List)
+        model = operand.buffer;
+    if (model < 0 && segment.count)
+      model = segment.count->buffer;
+    size_t size = model < 0 ? 1 : bufferViews[model].members.size();
+    for (size_t position = 0; position < size; ++position) {
+      if (model >= 0 && bufferViews[model].members[position].inactive)
+        continue;
+      row.operands.clear();
+      for (const PlanOperand &operand : segment.operands) {
+        const std::vector<MemberView> &views =
+            bufferViews[operand.buffer].members;
+        bool list = program->buffers[operand.buffer].kind == BufferKind::List;
+        const MemberView &member = views[list ? position : 0];
+        auto number = [&](int64_t value) {
+          return reinterpret_cast<void *>(static_cast<intptr_t>(value));
+        };
+        row.operands.push_back(
+            operand.index == OperandIndex::Length   ? number(member.elements())
+            : operand.index == OperandIndex::Stride ? number(member.rowStride)
+                                                    : member.address);
+      }
+      row.count = 1;
+      row.columns = 0;
+      if (segment.count) {
+        const MemberView &member =
+            bufferViews[segment.count->buffer].members[position];
+        row.count = table.rank == 1 ? member.elements()
+                                    : member.extent[segment.count->dimension];
+      }
+      if (segment.columns)
+        row.columns = bufferViews[segment.columns->buffer]
+                          .members[position]
+                          .extent[segment.columns->dimension];
+      row.columnBase = columnBase;
+      row.firstTile = firstTile;
+      int64_t shift = segment.shift
+                          ? shiftOf(ArrayRef(steps).slice(
+                                        segmentIndex * (1 + table.pointers),
+                                        1 + table.pointers),
+                                    row.operands, row.count)
+                          : 0;
+      row.tiles = static_cast<int>(tilesOf(row.count + shift, segment.tile));
+      row.segment = static_cast<int>(segmentIndex);
+      row.index = static_cast<int>(position);
+      writeMemberRow(rows, row, out);
+      out += rows.bytes();
+      firstTile += row.tiles;
+      columnBase += row.tiles * row.columns;
+    }
+  }
+  return bytes;
+}
+
+std::vector<Span> Layout::spans(int from, int to) const {
+  std::vector<Span> result;
+  unsigned size = dtypeSize(program->buffers[to].dtype);
+  for (auto [position, member] : enumerate(bufferViews[to].members)) {
+    if (member.inactive || member.elements() <= 0)
+      continue;
+    const MemberView *source =
+        from < 0 ? nullptr : &bufferViews[from].members[position];
+    bool dense = member.isDense() && (!source || source->isDense());
+    int64_t rows = dense ? 1 : member.extent[0];
+    int64_t bytes = member.elements() / rows * size;
+    for (int64_t row = 0; row < rows; ++row)
+      result.push_back(
+          {source ? source->address + row * source->rowStride * size : nullptr,
+           member.address + row * member.rowStride * size, bytes});
+  }
+  return result;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,281 @@
+//===- LayoutMembers.cpp - Members of bound and of own lists --------------===//
+//
+// The extents, strides and masks that the caller gave, and the members of lists
+// that the plan derives from them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/binding/LayoutResolver.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+std::string memberName(const PlanBuffer &buffer, size_t member) {
+  return buffer.kind == BufferKind::Scalar
+             ? describeBuffer(buffer)
+             : describeBuffer(buffer) + formatv(", member {0}", member).str();
+}
+
+std::string extentsText(ArrayRef<int64_t> extents) {
+  std::string text = "[";
+  for (auto [index, extent] : enumerate(extents))
+    text += (index ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+void forEachNode(const PlanGraph &graph,
+                 function_ref<void(const PlanNode &)> visit) {
+  for (const PlanNode &node : graph.nodes) {
+    visit(node);
+    if (node.kind == NodeKind::While)
+      forEachNode(node.body, visit);
+  }
+}
+
+void Layout::Resolver::joinFamilies() {
+  for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
+    if (isList(buffer)) {
+      families.insert(buffer);
+      if (plan.buffers[buffer].members >= 0)
+        families.unionSets(buffer, plan.buffers[buffer].members);
+    }
+  for (const PlanTable &table : plan.tables)
+    for (const PlanSegment &segment : table.segments) {
+      int first = -1;
+      for (const PlanOperand &operand : segment.operands)
+        if (isList(operand.buffer)) {
+          if (first >= 0)
+            families.unionSets(first, operand.buffer);
+          first = operand.buffer;
+        }
+    }
+  forEachNode(plan.graph, [&](const PlanNode &node) {
+    if (node.kind == NodeKind::Copy && isList(node.from))
+      families.unionSets(node.from, node.to);
+  });
+}
+
+Error Layout::Resolver::readExtents(const PlanBuffer &buffer, size_t index,
+                                    ArrayRef<int64_t> extents,
+                                    MemberView &member) {
+  int64_t total = 1;
+  for (int64_t extent : extents) {
+    if (extent < 0)
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected extents of at least 0, found {1}",
+                       memberName(buffer, index), extentsText(extents));
+    // Sizes in bytes must fit 63 bits.
+    if (extent != 0 && total > (INT64_MAX / 8) / extent)
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected fewer than 2^60 elements, found {1}",
+                       memberName(buffer, index), extentsText(extents));
+    total *= extent;
+  }
+  if (buffer.rank == 0 && total != 1)
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected one value (rank 0), found extents {1}",
+                     memberName(buffer, index), extentsText(extents));
+  if (buffer.rank == 2 && extents.size() < 2)
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected at least 2 dimensions, found extents {1}",
+                     memberName(buffer, index), extentsText(extents));
+  member.extent[0] = total;
+  if (buffer.rank == 2) {
+    member.extent[1] = extents.back();
+    member.extent[0] = 1;
+    for (int64_t extent : extents.drop_back())
+      member.extent[0] *= extent;
+  }
+  return Error::success();
+}
+
+Error Layout::Resolver::readStride(const PlanBuffer &buffer, size_t index,
+                                   int64_t stride, MemberView &member) {
+  member.rowStride = member.extent[1];
+  if (stride == 0)
+    return Error::success();
+  if (buffer.rank != 2)
+    return makeError(
+        StatusCode::BadInput,
+        "{0}: expected a dense tensor (rank {1}), found a row stride of {2}",
+        memberName(buffer, index), buffer.rank, stride);
+  if (member.extent[0] <= 1) // no row follows another
+    return Error::success();
+  if (stride < member.extent[1])
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected a row stride of at least {1}, its "
+                     "columns, found {2}",
+                     memberName(buffer, index), member.extent[1], stride);
+  if (stride > (INT64_MAX / 8) / member.extent[0])
+    return makeError(
+        StatusCode::BadInput,
+        "{0}: expected fewer than 2^60 elements, found {1} rows with a "
+        "stride of {2}",
+        memberName(buffer, index), member.extent[0], stride);
+  member.rowStride = stride;
+  return Error::success();
+}
+
+Error Layout::Resolver::readMembers(int index) {
+  const PlanBuffer &buffer = plan.buffers[index];
+  for (auto [position, bound] : enumerate(binding[index].members)) {
+    MemberView member;
+    member.address = static_cast<char *>(bound.data);
+    // A member that will turn out to be inactive may come without extents.
+    bool absent = !bound.data && bound.extents.empty();
+    if (!absent || buffer.rank == 0) {
+      if (Error error = readExtents(buffer, position, bound.extents, member))
+        return error;
+      if (Error error = readStride(buffer, position, bound.rowStride, member))
+        return error;
+    } else {
+      member.extent[0] = member.extent[1] = -1;
+    }
+    members(index).push_back(member);
+  }
+  return Error::success();
+}
+
+Error Layout::Resolver::readArguments() {
+  for (auto [index, buffer] : enumerate(plan.buffers)) {
+    if (buffer.kind == BufferKind::Scalar) {
+      MemberView value;
+      value.address = static_cast<char *>(binding[index].address);
+      members(index).push_back(value);
+      layout.bufferViews[index].owned = !binding[index].bound;
+      layout.bufferViews[index].offsets = {index * sizeof(double)};
+      if (buffer.role == BufferRole::Argument && !binding[index].bound &&
+          !binding[index].value)
+        return makeError(StatusCode::BadInput,
+                         "{0}: expected a value or an address, found neither",
+                         describeBuffer(buffer));
+      continue;
+    }
+    if (buffer.role == BufferRole::Argument && !binding[index].bound)
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected a list, found nothing bound",
+                       describeBuffer(buffer));
+    if (buffer.role == BufferRole::Argument)
+      if (Error error = readMembers(index))
+        return error;
+  }
+  return Error::success();
+}
+
+Error Layout::Resolver::checkFamilies() {
+  for (const auto &family : families) {
+    if (!family->isLeader())
+      continue;
+    int reference = -1;
+    BitVector inactive;
+    for (auto item = families.member_begin(*family);
+         item != families.member_end(); ++item) {
+      int index = *item;
+      if (plan.buffers[index].role != BufferRole::Argument)
+        continue;
+      size_t size = members(index).size();
+      if (reference < 0) {
+        reference = index;
+        inactive.resize(size);
+      } else if (size != members(reference).size()) {
+        return makeError(StatusCode::BadInput,
+                         "{0}: expected {1} members as in {2}, found {3}",
+                         describeBuffer(plan.buffers[index]),
+                         members(reference).size(),
+                         describeBuffer(plan.buffers[reference]), size);
+      }
+      const std::vector<bool> &mask = binding[index].inactive;
+      if (!mask.empty() && mask.size() != size)
+        return makeError(StatusCode::BadInput,
+                         "{0}: expected a mask of {1} members, found {2}",
+                         describeBuffer(plan.buffers[index]), size,
+                         mask.size());
+      for (size_t member = 0; member < mask.size(); ++member)
+        if (mask[member])
+          inactive.set(member);
+    }
+    for (auto item = families.member_begin(*family);
+         item != families.member_end(); ++item)
+      for (auto [position, member] : enumerate(members(*item)))
+        member.inactive = inactive.test(position);
+  }
+  return Error::success();
+}
+
+std::string Layout::Resolver::domainText(const PlanBuffer &buffer,
+                                         const MemberView &member) {
+  return extentsText(ArrayRef<int64_t>(member.extent, buffer.rank));
+}
+
+Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
+  const PlanBuffer &buffer = plan.buffers[index];
+  BufferView &view = layout.bufferViews[index];
+  if (buffer.kind == BufferKind::Scalar ||
+      buffer.role == BufferRole::Argument || !view.offsets.empty() ||
+      !view.members.empty())
+    return Error::success();
+  if (depth > plan.buffers.size())
+    return makeError(StatusCode::BadInput,
+                     "bad plan: {0}: its extents depend on themselves",
+                     describeBuffer(buffer));
+  if (Error error = resolveOwn(buffer.members, depth + 1))
+    return error;
+  for (const ExtentRef &extent : buffer.extents)
+    if (Error error = resolveOwn(extent.buffer, depth + 1))
+      return error;
+
+  const std::vector<MemberView> &model = members(buffer.members);
+  std::vector<MemberView> derived(model.size());
+  for (auto [position, member] : enumerate(derived)) {
+    member.inactive = model[position].inactive;
+    for (auto [dimension, extent] : enumerate(buffer.extents)) {
+      const std::vector<MemberView> &source = members(extent.buffer);
+      if (position >= source.size())
+        return makeError(
+            StatusCode::BadInput,
+            "{0}: expected {1} members as in {2}, found {3}",
+            describeBuffer(plan.buffers[extent.buffer]), model.size(),
+            describeBuffer(plan.buffers[buffer.members]), source.size());
+      member.extent[dimension] =
+          std::max<int64_t>(source[position].extent[extent.dimension], 0);
+    }
+    member.rowStride = member.extent[1];
+  }
+  if (binding[index].bound) {
+    if (Error error = readMembers(index))
+      return error;
+    if (view.members.size() != derived.size())
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected {1} members as in {2}, found {3}",
+                       describeBuffer(buffer), derived.size(),
+                       describeBuffer(plan.buffers[buffer.members]),
+                       view.members.size());
+    for (auto [position, pair] : enumerate(zip(view.members, derived))) {
+      auto &[found, expected] = pair;
+      found.inactive = expected.inactive;
+      if (!found.inactive &&
+          !std::equal(found.extent, found.extent + 2, expected.extent))
+        return makeError(
+            StatusCode::BadInput, "{0}: expected extents {1}, found {2}",
+            memberName(buffer, position), domainText(buffer, expected),
+            domainText(buffer, found));
+    }
+    return Error::success();
+  }
+  view.owned = true;
+  for (const MemberView &member : derived) {
+    view.offsets.push_back(layout.arenaSize);
+    if (!member.inactive)
+      layout.arenaSize += alignUp(member.elements() * dtypeSize(buffer.dtype));
+  }
+  view.members = std::move(derived);
+  return Error::success();
+}
+
+} // namespace heddle::runtime

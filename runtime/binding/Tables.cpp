@@ -1,0 +1,178 @@
+//===- Tables.cpp - The rows through which kernels find their work --------===//
+
+#include "runtime/binding/Tables.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+
+namespace heddle::runtime {
+
+namespace {
+
+template <typename T> void put(char *row, size_t offset, T value) {
+  std::memcpy(row + offset, &value, sizeof(T));
+}
+
+template <typename T> T get(const char *row, size_t offset) {
+  T value;
+  std::memcpy(&value, row + offset, sizeof(T));
+  return value;
+}
+
+} // namespace
+
+void writeMemberRow(const DescriptorLayout &layout,
+                    const MemberDescriptor &values, char *row) {
+  assert(values.operands.size() <= static_cast<size_t>(layout.pointers) &&
+         "more operands than slots");
+  std::memset(row, 0, layout.bytes());
+  for (size_t slot = 0; slot < values.operands.size(); ++slot)
+    put(row, slot * sizeof(void *), values.operands[slot]);
+  if (layout.rank == 2) {
+    put(row, layout.columnsOffset(), values.columns);
+    put(row, layout.columnsOffset() + 8, values.columnBase);
+  }
+  size_t at = layout.countOffset();
+  put(row, at, values.count);
+  put<int32_t>(row, at + 8, values.firstTile);
+  put<int32_t>(row, at + 12, values.tiles);
+  put<int32_t>(row, at + 16, values.segment);
+  put<int32_t>(row, at + 20, values.index);
+}
+
+MemberDescriptor readMemberRow(const DescriptorLayout &layout,
+                               const char *row) {
+  MemberDescriptor values;
+  for (int slot = 0; slot < layout.pointers; ++slot)
+    values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
+  if (layout.rank == 2) {
+    values.columns = get<int64_t>(row, layout.columnsOffset());
+    values.columnBase = get<int64_t>(row, layout.columnsOffset() + 8);
+  }
+  size_t at = layout.countOffset();
+  values.count = get<int64_t>(row, at);
+  values.firstTile = get<int32_t>(row, at + 8);
+  values.tiles = get<int32_t>(row, at + 12);
+  values.segment = get<int32_t>(row, at + 16);
+  values.index = get<int32_t>(row, at + 20);
+  return values;
+}
+
+TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row) {
+  TileDescriptor values;
+  for (int slot = 0; slot < layout.pointers; ++slot)
+    values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
+  if (layout.rank == 2) {
+    values.columns = get<int64_t>(row, layout.columnsOffset());
+    values.columnBase = get<int64_t>(row, layout.columnsOffset() + 8);
+  }
+  size_t at = layout.countOffset();
+  values.first = get<int64_t>(row, at);
+  values.count = get<int32_t>(row, at + 8);
+  values.member = get<int32_t>(row, at + 12);
+  values.segment = get<int32_t>(row, at + 16);
+  values.tiles = get<int32_t>(row, at + 20);
+  return values;
+}
+
+std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
+  std::vector<int64_t> steps;
+  steps.reserve(table.segments.size() * (1 + table.pointers));
+  for (const PlanSegment &segment : table.segments) {
+    steps.push_back(segment.shift ? -segment.tile : segment.tile);
+    for (int slot = 0; slot < table.pointers; ++slot) {
+      int64_t step = 0;
+      if (slot < static_cast<int>(segment.operands.size())) {
+        const PlanOperand &operand = segment.operands[slot];
+        int64_t size = dtypeSize(plan.buffers[operand.buffer].dtype);
+        if (operand.index == OperandIndex::I)
+          step = size;
+        else if (operand.index == OperandIndex::IJ)
+          step = -size;
+      }
+      steps.push_back(step);
+    }
+  }
+  return steps;
+}
+
+int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
+                int64_t count) {
+  int64_t tile = -steps.front();
+  if (tile <= 0)
+    return 0;
+  steps = steps.drop_front().take_front(operands.size());
+  // Of the smallest elements 16 bytes hold the most.
+  int64_t smallest = 0, shift = 0;
+  for (auto [step, operand] : llvm::zip(steps, operands))
+    if (step > 0 && (!smallest || step < smallest)) {
+      smallest = step;
+      shift = reinterpret_cast<uintptr_t>(operand) % 16 / step;
+    }
+  if (count + shift < 2 * tile)
+    return 0;
+  for (auto [step, operand] : llvm::zip(steps, operands))
+    if (step > 0 &&
+        (reinterpret_cast<uintptr_t>(operand) + (tile - shift) * step) % 16)
+      return 0;
+  return shift;
+}
+
+void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
+                 int memberCount, llvm::ArrayRef<int64_t> steps,
+                 char *tileDescriptors, int tileCount) {
+  size_t bytes = layout.bytes(), at = layout.countOffset();
+  [[maybe_unused]] int written = 0;
+  for (int member = 0; member < memberCount; ++member) {
+    const char *row = memberDescriptors + member * bytes;
+    int64_t count = get<int64_t>(row, at);
+    int32_t firstTile = get<int32_t>(row, at + 8),
+            tiles = get<int32_t>(row, at + 12),
+            segment = get<int32_t>(row, at + 16);
+    int64_t columns =
+        layout.rank == 2 ? get<int64_t>(row, layout.columnsOffset()) : 0;
+    const int64_t *step =
+        steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
+    std::vector<void *> operands;
+    for (int slot = 0; slot < layout.pointers; ++slot)
+      operands.push_back(get<void *>(row, slot * sizeof(void *)));
+    int64_t shift = shiftOf(
+        llvm::ArrayRef<int64_t>(step, 1 + static_cast<size_t>(layout.pointers)),
+        operands, count);
+    int64_t tile = std::abs(*step++);
+    assert(firstTile == written && firstTile + tiles <= tileCount &&
+           "member descriptors are in order");
+    for (int32_t k = 0; k < tiles; ++k) {
+      char *out =
+          tileDescriptors + (firstTile + static_cast<size_t>(k)) * bytes;
+      int64_t first = k ? k * tile - shift : 0;
+      int64_t most = k ? tile : tile - shift;
+      std::memset(out, 0, bytes);
+      for (int slot = 0; slot < layout.pointers; ++slot) {
+        char *base = get<char *>(row, slot * sizeof(void *));
+        int64_t offset = first * step[slot];
+        if (step[slot] < 0)
+          offset *= -get<int64_t>(row, (slot + 1) * sizeof(void *));
+        put(out, slot * sizeof(void *), base ? base + offset : base);
+      }
+      if (layout.rank == 2) {
+        put(out, layout.columnsOffset(), columns);
+        put(out, layout.columnsOffset() + 8,
+            get<int64_t>(row, layout.columnsOffset() + 8) + k * columns);
+      }
+      put(out, at, first);
+      put(out, at + 8, static_cast<int32_t>(std::min(most, count - first)));
+      put(out, at + 12, static_cast<int32_t>(member));
+      put(out, at + 16, segment);
+      put(out, at + 20, tiles);
+    }
+    written += tiles;
+  }
+  assert(written == tileCount && "every tile has a row");
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,114 @@
+//===- Tables.h - The descriptors through which kernels find their work ---===//
+//
+// The layout of member descriptors and tile descriptors (docs/plan.md, Tables).
+// On the device, heddle_expand_tiles (builtin/device/expand_tiles.cu) writes
+// tile descriptors. On the host, expandTiles does the same, for the cpu target
+// and for tests that compare the two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_BINDING_TABLES_H
+#define HEDDLE_RUNTIME_BINDING_TABLES_H
+
+#include "runtime/plan/Plan.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::runtime {
+
+/// What a kernel receives for a table, by value. Mirrors `heddle_table` of the
+/// device headers.
+struct DeviceTable {
+  const void *tiles;
+  const void *members;
+  unsigned *tickets;
+  int tileCount;
+  int memberCount;
+  int blocksPerTile = 1;
+  int unused = 0; // arguments are compared byte for byte
+};
+static_assert(sizeof(DeviceTable) == 40, "a kernel reads this layout");
+
+/// Where the fields of a descriptor are. Member and tile descriptors have the
+/// same size;
+/// the fields after the operands are:
+///   member descriptor: [columns, column_base], count, first_tile, tiles,
+///   segment, index tile descriptor:   [columns, column_base], first, count,
+///   member, segment, tiles
+struct DescriptorLayout {
+  int pointers;
+  int rank;
+
+  explicit DescriptorLayout(const PlanTable &table)
+      : pointers(table.pointers), rank(table.rank) {}
+  DescriptorLayout(int pointers, int rank) : pointers(pointers), rank(rank) {}
+
+  size_t columnsOffset() const { return sizeof(void *) * pointers; }
+  /// The 8-byte field `count` (member) or `first` (tile); four 4-byte
+  /// fields follow it.
+  size_t countOffset() const { return columnsOffset() + (rank == 2 ? 16 : 0); }
+  size_t bytes() const { return (countOffset() + 24 + 15) / 16 * 16; }
+};
+
+/// The values of a member descriptor.
+struct MemberDescriptor {
+  std::vector<void *> operands; ///< at most `pointers`; missing ones are null
+  int64_t columns = 0;          ///< rank 2
+  int64_t columnBase = 0;       ///< rank 2
+  int64_t count = 0;
+  int firstTile = 0;
+  int tiles = 1;
+  int segment = 0;
+  int index = 0;
+};
+
+/// The values of a tile descriptor.
+struct TileDescriptor {
+  std::vector<void *> operands;
+  int64_t columns = 0;
+  int64_t columnBase = 0;
+  int64_t first = 0;
+  int count = 0;
+  int member = 0;
+  int segment = 0;
+  int tiles = 1;
+};
+
+void writeMemberRow(const DescriptorLayout &layout,
+                    const MemberDescriptor &values, char *row);
+MemberDescriptor readMemberRow(const DescriptorLayout &layout, const char *row);
+TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row);
+
+/// The `steps` argument of heddle_expand_tiles: for each segment its tile
+/// (negative where members may be shifted), then the step of each operand in
+/// bytes (s > 0: first * s; s < 0: first * stride * -s, with the stride from
+/// the next slot; 0: does not advance).
+std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
+
+/// The elements that the first tile of a member lacks, so that all others begin
+/// at a multiple of 16 bytes in every operand that advances; 0 where that
+/// cannot be, or where no tile would gain. `steps` are those of the member's
+/// segment. Memory of the runtime's is aligned, wherever it will be: null
+/// stands for it.
+int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
+                int64_t count);
+
+/// Writes `tileCount` tile descriptors from `memberCount` member descriptors,
+/// as heddle_expand_tiles does on the device.
+void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
+                 int memberCount, llvm::ArrayRef<int64_t> steps,
+                 char *tileDescriptors, int tileCount);
+
+/// Tiles of a member: at least one, so that what is computed once per member
+/// happens for empty members too.
+inline int64_t tilesOf(int64_t count, int64_t tile) {
+  return count <= 0 ? 1 : (count - 1) / tile + 1;
+}
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_BINDING_TABLES_H

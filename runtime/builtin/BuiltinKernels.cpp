@@ -1,0 +1,89 @@
+//===- BuiltinKernels.cpp - Kernels of the runtime's own ------------------===//
+
+#include "runtime/builtin/BuiltinKernels.h"
+
+#include "runtime/builtin/DeviceText.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+namespace {
+/// What this process has compiled and loaded. Never destroyed: at the end of
+/// the process the driver may be gone first.
+struct Builtins {
+  std::mutex imagesMutex;
+  std::map<std::pair<std::string, std::string>, std::string> images;
+  std::mutex modulesMutex;
+  std::vector<std::tuple<ContextPtr, std::string, std::shared_ptr<Module>>>
+      modules;
+};
+Builtins &builtins() {
+  static auto &instance = *new Builtins();
+  return instance;
+}
+
+StringRef fileOf(StringRef name) {
+  return StringSwitch<StringRef>(name)
+      .Case("heddle_expand_tiles", kExpandTilesFile)
+      .Cases({"heddle_loop_begin", "heddle_loop_next"}, "loop_control.ptx")
+      .Default(kCopyFile);
+}
+
+/// A cubin, or PTX that ends in a null character.
+Expected<std::string> imageOf(StringRef file, StringRef arch) {
+  if (file.ends_with(".ptx")) {
+    std::string image = deviceText(file).str();
+    image.push_back('\0');
+    return image;
+  }
+  auto key = std::make_pair(file.str(), arch.str());
+  {
+    std::lock_guard<std::mutex> lock(builtins().imagesMutex);
+    if (auto known = builtins().images.find(key);
+        known != builtins().images.end())
+      return known->second;
+  }
+  // Two threads may compile the same file; both get the same image.
+  Expected<CompiledImage> compiled =
+      compileSource({"heddle_" + file.drop_back(strlen(".cu")).str(),
+                     deviceText(file).str(),
+                     {},
+                     {"--std=c++17"}},
+                    arch, ImageKind::Cubin);
+  if (!compiled)
+    return compiled.takeError();
+  std::lock_guard<std::mutex> lock(builtins().imagesMutex);
+  return builtins().images[key] = std::move(compiled->image);
+}
+} // namespace
+
+Error compileBuiltin(StringRef file, StringRef arch) {
+  return imageOf(file, arch).takeError();
+}
+
+Expected<CUfunction> builtinFunction(const ContextPtr &context,
+                                     StringRef name) {
+  StringRef file = fileOf(name);
+  std::lock_guard<std::mutex> lock(builtins().modulesMutex);
+  for (const auto &[owner, loadedFile, module] : builtins().modules)
+    if (owner == context && loadedFile == file)
+      return module->function(name);
+  Expected<std::string> image = imageOf(file, context->arch());
+  if (!image)
+    return image.takeError();
+  Expected<std::shared_ptr<Module>> module =
+      Module::load(context, ArrayRef<char>(image->data(), image->size()));
+  if (!module)
+    return withContext("built-in kernels (" + file + ")", module.takeError());
+  builtins().modules.emplace_back(context, file.str(), *module);
+  return (*module)->function(name);
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,30 @@
+//===- BuiltinKernels.h - Kernels of the runtime's own ----------*- C++ -*-===//
+//
+// Copies, fills, the control of loops and the writer of tile descriptors. They
+// belong to no program: each file of builtin/device compiles once per
+// architecture and loads once per context.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_BUILTIN_BUILTINKERNELS_H
+#define HEDDLE_RUNTIME_BUILTIN_BUILTINKERNELS_H
+
+#include "runtime/driver/CudaHandles.h"
+#include "runtime/nvrtc/Nvrtc.h"
+
+namespace heddle::runtime {
+
+/// A kernel of builtin/device, compiled and loaded when first wanted.
+llvm::Expected<CUfunction> builtinFunction(const ContextPtr &context,
+                                           llvm::StringRef name);
+
+/// The files of builtin/device that must be compiled, by what wants them.
+inline constexpr llvm::StringLiteral kCopyFile = "copy.cu";
+inline constexpr llvm::StringLiteral kExpandTilesFile = "expand_tiles.cu";
+
+/// Compiles a file for `arch` unless this process has done so.
+llvm::Error compileBuiltin(llvm::StringRef file, llvm::StringRef arch);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_BUILTIN_BUILTINKERNELS_H

@@ -1,0 +1,22 @@
+//===- Doctor.h - What this machine has, and what it lacks ----------------===//
+
+#ifndef HEDDLE_RUNTIME_CAPI_DOCTOR_H
+#define HEDDLE_RUNTIME_CAPI_DOCTOR_H
+
+#include "llvm/Support/JSON.h"
+
+namespace heddle::runtime {
+
+/// Looks at the driver, the GPUs, NVRTC, the cache and the compiler. Every part
+/// has "ok" and, if it is not, "problem" with what is missing and how to get
+/// it:
+///   {"version", "driver": {"ok", "path", "version"}, "devices": [{"ordinal",
+///   "name", "arch", "memory_bytes",
+///    "multiprocessors"}], "nvrtc": {"ok", "path", "version", "architectures"},
+///    "cache": {"ok", "directory", "max_bytes", "bytes"}, "compiler": {"ok"},
+///    "environment": {NAME: value}}
+llvm::json::Object inspectMachine();
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_CAPI_DOCTOR_H

@@ -1,0 +1,206 @@
+//===- CudaHandles.cpp - Owned CUDA handles -------------------------------===//
+
+#include "runtime/driver/CudaHandles.h"
+
+#include "runtime/support/Statistics.h"
+
+#include <cstdio>
+#include <vector>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+void reportDestroyFailure(const Driver &driver, const char *what,
+                          CUresult result) {
+  // At the end of a process the driver may be gone before the last handle.
+  if (result == CUDA_ERROR_DEINITIALIZED ||
+      result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+    return;
+  count(statistics().destroy_failures);
+  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what,
+               driver.describe(result).c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------===//
+
+Expected<ContextPtr> Context::retain(int ordinal) {
+  // One Context per device, so that handles of one device share it; it goes
+  // when its last handle goes.
+  static std::mutex mutex;
+  static std::vector<std::weak_ptr<Context>> known;
+  Expected<const Driver *> driver = Driver::get();
+  if (!driver)
+    return driver.takeError();
+  const Driver &api = **driver;
+  if (ordinal < 0 || ordinal >= api.deviceCount)
+    return makeError(StatusCode::BadInput,
+                     "device {0}: expected one of the {1} devices here",
+                     ordinal, api.deviceCount);
+  std::lock_guard<std::mutex> lock(mutex);
+  known.resize(api.deviceCount);
+  if (ContextPtr context = known[ordinal].lock())
+    return context;
+
+  ContextPtr context(new Context(api, ordinal));
+  int major = 0, minor = 0, write64 = 0;
+  HEDDLE_DRIVER_CALL(api, cuDeviceGet, &context->device, ordinal);
+  CUdevice device = context->device;
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &major,
+                     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &minor,
+                     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->multiprocessorCount,
+                     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &write64,
+                     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->l2Size,
+                     CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->sharedSize,
+                     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                     device);
+  context->bulkCopies = major >= 9;
+  context->writeValue64 = write64 != 0;
+  context->overlaps = major >= 9 && api.graphAddDependencies;
+  context->architecture = formatv("sm_{0}{1}", major, minor).str();
+  char name[256] = {};
+  HEDDLE_DRIVER_CALL(api, cuDeviceGetName, name, sizeof(name) - 1, device);
+  context->deviceName = name;
+  HEDDLE_DRIVER_CALL(api, cuDevicePrimaryCtxRetain, &context->context, device);
+  known[ordinal] = context;
+  return context;
+}
+
+Expected<ContextPtr> Context::current() {
+  Expected<const Driver *> driver = Driver::get();
+  if (!driver)
+    return driver.takeError();
+  CUcontext context = nullptr;
+  CUdevice device = 0;
+  HEDDLE_DRIVER_CALL(**driver, cuCtxGetCurrent, &context);
+  if (context)
+    HEDDLE_DRIVER_CALL(**driver, cuCtxGetDevice, &device);
+  return retain(device);
+}
+
+Context::~Context() {
+  if (!context)
+    return;
+  if (CUresult result = api.cuDevicePrimaryCtxRelease(device);
+      result != CUDA_SUCCESS)
+    reportDestroyFailure(api, "context", result);
+}
+
+Context::Scope::Scope(const Context &context) : context(context) {
+  CUcontext current = nullptr;
+  if (context.api.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+      current == context.context)
+    return;
+  // A failure here comes back from the call that the scope is for, as an
+  // invalid context.
+  pushed = context.api.cuCtxPushCurrent(context.context) == CUDA_SUCCESS;
+}
+
+Context::Scope::~Scope() {
+  CUcontext popped = nullptr;
+  if (pushed)
+    context.api.cuCtxPopCurrent(&popped);
+}
+
+//===----------------------------------------------------------------------===//
+// Handles
+//===----------------------------------------------------------------------===//
+
+Expected<StreamHandle> createStream(ContextPtr context) {
+  Context::Scope scope(*context);
+  CUstream stream = nullptr;
+  HEDDLE_DRIVER_CALL(context->driver(), cuStreamCreate, &stream,
+                     CU_STREAM_NON_BLOCKING);
+  return StreamHandle(std::move(context), stream, "stream");
+}
+
+Expected<EventHandle> createEvent(ContextPtr context) {
+  Context::Scope scope(*context);
+  CUevent event = nullptr;
+  HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event,
+                     CU_EVENT_DEFAULT);
+  return EventHandle(std::move(context), event, "event");
+}
+
+Expected<GraphHandle> createGraph(ContextPtr context) {
+  Context::Scope scope(*context);
+  CUgraph graph = nullptr;
+  HEDDLE_DRIVER_CALL(context->driver(), cuGraphCreate, &graph, 0);
+  return GraphHandle(std::move(context), graph, "graph");
+}
+
+Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
+                                              size_t bytes) {
+  DeviceMemory memory;
+  if (bytes == 0)
+    return memory;
+  Context::Scope scope(*context);
+  const Driver &driver = context->driver();
+  CUdeviceptr address = 0;
+  if (CUresult result = driver.cuMemAlloc(&address, bytes);
+      result != CUDA_SUCCESS) {
+    size_t available = 0, total = 0;
+    if (driver.cuMemGetInfo(&available, &total) == CUDA_SUCCESS)
+      return makeError(
+          StatusCode::Failed,
+          "allocating {0} bytes on {1}: {2} ({3} of {4} bytes are free)", bytes,
+          context->name(), driver.describe(result), available, total);
+    return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}",
+                     bytes, context->name(), driver.describe(result));
+  }
+  count(statistics().allocations);
+  memory.bytes = bytes;
+  memory.memory = MemoryHandle(std::move(context), address, "device memory");
+  return memory;
+}
+
+Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
+                                               ArrayRef<char> image) {
+  Context::Scope scope(*context);
+  const Driver &driver = context->driver();
+  std::vector<char> log(16384, '\0');
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  CUmodule handle = nullptr;
+  if (CUresult result =
+          driver.cuModuleLoadDataEx(&handle, image.data(), 2, options, values);
+      result != CUDA_SUCCESS) {
+    StringRef text = StringRef(log.data()).trim();
+    return makeError(StatusCode::Failed,
+                     "loading a module on {0} ({1}): {2}{3}{4}",
+                     context->name(), context->arch(), driver.describe(result),
+                     text.empty() ? "" : "\n", text);
+  }
+  count(statistics().module_loads);
+  auto module = std::make_shared<Module>();
+  module->handle = ModuleHandle(std::move(context), handle, "module");
+  return module;
+}
+
+Expected<CUfunction> Module::function(StringRef name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  CUfunction &function = functions[name];
+  if (!function) {
+    const ContextPtr &owner = handle.owner();
+    Context::Scope scope(*owner);
+    if (CUresult result = owner->driver().cuModuleGetFunction(
+            &function, handle.get(), name.str().c_str());
+        result != CUDA_SUCCESS) {
+      function = nullptr;
+      return makeError(StatusCode::BadInput,
+                       "the plan's source has no kernel '{0}': {1}", name,
+                       owner->driver().describe(result));
+    }
+  }
+  return function;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,179 @@
+//===- CudaHandles.h - Owned CUDA handles ---------------------------------===//
+//
+// Every handle owns its CUDA object and keeps what it depends on alive: a
+// module its context, an executable graph its graph. If a handle exists, its
+// resource is valid. A destructor that fails reports through
+// reportDestroyFailure instead of hiding it (and is silent when the driver is
+// shutting down with the process).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_DRIVER_CUDAHANDLES_H
+#define HEDDLE_RUNTIME_DRIVER_CUDAHANDLES_H
+
+#include "runtime/driver/Driver.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace heddle::runtime {
+
+/// Called for every failed destruction: writes one line to standard error and
+/// counts it.
+void reportDestroyFailure(const Driver &driver, const char *what,
+                          CUresult result);
+
+/// The primary context of a device, retained.
+class Context {
+public:
+  /// Of device `ordinal`; BadInput if there is no such device, Unavailable
+  /// without a driver.
+  static llvm::Expected<std::shared_ptr<Context>> retain(int ordinal);
+  /// Of the device whose context is current on this thread, or of device 0.
+  static llvm::Expected<std::shared_ptr<Context>> current();
+  ~Context();
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+
+  const Driver &driver() const { return api; }
+  CUcontext handle() const { return context; }
+  int ordinal() const { return deviceOrdinal; }
+  int multiprocessors() const { return multiprocessorCount; }
+  /// E.g. "sm_90".
+  const std::string &arch() const { return architecture; }
+  const std::string &name() const { return deviceName; }
+  /// Whether cuStreamWriteValue64 works here (the 32-bit form works on every
+  /// supported device).
+  bool canWriteValue64() const { return writeValue64; }
+  /// Whether a kernel can begin before the one that it waits for has ended.
+  bool canOverlap() const { return overlaps; }
+  int64_t l2Bytes() const { return l2Size; }
+  /// Shared memory that a block can ask for.
+  int64_t sharedBytes() const { return sharedSize; }
+  /// Whether rows can be copied to shared memory behind a kernel's back, and
+  /// blocks form clusters.
+  bool canCopyInBulk() const { return bulkCopies; }
+
+  /// Makes the context current on this thread for a scope; free of driver calls
+  /// but one when it is current already.
+  class Scope {
+  public:
+    explicit Scope(const Context &context);
+    ~Scope();
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+
+  private:
+    const Context &context;
+    bool pushed = false;
+  };
+
+private:
+  Context(const Driver &api, int ordinal) : api(api), deviceOrdinal(ordinal) {}
+
+  const Driver &api;
+  int deviceOrdinal;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  int multiprocessorCount = 0;
+  int l2Size = 0, sharedSize = 0;
+  bool writeValue64 = false, overlaps = false, bulkCopies = false;
+  std::string architecture, deviceName;
+};
+
+using ContextPtr = std::shared_ptr<Context>;
+
+/// A CUDA object of type T that Driver::*Destroy frees. Move-only; `parent` is
+/// whatever else it depends on.
+template <typename T, auto Destroy> class CudaHandle {
+public:
+  CudaHandle() = default;
+  CudaHandle(ContextPtr context, T handle, const char *what,
+             std::shared_ptr<const void> parent = nullptr)
+      : context(std::move(context)), parent(std::move(parent)), handle(handle),
+        what(what) {}
+  CudaHandle(CudaHandle &&other) noexcept { swap(other); }
+  CudaHandle &operator=(CudaHandle &&other) noexcept {
+    CudaHandle(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~CudaHandle() {
+    if (!context || !handle)
+      return;
+    Context::Scope scope(*context);
+    const Driver &driver = context->driver();
+    if (CUresult result = (driver.*Destroy)(handle); result != CUDA_SUCCESS)
+      reportDestroyFailure(driver, what, result);
+  }
+
+  T get() const { return handle; }
+  explicit operator bool() const { return handle != T(); }
+  const ContextPtr &owner() const { return context; }
+
+private:
+  void swap(CudaHandle &other) noexcept {
+    std::swap(context, other.context);
+    std::swap(parent, other.parent);
+    std::swap(handle, other.handle);
+    std::swap(what, other.what);
+  }
+
+  ContextPtr context;
+  std::shared_ptr<const void> parent;
+  T handle = T();
+  const char *what = "";
+};
+
+using StreamHandle = CudaHandle<CUstream, &Driver::cuStreamDestroy>;
+using EventHandle = CudaHandle<CUevent, &Driver::cuEventDestroy>;
+using GraphHandle = CudaHandle<CUgraph, &Driver::cuGraphDestroy>;
+using GraphExecHandle = CudaHandle<CUgraphExec, &Driver::cuGraphExecDestroy>;
+using MemoryHandle = CudaHandle<CUdeviceptr, &Driver::cuMemFree>;
+using ModuleHandle = CudaHandle<CUmodule, &Driver::cuModuleUnload>;
+
+llvm::Expected<StreamHandle> createStream(ContextPtr context);
+llvm::Expected<EventHandle> createEvent(ContextPtr context);
+llvm::Expected<GraphHandle> createGraph(ContextPtr context);
+
+/// Device memory of a fixed size.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  /// `bytes` of device memory, aligned to 256 bytes (nothing for 0 bytes). The
+  /// error says how much was asked for and is left.
+  static llvm::Expected<DeviceMemory> allocate(ContextPtr context,
+                                               size_t bytes);
+
+  char *address() const { return reinterpret_cast<char *>(memory.get()); }
+  size_t size() const { return bytes; }
+
+private:
+  MemoryHandle memory;
+  size_t bytes = 0;
+};
+
+/// A module loaded into a context. Functions are looked up once.
+class Module {
+public:
+  /// Loads a cubin, or PTX text that ends in a null character. The error
+  /// carries the driver's log.
+  static llvm::Expected<std::shared_ptr<Module>>
+  load(ContextPtr context, llvm::ArrayRef<char> image);
+
+  llvm::Expected<CUfunction> function(llvm::StringRef name);
+  const ContextPtr &context() const { return handle.owner(); }
+
+private:
+  ModuleHandle handle;
+  std::mutex mutex;
+  llvm::StringMap<CUfunction> functions;
+};
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_DRIVER_CUDAHANDLES_H

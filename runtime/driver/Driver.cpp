@@ -1,0 +1,113 @@
+//===- Driver.cpp - The CUDA driver, loaded at run time -------------------===//
+
+#include "runtime/driver/Driver.h"
+
+#include <cstdlib>
+#include <mutex>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+namespace {
+
+using GetProcAddress = decltype(&::cuGetProcAddress);
+
+Error resolve(GetProcAddress getProcAddress, const char *name, int version,
+              bool required, void **function) {
+  CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  CUresult result = getProcAddress(name, function, version,
+                                   CU_GET_PROC_ADDRESS_DEFAULT, &found);
+  if (result == CUDA_SUCCESS && *function &&
+      found == CU_GET_PROC_ADDRESS_SUCCESS)
+    return Error::success();
+  *function = nullptr;
+  if (!required)
+    return Error::success();
+  return makeError(StatusCode::Unavailable,
+                   "the CUDA driver lacks {0} of CUDA {1}.{2}: expected a "
+                   "driver for CUDA 12.0 or later",
+                   name, version / 1000, version % 1000 / 10);
+}
+
+Error load(Driver &driver) {
+  const char *named = std::getenv("HEDDLE_CUDA_DRIVER");
+  Expected<DynamicLibrary> library =
+      DynamicLibrary::open(named && *named ? named : "libcuda.so.1");
+  if (!library) {
+    auto [code, text] = takeError(library.takeError());
+    return makeError(StatusCode::Unavailable,
+                     "no CUDA driver: {0}. Install NVIDIA's driver, or use the "
+                     "cpu target; emitting, explaining and "
+                     "compiling for a named architecture need none",
+                     text);
+  }
+  driver.library = *library;
+  auto getProcAddress =
+      reinterpret_cast<GetProcAddress>(library->find("cuGetProcAddress_v2"));
+  if (!getProcAddress)
+    return makeError(StatusCode::Unavailable,
+                     "{0} is older than CUDA 12.0: expected a newer driver",
+                     library->path());
+#define HEDDLE_RESOLVE(name, version)                                          \
+  if (Error error = resolve(getProcAddress, #name, version, true,              \
+                            reinterpret_cast<void **>(&driver.name)))          \
+    return error;
+  HEDDLE_DRIVER_FUNCTIONS(HEDDLE_RESOLVE)
+#undef HEDDLE_RESOLVE
+#define HEDDLE_RESOLVE(name, version)                                          \
+  cantFail(resolve(getProcAddress, #name, version, false,                      \
+                   reinterpret_cast<void **>(&driver.name)));
+  HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(HEDDLE_RESOLVE)
+#undef HEDDLE_RESOLVE
+  cantFail(resolve(getProcAddress, "cuGraphAddNode", 12030, false,
+                   reinterpret_cast<void **>(&driver.graphAddNode)));
+  cantFail(resolve(getProcAddress, "cuGraphAddDependencies", 12030, false,
+                   reinterpret_cast<void **>(&driver.graphAddDependencies)));
+
+  if (CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
+    return makeError(StatusCode::Unavailable, "no GPU can be used: cuInit: {0}",
+                     driver.describe(result));
+  if (CUresult result = driver.cuDriverGetVersion(&driver.version);
+      result != CUDA_SUCCESS)
+    return makeError(StatusCode::Unavailable,
+                     "no GPU can be used: cuDriverGetVersion: {0}",
+                     driver.describe(result));
+  if (CUresult result = driver.cuDeviceGetCount(&driver.deviceCount);
+      result != CUDA_SUCCESS)
+    return makeError(StatusCode::Unavailable,
+                     "no GPU can be used: cuDeviceGetCount: {0}",
+                     driver.describe(result));
+  if (driver.deviceCount == 0)
+    return makeError(StatusCode::Unavailable,
+                     "no GPU: the CUDA driver reports 0 devices");
+  return Error::success();
+}
+
+} // namespace
+
+Expected<const Driver *> Driver::get() {
+  // The outcome of the first attempt stands: a driver does not appear during a
+  // process.
+  static Driver driver;
+  static std::pair<StatusCode, std::string> outcome = takeError(load(driver));
+  if (outcome.first != StatusCode::Ok)
+    return make_error<StatusError>(outcome.first, outcome.second);
+  return &driver;
+}
+
+std::string Driver::describe(CUresult result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (!cuGetErrorName || cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    return formatv("CUDA error {0}", static_cast<int>(result)).str();
+  if (cuGetErrorString(result, &text) != CUDA_SUCCESS || !text)
+    return name;
+  return formatv("{0}: {1}", name, text).str();
+}
+
+Error driverError(const Driver &driver, CUresult result, StringRef call) {
+  return makeError(StatusCode::Failed, "{0}: {1}", call,
+                   driver.describe(result));
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,127 @@
+//===- Driver.h - The CUDA driver, loaded at run time ---------------------===//
+//
+// One table names every driver function in use with the CUDA version that
+// brought the interface in cuda.h; cuGetProcAddress resolves exactly that one,
+// so a newer driver cannot hand out another signature. Without a driver
+// Driver::get() says what is missing and how to get it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_DRIVER_DRIVER_H
+#define HEDDLE_RUNTIME_DRIVER_DRIVER_H
+
+#include "runtime/support/DynamicLibrary.h"
+
+#include <cuda.h>
+
+namespace heddle::runtime {
+
+// name, CUDA version of the interface
+#define HEDDLE_DRIVER_FUNCTIONS(X)                                             \
+  X(cuCtxGetCurrent, 4000)                                                     \
+  X(cuCtxGetDevice, 2000)                                                      \
+  X(cuCtxPopCurrent, 4000)                                                     \
+  X(cuCtxPushCurrent, 4000)                                                    \
+  X(cuDeviceGet, 2000)                                                         \
+  X(cuDeviceGetAttribute, 2000)                                                \
+  X(cuDeviceGetCount, 2000)                                                    \
+  X(cuDeviceGetName, 2000)                                                     \
+  X(cuDevicePrimaryCtxRelease, 11000)                                          \
+  X(cuDevicePrimaryCtxRetain, 7000)                                            \
+  X(cuDeviceTotalMem, 3020)                                                    \
+  X(cuDriverGetVersion, 2020)                                                  \
+  X(cuEventCreate, 2000)                                                       \
+  X(cuEventDestroy, 4000)                                                      \
+  X(cuEventElapsedTime, 2000)                                                  \
+  X(cuEventRecord, 2000)                                                       \
+  X(cuEventSynchronize, 2000)                                                  \
+  X(cuFuncGetAttribute, 2020)                                                  \
+  X(cuFuncSetAttribute, 9000)                                                  \
+  X(cuGetErrorName, 6000)                                                      \
+  X(cuGetErrorString, 6000)                                                    \
+  X(cuGraphAddKernelNode, 12000)                                               \
+  X(cuGraphCreate, 10000)                                                      \
+  X(cuGraphDestroy, 10000)                                                     \
+  X(cuGraphExecDestroy, 10000)                                                 \
+  X(cuGraphExecKernelNodeSetParams, 12000)                                     \
+  X(cuGraphExecUpdate, 12000)                                                  \
+  X(cuGraphInstantiateWithFlags, 11040)                                        \
+  X(cuGraphKernelNodeSetAttribute, 11000)                                      \
+  X(cuGraphKernelNodeSetParams, 12000)                                         \
+  X(cuGraphLaunch, 10000)                                                      \
+  X(cuGraphNodeSetEnabled, 11060)                                              \
+  X(cuInit, 2000)                                                              \
+  X(cuLaunchKernelEx, 11060)                                                   \
+  X(cuMemAlloc, 3020)                                                          \
+  X(cuMemFree, 3020)                                                           \
+  X(cuMemGetInfo, 3020)                                                        \
+  X(cuMemcpyDtoDAsync, 3020)                                                   \
+  X(cuMemcpyDtoH, 3020)                                                        \
+  X(cuMemcpyDtoHAsync, 3020)                                                   \
+  X(cuMemcpyHtoD, 3020)                                                        \
+  X(cuMemcpyHtoDAsync, 3020)                                                   \
+  X(cuMemsetD8Async, 3020)                                                     \
+  X(cuModuleGetFunction, 2000)                                                 \
+  X(cuModuleLoadDataEx, 2010)                                                  \
+  X(cuModuleUnload, 2000)                                                      \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                         \
+  X(cuOccupancyMaxActiveClusters, 11070)                                       \
+  X(cuPointerGetAttributes, 7000)                                              \
+  X(cuStreamBeginCapture, 10010)                                               \
+  X(cuStreamCreate, 2000)                                                      \
+  X(cuStreamDestroy, 4000)                                                     \
+  X(cuStreamEndCapture, 10000)                                                 \
+  X(cuStreamIsCapturing, 10000)                                                \
+  X(cuStreamSynchronize, 2000)                                                 \
+  X(cuStreamWriteValue32, 11070)                                               \
+  X(cuStreamWriteValue64, 11070)                                               \
+  X(cuThreadExchangeStreamCaptureMode, 10010)
+
+// Interfaces newer than the oldest driver supported (12.0): null where the
+// driver lacks them.
+#define HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(X)                                    \
+  X(cuGraphConditionalHandleCreate, 12030)
+
+/// The driver's functions. Members are named as in cuda.h.
+struct Driver {
+#define HEDDLE_DECLARE(name, version) decltype(&::name) name = nullptr;
+  HEDDLE_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
+  HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
+#undef HEDDLE_DECLARE
+  // cuda.h of CUDA 12 and 13 give the plain names to different interfaces;
+  // these are the ones with edge data.
+  decltype(&::cuGraphAddNode_v2) graphAddNode = nullptr;
+  decltype(&::cuGraphAddDependencies_v2) graphAddDependencies = nullptr;
+
+  DynamicLibrary library;
+  /// As 1000 * major + 10 * minor, e.g. 13000.
+  int version = 0;
+  int deviceCount = 0;
+
+  /// Loads and initialises the driver once per process (HEDDLE_CUDA_DRIVER
+  /// names another library than libcuda.so.1). Unavailable without a driver or
+  /// a GPU.
+  static llvm::Expected<const Driver *> get();
+
+  /// "name: text" of a result.
+  std::string describe(CUresult result) const;
+};
+
+/// Failed: `call` returned `result`.
+llvm::Error driverError(const Driver &driver, CUresult result,
+                        llvm::StringRef call);
+
+/// Calls a driver function and returns from the enclosing function with an
+/// error if it fails.
+#define HEDDLE_DRIVER_CALL(driver, name, ...)                                  \
+  do {                                                                         \
+    const ::heddle::runtime::Driver &heddleDriver = (driver);                  \
+    if (CUresult heddleResult = heddleDriver.name(__VA_ARGS__);                \
+        heddleResult != CUDA_SUCCESS)                                          \
+      return ::heddle::runtime::driverError(heddleDriver, heddleResult,        \
+                                            #name);                            \
+  } while (false)
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_DRIVER_DRIVER_H

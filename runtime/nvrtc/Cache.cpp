@@ -1,0 +1,317 @@
+//===- Cache.cpp - The disk cache of compiled kernels ---------------------===//
+//
+// POSIX calls relative to an open folder rather than paths: what was checked is
+// what is used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/nvrtc/Cache.h"
+
+#include "runtime/support/Statistics.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errc.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+namespace {
+
+// An entry: magic, key in hexadecimal, SHA-256 of the contents, their length
+// (little endian), the contents.
+constexpr StringLiteral magic = "heddle-1";
+constexpr size_t keyLength = 64, digestLength = 32;
+constexpr size_t headerLength = magic.size() + keyLength + digestLength + 8;
+constexpr StringLiteral temporaryPrefix = ".tmp-";
+/// A temporary file older than this belongs to a writer that died.
+constexpr time_t temporaryLifetime = 600;
+
+std::array<uint8_t, 32> digestOf(StringRef contents) {
+  return SHA256::hash(arrayRefFromStringRef(contents));
+}
+
+bool writeAll(int file, StringRef bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return false;
+    bytes = bytes.drop_front(written);
+  }
+  return true;
+}
+
+bool readAll(int file, std::string &bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t got = ::read(file, bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    done += got;
+  }
+  return true;
+}
+
+bool isKey(StringRef name) {
+  return name.size() == keyLength && all_of(name, isHexDigit);
+}
+
+struct Entry {
+  std::string name;
+  uint64_t bytes;
+  timespec used;
+};
+
+/// The entries of the folder; `stale` collects temporary files of dead writers.
+std::vector<Entry> listEntries(int folder, std::vector<std::string> *stale) {
+  std::vector<Entry> entries;
+  int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *stream = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (!stream) {
+    if (copy >= 0)
+      ::close(copy);
+    return entries;
+  }
+  time_t now = ::time(nullptr);
+  while (dirent *item = ::readdir(stream)) {
+    StringRef name = item->d_name;
+    bool temporary = name.starts_with(temporaryPrefix);
+    if (!temporary && !isKey(name))
+      continue;
+    struct stat status;
+    if (::fstatat(folder, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode))
+      continue;
+    if (!temporary)
+      entries.push_back(
+          {name.str(), static_cast<uint64_t>(status.st_size), status.st_mtim});
+    else if (stale && now - status.st_mtime > temporaryLifetime)
+      stale->push_back(name.str());
+  }
+  ::closedir(stream);
+  return entries;
+}
+
+} // namespace
+
+CacheKey &CacheKey::add(StringRef field) {
+  uint64_t length = field.size();
+  hash.update(
+      StringRef(reinterpret_cast<const char *>(&length), sizeof(length)));
+  hash.update(field);
+  return *this;
+}
+
+std::string CacheKey::finish() {
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
+
+Cache::Settings Cache::settingsFromEnvironment() {
+  Settings settings;
+  settings.maxBytes = uint64_t(256) << 20;
+  if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
+    uint64_t mebibytes = 0;
+    // A size that is no number turns the cache off rather than letting it grow.
+    settings.maxBytes =
+        StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
+  }
+  SmallString<256> path;
+  if (const char *named = std::getenv("HEDDLE_CACHE_DIR"); named && *named)
+    path = named;
+  else if (sys::path::cache_directory(path))
+    sys::path::append(path, "heddle");
+  // A folder named from here stays the same when the process goes elsewhere.
+  if (!path.empty() && sys::fs::make_absolute(path))
+    path.clear();
+  settings.directory = path.str().str();
+  return settings;
+}
+
+Cache::Cache(Settings settings) : config(std::move(settings)) {
+  if (config.maxBytes != 0)
+    open();
+}
+
+void Cache::open() {
+  if (config.directory.empty())
+    return fail("no folder: set HEDDLE_CACHE_DIR, or HOME");
+  const char *path = config.directory.c_str();
+  // Parents as the user's umask has them, the folder itself private from the
+  // start.
+  if (std::error_code error =
+          sys::fs::create_directories(sys::path::parent_path(config.directory)))
+    return fail(formatv("cannot create {0}: {1}",
+                        sys::path::parent_path(config.directory),
+                        error.message()));
+  if (::mkdir(path, 0700) != 0 && errno != EEXIST)
+    return fail(formatv("cannot create {0}: {1}", path, std::strerror(errno)));
+  int opened = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0)
+    return fail(formatv("cannot open {0}: {1}", path,
+                        errno == ELOOP || errno == ENOTDIR
+                            ? "expected a folder, found a link or a file"
+                            : std::strerror(errno)));
+  struct stat status;
+  std::string why;
+  if (::fstat(opened, &status) != 0)
+    why = formatv("cannot examine {0}: {1}", path, std::strerror(errno));
+  else if (status.st_uid != ::geteuid())
+    why = formatv("{0}: expected a folder of user {1}, found one of user {2}",
+                  path, ::geteuid(), status.st_uid);
+  else if (status.st_mode & 0022)
+    why = formatv(
+        "{0}: expected a folder that only its owner can write, found mode {1}",
+        path,
+        llvm::format("%03o", static_cast<unsigned>(status.st_mode & 0777)));
+  else if (::faccessat(opened, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
+    why = formatv("cannot write to {0}: {1}", path, std::strerror(errno));
+  if (!why.empty()) {
+    ::close(opened);
+    return fail(why);
+  }
+  folder = opened;
+}
+
+Cache::~Cache() {
+  if (folder >= 0)
+    ::close(folder);
+}
+
+void Cache::fail(const std::string &why) {
+  count(statistics().cache_failures);
+  reason = why;
+}
+
+std::optional<std::string> Cache::load(StringRef key) {
+  if (!usable() || !isKey(key))
+    return std::nullopt;
+  std::string name = key.str();
+  int file = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) {
+    count(statistics().cache_misses);
+    return std::nullopt;
+  }
+  struct stat status;
+  std::string bytes;
+  bool whole = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+               status.st_uid == ::geteuid() &&
+               status.st_size >= static_cast<off_t>(headerLength) &&
+               static_cast<uint64_t>(status.st_size) <= config.maxBytes;
+  if (whole) {
+    bytes.resize(status.st_size);
+    whole = readAll(file, bytes);
+  }
+  if (whole) {
+    StringRef rest = bytes;
+    whole = rest.consume_front(magic) && rest.consume_front(key);
+    if (whole) {
+      StringRef digest = rest.take_front(digestLength);
+      uint64_t length;
+      std::memcpy(&length, rest.data() + digestLength, sizeof(length));
+      StringRef contents = rest.drop_front(digestLength + sizeof(length));
+      whole = length == contents.size() &&
+              toStringRef(digestOf(contents)) == digest;
+    }
+  }
+  if (whole)
+    ::futimens(file, nullptr); // used now: the order of eviction
+  ::close(file);
+  if (!whole) {
+    // Another process may replace the entry at the same moment; then its entry
+    // is removed, and compiled once more.
+    ::unlinkat(folder, name.c_str(), 0);
+    count(statistics().cache_damaged);
+    return std::nullopt;
+  }
+  count(statistics().cache_hits);
+  return bytes.substr(headerLength);
+}
+
+void Cache::store(StringRef key, StringRef contents) {
+  if (!usable() || !isKey(key) ||
+      headerLength + contents.size() > config.maxBytes)
+    return;
+  static std::atomic<unsigned> serial{0};
+  std::string temporary = formatv("{0}{1}-{2}-{3}", temporaryPrefix, ::getpid(),
+                                  serial.fetch_add(1), key.take_front(16));
+  int file =
+      ::openat(folder, temporary.c_str(),
+               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0)
+    return fail(formatv("cannot write to {0}: {1}", config.directory,
+                        std::strerror(errno)));
+  uint64_t length = contents.size();
+  auto digest = digestOf(contents);
+  // Entries are renamed into place without fsync; after a power cut the
+  // checksum tells.
+  bool written =
+      writeAll(file, magic) && writeAll(file, key) &&
+      writeAll(file, toStringRef(digest)) &&
+      writeAll(file, StringRef(reinterpret_cast<const char *>(&length),
+                               sizeof(length))) &&
+      writeAll(file, contents);
+  int writeError = errno;
+  written = ::close(file) == 0 && written;
+  if (!written ||
+      ::renameat(folder, temporary.c_str(), folder, key.str().c_str()) != 0) {
+    int error = written ? errno : writeError;
+    ::unlinkat(folder, temporary.c_str(), 0);
+    return fail(formatv("cannot write to {0}: {1}", config.directory,
+                        std::strerror(error)));
+  }
+  count(statistics().cache_stores);
+  evict();
+}
+
+uint64_t Cache::size() const {
+  uint64_t total = 0;
+  if (usable())
+    for (const Entry &entry : listEntries(folder, nullptr))
+      total += entry.bytes;
+  return total;
+}
+
+void Cache::evict() {
+  std::vector<std::string> stale;
+  std::vector<Entry> entries = listEntries(folder, &stale);
+  for (const std::string &name : stale)
+    ::unlinkat(folder, name.c_str(), 0);
+  uint64_t total = 0;
+  for (const Entry &entry : entries)
+    total += entry.bytes;
+  if (total <= config.maxBytes)
+    return;
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec) <
+           std::tie(b.used.tv_sec, b.used.tv_nsec);
+  });
+  // Down to nine tenths, so that a full cache does not evict at every store.
+  for (const Entry &entry : entries) {
+    if (total <= config.maxBytes / 10 * 9)
+      break;
+    if (::unlinkat(folder, entry.name.c_str(), 0) == 0)
+      count(statistics().cache_evictions);
+    total -= entry.bytes; // another process may have removed it first
+  }
+}
+
+} // namespace heddle::runtime

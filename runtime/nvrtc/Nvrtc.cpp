@@ -1,0 +1,472 @@
+//===- Nvrtc.cpp - CUDA C++ text to cubin or PTX --------------------------===//
+
+#include "runtime/nvrtc/Nvrtc.h"
+
+#include "runtime/nvrtc/Cache.h"
+#include "runtime/nvrtc/ResourceReport.h"
+#include "runtime/support/Dump.h"
+#include "runtime/support/Statistics.h"
+
+#include "heddle-version.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <nvrtc.h>
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+//===----------------------------------------------------------------------===//
+// Finding the library
+//===----------------------------------------------------------------------===//
+
+static StringRef environment(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Adds every folder that matches `base`/python3*/`tail`.
+static void addPythonFolders(StringRef base, ArrayRef<StringRef> tails,
+                             std::vector<std::string> &folders) {
+  std::error_code error;
+  for (sys::fs::directory_iterator item(base, error), end;
+       !error && item != end; item.increment(error))
+    if (sys::path::filename(item->path()).starts_with("python3"))
+      for (StringRef tail : tails)
+        folders.push_back(item->path() + "/" + tail.str());
+}
+
+/// The folders in which a Python environment keeps its packages.
+static std::vector<std::string> packageFolders() {
+  std::vector<std::string> folders;
+  SmallVector<StringRef> entries;
+  environment("PYTHONPATH").split(entries, ':', -1, /*KeepEmpty=*/false);
+  for (StringRef entry : entries)
+    folders.push_back(entry.str());
+  for (const char *name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (StringRef prefix = environment(name); !prefix.empty())
+      addPythonFolders((prefix + "/lib").str(), {"site-packages"}, folders);
+  if (StringRef home = environment("HOME"); !home.empty())
+    addPythonFolders((home + "/.local/lib").str(), {"site-packages"}, folders);
+  addPythonFolders("/usr/local/lib", {"site-packages", "dist-packages"},
+                   folders);
+  folders.push_back("/usr/lib/python3/dist-packages");
+  return folders;
+}
+
+/// The library in `folder`, or an empty string. A wheel has only the name with
+/// the major version.
+static std::string nvrtcIn(const Twine &folder) {
+  for (const char *name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"}) {
+    SmallString<256> path;
+    (folder + "/" + name).toVector(path);
+    if (sys::fs::exists(path))
+      return path.str().str();
+  }
+  return "";
+}
+
+Expected<std::string> findNvrtc() {
+  if (StringRef named = environment("HEDDLE_NVRTC"); !named.empty()) {
+    if (!sys::fs::is_directory(named)) {
+      if (sys::fs::exists(named))
+        return named.str();
+    } else if (std::string path = nvrtcIn(named); !path.empty()) {
+      return path;
+    }
+    return makeError(StatusCode::BadInput,
+                     "HEDDLE_NVRTC: expected libnvrtc.so or a folder that "
+                     "holds it, found '{0}'",
+                     named);
+  }
+  std::vector<std::string> toolkits;
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (StringRef prefix = environment(name); !prefix.empty())
+      toolkits.push_back(prefix.str());
+  toolkits.push_back("/usr/local/cuda");
+  for (const std::string &toolkit : toolkits)
+    for (const char *folder : {"lib64", "lib", "targets/x86_64-linux/lib"})
+      if (std::string path = nvrtcIn(Twine(toolkit) + "/" + folder);
+          !path.empty())
+        return path;
+  for (const std::string &packages : packageFolders())
+    for (const char *folder : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
+      if (std::string path = nvrtcIn(Twine(packages) + "/" + folder);
+          !path.empty())
+        return path;
+  return std::string();
+}
+
+//===----------------------------------------------------------------------===//
+// Loading it
+//===----------------------------------------------------------------------===//
+
+#define HEDDLE_NVRTC_FUNCTIONS(X)                                              \
+  X(nvrtcVersion)                                                              \
+  X(nvrtcGetErrorString)                                                       \
+  X(nvrtcGetNumSupportedArchs)                                                 \
+  X(nvrtcGetSupportedArchs)                                                    \
+  X(nvrtcCreateProgram)                                                        \
+  X(nvrtcDestroyProgram)                                                       \
+  X(nvrtcCompileProgram)                                                       \
+  X(nvrtcGetProgramLogSize)                                                    \
+  X(nvrtcGetProgramLog)                                                        \
+  X(nvrtcGetPTXSize)                                                           \
+  X(nvrtcGetPTX)                                                               \
+  X(nvrtcGetCUBINSize)                                                         \
+  X(nvrtcGetCUBIN)
+
+struct Nvrtc::Functions {
+#define HEDDLE_DECLARE(name) decltype(&::name) name = nullptr;
+  HEDDLE_NVRTC_FUNCTIONS(HEDDLE_DECLARE)
+#undef HEDDLE_DECLARE
+};
+
+Error Nvrtc::load() {
+  Expected<std::string> found = findNvrtc();
+  if (!found)
+    return found.takeError();
+  SmallVector<std::string, 3> candidates;
+  if (!found->empty())
+    candidates = {*found};
+  else
+    candidates = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  std::string reasons;
+  for (const std::string &candidate : candidates) {
+    Expected<DynamicLibrary> opened = DynamicLibrary::open(candidate);
+    if (opened) {
+      library = *opened;
+      break;
+    }
+    reasons += "\n  " + takeError(opened.takeError()).second;
+  }
+  if (library.path().empty())
+    return makeError(StatusCode::Unavailable,
+                     "no NVRTC: searched HEDDLE_NVRTC, CUDA_HOME, CUDA_PATH, "
+                     "/usr/local/cuda, the Python packages of "
+                     "VIRTUAL_ENV and CONDA_PREFIX, and the system's "
+                     "libraries{0}\nInstall a CUDA toolkit, or the "
+                     "wheel: pip install nvidia-cuda-nvrtc",
+                     reasons);
+  api = std::make_shared<Functions>();
+#define HEDDLE_RESOLVE(name)                                                   \
+  api->name = reinterpret_cast<decltype(api->name)>(library.find(#name));      \
+  if (!api->name)                                                              \
+    return makeError(StatusCode::Unavailable,                                  \
+                     "{0} lacks {1}: expected NVRTC of CUDA 12 or later",      \
+                     library.path(), #name);
+  HEDDLE_NVRTC_FUNCTIONS(HEDDLE_RESOLVE)
+#undef HEDDLE_RESOLVE
+  int count = 0;
+  if (api->nvrtcVersion(&majorVersion, &minorVersion) != NVRTC_SUCCESS ||
+      api->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
+    return makeError(StatusCode::Unavailable, "{0} does not tell its version",
+                     library.path());
+  archs.resize(count);
+  if (count && api->nvrtcGetSupportedArchs(archs.data()) != NVRTC_SUCCESS)
+    return makeError(StatusCode::Unavailable,
+                     "{0} does not tell its architectures", library.path());
+  return Error::success();
+}
+
+Expected<const Nvrtc *> Nvrtc::get() {
+  static Nvrtc nvrtc;
+  static std::pair<StatusCode, std::string> outcome = takeError(nvrtc.load());
+  if (outcome.first != StatusCode::Ok)
+    return make_error<StatusError>(outcome.first, outcome.second);
+  return &nvrtc;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+/// Writes the source and its headers where the user can look at them, and
+/// returns the folder.
+static Expected<std::string> saveSource(const SourceText &source) {
+  SmallString<256> folder;
+  std::error_code error;
+  if (dumpEnabled()) {
+    folder = environment("HEDDLE_DUMP_DIR");
+    sys::path::append(folder, safeFileName(source.folder()));
+    error = sys::fs::create_directories(folder);
+  } else {
+    // A new folder of a random name: nobody else can have put a link there.
+    error = sys::fs::createUniqueDirectory(
+        "heddle-" + safeFileName(source.name), folder);
+  }
+  auto write = [&](StringRef name, StringRef text) {
+    SmallString<256> path(folder);
+    sys::path::append(path, safeFileName(name));
+    if (error)
+      return;
+    raw_fd_ostream stream(path, error);
+    if (error)
+      return;
+    stream << text;
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  };
+  write(safeFileName(source.name) + ".cu", source.text);
+  for (const auto &[name, text] : source.headers)
+    write(name, text);
+  if (error)
+    return errorCodeToError(error);
+  return folder.str().str();
+}
+
+static std::string shellQuote(StringRef word) {
+  if (!word.empty() && all_of(word, [](char c) {
+        return isAlnum(c) || StringRef("-_=./,:+").contains(c);
+      }))
+    return word.str();
+  std::string quoted = "'";
+  for (char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The error of a failed compilation: log, place of the source, command.
+static Error compileError(const SourceText &source, StringRef arch,
+                          ImageKind kind, StringRef reason, StringRef log) {
+  std::string where, command;
+  Expected<std::string> folder = saveSource(source);
+  if (folder) {
+    std::string file = *folder + "/" + safeFileName(source.name) + ".cu";
+    where = "\nsource: " + file;
+    command = "\nreproduce: nvcc " +
+              std::string(kind == ImageKind::Cubin ? "--cubin" : "--ptx") +
+              " -arch=" + arch.str() + " -I" + shellQuote(*folder);
+    for (const std::string &option : source.options)
+      command += " " + shellQuote(option);
+    command += " -o /dev/null " + shellQuote(file);
+  } else {
+    where =
+        "\nsource: cannot be saved: " + takeError(folder.takeError()).second;
+  }
+  return makeError(StatusCode::Failed,
+                   "NVRTC failed on '{0}' for {1}: {2}{3}{4}{5}{6}",
+                   source.name, arch, reason, where, command,
+                   log.empty() ? "" : "\n", log.rtrim());
+}
+
+/// "sm_90" or "sm_90a": the number, or -1.
+static int capabilityOf(StringRef arch) {
+  int number = 0;
+  if (!arch.consume_front("sm_"))
+    return -1;
+  if (!arch.empty() && (arch.back() == 'a' || arch.back() == 'f'))
+    arch = arch.drop_back();
+  return arch.size() > 3 || arch.getAsInteger(10, number) || number <= 0
+             ? -1
+             : number;
+}
+
+Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
+                                       ImageKind kind) const {
+  int capability = capabilityOf(arch);
+  if (capability < 0)
+    return makeError(StatusCode::BadInput,
+                     "architecture: expected a name like sm_90, found '{0}'",
+                     arch);
+  if (!is_contained(archs, capability)) {
+    std::string known;
+    for (int number : archs)
+      known += formatv(" sm_{0}", number).str();
+    return makeError(StatusCode::BadInput,
+                     "architecture: NVRTC {0}.{1} knows{2}, found '{3}'",
+                     majorVersion, minorVersion, known, arch);
+  }
+
+  std::vector<std::string> options;
+  options.push_back(("--gpu-architecture=" +
+                     Twine(kind == ImageKind::Cubin ? "sm_" : "compute_") +
+                     arch.drop_front(3))
+                        .str());
+  options.insert(options.end(), source.options.begin(), source.options.end());
+  std::vector<const char *> optionPointers, headerNames, headerTexts;
+  for (const std::string &option : options)
+    optionPointers.push_back(option.c_str());
+  for (const auto &[name, text] : source.headers) {
+    headerNames.push_back(name.c_str());
+    headerTexts.push_back(text.c_str());
+  }
+
+  nvrtcProgram program = nullptr;
+  std::string file = safeFileName(source.name) + ".cu";
+  nvrtcResult result =
+      api->nvrtcCreateProgram(&program, source.text.c_str(), file.c_str(),
+                              static_cast<int>(headerNames.size()),
+                              headerTexts.data(), headerNames.data());
+  if (result != NVRTC_SUCCESS)
+    return compileError(source, arch, kind, api->nvrtcGetErrorString(result),
+                        "");
+  count(statistics().compilations);
+  result = api->nvrtcCompileProgram(
+      program, static_cast<int>(optionPointers.size()), optionPointers.data());
+
+  CompiledImage compiled;
+  size_t size = 0;
+  if (api->nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS &&
+      size > 1) {
+    compiled.log.resize(size);
+    if (api->nvrtcGetProgramLog(program, compiled.log.data()) != NVRTC_SUCCESS)
+      compiled.log.clear();
+    compiled.log.resize(std::strlen(compiled.log.c_str()));
+  }
+  if (result == NVRTC_SUCCESS) {
+    bool cubin = kind == ImageKind::Cubin;
+    result = cubin ? api->nvrtcGetCUBINSize(program, &size)
+                   : api->nvrtcGetPTXSize(program, &size);
+    if (result == NVRTC_SUCCESS) {
+      compiled.image.resize(size);
+      result = cubin ? api->nvrtcGetCUBIN(program, compiled.image.data())
+                     : api->nvrtcGetPTX(program, compiled.image.data());
+      if (!cubin && !compiled.image.empty() && compiled.image.back() == '\0')
+        compiled.image.pop_back();
+    }
+  }
+  api->nvrtcDestroyProgram(&program);
+  if (result != NVRTC_SUCCESS)
+    return compileError(source, arch, kind, api->nvrtcGetErrorString(result),
+                        compiled.log);
+  return compiled;
+}
+
+//===----------------------------------------------------------------------===//
+// Through the cache
+//===----------------------------------------------------------------------===//
+
+/// What tells one NVRTC from another without loading it: the file, its size and
+/// when it was written.
+static Expected<std::string> nvrtcIdentity() {
+  Expected<std::string> found = findNvrtc();
+  if (!found)
+    return found.takeError();
+  std::string path = *found;
+  if (path.empty()) {
+    Expected<const Nvrtc *> nvrtc = Nvrtc::get();
+    if (!nvrtc)
+      return nvrtc.takeError();
+    path = (*nvrtc)->path();
+  }
+  SmallString<256> real;
+  if (sys::fs::real_path(path, real))
+    real = path;
+  sys::fs::file_status status;
+  if (std::error_code error = sys::fs::status(real, status))
+    return makeError(StatusCode::Unavailable, "{0}: {1}", real,
+                     error.message());
+  return formatv("{0} {1} {2}", real, status.getSize(),
+                 status.getLastModificationTime().time_since_epoch().count())
+      .str();
+}
+
+static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
+                      const CompiledImage &compiled) {
+  if (!dumpEnabled())
+    return;
+  std::string name = safeFileName(source.name);
+  StringRef folder = source.folder();
+  dump(folder, name + ".cu", source.text);
+  for (const auto &[header, text] : source.headers)
+    dump(folder, header, text);
+  dump(folder,
+       name + "." + arch.str() + (kind == ImageKind::Cubin ? ".cubin" : ".ptx"),
+       compiled.image);
+  dump(folder, name + "." + arch.str() + ".log", compiled.log);
+}
+
+/// Compiles a text that states how many blocks are to fit a multiprocessor
+/// (HEDDLE_BLOCKS of codegen/device/tables.cuh) for as many as leave its
+/// kernels the registers they need.
+static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
+                                                    SourceText source,
+                                                    StringRef arch,
+                                                    ImageKind kind) {
+  constexpr int mostTries = 3;
+  if (kind != ImageKind::Cubin ||
+      !StringRef(source.text).contains("HEDDLE_BLOCKS("))
+    return nvrtc.compile(source, arch, kind);
+  std::vector<std::string> options = source.options;
+  options.push_back(kReportOption.str());
+  for (int fewer = 0;; ++fewer) {
+    source.options = options;
+    if (fewer)
+      source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" +
+                               std::to_string(fewer));
+    Expected<CompiledImage> compiled = nvrtc.compile(source, arch, kind);
+    if (!compiled)
+      return compiled.takeError();
+    bool spills = reportsSpills(compiled->log);
+    if (spills && fewer + 1 < mostTries)
+      continue;
+    compiled->log = withoutReport(compiled->log);
+    return compiled;
+  }
+}
+
+Expected<CompiledImage> compileSource(const SourceText &source, StringRef arch,
+                                      ImageKind kind) {
+  Cache cache;
+  std::string key;
+  if (cache.usable()) {
+    Expected<std::string> identity = nvrtcIdentity();
+    if (!identity)
+      return identity.takeError();
+    CacheKey hash;
+    hash.add(HEDDLE_VERSION)
+        .add(*identity)
+        .add(arch)
+        .add(kind == ImageKind::Cubin ? "cubin" : "ptx");
+    hash.add(source.name).add(source.text);
+    for (const auto &[name, text] : source.headers)
+      hash.add("header").add(name).add(text);
+    for (const std::string &option : source.options)
+      hash.add("option").add(option);
+    key = hash.finish();
+    if (std::optional<std::string> entry = cache.load(key)) {
+      // length of the log, the log, the image
+      uint64_t logLength = 0;
+      if (entry->size() >= sizeof(logLength))
+        std::memcpy(&logLength, entry->data(), sizeof(logLength));
+      if (entry->size() > sizeof(logLength) + logLength) {
+        CompiledImage compiled;
+        compiled.cached = true;
+        compiled.log = entry->substr(sizeof(logLength), logLength);
+        compiled.image = entry->substr(sizeof(logLength) + logLength);
+        dumpImage(source, arch, kind, compiled);
+        return compiled;
+      }
+    }
+  }
+  Expected<const Nvrtc *> nvrtc = Nvrtc::get();
+  if (!nvrtc)
+    return nvrtc.takeError();
+  Expected<CompiledImage> compiled =
+      compileWithoutSpills(**nvrtc, source, arch, kind);
+  if (!compiled)
+    return compiled.takeError();
+  dumpImage(source, arch, kind, *compiled);
+  if (!key.empty()) {
+    uint64_t logLength = compiled->log.size();
+    std::string entry(reinterpret_cast<const char *>(&logLength),
+                      sizeof(logLength));
+    entry += compiled->log;
+    entry += compiled->image;
+    cache.store(key, entry);
+  }
+  return compiled;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,520 @@
+//===- Plan.cpp - Plan queries and validation -----------------------------===//
+//
+// The JSON form is in PlanJson.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Plan.h"
+
+#include "runtime/plan/Scalar.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+unsigned dtypeSize(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+  case DType::I64:
+    return 8;
+  case DType::F32:
+  case DType::I32:
+    return 4;
+  case DType::F16:
+  case DType::BF16:
+  case DType::I16:
+    return 2;
+  case DType::I1:
+  case DType::I8:
+    return 1;
+  }
+  return 0;
+}
+
+StringRef dtypeName(DType dtype) {
+  static constexpr StringLiteral names[] = {"f64", "f32", "f16", "bf16", "i1",
+                                            "i8",  "i16", "i32", "i64"};
+  return names[static_cast<unsigned>(dtype)];
+}
+
+std::optional<DType> parseDType(StringRef name) {
+  return StringSwitch<std::optional<DType>>(name)
+      .Case("f64", DType::F64)
+      .Case("f32", DType::F32)
+      .Case("f16", DType::F16)
+      .Case("bf16", DType::BF16)
+      .Case("i1", DType::I1)
+      .Case("i8", DType::I8)
+      .Case("i16", DType::I16)
+      .Case("i32", DType::I32)
+      .Case("i64", DType::I64)
+      .Default(std::nullopt);
+}
+
+int Plan::findArgument(StringRef name) const {
+  for (auto [index, buffer] : enumerate(buffers))
+    if (buffer.role == BufferRole::Argument && buffer.name == name)
+      return static_cast<int>(index);
+  return -1;
+}
+
+int Plan::findResult(StringRef name) const {
+  for (const PlanResult &result : results)
+    if (result.name == name)
+      return result.buffer;
+  return -1;
+}
+
+int Plan::tableOfSweep(const PlanNode &node, StringRef sweep) const {
+  for (auto [index, table] : enumerate(tables))
+    if (table.name == sweep)
+      return static_cast<int>(index);
+  return node.table;
+}
+
+bool PlanNode::hasByValueScalars() const {
+  return any_of(arguments, [](const PlanArgument &argument) {
+    return argument.kind == ArgumentKind::Scalar;
+  });
+}
+
+namespace {
+
+/// Walks a plan once; the first thing that is wrong ends the walk.
+class Validator {
+public:
+  explicit Validator(const Plan &plan) : plan(plan) {}
+
+  Error run() {
+    StringSet<> argumentNames, resultNames;
+    for (auto [index, buffer] : enumerate(plan.buffers)) {
+      where = ("buffers[" + Twine(index) + "] '" + buffer.name + "'").str();
+      if (Error error = checkBuffer(buffer, static_cast<int>(index)))
+        return error;
+      if (buffer.role == BufferRole::Argument &&
+          !argumentNames.insert(buffer.name).second)
+        return bad(
+            "expected one argument of this name, found another before it");
+    }
+    for (auto [index, result] : enumerate(plan.results)) {
+      where = ("results[" + Twine(index) + "] '" + result.name + "'").str();
+      if (Error error = checkBufferIndex("buffer", result.buffer))
+        return error;
+      const PlanBuffer &buffer = plan.buffers[result.buffer];
+      if (buffer.role == BufferRole::Argument && !buffer.donated)
+        return bad("expected a result or a donated argument, found argument '" +
+                   buffer.name + "'");
+      if (!resultNames.insert(result.name).second)
+        return bad("expected one result of this name, found another before it");
+    }
+    for (auto [index, table] : enumerate(plan.tables)) {
+      where = ("tables[" + Twine(index) + "] '" + table.name + "'").str();
+      if (Error error = checkTable(table))
+        return error;
+    }
+    for (auto [index, scratch] : enumerate(plan.scratch)) {
+      where = ("scratch[" + Twine(index) + "]").str();
+      if (scratch.bytes < 0)
+        return bad("expected a size of at least 0 bytes, found " +
+                   Twine(scratch.bytes));
+      if (scratch.per != ScratchPer::Once && !isTable(scratch.table))
+        return bad("expected a table in 0.." + Twine(plan.tables.size()) +
+                   ", found " + Twine(scratch.table));
+      if (scratch.per == ScratchPer::TileColumn &&
+          plan.tables[scratch.table].rank != 2)
+        return bad("expected a table of rank 2 for 'tile_column', found rank " +
+                   Twine(plan.tables[scratch.table].rank));
+    }
+    written.resize(plan.buffers.size());
+    collectWritten(plan.graph);
+    return checkGraph(plan.graph, "", /*inLoop=*/false);
+  }
+
+private:
+  Error bad(const Twine &message) {
+    return make_error<StatusError>(
+        StatusCode::BadInput, ("bad plan: " + where + ": " + message).str());
+  }
+
+  void collectWritten(const PlanGraph &graph) {
+    for (const PlanNode &node : graph.nodes) {
+      auto add = [&](int buffer) {
+        if (buffer >= 0 && buffer < static_cast<int>(plan.buffers.size()))
+          written.set(buffer);
+      };
+      for (int buffer : node.writes)
+        add(buffer);
+      add(node.to);
+      add(node.iterations);
+      collectWritten(node.body);
+    }
+  }
+
+  bool isTable(int index) const {
+    return index >= 0 && index < static_cast<int>(plan.tables.size());
+  }
+
+  Error checkBufferIndex(StringRef field, int index) {
+    if (index >= 0 && index < static_cast<int>(plan.buffers.size()))
+      return Error::success();
+    return bad(field + ": expected a buffer in 0.." +
+               Twine(plan.buffers.size()) + ", found " + Twine(index));
+  }
+
+  Error checkScalar(StringRef field, int index, DType dtype) {
+    if (Error error = checkBufferIndex(field, index))
+      return error;
+    const PlanBuffer &buffer = plan.buffers[index];
+    if (buffer.kind != BufferKind::Scalar || buffer.dtype != dtype)
+      return bad(field + ": expected a scalar of " + dtypeName(dtype) +
+                 ", found a " +
+                 (buffer.kind == BufferKind::List ? "list" : "scalar") +
+                 " of " + dtypeName(buffer.dtype));
+    return Error::success();
+  }
+
+  Error checkExtent(StringRef field, const ExtentRef &extent) {
+    if (Error error = checkBufferIndex(field, extent.buffer))
+      return error;
+    const PlanBuffer &buffer = plan.buffers[extent.buffer];
+    if (buffer.kind != BufferKind::List)
+      return bad(field + ": expected a list, found scalar '" + buffer.name +
+                 "'");
+    if (extent.dimension < 0 || extent.dimension >= std::max(buffer.rank, 1))
+      return bad(field + ": expected a dimension in 0.." +
+                 Twine(std::max(buffer.rank, 1)) + " of '" + buffer.name +
+                 "', found " + Twine(extent.dimension));
+    return Error::success();
+  }
+
+  Error checkBuffer(const PlanBuffer &buffer, int index) {
+    if (buffer.name.empty() && buffer.role != BufferRole::Temporary)
+      return bad("expected a name");
+    if (buffer.rank < 0 || buffer.rank > 2)
+      return bad("expected a rank of 0, 1 or 2, found " + Twine(buffer.rank));
+    if (buffer.donated && buffer.role != BufferRole::Argument)
+      return bad("expected only arguments to be donated");
+    if (buffer.kind == BufferKind::Scalar) {
+      if (buffer.rank != 0)
+        return bad("expected a scalar of rank 0, found rank " +
+                   Twine(buffer.rank));
+      return Error::success();
+    }
+    if (buffer.defaultValue)
+      return bad("expected a default for scalars only");
+    if (buffer.role == BufferRole::Argument)
+      return Error::success();
+    if (Error error = checkBufferIndex("members", buffer.members))
+      return error;
+    if (plan.buffers[buffer.members].kind != BufferKind::List ||
+        buffer.members == index)
+      return bad("members: expected another list, found '" +
+                 plan.buffers[buffer.members].name + "'");
+    if (static_cast<int>(buffer.extents.size()) != buffer.rank)
+      return bad("expected " + Twine(buffer.rank) + " extents, found " +
+                 Twine(buffer.extents.size()));
+    for (const ExtentRef &extent : buffer.extents) {
+      if (Error error = checkExtent("extents", extent))
+        return error;
+      if (extent.buffer == index)
+        return bad("extents: expected the extents of another buffer");
+    }
+    return Error::success();
+  }
+
+  /// A matrix and the stride of its rows stand side by side.
+  Error checkStrides(const PlanSegment &segment) {
+    const std::vector<PlanOperand> &operands = segment.operands;
+    for (size_t k = 0; k <= operands.size(); ++k) {
+      bool matrix = k > 0 && operands[k - 1].index == OperandIndex::IJ;
+      bool stride =
+          k < operands.size() && operands[k].index == OperandIndex::Stride;
+      if (matrix && !(stride && operands[k].buffer == operands[k - 1].buffer))
+        return bad("operand '" + plan.buffers[operands[k - 1].buffer].name +
+                   "': expected its index 'stride' behind 'ij'");
+      if (stride && !matrix)
+        return bad("operand '" + plan.buffers[operands[k].buffer].name +
+                   "': expected its index 'ij' before 'stride'");
+    }
+    return Error::success();
+  }
+
+  Error checkTable(const PlanTable &table) {
+    if (table.rank < 0 || table.rank > 2)
+      return bad("expected a rank of 0, 1 or 2, found " + Twine(table.rank));
+    if (table.segments.empty())
+      return bad("expected at least one segment");
+    if (table.blockColumns < 0 || (table.blockColumns && table.rank != 2))
+      return bad("expected block_columns of 1 or more and a rank of 2, found " +
+                 Twine(table.blockColumns) + " and " + Twine(table.rank));
+    size_t widest = 0;
+    for (const PlanSegment &segment : table.segments) {
+      widest = std::max(widest, segment.operands.size());
+      if (segment.tile < 1 || segment.tile > INT32_MAX)
+        return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
+                   Twine(segment.tile));
+      // Member scalars alone are one tile for each member.
+      bool hasElements =
+          any_of(segment.operands, [](const PlanOperand &operand) {
+            return operand.index != OperandIndex::None &&
+                   operand.index != OperandIndex::Length &&
+                   operand.index != OperandIndex::Stride;
+          });
+      if (table.rank == 0 ? segment.count.has_value()
+                          : hasElements && !segment.count)
+        return bad(table.rank == 0 ? "expected no count in a table of rank 0"
+                                   : "expected a count in a table of rank " +
+                                         Twine(table.rank));
+      if ((table.rank == 2) != segment.columns.has_value())
+        return bad(table.rank == 2
+                       ? Twine("expected columns in a table of rank 2")
+                       : "expected no columns in a table of rank " +
+                             Twine(table.rank));
+      if (segment.shift && table.rank != 1)
+        return bad("expected no shift in a table of rank " + Twine(table.rank));
+      if (segment.count)
+        if (Error error = checkExtent("count", *segment.count))
+          return error;
+      if (segment.columns)
+        if (Error error = checkExtent("columns", *segment.columns))
+          return error;
+      for (const PlanOperand &operand : segment.operands) {
+        if (Error error = checkBufferIndex("operand", operand.buffer))
+          return error;
+        const PlanBuffer &buffer = plan.buffers[operand.buffer];
+        bool twoDimensional = operand.index == OperandIndex::J ||
+                              operand.index == OperandIndex::IJ;
+        if (twoDimensional && table.rank != 2)
+          return bad("operand '" + buffer.name +
+                     "': expected the index 'i' or '' in a table of rank " +
+                     Twine(table.rank));
+        if (operand.index == OperandIndex::IJ && buffer.rank != 2)
+          return bad("operand '" + buffer.name +
+                     "': expected a list of rank 2 for the index 'ij', found "
+                     "rank " +
+                     Twine(buffer.rank));
+        if (operand.index == OperandIndex::I && table.rank == 0)
+          return bad("operand '" + buffer.name +
+                     "': expected the index '' in a table of rank 0");
+        if (operand.index != OperandIndex::None &&
+            buffer.kind == BufferKind::Scalar)
+          return bad("operand '" + buffer.name +
+                     "': expected the index '' for a scalar");
+      }
+      if (Error error = checkStrides(segment))
+        return error;
+    }
+    if (table.pointers < 0 || static_cast<size_t>(table.pointers) != widest)
+      return bad("pointers: expected the largest number of operands, " +
+                 Twine(widest) + ", found " + Twine(table.pointers));
+    return Error::success();
+  }
+
+  Error checkVariants(const PlanNode &node, bool inLoop) {
+    bool byValue = node.hasByValueScalars();
+    if (node.variants.empty())
+      return bad("expected at least one variant");
+    for (const PlanVariant &variant : node.variants) {
+      if (variant.graphForm) {
+        if (node.kind != NodeKind::While)
+          return bad("expected the form 'graph' in while nodes only");
+        continue;
+      }
+      if (variant.entry.empty())
+        return bad("expected a kernel entry in every variant");
+      if (node.kind == NodeKind::While && !variant.cooperative)
+        return bad("variant '" + variant.entry +
+                   "': expected a cooperative kernel that runs the whole loop");
+      if (variant.block < 1 || variant.block > 1024)
+        return bad("variant '" + variant.entry +
+                   "': expected a block of 1..1024 threads, found " +
+                   Twine(variant.block));
+      if (variant.gridBlocks < 1 || variant.gridBlocks > INT32_MAX)
+        return bad("variant '" + variant.entry + "': expected a grid of 1.." +
+                   Twine(INT32_MAX) + " blocks, found " +
+                   Twine(variant.gridBlocks));
+      if (variant.sharedBytes < 0)
+        return bad("variant '" + variant.entry +
+                   "': expected at least 0 bytes of shared memory, found " +
+                   Twine(variant.sharedBytes));
+      if (variant.fitsL2 && !(*variant.fitsL2 >= 0))
+        return bad("variant '" + variant.entry +
+                   "': fits_l2: expected a factor of at least 0");
+      if (variant.fitsL2 && node.table < 0)
+        return bad("variant '" + variant.entry +
+                   "': fits_l2: expected a node with a table");
+      // A driver need not take new parameters for a node inside a loop.
+      if (byValue && variant.scalarsByValue && inLoop)
+        return bad("variant '" + variant.entry +
+                   "': expected scalars by address in the body of a loop");
+      if (node.table < 0 && (variant.grid == GridKind::Tiles ||
+                             variant.grid == GridKind::Members))
+        return bad("variant '" + variant.entry +
+                   "': expected a number of blocks, as the node has no table");
+    }
+    const PlanVariant &last = node.variants.back();
+    if (last.hasPredicate())
+      return bad("expected a variant without 'when' at the end, found '" +
+                 last.entry + "'");
+    if (byValue && last.scalarsByValue)
+      return bad("expected a variant with scalars by address at the end, "
+                 "found '" +
+                 last.entry + "'");
+    return Error::success();
+  }
+
+  Error checkNode(const PlanNode &node, bool inLoop) {
+    for (int buffer : node.writes)
+      if (Error error = checkBufferIndex("writes", buffer))
+        return error;
+    switch (node.kind) {
+    case NodeKind::Copy:
+    case NodeKind::Fill: {
+      if (Error error = checkBufferIndex("to", node.to))
+        return error;
+      if (node.kind == NodeKind::Fill) {
+        ScalarBytes bytes;
+        if (Error error =
+                encodeScalar(plan.buffers[node.to].dtype, node.value, bytes))
+          return bad("value: " + takeError(std::move(error)).second);
+        return Error::success();
+      }
+      if (Error error = checkBufferIndex("from", node.from))
+        return error;
+      const PlanBuffer &from = plan.buffers[node.from],
+                       &to = plan.buffers[node.to];
+      if (from.kind != to.kind || from.dtype != to.dtype)
+        return bad("expected '" + from.name + "' and '" + to.name +
+                   "' to be of one kind and dtype");
+      return Error::success();
+    }
+    case NodeKind::While: {
+      if (Error error = checkScalar("iterations", node.iterations, DType::I32))
+        return error;
+      if (Error error = checkScalar("limit", node.limit, DType::I32))
+        return error;
+      if (Error error = checkBufferIndex("condition", node.condition))
+        return error;
+      const PlanBuffer &condition = plan.buffers[node.condition];
+      if (condition.dtype != DType::I1 || condition.rank != 0)
+        return bad("condition: expected i1 of rank 0, found " +
+                   dtypeName(condition.dtype) + " of rank " +
+                   Twine(condition.rank));
+      break;
+    }
+    case NodeKind::Kernel:
+      break;
+    }
+    if (node.table != -1 && !isTable(node.table))
+      return bad("expected a table in 0.." + Twine(plan.tables.size()) +
+                 ", found " + Twine(node.table));
+    if (Error error = checkArguments(node.arguments))
+      return error;
+    if (node.panel)
+      if (Error error = checkPanel(*node.panel))
+        return error;
+    return checkVariants(node, inLoop);
+  }
+
+  Error checkPanel(const PlanPanel &panel) {
+    if (panel.entry.empty())
+      return bad("panel: expected an entry");
+    if (!isTable(panel.table) || plan.tables[panel.table].rank != 2)
+      return bad("panel: expected a table of rank 2");
+    if (panel.elementBytes.empty() || panel.words < 1 || panel.rowWords < 1 ||
+        panel.columns < 1 || panel.rows < 1 || panel.computeBytes < 1 ||
+        llvm::any_of(panel.elementBytes, [](int bytes) { return bytes < 1; }))
+      return bad("panel: expected matrices, reductions, words and bytes of at "
+                 "least 1");
+    return checkArguments(panel.arguments);
+  }
+
+  Error checkArguments(ArrayRef<PlanArgument> arguments) {
+    for (const PlanArgument &argument : arguments) {
+      if (argument.kind == ArgumentKind::Table && !isTable(argument.index))
+        return bad("arguments: expected a table in 0.." +
+                   Twine(plan.tables.size()) + ", found " +
+                   Twine(argument.index));
+      if (argument.kind == ArgumentKind::Scratch &&
+          (argument.index < 0 ||
+           argument.index >= static_cast<int>(plan.scratch.size())))
+        return bad("arguments: expected a scratch area in 0.." +
+                   Twine(plan.scratch.size()) + ", found " +
+                   Twine(argument.index));
+      if (argument.kind == ArgumentKind::Buffer ||
+          argument.kind == ArgumentKind::Scalar) {
+        if (Error error = checkBufferIndex("arguments", argument.index))
+          return error;
+        if (plan.buffers[argument.index].kind != BufferKind::Scalar)
+          return bad("arguments: expected a scalar, found list '" +
+                     plan.buffers[argument.index].name +
+                     "' (lists are passed through tables)");
+      }
+      if (argument.kind == ArgumentKind::Scalar &&
+          (plan.buffers[argument.index].role != BufferRole::Argument ||
+           plan.buffers[argument.index].donated ||
+           written.test(argument.index)))
+        return bad("arguments: expected a scalar that nothing writes, found '" +
+                   plan.buffers[argument.index].name + "'");
+    }
+    return Error::success();
+  }
+
+  Error checkGraph(const PlanGraph &graph, const std::string &prefix,
+                   bool inLoop) {
+    for (auto [index, node] : enumerate(graph.nodes)) {
+      std::string place =
+          (Twine(prefix) + "nodes[" + Twine(index) + "] '" + node.name + "'")
+              .str();
+      where = place;
+      if (Error error = checkNode(node, inLoop))
+        return error;
+      if (node.kind == NodeKind::While) {
+        if (node.body.nodes.empty())
+          return bad("expected a body with at least one node");
+        if (Error error =
+                checkGraph(node.body, place + ": body: ", /*inLoop=*/true))
+          return error;
+      }
+    }
+    int size = static_cast<int>(graph.nodes.size());
+    for (auto [index, edge] : enumerate(graph.edges)) {
+      where = (Twine(prefix) + "edges[" + Twine(index) + "]").str();
+      if (edge.from < 0 || edge.to >= size || edge.from >= edge.to)
+        return bad("expected [from, to] with 0 <= from < to < " + Twine(size) +
+                   ", found [" + Twine(edge.from) + ", " + Twine(edge.to) +
+                   "]");
+      if (!edge.programmatic)
+        continue;
+      if (inLoop)
+        return bad("expected no programmatic edge in the body of a loop");
+      for (int end : {edge.from, edge.to})
+        if (graph.nodes[end].kind != NodeKind::Kernel)
+          return bad("expected a programmatic edge between kernels, found '" +
+                     graph.nodes[end].name + "'");
+      // The kernel waits for the one before alone.
+      if (count_if(graph.edges, [&](const PlanEdge &other) {
+            return other.to == edge.to;
+          }) != 1)
+        return bad("expected no edge besides a programmatic one into '" +
+                   graph.nodes[edge.to].name + "'");
+    }
+    return Error::success();
+  }
+
+  const Plan &plan;
+  std::string where;
+  BitVector written; ///< buffers that some node writes
+};
+
+} // namespace
+
+Error validatePlan(const Plan &plan) { return Validator(plan).run(); }
+
+} // namespace heddle::runtime

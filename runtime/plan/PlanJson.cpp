@@ -1,0 +1,615 @@
+//===- PlanJson.cpp - The JSON form of a plan -----------------------------===//
+//
+// Field names and defaults as in docs/plan.md. Reading uses LLVM's object
+// mapper, whose errors carry the path inside the text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Plan.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+//===----------------------------------------------------------------------===//
+// Enumerations: one table per type, used both ways
+//===----------------------------------------------------------------------===//
+
+template <typename T> struct EnumName {
+  T value;
+  StringLiteral name;
+};
+
+static constexpr EnumName<BufferKind> bufferKinds[] = {
+    {BufferKind::List, "list"}, {BufferKind::Scalar, "scalar"}};
+static constexpr EnumName<BufferRole> bufferRoles[] = {
+    {BufferRole::Argument, "argument"},
+    {BufferRole::Result, "result"},
+    {BufferRole::Temporary, "temporary"}};
+static constexpr EnumName<OperandIndex> operandIndices[] = {
+    {OperandIndex::None, ""},         {OperandIndex::I, "i"},
+    {OperandIndex::J, "j"},           {OperandIndex::IJ, "ij"},
+    {OperandIndex::Length, "length"}, {OperandIndex::Stride, "stride"}};
+static constexpr EnumName<ScratchPer> scratchPers[] = {
+    {ScratchPer::Tile, "tile"},
+    {ScratchPer::Member, "member"},
+    {ScratchPer::TileColumn, "tile_column"},
+    {ScratchPer::Once, "once"},
+    {ScratchPer::PanelColumn, "panel_column"},
+    {ScratchPer::Row, "row"},
+    {ScratchPer::Panel, "panel"}};
+static constexpr EnumName<NodeKind> nodeKinds[] = {{NodeKind::Kernel, "kernel"},
+                                                   {NodeKind::While, "while"},
+                                                   {NodeKind::Copy, "copy"},
+                                                   {NodeKind::Fill, "fill"}};
+static constexpr EnumName<GridKind> gridKinds[] = {
+    {GridKind::Tiles, "tiles"},
+    {GridKind::Members, "members"},
+    {GridKind::Resident, "resident"}};
+
+template <typename T, size_t N>
+static StringRef nameOf(const EnumName<T> (&names)[N], T value) {
+  for (const EnumName<T> &entry : names)
+    if (entry.value == value)
+      return entry.name;
+  return "";
+}
+
+template <typename T, size_t N>
+static bool readEnum(const EnumName<T> (&names)[N], const json::Value &value,
+                     T &out, json::Path path, StringLiteral expected) {
+  if (std::optional<StringRef> text = value.getAsString())
+    for (const EnumName<T> &entry : names)
+      if (entry.name == *text) {
+        out = entry.value;
+        return true;
+      }
+  path.report(expected);
+  return false;
+}
+
+static bool fromJSON(const json::Value &value, DType &out, json::Path path) {
+  if (std::optional<StringRef> text = value.getAsString())
+    if (std::optional<DType> dtype = parseDType(*text)) {
+      out = *dtype;
+      return true;
+    }
+  path.report("expected one of f64 f32 f16 bf16 i1 i8 i16 i32 i64");
+  return false;
+}
+static bool fromJSON(const json::Value &value, BufferKind &out,
+                     json::Path path) {
+  return readEnum(bufferKinds, value, out, path, "expected 'list' or 'scalar'");
+}
+static bool fromJSON(const json::Value &value, BufferRole &out,
+                     json::Path path) {
+  return readEnum(bufferRoles, value, out, path,
+                  "expected 'argument', 'result' or 'temporary'");
+}
+static bool fromJSON(const json::Value &value, OperandIndex &out,
+                     json::Path path) {
+  return readEnum(operandIndices, value, out, path,
+                  "expected '', 'i', 'j', 'ij', 'length' or 'stride'");
+}
+static bool fromJSON(const json::Value &value, ScratchPer &out,
+                     json::Path path) {
+  return readEnum(scratchPers, value, out, path,
+                  "expected 'tile', 'member', 'tile_column', 'once', "
+                  "'panel_column', 'row' or 'panel'");
+}
+static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
+  return readEnum(nodeKinds, value, out, path,
+                  "expected 'kernel', 'while', 'copy' or 'fill'");
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+// Found by the object mapper through the namespace of the types they read.
+static bool fromJSON(const json::Value &value, ExtentRef &out,
+                     json::Path path) {
+  const json::Array *pair = value.getAsArray();
+  if (!pair || pair->size() != 2) {
+    path.report("expected [buffer, dimension]");
+    return false;
+  }
+  return fromJSON((*pair)[0], out.buffer, path.index(0)) &&
+         fromJSON((*pair)[1], out.dimension, path.index(1));
+}
+
+static bool fromJSON(const json::Value &value, PlanEdge &out, json::Path path) {
+  const json::Array *pair = value.getAsArray();
+  if (!pair || pair->size() < 2 || pair->size() > 3) {
+    path.report("expected [from, to] or [from, to, \"programmatic\"]");
+    return false;
+  }
+  out.programmatic = pair->size() == 3;
+  if (out.programmatic && (*pair)[2].getAsString() != "programmatic") {
+    path.index(2).report("expected 'programmatic'");
+    return false;
+  }
+  return fromJSON((*pair)[0], out.from, path.index(0)) &&
+         fromJSON((*pair)[1], out.to, path.index(1));
+}
+
+static bool fromJSON(const json::Value &value, PlanBuffer &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", out.name) && map.map("kind", out.kind) &&
+         map.map("dtype", out.dtype) && map.map("rank", out.rank) &&
+         map.map("role", out.role) && map.mapOptional("donated", out.donated) &&
+         map.map("default", out.defaultValue) &&
+         map.mapOptional("extents", out.extents) &&
+         map.mapOptional("members", out.members);
+}
+
+static bool fromJSON(const json::Value &value, PlanResult &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", out.name) && map.map("buffer", out.buffer);
+}
+
+static bool fromJSON(const json::Value &value, PlanOperand &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("buffer", out.buffer) && map.map("index", out.index);
+}
+
+static bool fromJSON(const json::Value &value, PlanSegment &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("tile", out.tile) &&
+         map.mapOptional("shift", out.shift) &&
+         map.map("operands", out.operands) && map.map("count", out.count) &&
+         map.map("columns", out.columns);
+}
+
+static bool fromJSON(const json::Value &value, PlanTable &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", out.name) && map.map("rank", out.rank) &&
+         map.map("pointers", out.pointers) &&
+         map.mapOptional("tile_descriptors", out.tileDescriptors) &&
+         map.mapOptional("block_columns", out.blockColumns) &&
+         map.map("segments", out.segments);
+}
+
+static bool fromJSON(const json::Value &value, PlanScratch &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("per", out.per) &&
+         map.mapOptional("table", out.table) && map.map("bytes", out.bytes) &&
+         map.mapOptional("zero", out.zero);
+}
+
+static bool fromJSON(const json::Value &value, PlanArgument &out,
+                     json::Path path) {
+  static constexpr EnumName<ArgumentKind> kinds[] = {
+      {ArgumentKind::Table, "table"},
+      {ArgumentKind::Buffer, "buffer"},
+      {ArgumentKind::Scalar, "scalar"},
+      {ArgumentKind::Scratch, "scratch"}};
+  if (const json::Object *object = value.getAsObject();
+      object && object->size() == 1)
+    for (const EnumName<ArgumentKind> &kind : kinds)
+      if (const json::Value *index = object->get(kind.name)) {
+        out.kind = kind.value;
+        return fromJSON(*index, out.index, path.field(kind.name));
+      }
+  path.report("expected an object with one of 'table', 'buffer', 'scalar', "
+              "'scratch'");
+  return false;
+}
+
+static bool readGrid(const json::Value &value, PlanVariant &out,
+                     json::Path path) {
+  if (std::optional<int64_t> blocks = value.getAsInteger()) {
+    out.grid = GridKind::Fixed;
+    out.gridBlocks = *blocks;
+    return true;
+  }
+  return readEnum(
+      gridKinds, value, out.grid, path,
+      "expected 'tiles', 'members', 'resident' or a number of blocks");
+}
+
+static bool fromJSON(const json::Value &value, PlanVariant &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  std::string form, scalars = "address";
+  if (!map || !map.mapOptional("entry", out.entry) ||
+      !map.mapOptional("form", form) || !map.mapOptional("block", out.block) ||
+      !map.mapOptional("shared", out.sharedBytes) ||
+      !map.mapOptional("cooperative", out.cooperative) ||
+      !map.mapOptional("tile_descriptors", out.tileDescriptors) ||
+      !map.mapOptional("scalars", scalars))
+    return false;
+  if (!form.empty() && form != "graph") {
+    path.field("form").report("expected 'graph'");
+    return false;
+  }
+  out.graphForm = form == "graph";
+  if (scalars != "value" && scalars != "address") {
+    path.field("scalars").report("expected 'value' or 'address'");
+    return false;
+  }
+  out.scalarsByValue = scalars == "value";
+  const json::Object &object = *value.getAsObject();
+  if (const json::Value *grid = object.get("grid"))
+    if (!readGrid(*grid, out, path.field("grid")))
+      return false;
+  if (const json::Value *when = object.get("when")) {
+    json::ObjectMapper predicate(*when, path.field("when"));
+    // An unknown predicate must not read as "always".
+    if (const json::Object *terms = when->getAsObject())
+      for (const auto &term : *terms)
+        if (term.first != "max_tiles" && term.first != "min_tiles" &&
+            term.first != "fits_l2") {
+          path.field("when")
+              .field(term.first)
+              .report("expected 'max_tiles', 'min_tiles' or 'fits_l2'");
+          return false;
+        }
+    if (!predicate || !predicate.map("max_tiles", out.maxTiles) ||
+        !predicate.map("min_tiles", out.minTiles) ||
+        !predicate.map("fits_l2", out.fitsL2))
+      return false;
+  }
+  return true;
+}
+
+/// What a fill writes. JSON has no text for infinities.
+static bool readFill(const json::Value &value, double &out, json::Path path) {
+  if (std::optional<double> number = value.getAsNumber()) {
+    out = *number;
+    return true;
+  }
+  if (std::optional<StringRef> text = value.getAsString();
+      text && (*text == "inf" || *text == "-inf")) {
+    out = std::numeric_limits<double>::infinity();
+    if (*text == "-inf")
+      out = -out;
+    return true;
+  }
+  path.report("expected a number, 'inf' or '-inf'");
+  return false;
+}
+
+static bool fromJSON(const json::Value &value, PlanPanel &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("entry", out.entry) && map.map("table", out.table) &&
+         map.map("element_bytes", out.elementBytes) &&
+         map.map("compute_bytes", out.computeBytes) &&
+         map.map("words", out.words) && map.map("row_words", out.rowWords) &&
+         map.map("columns", out.columns) && map.map("rows", out.rows) &&
+         map.map("kept_of_row", out.keptOfRow) &&
+         map.map("kept_of_column", out.keptOfColumn) &&
+         map.map("cluster_per_member", out.clusterPerMember) &&
+         map.map("arguments", out.arguments);
+}
+
+static bool fromJSON(const json::Value &value, SourceSection &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("text", out.text) &&
+         map.mapOptional("entries", out.entries);
+}
+
+static bool fromJSON(const json::Value &value, Source &out, json::Path path) {
+  if (std::optional<StringRef> text = value.getAsString()) {
+    out = text->str();
+    return true;
+  }
+  if (value.getAsArray())
+    return json::fromJSON(value, out.sections, path);
+  path.report("expected a string or a list of sections");
+  return false;
+}
+
+static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path);
+
+static bool fromJSON(const json::Value &value, PlanGraph &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("nodes", out.nodes) &&
+         map.mapOptional("edges", out.edges);
+}
+
+static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("kind", out.kind) ||
+      !map.mapOptional("name", out.name) ||
+      !map.mapOptional("sweeps", out.sweeps) ||
+      !map.mapOptional("table", out.table) ||
+      !map.mapOptional("variants", out.variants) ||
+      !map.mapOptional("arguments", out.arguments) ||
+      !map.mapOptional("writes", out.writes) ||
+      !map.mapOptional("always", out.always))
+    return false;
+  switch (out.kind) {
+  case NodeKind::Kernel:
+    return true;
+  case NodeKind::While:
+    return map.map("body", out.body) && map.map("iterations", out.iterations) &&
+           map.map("limit", out.limit) && map.map("condition", out.condition) &&
+           map.mapOptional("panel", out.panel);
+  case NodeKind::Copy:
+    return map.map("from", out.from) && map.map("to", out.to);
+  case NodeKind::Fill:
+    if (!map.map("to", out.to))
+      return false;
+    if (const json::Value *fill = value.getAsObject()->get("value"))
+      return readFill(*fill, out.value, path.field("value"));
+    path.field("value").report("missing value");
+    return false;
+  }
+  return false;
+}
+
+Expected<Plan> planFromJSON(const json::Value &value) {
+  json::Path::Root root("plan");
+  Plan plan;
+  json::ObjectMapper map(value, root);
+  if (!map || !map.mapOptional("name", plan.name) ||
+      !map.map("buffers", plan.buffers) ||
+      !map.mapOptional("results", plan.results) ||
+      !map.mapOptional("tables", plan.tables) ||
+      !map.mapOptional("scratch", plan.scratch) ||
+      !map.map("nodes", plan.graph.nodes) ||
+      !map.mapOptional("edges", plan.graph.edges) ||
+      !map.mapOptional("source", plan.source) ||
+      !map.mapOptional("panel_source", plan.panelSource) ||
+      !map.mapOptional("headers", plan.headers) ||
+      !map.mapOptional("options", plan.options)) {
+    auto [code, text] = takeError(root.getError());
+    return makeError(StatusCode::BadInput, "bad plan: {0}", text);
+  }
+  if (Error error = validatePlan(plan))
+    return std::move(error);
+  return plan;
+}
+
+Expected<Plan> parsePlan(StringRef text) {
+  Expected<json::Value> value = json::parse(text);
+  if (!value) {
+    auto [code, message] = takeError(value.takeError());
+    return makeError(StatusCode::BadInput, "bad plan: not JSON: {0}", message);
+  }
+  return planFromJSON(*value);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static json::Value extentToJSON(const ExtentRef &extent) {
+  return json::Array{extent.buffer, extent.dimension};
+}
+
+static json::Value
+optionalExtentToJSON(const std::optional<ExtentRef> &extent) {
+  return extent ? extentToJSON(*extent) : json::Value(nullptr);
+}
+
+static json::Value toJSON(const PlanBuffer &buffer) {
+  json::Object object{{"name", buffer.name},
+                      {"kind", nameOf(bufferKinds, buffer.kind)},
+                      {"dtype", dtypeName(buffer.dtype)},
+                      {"rank", buffer.rank},
+                      {"role", nameOf(bufferRoles, buffer.role)}};
+  if (buffer.donated)
+    object["donated"] = true;
+  if (buffer.defaultValue)
+    object["default"] = *buffer.defaultValue;
+  if (!buffer.extents.empty()) {
+    json::Array extents;
+    for (const ExtentRef &extent : buffer.extents)
+      extents.push_back(extentToJSON(extent));
+    object["extents"] = std::move(extents);
+  }
+  if (buffer.members >= 0)
+    object["members"] = buffer.members;
+  return object;
+}
+
+static json::Value toJSON(const PlanTable &table) {
+  json::Array segments;
+  for (const PlanSegment &segment : table.segments) {
+    json::Array operands;
+    for (const PlanOperand &operand : segment.operands)
+      operands.push_back(
+          json::Object{{"buffer", operand.buffer},
+                       {"index", nameOf(operandIndices, operand.index)}});
+    json::Object object{{"tile", segment.tile},
+                        {"operands", std::move(operands)},
+                        {"count", optionalExtentToJSON(segment.count)},
+                        {"columns", optionalExtentToJSON(segment.columns)}};
+    if (segment.shift)
+      object["shift"] = true;
+    segments.push_back(std::move(object));
+  }
+  json::Object object{{"name", table.name},
+                      {"rank", table.rank},
+                      {"pointers", table.pointers},
+                      {"tile_descriptors", table.tileDescriptors},
+                      {"segments", std::move(segments)}};
+  if (table.blockColumns)
+    object["block_columns"] = table.blockColumns;
+  return object;
+}
+
+static json::Value toJSON(const PlanScratch &scratch) {
+  json::Object object{{"per", nameOf(scratchPers, scratch.per)},
+                      {"bytes", scratch.bytes},
+                      {"zero", scratch.zero}};
+  if (scratch.table >= 0)
+    object["table"] = scratch.table;
+  return object;
+}
+
+static json::Value toJSON(const PlanVariant &variant) {
+  if (variant.graphForm)
+    return json::Object{{"form", "graph"}};
+  json::Object object{{"entry", variant.entry}, {"block", variant.block}};
+  if (variant.grid == GridKind::Fixed)
+    object["grid"] = variant.gridBlocks;
+  else
+    object["grid"] = nameOf(gridKinds, variant.grid);
+  if (variant.sharedBytes)
+    object["shared"] = variant.sharedBytes;
+  if (variant.cooperative)
+    object["cooperative"] = true;
+  if (!variant.tileDescriptors)
+    object["tile_descriptors"] = false;
+  if (variant.scalarsByValue)
+    object["scalars"] = "value";
+  json::Object when;
+  if (variant.maxTiles)
+    when["max_tiles"] = *variant.maxTiles;
+  if (variant.minTiles)
+    when["min_tiles"] = *variant.minTiles;
+  if (variant.fitsL2)
+    when["fits_l2"] = *variant.fitsL2;
+  if (!when.empty())
+    object["when"] = std::move(when);
+  return object;
+}
+
+static json::Value toJSON(const PlanArgument &argument) {
+  switch (argument.kind) {
+  case ArgumentKind::Table:
+    return json::Object{{"table", argument.index}};
+  case ArgumentKind::Buffer:
+    return json::Object{{"buffer", argument.index}};
+  case ArgumentKind::Scalar:
+    return json::Object{{"scalar", argument.index}};
+  case ArgumentKind::Scratch:
+    return json::Object{{"scratch", argument.index}};
+  }
+  return nullptr;
+}
+
+static json::Value toJSON(const Source &source) {
+  if (source.sections.size() <= 1 &&
+      (source.empty() || source.sections[0].entries.empty()))
+    return json::fixUTF8(source.text());
+  json::Array sections;
+  for (const SourceSection &section : source.sections) {
+    json::Object object{{"text", json::fixUTF8(section.text)}};
+    if (!section.entries.empty())
+      object["entries"] = json::Array(section.entries);
+    sections.push_back(std::move(object));
+  }
+  return sections;
+}
+
+static json::Object graphToJSON(const PlanGraph &graph);
+
+static json::Value toJSON(const PlanPanel &panel) {
+  json::Array arguments;
+  for (const PlanArgument &argument : panel.arguments)
+    arguments.push_back(toJSON(argument));
+  return json::Object{{"entry", panel.entry},
+                      {"table", panel.table},
+                      {"element_bytes", json::Array(panel.elementBytes)},
+                      {"compute_bytes", panel.computeBytes},
+                      {"words", panel.words},
+                      {"row_words", panel.rowWords},
+                      {"columns", panel.columns},
+                      {"rows", panel.rows},
+                      {"kept_of_row", panel.keptOfRow},
+                      {"kept_of_column", panel.keptOfColumn},
+                      {"cluster_per_member", panel.clusterPerMember},
+                      {"arguments", std::move(arguments)}};
+}
+
+static json::Value toJSON(const PlanNode &node) {
+  json::Object object{{"kind", nameOf(nodeKinds, node.kind)},
+                      {"name", node.name}};
+  if (!node.writes.empty())
+    object["writes"] = json::Array(node.writes);
+  if (node.kind == NodeKind::Copy) {
+    object["from"] = node.from;
+    object["to"] = node.to;
+    return object;
+  }
+  if (node.kind == NodeKind::Fill) {
+    object["to"] = node.to;
+    if (std::isinf(node.value))
+      object["value"] = node.value > 0 ? "inf" : "-inf";
+    else
+      object["value"] = node.value;
+    return object;
+  }
+  object["sweeps"] = json::Array(node.sweeps);
+  if (node.table >= 0)
+    object["table"] = node.table;
+  json::Array variants, arguments;
+  for (const PlanVariant &variant : node.variants)
+    variants.push_back(toJSON(variant));
+  for (const PlanArgument &argument : node.arguments)
+    arguments.push_back(toJSON(argument));
+  object["variants"] = std::move(variants);
+  object["arguments"] = std::move(arguments);
+  if (node.always)
+    object["always"] = true;
+  if (node.kind == NodeKind::While) {
+    object["body"] = graphToJSON(node.body);
+    object["iterations"] = node.iterations;
+    object["limit"] = node.limit;
+    object["condition"] = node.condition;
+    if (node.panel)
+      object["panel"] = toJSON(*node.panel);
+  }
+  return object;
+}
+
+static json::Object graphToJSON(const PlanGraph &graph) {
+  json::Array nodes, edges;
+  for (const PlanNode &node : graph.nodes)
+    nodes.push_back(toJSON(node));
+  for (const PlanEdge &edge : graph.edges) {
+    json::Array ends{edge.from, edge.to};
+    if (edge.programmatic)
+      ends.push_back("programmatic");
+    edges.push_back(std::move(ends));
+  }
+  return json::Object{{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
+}
+
+json::Value planToJSON(const Plan &plan) {
+  json::Array buffers, results, tables, scratch;
+  for (const PlanBuffer &buffer : plan.buffers)
+    buffers.push_back(toJSON(buffer));
+  for (const PlanResult &result : plan.results)
+    results.push_back(
+        json::Object{{"name", result.name}, {"buffer", result.buffer}});
+  for (const PlanTable &table : plan.tables)
+    tables.push_back(toJSON(table));
+  for (const PlanScratch &area : plan.scratch)
+    scratch.push_back(toJSON(area));
+  json::Object headers;
+  for (const auto &[name, text] : plan.headers)
+    headers[name] = json::fixUTF8(text);
+  json::Object object = graphToJSON(plan.graph);
+  object["name"] = plan.name;
+  object["buffers"] = std::move(buffers);
+  object["results"] = std::move(results);
+  object["tables"] = std::move(tables);
+  object["scratch"] = std::move(scratch);
+  object["source"] = toJSON(plan.source);
+  if (!plan.panelSource.empty())
+    object["panel_source"] = json::fixUTF8(plan.panelSource);
+  object["headers"] = std::move(headers);
+  object["options"] = json::Array(plan.options);
+  return object;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,125 @@
+//===- Scalar.cpp - One value in the storage of a dtype -------------------===//
+//
+// Conversions of the 16-bit floats are LLVM's APFloat: one rounding, from
+// double.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan/Scalar.h"
+
+#include "llvm/ADT/APFloat.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+static uint16_t roundTo(const fltSemantics &semantics, double value) {
+  APFloat number(value);
+  bool losesInfo = false;
+  number.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
+  return static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
+}
+
+static double widenFrom(const fltSemantics &semantics, const void *bytes) {
+  uint16_t bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  APFloat number(semantics, APInt(16, bits));
+  bool losesInfo = false;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                 &losesInfo);
+  return number.convertToDouble();
+}
+
+template <typename T> static void store(ScalarBytes &bytes, T value) {
+  std::memcpy(bytes.data(), &value, sizeof(T));
+}
+
+template <typename T>
+static Error storeInteger(DType dtype, ScalarBytes &bytes, double value) {
+  // 2^63 is a double, INT64_MAX is not: compare with the power of two above.
+  double bound = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  if (!(value >= -bound && value < bound) || value != std::trunc(value))
+    return makeError(StatusCode::BadInput, "expected a value of {0}, found {1}",
+                     dtypeName(dtype), value);
+  store(bytes, static_cast<T>(value));
+  return Error::success();
+}
+
+Error encodeScalar(DType dtype, double value, ScalarBytes &bytes) {
+  bytes.fill(0);
+  switch (dtype) {
+  case DType::F64:
+    store(bytes, value);
+    return Error::success();
+  case DType::F32:
+    store(bytes, static_cast<float>(value));
+    return Error::success();
+  case DType::F16:
+    store(bytes, roundTo(APFloat::IEEEhalf(), value));
+    return Error::success();
+  case DType::BF16:
+    store(bytes, roundTo(APFloat::BFloat(), value));
+    return Error::success();
+  case DType::I1:
+    if (value != 0 && value != 1)
+      return makeError(StatusCode::BadInput,
+                       "expected 0 or 1 for i1, found {0}", value);
+    bytes[0] = value != 0;
+    return Error::success();
+  case DType::I8:
+    return storeInteger<int8_t>(dtype, bytes, value);
+  case DType::I16:
+    return storeInteger<int16_t>(dtype, bytes, value);
+  case DType::I32:
+    return storeInteger<int32_t>(dtype, bytes, value);
+  case DType::I64:
+    return storeInteger<int64_t>(dtype, bytes, value);
+  }
+  return Error::success();
+}
+
+uint64_t fillPattern(DType dtype, double value) {
+  ScalarBytes element;
+  cantFail(encodeScalar(dtype, value, element)); // checked with the plan
+  uint64_t pattern;
+  for (unsigned at = dtypeSize(dtype); at < element.size(); ++at)
+    element[at] = element[at - dtypeSize(dtype)];
+  std::memcpy(&pattern, element.data(), sizeof(pattern));
+  return pattern;
+}
+
+template <typename T> static double load(const void *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return static_cast<double>(value);
+}
+
+double decodeScalar(DType dtype, const void *bytes) {
+  switch (dtype) {
+  case DType::F64:
+    return load<double>(bytes);
+  case DType::F32:
+    return load<float>(bytes);
+  case DType::F16:
+    return widenFrom(APFloat::IEEEhalf(), bytes);
+  case DType::BF16:
+    return widenFrom(APFloat::BFloat(), bytes);
+  case DType::I1:
+    return load<uint8_t>(bytes) != 0;
+  case DType::I8:
+    return load<int8_t>(bytes);
+  case DType::I16:
+    return load<int16_t>(bytes);
+  case DType::I32:
+    return load<int32_t>(bytes);
+  case DType::I64:
+    return load<int64_t>(bytes);
+  }
+  return 0;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,28 @@
+//===- Scalar.h - One value in the storage of a dtype ---------------------===//
+
+#ifndef HEDDLE_RUNTIME_PLAN_SCALAR_H
+#define HEDDLE_RUNTIME_PLAN_SCALAR_H
+
+#include "runtime/plan/Plan.h"
+
+#include <array>
+
+namespace heddle::runtime {
+
+/// The bytes of one element in its first dtypeSize() bytes; the rest is zero.
+using ScalarBytes = std::array<char, 8>;
+
+/// Rounds `value` to `dtype` (to nearest, ties to even). BadInput if an integer
+/// dtype cannot hold it exactly; i1 takes 0 and 1.
+llvm::Error encodeScalar(DType dtype, double value, ScalarBytes &bytes);
+
+/// Eight bytes of elements that are all `value`, which `dtype` must hold: what
+/// a fill repeats.
+uint64_t fillPattern(DType dtype, double value);
+
+/// The value of the element at `bytes`.
+double decodeScalar(DType dtype, const void *bytes);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_PLAN_SCALAR_H

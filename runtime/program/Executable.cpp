@@ -1,0 +1,61 @@
+//===- Executable.cpp - Compiled kernels and their plan -------------------===//
+
+#include "runtime/program/Executable.h"
+
+#include "runtime/support/Dump.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+Expected<std::shared_ptr<Executable>>
+Executable::create(CompiledProgram program, Target target, StringRef arch) {
+  auto executable = std::make_shared<Executable>();
+  executable->program = std::make_shared<const Plan>(std::move(program.plan));
+  executable->programTarget = target;
+  const Plan &plan = *executable->program;
+  std::string name = plan.name.empty() ? "program" : plan.name;
+  if (dumpEnabled())
+    dump(name, "plan.json", formatv("{0:2}\n", planToJSON(plan)).str());
+  if (target == Target::Cpu) {
+    if (!program.cpu)
+      return makeError(StatusCode::BadInput,
+                       "'{0}': expected a program compiled for the cpu target",
+                       name);
+    executable->architecture = "cpu";
+    executable->cpuProgram = std::move(program.cpu);
+    return executable;
+  }
+  executable->architecture = arch.str();
+  if (dumpEnabled())
+    dump(name, safeFileName(name) + ".cu", plan.source.text());
+  executable->units =
+      std::make_unique<KernelUnits>(executable->program, arch.str());
+  if (Error error = executable->units->compile())
+    return std::move(error);
+  executable->compileLog = executable->units->log();
+  return executable;
+}
+
+Expected<std::pair<Target, std::string>> chooseTarget(StringRef target,
+                                                      StringRef arch) {
+  if (target != "" && target != "cuda" && target != "cpu")
+    return makeError(StatusCode::BadInput,
+                     "target: expected 'cuda' or 'cpu', found '{0}'", target);
+  if (target == "cpu")
+    return std::make_pair(Target::Cpu, std::string("cpu"));
+  if (!arch.empty())
+    return std::make_pair(Target::Cuda, arch.str());
+  Expected<ContextPtr> context = Context::current();
+  if (context)
+    return std::make_pair(Target::Cuda, (*context)->arch());
+  if (target == "cuda")
+    return withContext("target cuda without an architecture",
+                       context.takeError());
+  consumeError(context.takeError());
+  return std::make_pair(Target::Cpu, std::string("cpu"));
+}
+
+} // namespace heddle::runtime

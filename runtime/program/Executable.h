@@ -1,0 +1,48 @@
+//===- Executable.h - Compiled kernels and their plan ---------------------===//
+//
+// Immutable once created, and shared by any number of graphs and threads.
+// Creating one for a named architecture needs NVRTC but no GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
+#define HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H
+
+#include "runtime/program/Compiler.h"
+#include "runtime/program/KernelUnits.h"
+
+namespace heddle::runtime {
+
+class Executable {
+public:
+  /// Compiles the plan's source for `arch` (through the disk cache), or takes
+  /// the cpu program.
+  static llvm::Expected<std::shared_ptr<Executable>>
+  create(CompiledProgram program, Target target, llvm::StringRef arch);
+
+  const std::shared_ptr<const Plan> &plan() const { return program; }
+  Target target() const { return programTarget; }
+  const std::string &arch() const { return architecture; }
+  /// What NVRTC said about the source.
+  llvm::StringRef log() const { return compileLog; }
+  CpuProgram *cpu() const { return cpuProgram.get(); }
+  /// The compiled kernels; null for the cpu target.
+  KernelUnits *kernels() const { return units.get(); }
+
+private:
+  std::shared_ptr<const Plan> program;
+  Target programTarget = Target::Cuda;
+  std::string architecture, compileLog;
+  std::unique_ptr<KernelUnits> units;
+  std::shared_ptr<CpuProgram> cpuProgram;
+};
+
+/// The target and architecture to use when the caller left them open: the
+/// device at hand, or the cpu target without one. `target`: "", "cuda" or
+/// "cpu"; `arch`: "" or a name. BadInput for another target.
+llvm::Expected<std::pair<Target, std::string>>
+chooseTarget(llvm::StringRef target, llvm::StringRef arch);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_PROGRAM_EXECUTABLE_H

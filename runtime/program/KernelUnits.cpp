@@ -1,0 +1,229 @@
+//===- KernelUnits.cpp - The compiled kernels of a program ----------------===//
+
+#include "runtime/program/KernelUnits.h"
+
+#include "runtime/builtin/BuiltinKernels.h"
+#include "runtime/support/Parallel.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+//===----------------------------------------------------------------------===//
+// What a plan needs
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit` with each node, and with whether it belongs to a loop that has
+/// a form in panels.
+static void
+visitNodes(const PlanGraph &graph, bool inPanelLoop,
+           function_ref<void(const PlanNode &, bool inPanelLoop)> visit) {
+  for (const PlanNode &node : graph.nodes) {
+    bool inside = inPanelLoop || node.panel;
+    visit(node, inside);
+    visitNodes(node.body, inside, visit);
+  }
+}
+
+static void addEntries(const PlanNode &node, std::vector<std::string> &out) {
+  for (const PlanVariant &variant : node.variants)
+    if (!variant.entry.empty() && !is_contained(out, variant.entry))
+      out.push_back(variant.entry);
+}
+
+static std::string programName(const Plan &plan) {
+  return plan.name.empty() ? "program" : plan.name;
+}
+
+KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
+    : plan(std::move(planned)), arch(std::move(arch)) {
+  if (plan->source.empty())
+    return;
+  bool panelsCanRun = panelBytesOf(this->arch) > 0;
+  std::vector<std::string> entries, first;
+  visitNodes(plan->graph, /*inPanelLoop=*/false,
+             [&](const PlanNode &node, bool inPanelLoop) {
+               addEntries(node, entries);
+               if (!inPanelLoop || !panelsCanRun)
+                 addEntries(node, first);
+             });
+  std::vector<SourceUnit> sources = plan->source.units(entries);
+  for (SourceUnit &source : sources) {
+    auto unit = std::make_unique<Unit>();
+    unit->source = {sources.size() == 1 ? programName(*plan)
+                                        : source.entries.front(),
+                    std::move(source.text), plan->headers, plan->options,
+                    programName(*plan)};
+    unit->waits = none_of(source.entries, [&](const std::string &entry) {
+      return is_contained(first, entry);
+    });
+    unit->entries = std::move(source.entries);
+    units.push_back(std::move(unit));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
+                              ArrayRef<StringRef> files) {
+  std::vector<Unit *> missing;
+  copy_if(wanted, std::back_inserter(missing),
+          [](Unit *unit) { return !unit->compiled; });
+  std::vector<std::optional<Error>> outcomes(missing.size() + files.size());
+  // The longest source first: it takes the most time, and NVRTC parses one
+  // source at a time.
+  SmallVector<std::pair<size_t, size_t>>
+      order; // complement of the length, task
+  for (size_t task = 0; task < outcomes.size(); ++task)
+    order.emplace_back(
+        task < missing.size() ? ~missing[task]->source.text.size() : ~size_t(0),
+        task);
+  llvm::sort(order);
+  runInParallel(order.size(), [&](size_t position) {
+    size_t task = order[position].second;
+    if (task >= missing.size()) {
+      outcomes[task] = compileBuiltin(files[task - missing.size()], arch);
+      return;
+    }
+    Unit &unit = *missing[task];
+    Expected<CompiledImage> compiled =
+        compileSource(unit.source, arch, ImageKind::Cubin);
+    if (compiled) {
+      unit.compiled = std::move(*compiled);
+      outcomes[task] = Error::success();
+    } else {
+      outcomes[task] = compiled.takeError();
+    }
+  });
+  Error first = Error::success();
+  for (std::optional<Error> &outcome : outcomes) {
+    if (first)
+      consumeError(std::move(*outcome));
+    else
+      first = std::move(*outcome);
+  }
+  return first;
+}
+
+Error KernelUnits::compile() {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Unit *> wanted;
+  for (const auto &unit : units)
+    if (!unit->waits)
+      wanted.push_back(unit.get());
+  std::vector<StringRef> files;
+  bool copies = false;
+  visitNodes(plan->graph, false, [&](const PlanNode &node, bool) {
+    copies |= node.kind == NodeKind::Copy || node.kind == NodeKind::Fill;
+  });
+  if (copies)
+    files.push_back(kCopyFile);
+  if (!units.empty() && any_of(plan->tables, [](const PlanTable &table) {
+        return table.tileDescriptors;
+      }))
+    files.push_back(kExpandTilesFile);
+  return compileAll(wanted, files);
+}
+
+Error KernelUnits::want(const PlanNode &node) {
+  std::vector<std::string> entries;
+  addEntries(node, entries);
+  visitNodes(node.body, false,
+             [&](const PlanNode &inner, bool) { addEntries(inner, entries); });
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Unit *> wanted;
+  for (const auto &unit : units)
+    if (any_of(unit->entries, [&](const std::string &entry) {
+          return is_contained(entries, entry);
+        }))
+      wanted.push_back(unit.get());
+  return compileAll(wanted, {});
+}
+
+std::string KernelUnits::log() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string all;
+  for (const auto &unit : units)
+    if (!unit->waits && unit->compiled)
+      all += unit->compiled->log;
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+Expected<std::shared_ptr<Module>>
+KernelUnits::moduleOf(Unit &unit, const ContextPtr &context) {
+  for (const auto &[owner, module] : unit.modules)
+    if (owner == context)
+      return module;
+  if (Error error = compileAll(&unit, {}))
+    return std::move(error);
+  const std::string &image = unit.compiled->image;
+  Expected<std::shared_ptr<Module>> module =
+      Module::load(context, ArrayRef<char>(image.data(), image.size()));
+  if (!module)
+    return withContext("'" + unit.source.name + "' (compiled for " + arch + ")",
+                       module.takeError());
+  unit.modules.emplace_back(context, *module);
+  return module;
+}
+
+Error KernelUnits::load(const ContextPtr &context) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &unit : units)
+    if (unit->compiled && !unit->panels)
+      if (auto module = moduleOf(*unit, context); !module)
+        return module.takeError();
+  return Error::success();
+}
+
+Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
+                                           StringRef entry) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &unit : units) {
+    if (unit->panels || !is_contained(unit->entries, entry))
+      continue;
+    auto module = moduleOf(*unit, context);
+    if (!module)
+      return module.takeError();
+    return (*module)->function(entry);
+  }
+  return makeError(StatusCode::BadInput,
+                   "'{0}': expected a plan with source for kernel '{1}', found "
+                   "none",
+                   programName(*plan), entry);
+}
+
+Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
+                                                StringRef entry,
+                                                const PanelClass &panels) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found =
+      find_if(units, [&](const auto &unit) { return unit->panels == panels; });
+  if (found == units.end()) {
+    auto unit = std::make_unique<Unit>();
+    std::vector<std::string> options = plan->options;
+    append_range(options, panels.defines());
+    unit->source = {programName(*plan) + "_panels", plan->panelSource,
+                    plan->headers, std::move(options), programName(*plan)};
+    unit->waits = true;
+    unit->panels = panels;
+    // A class that does not compile is not kept.
+    if (Error error = compileAll(unit.get(), {}))
+      return std::move(error);
+    units.push_back(std::move(unit));
+    found = std::prev(units.end());
+  }
+  auto module = moduleOf(**found, context);
+  if (!module)
+    return module.takeError();
+  return (*module)->function(entry);
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,173 @@
+//===- ProgramGraph.cpp - A plan bound to buffers -------------------------===//
+
+#include "runtime/program/ProgramGraph.h"
+
+#include "runtime/cpu/CpuGraph.h"
+#include "runtime/cuda/Graph.h"
+#include "runtime/support/Statistics.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstring>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+Expected<std::unique_ptr<ProgramGraph>>
+ProgramGraph::create(std::shared_ptr<Executable> executable) {
+  if (executable->target() == Target::Cpu) {
+    Expected<std::unique_ptr<CpuGraph>> graph =
+        CpuGraph::create(std::move(executable));
+    if (!graph)
+      return graph.takeError();
+    return std::move(*graph);
+  }
+  Expected<ContextPtr> context = Context::current();
+  if (!context)
+    return context.takeError();
+  Expected<std::unique_ptr<Graph>> graph =
+      Graph::create(std::move(executable), *context);
+  if (!graph)
+    return graph.takeError();
+  return std::move(*graph);
+}
+
+ProgramGraph::ProgramGraph(std::shared_ptr<Executable> executable)
+    : program(std::move(executable)), binding(program->plan()) {}
+
+Error ProgramGraph::bindList(StringRef name, DType dtype,
+                             ArrayRef<ListMember> members) {
+  if (Error error = binding.bindList(name, dtype, members))
+    return error;
+  changed = true;
+  return Error::success();
+}
+
+Error ProgramGraph::bindScalar(StringRef name, DType dtype, void *address) {
+  if (Error error = binding.bindScalar(name, dtype, address))
+    return error;
+  changed = true;
+  return Error::success();
+}
+
+Error ProgramGraph::bindResult(StringRef name, DType dtype,
+                               ArrayRef<ListMember> members) {
+  if (Error error = binding.bindResult(name, dtype, members))
+    return error;
+  changed = true;
+  return Error::success();
+}
+
+Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
+  if (Error error = binding.setInactive(name, mask))
+    return error;
+  changed = true;
+  return Error::success();
+}
+
+Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
+  // Before the value is kept: what is refused has changed nothing.
+  if (slots)
+    if (Error error = acceptScalar(stream))
+      return error;
+  Expected<int> buffer = binding.setScalar(name, value);
+  if (!buffer)
+    return buffer.takeError();
+  if (!slots)
+    return Error::success(); // the first prepare() writes all of them
+  DType dtype = plan().buffers[*buffer].dtype;
+  ScalarBytes bytes;
+  cantFail(encodeScalar(dtype, value, bytes)); // checked by the binding
+  count(statistics().scalar_writes);
+  return scalarChanged(*buffer, bytes, stream);
+}
+
+Error ProgramGraph::prepare(void *stream) {
+  if (!changed)
+    return Error::success();
+  Expected<Layout> next = Layout::resolve(binding, addressSpace());
+  if (!next)
+    return next.takeError();
+  count(statistics().prepares);
+  if (Error error = update(*next, stream))
+    return error;
+  layout = std::move(*next);
+  changed = false;
+  return Error::success();
+}
+
+std::vector<char> ProgramGraph::slotValues() const {
+  std::vector<char> bytes(Layout::slotBytes(plan()));
+  for (auto [index, buffer] : enumerate(plan().buffers)) {
+    ScalarBytes value;
+    if (buffer.kind != BufferKind::Scalar || !binding[index].value)
+      continue;
+    // A default that its dtype cannot hold is the plan's mistake; the slot
+    // stays 0.
+    if (Error error = encodeScalar(buffer.dtype, *binding[index].value, value))
+      consumeError(std::move(error));
+    else
+      std::memcpy(bytes.data() + index * sizeof(double), value.data(),
+                  dtypeSize(buffer.dtype));
+  }
+  return bytes;
+}
+
+Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
+  int index = plan().findResult(name);
+  if (index < 0)
+    return makeError(StatusCode::BadInput,
+                     "result '{0}': there is none of this name", name);
+  if (!layout)
+    return makeError(StatusCode::BadInput,
+                     "result '{0}': expected prepare() or replay() before",
+                     name);
+  const PlanBuffer &buffer = plan().buffers[index];
+  std::vector<ResultMember> members;
+  for (const MemberView &view : layout->buffers()[index].members) {
+    ResultMember member;
+    member.rank = buffer.rank;
+    member.address =
+        view.inactive || view.elements() <= 0 ? nullptr : view.address;
+    member.extents[0] = std::max<int64_t>(view.extent[0], 0);
+    member.extents[1] = std::max<int64_t>(view.extent[1], 0);
+    member.rowStride = view.rowStride;
+    members.push_back(member);
+  }
+  return members;
+}
+
+bool ProgramGraph::isByValueScalar(int buffer, const PlanGraph &graph) const {
+  return any_of(graph.nodes, [&](const PlanNode &node) {
+    return any_of(node.arguments,
+                  [&](const PlanArgument &argument) {
+                    return argument.kind == ArgumentKind::Scalar &&
+                           argument.index == buffer;
+                  }) ||
+           isByValueScalar(buffer, node.body);
+  });
+}
+
+Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
+  int index = plan().findResult(name);
+  if (index < 0)
+    index = plan().findArgument(name);
+  if (index < 0 || plan().buffers[index].kind != BufferKind::Scalar)
+    return makeError(StatusCode::BadInput,
+                     "'{0}': expected a scalar argument or result", name);
+  if (!layout)
+    return makeError(StatusCode::BadInput,
+                     "'{0}': expected prepare() or replay() before", name);
+  ScalarBytes bytes = {};
+  DType dtype = plan().buffers[index].dtype;
+  // Its slot may be behind; nothing but set_scalar changes it.
+  if (layout->buffers()[index].owned && isByValueScalar(index, plan().graph))
+    return decodeScalar(dtype, slotValues().data() + index * sizeof(double));
+  if (Error error = read(bytes.data(), layout->scalarAddress(index),
+                         dtypeSize(dtype), stream))
+    return std::move(error);
+  return decodeScalar(dtype, bytes.data());
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,56 @@
+//===- Dump.cpp - Every level of a compilation in a folder ----------------===//
+
+#include "runtime/support/Dump.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+static const char *dumpFolder() {
+  const char *folder = std::getenv("HEDDLE_DUMP_DIR");
+  return folder && *folder ? folder : nullptr;
+}
+
+bool dumpEnabled() { return dumpFolder() != nullptr; }
+
+std::string safeFileName(StringRef name) {
+  // A leading dot would hide the file, or leave the folder.
+  std::string safe(name.empty() || name.front() == '.' ? "_" : "");
+  for (char c : name.take_front(100))
+    safe += isAlnum(c) || c == '.' || c == '_' || c == '-' ? c : '_';
+  return safe;
+}
+
+void dump(StringRef program, StringRef file, StringRef contents) {
+  const char *folder = dumpFolder();
+  if (!folder)
+    return;
+  SmallString<256> path(folder);
+  sys::path::append(path, safeFileName(program));
+  std::error_code error = sys::fs::create_directories(path);
+  if (!error) {
+    sys::path::append(path, safeFileName(file));
+    raw_fd_ostream stream(path, error);
+    if (!error) {
+      stream << contents;
+      stream.close();
+      error = stream.error();
+      stream.clear_error();
+    }
+  }
+  static std::atomic<bool> told{false};
+  if (error && !told.exchange(true))
+    errs() << "heddle: cannot write " << path
+           << " (HEDDLE_DUMP_DIR): " << error.message() << "\n";
+}
+
+} // namespace heddle::runtime

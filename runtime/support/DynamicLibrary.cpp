@@ -1,0 +1,36 @@
+//===- DynamicLibrary.cpp - Shared libraries loaded at run time -----------===//
+//
+// dlopen rather than llvm::sys::DynamicLibrary, which opens with RTLD_GLOBAL.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/support/DynamicLibrary.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+Expected<DynamicLibrary> DynamicLibrary::open(const std::string &path) {
+  DynamicLibrary library;
+  library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library.handle) {
+    const char *reason = dlerror();
+    return makeError(StatusCode::Unavailable, "cannot load {0}: {1}", path,
+                     reason ? reason : "no reason given");
+  }
+  library.file = path;
+  link_map *map = nullptr;
+  if (dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0 && map &&
+      map->l_name && *map->l_name)
+    library.file = map->l_name;
+  return library;
+}
+
+void *DynamicLibrary::find(const char *name) const {
+  return handle ? dlsym(handle, name) : nullptr;
+}
+
+} // namespace heddle::runtime

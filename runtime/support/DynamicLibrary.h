@@ -1,0 +1,41 @@
+//===- DynamicLibrary.h - Shared libraries loaded at run time -------------===//
+//
+// The driver and NVRTC are opened when they are first needed, so that
+// everything else works without them. Symbols stay local to the library: a
+// process may hold another NVRTC or another LLVM already. A library is never
+// closed, as the driver and NVRTC keep threads and state of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_SUPPORT_DYNAMICLIBRARY_H
+#define HEDDLE_RUNTIME_SUPPORT_DYNAMICLIBRARY_H
+
+#include "runtime/support/Status.h"
+
+#include <string>
+
+namespace heddle::runtime {
+
+class DynamicLibrary {
+public:
+  DynamicLibrary() = default;
+
+  /// Opens `path` (a file, or a name for the system loader). The error is
+  /// Unavailable and carries the loader's text.
+  static llvm::Expected<DynamicLibrary> open(const std::string &path);
+
+  /// The address of `name`, or null.
+  void *find(const char *name) const;
+
+  /// The file that the loader took; `path` as given if the loader does not
+  /// tell.
+  const std::string &path() const { return file; }
+
+private:
+  void *handle = nullptr;
+  std::string file;
+};
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_SUPPORT_DYNAMICLIBRARY_H

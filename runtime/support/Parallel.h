@@ -1,0 +1,23 @@
+//===- Parallel.h - Independent work on several threads ---------*- C++ -*-===//
+
+#ifndef HEDDLE_RUNTIME_SUPPORT_PARALLEL_H
+#define HEDDLE_RUNTIME_SUPPORT_PARALLEL_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstddef>
+
+namespace heddle::runtime {
+
+/// The threads that this process may use at a time: HEDDLE_THREADS, or as many
+/// as it has cores.
+unsigned threadLimit();
+
+/// Calls `function` with 0 to `count` - 1, on at most threadLimit() threads.
+/// Calls start in this order. The calling thread takes part, so everything is
+/// done even if the system grants no thread.
+void runInParallel(size_t count, llvm::function_ref<void(size_t)> function);
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_SUPPORT_PARALLEL_H
