@@ -14,7 +14,7 @@ endforeach()
 # Optional, so that a partial tree still installs.
 install(FILES "${PROJECT_SOURCE_DIR}/runtime/heddle.h" "${PROJECT_SOURCE_DIR}/runtime/heddle.hpp"
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} OPTIONAL)
-file(GLOB device_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codegen/device/*.cuh")
+file(GLOB device_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/codegen/device/*.cuh" "${PROJECT_SOURCE_DIR}/codegen/device/*.h")
 install(FILES ${device_headers} DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle/device)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle OPTIONAL)
 

@@ -10,6 +10,7 @@
 #define HEDDLE_CODEGEN_PANELLAYOUT_H
 
 #include "codegen/SweepLayout.h"
+#include "codegen/device/panel_constants.h"
 #include "dialect/FusedPanel.h"
 
 namespace heddle {
@@ -22,10 +23,6 @@ struct PanelScratch {
   int64_t bytes;
   fused::ReduceOp owner;
 };
-
-/// Bytes of the words on which the blocks of a launch meet
-/// (device/panel_meeting.cuh).
-inline constexpr int64_t kPanelBarrierBytes = 256;
 
 struct PanelLayout {
   /// Nothing where the loop has no such form.

@@ -356,7 +356,7 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
                    : runtime::ScratchPer::PanelColumn,
                area.bytes, /*zero=*/false);
   }
-  addScratch(runtime::ScratchPer::Once, kPanelBarrierBytes, /*zero=*/true);
+  addScratch(runtime::ScratchPer::Once, panel_barrier_bytes, /*zero=*/true);
   node.panel = std::move(panel);
 }
 

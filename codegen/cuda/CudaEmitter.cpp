@@ -610,12 +610,11 @@ LogicalResult KernelEmitter::emitPanels() {
     SweepNames names = nameSweep(sweep, *layout);
     if (!any)
       os << "// " << identifierFrom(kernel.getSymName())
-         << ": loops whose blocks keep panels of rows\n"
+         << ": loops by the panel schedule\n"
          << "#include \"panel.cuh\"\n#include \"trips.cuh\"\n\n";
     any = true;
-    emitRowTypes(*layout, names);
-    if (failed(PanelEmitter(os, sweep, *layout, names, buffers, *panel)
-                   .emitLoop()))
+    PanelEmitter emitter(sweep, *layout, names, buffers, *panel);
+    if (failed(emitter.emitLoop(os)))
       done = failure();
   });
   return done;

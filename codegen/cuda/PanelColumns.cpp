@@ -1,7 +1,7 @@
-//===- PanelColumns.cpp - columns of a loop in panels --------------------===//
+//===- PanelColumns.cpp - columns and the member of a loop ----------------===//
 //
-// Columns meet over the panels in a fixed order, each block but the last
-// combining a share of them; the last sees to the member.
+// Columns are combined over the panels in a fixed order, a slice by each block
+// but the last. The last block computes the results of the member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,25 +17,32 @@ using llvm::Twine;
 namespace heddle::cuda {
 
 LogicalResult PanelEmitter::emitColumns() {
-  Scope outer = scope;
-  open("{ // each block but the last combines a share of the columns");
-  os << "constexpr int Batch = heddle::combined_at_once;\n";
+  beginFunction(
+      "Combines the block's slice of the columns over the panels, and "
+      "publishes their values.",
+      "void combine_columns(const parameters &params, const "
+      "loop_state &loop, const loop_scalars &scalars)");
+  os << "constexpr int batch = heddle::combined_at_once;\n";
   for (fused::ReduceOp column : passes.columns) {
     std::string part = columnSums[column];
     std::string state = partType(column);
-    os << "__shared__ " << state << ' ' << part << "_of_group[Threads];\n";
+    os << "__shared__ " << state << ' ' << part
+       << "_of_run[heddle::block_threads];\n";
     if (fused::Panel::sumsPowers(column))
       os << "__shared__ " << computed(column) << " exact_" << part
-         << "_of[Batch];\n";
+         << "_of[batch];\n";
   }
-  os << "const int group = threadIdx.x / Batch, c = threadIdx.x % Batch;\n";
-  open("for (int base = 0; heddle::combines() && base < at.combined; base += "
-       "Batch) {");
-  os << "const bool there = group < heddle::column_threads && base + c < "
-        "at.combined;\n"
-     << "const bool is_first = there && (group == 0 || heddle::panel_groups == "
-        "1);\n"
-     << "const long long column = at.column(base + c);\n";
+  os << "const int thread = heddle::combining_thread();\n"
+     << "const int run = thread / batch, c = thread % batch;\n"
+     << "const int combined = heddle::position().combined;\n";
+  open("for (int base = 0; heddle::is_combining_thread() && base < combined; "
+       "base += batch) {");
+  os << "const bool has_column = run < heddle::column_threads && base + c < "
+        "combined;\n"
+     << "const bool is_first = has_column && (run == 0 || heddle::panel_runs "
+        "== 1);\n"
+     << "const long long column = heddle::position().combined_column(base + "
+        "c);\n";
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isColumnResult = [&](int slot) {
@@ -47,39 +54,40 @@ LogicalResult PanelEmitter::emitColumns() {
   SmallVector<Value> all = roots;
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : passes.columns) {
-    scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
+    scope.declare(column.getResult(0), "sum"); // declareNeeded stops there
     if (fused::Panel::sumsPowers(column)) {
       own[column] = *fused::decompose(column.getValue(), levels);
       llvm::append_range(all, valuesOf(own[column].column));
       llvm::append_range(all, valuesOfColumns(powersOf(column)));
     }
   }
-  // Asked for together with the parts of the columns.
+  // Issued together with the loads of the columns' parts.
   for (Value input : inputsOf(all, Level::column))
     declareInput(input, pointers[slotOf(input)] + "[column]", "is_first");
   for (fused::ReduceOp column : passes.columns) {
     std::string sum = columnSums[column] + "_sum";
     os << "auto " << sum << " = " << partKind(column) << "::neutral();\n";
-    open("if (there) {");
-    os << sum << " = heddle::over_panels<" << partKind(column)
-       << ">(at.panels_in_use(), heddle::panel_groups == 1 ? 0 : group, "
+    open("if (has_column)");
+    os << sum << " = heddle::combine_panels<" << partKind(column)
+       << ">(heddle::position().panels_in_use(), heddle::panel_runs == 1 ? 0 "
+          ": run, "
        << partsOf(column) << "::of("
        << scratch(column, PanelScratchPer::panelColumn)
-       << ", member.columns, column, base + c));\n";
-    close();
+       << ", member().columns, column, base + c));\n";
+    os.unindent();
   }
-  open("if constexpr (heddle::panel_groups > 1) {");
+  open("if constexpr (heddle::panel_runs > 1) {");
   os << "__syncthreads();\n";
   for (fused::ReduceOp column : passes.columns)
-    os << columnSums[column]
-       << "_of_group[threadIdx.x] = " << columnSums[column] << "_sum;\n";
+    os << columnSums[column] << "_of_run[threadIdx.x] = " << columnSums[column]
+       << "_sum;\n";
   os << "__syncthreads();\n";
   open("if (is_first) {");
-  open("for (int g = 1; g < heddle::panel_groups; ++g) {");
+  open("for (int r = 1; r < heddle::panel_runs; ++r) {");
   for (fused::ReduceOp column : passes.columns)
     os << columnSums[column] << "_sum = " << partKind(column) << "::combine("
        << columnSums[column] << "_sum, " << columnSums[column]
-       << "_of_group[g * Batch + c]);\n";
+       << "_of_run[r * batch + c]);\n";
   close();
   close();
   close();
@@ -90,19 +98,18 @@ LogicalResult PanelEmitter::emitColumns() {
       if (failed(name))
         return failure();
       idle[column] = *name;
-      open("if (heddle::any_combining(is_first && !heddle::is_safe_column(" +
+      open("if (heddle::any_combining_thread(is_first && "
+           "!heddle::is_safe_column(" +
            columnSums[column] + "_sum)" +
            (name->empty() ? "" : " && !" + *name) + ")) {");
-      if (failed(emitExactColumns(column)))
-        return failure();
-      os << "exact(exact_" << columnSums[column]
-         << "_of, base, at.combined - base < Batch ? at.combined - base : "
-            "Batch);\n";
+      os << calls[column] << "exact_" << columnSums[column]
+         << "_of, base, combined - base < batch ? combined - base : batch);\n";
       close();
     }
   if (own.empty())
-    os << "if (HEDDLE_PANEL_TEAM)\n  heddle::meet_combining(); // all threads "
-          "of a column have read what is sent anew\n";
+    os << "if (heddle::cluster_per_member)\n"
+       << "  heddle::sync_combining_threads(); // all threads of a column have "
+          "read the values before they are sent\n";
   llvm::DenseMap<int, std::string> made;
   for (int slot : slots.results)
     if (isColumnResult(slot)) {
@@ -127,8 +134,13 @@ LogicalResult PanelEmitter::emitColumns() {
       continue;
     }
     std::string mine = sumOf(own[column].column, type), back;
-    std::string plus = mine.empty() ? "" : " + (" + mine + ")";
-    // Of no rows there is no sum, whatever the column has.
+    auto inBrackets = [](const std::string &sum) {
+      bool isName = llvm::all_of(
+          sum, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+      return isName ? sum : "(" + sum + ")";
+    };
+    std::string plus = mine.empty() ? "" : " + " + inBrackets(mine);
+    // The sum over no rows is empty, whatever the column's term.
     std::string empty =
         mine.empty()
             ? ""
@@ -136,8 +148,8 @@ LogicalResult PanelEmitter::emitColumns() {
     if (fused::Panel::takesOwnPowers(column)) {
       back = " + " + text(column.getAbout());
     } else {
-      std::string taken = columnPartOf(powersOf(column));
-      back = (taken.empty() ? "" : " - (" + taken + ")") + plus;
+      std::string taken = columnTermOf(powersOf(column));
+      back = (taken.empty() ? "" : " - " + inBrackets(taken)) + plus;
     }
     if (!idle[column].empty())
       os << idle[column] << " ? 0 : ";
@@ -155,12 +167,12 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   for (int slot : slots.results)
     if (isColumnResult(slot))
-      os << "heddle::hand_on_column(" << pointers[slot] << ", column, "
-         << made[slot] << ", is_first, group);\n";
-  os << "if (HEDDLE_PANEL_TEAM && Batch >= heddle::most_combined)\n  break;\n";
+      os << "heddle::publish_column(" << pointers[slot] << ", column, "
+         << made[slot] << ", is_first, run);\n";
+  os << "if (heddle::cluster_per_member && batch >= heddle::max_combined)\n"
+     << "  break;\n";
   close();
-  close();
-  scope = outer;
+  endFunction();
   return success();
 }
 
@@ -173,50 +185,12 @@ SmallVector<Value> PanelEmitter::rootsOfMember() {
   return roots;
 }
 
-/// Scalars that the end of every trip needs, and that no trip changes: read
-/// once.
-void PanelEmitter::keepMemberScalars() {
-  Scope before = scope;
-  // What operations of a trip make for the walk is still at hand at its end.
-  SmallVector<Value> computed = scalarsOfWalk(/*ofLoop=*/false);
-  while (!computed.empty()) {
-    Value value = computed.pop_back_val();
-    Operation *op = value.getDefiningOp();
-    if (!op || scope.knows(value))
-      continue;
-    scope.bind(value, "");
-    llvm::append_range(computed, op->getOperands());
-  }
-  llvm::SetVector<Value> kept;
-  for (Level level : {Level::member, Level::list})
-    for (Value value : inputsOf(rootsOfMember(), level))
-      if (isOfLoop(value))
-        kept.insert(value);
-  scope = before;
-  if (kept.empty())
-    return;
-  SmallVector<std::string> names;
-  for (Value value : kept) {
-    StringRef name = nameOf(value);
-    names.push_back(
-        scope.fresh(((name.empty() ? "scalar" : name) + "_of_loop").str()));
-    os << "__shared__ " << computedType(value.getType()) << ' ' << names.back()
-       << ";\n";
-  }
-  Scope outer = scope;
-  open("if (threadIdx.x == 0) {");
-  declareScalarInputs([&](Value value) { return kept.contains(value); });
-  for (auto [value, name] : llvm::zip(kept, names))
-    os << name << " = " << text(value) << ";\n";
-  close();
-  scope = outer;
-  for (auto [value, name] : llvm::zip(kept, names))
-    memberScalars[value] = name;
-}
-
+/// Prints the function that computes the results of the member.
 LogicalResult PanelEmitter::emitMember() {
-  Scope outer = scope;
-  open("if (at.block == at.blocks - 1) { // what follows for the member");
+  beginFunction("Computes and publishes the results of the member. The last "
+                "block calls it.",
+                "void store_member_results(const parameters &params, const "
+                "loop_state &loop, const loop_scalars &scalars)");
   SmallVector<Value> roots = rootsOfMember();
   for (auto &[value, name] : memberScalars)
     scope.bind(value, name);
@@ -225,22 +199,18 @@ LogicalResult PanelEmitter::emitMember() {
     wanted.insert_range(inputsOf(roots, level));
   declareScalarInputs([&](Value value) { return wanted.contains(value); });
   if (!passes.members.empty())
-    os << "blocks_of_member.meet_member();\n";
-  for (fused::ReduceOp member : passes.members) {
-    std::string state = scope.fresh("state");
-    os << "const auto " << state << " = " << partsOf(member) << "::all("
-       << scratch(member, PanelScratchPer::panel) << ", at);\n"
-       << "const " << computedType(member.getResult(0).getType()) << ' '
+    os << "loop.barrier.wait_for_member_parts();\n";
+  for (fused::ReduceOp member : passes.members)
+    os << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
-       << "::value(" << state << ");\n";
-  }
+       << "::value(" << partsOf(member) << "::combine_all("
+       << scratch(member, PanelScratchPer::panel) << "));\n";
   open("if (threadIdx.x < heddle::member_threads) {");
   if (failed(declareNeeded(roots)))
     return failure();
   storeMemberResults();
   close();
-  close();
-  scope = outer;
+  endFunction();
   return success();
 }
 

@@ -1,21 +1,21 @@
-//===- PanelEmitter.cpp - a loop whose blocks keep panels of rows ---------===//
+//===- PanelEmitter.cpp - prints a loop by the panel schedule -------------===//
 //
-// A trip: the columns' values go into registers; panel by panel, a crew of the
-// block for each row, a first pass takes the exponentials of a row that a bulk
-// copy brought and reduces them, a second adds them to the columns. While one
-// crew waits for its sum, another has work. Columns meet over the panels in a
-// fixed order, each block combining a share of them.
+// Which values the phases of an iteration share, and the entry. An iteration of
+// a block: the values of columns go into registers; panel by panel, a thread
+// group for each row, the reduce phase takes the exponentials of a row that a
+// bulk copy brought and sums them, and the accumulate phase adds them to the
+// columns. While one group waits for its sum, others have work. Columns are
+// combined over the panels in a fixed order, each block combining a slice.
 //
-// Sums of exponentials are taken about guesses. Where one is not safe, the row,
-// or the columns, are reduced anew around their maxima, by the block alone:
-// what a loop computes never depends on its guesses.
+// Sums of exponentials are taken about shifts. Where a sum is not safe, a
+// fallback recomputes the row or the columns about the maximum: the results of
+// a loop never depend on its shifts.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/PanelEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -23,11 +23,37 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-PanelEmitter::PanelEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
-                           const SweepLayout &layout, const SweepNames &names,
-                           const Buffers &buffers, const PanelLayout &panel)
-    : SegmentEmitter(os, sweep, layout, names, buffers, 0), panel(panel),
-      passes(panel.passes) {
+std::string PanelBuffer::take() {
+  buffer.flush();
+  return std::exchange(printed, std::string());
+}
+
+/// Identifiers of every loop's namespace, and of its functions.
+static constexpr StringRef kOwnNames[] = {
+    // Types, functions and constants.
+    "parameters", "member_descriptor", "member", "resident_operands",
+    "resident", "block_values", "block", "loop_scalars", "loop_state",
+    "column_inputs", "column_values", "column_sums", "row_elements",
+    "member_sums", "row_bytes", "gather_buffer", "broadcast_buffer",
+    "broadcasts", "load_member", "load_resident", "store_resident",
+    "load_scalars", "load_iteration_scalars", "load_row_values", "load_columns",
+    "compute_columns", "broadcast_columns", "receive_columns",
+    "accumulate_over_columns", "reduce_phase", "accumulate_phase",
+    "combine_groups", "store_row_results", "process_panels", "combine_columns",
+    "store_member_results",
+    // Parameters and variables.
+    "params", "loop", "scalars", "inputs", "columns", "elements", "sums",
+    "of_member", "rows", "active", "unsafe", "panel", "begin", "r", "b", "c",
+    "m", "is_row", "has_column", "has_value", "is_first", "run", "lane", "warp",
+    "to", "count", "of_thread", "iteration", "barrier", "sum_state", "batch",
+    "thread"};
+
+PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
+                           const SweepNames &names, const Buffers &buffers,
+                           const PanelLayout &panel)
+    : PanelBuffer(names), SegmentEmitter(PanelBuffer::buffer, sweep, layout,
+                                         PanelBuffer::panelNames, buffers, 0),
+      panel(panel), passes(panel.passes) {
   for (fused::ReduceOp row : passes.rows)
     if (row.getAbout())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
@@ -35,6 +61,8 @@ PanelEmitter::PanelEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
     if (fused::Panel::takesOwnPowers(column))
       exponentials.push_back(
           {column, *fused::decompose(column.getValue(), levels)});
+  for (StringRef name : kOwnNames)
+    globals.fresh(name);
 }
 
 PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
@@ -57,10 +85,10 @@ bool PanelEmitter::isNormalized(fused::ReduceOp column) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the walk over elements needs
+// The values that phases share
 //===----------------------------------------------------------------------===//
 
-void PanelEmitter::findWalkValues() {
+void PanelEmitter::findElementValues() {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> left;
   for (fused::ReduceOp row : passes.rows)
@@ -78,7 +106,7 @@ void PanelEmitter::findWalkValues() {
       continue;
     }
     if (isNormalized(column))
-      continue; // its numerator stands for all of them
+      continue; // its numerator replaces all of them
     auto own = *fused::decompose(column.getValue(), levels);
     for (const fused::Term &term : own.row)
       if (levels.of(term.value).level == Level::row)
@@ -111,12 +139,12 @@ void PanelEmitter::findWalkValues() {
       break;
     }
   }
-  rowValues.insert_range(rowsOfResults());
+  rowValues.insert_range(rowInputsOfResults());
 }
 
-/// What a row leaves behind: its results, its part of the member's, and what
-/// the exponents of columns have of it.
-SmallVector<Value> PanelEmitter::rootsOfResults() {
+/// The results of a row, its part of the member's, and its terms of the
+/// exponents of columns.
+SmallVector<Value> PanelEmitter::rootsOfRowResults() {
   SmallVector<Value> roots;
   for (auto [slot, value] :
        llvm::zip(slots.results, sweep.getSegmentYield(segment).getValues()))
@@ -132,9 +160,9 @@ SmallVector<Value> PanelEmitter::rootsOfResults() {
   return roots;
 }
 
-/// The arguments of rows that this is made of.
-llvm::SetVector<Value> PanelEmitter::rowsOfResults() {
-  SmallVector<Value> left = rootsOfResults();
+/// The arguments of rows that these are computed from.
+llvm::SetVector<Value> PanelEmitter::rowInputsOfResults() {
+  SmallVector<Value> left = rootsOfRowResults();
   llvm::SetVector<Value> rows;
   llvm::DenseSet<Value> seen;
   while (!left.empty()) {
@@ -150,349 +178,210 @@ llvm::SetVector<Value> PanelEmitter::rowsOfResults() {
   return rows;
 }
 
-void PanelEmitter::declareRowArrays() {
-  auto declare = [&](StringRef wanted, StringRef type) {
-    std::string name = scope.fresh(wanted);
-    os << "__shared__ " << type << ' ' << name << "[heddle::panel_rows];\n";
-    return name;
-  };
+/// Names the fields of the structs that phases share.
+void PanelEmitter::nameFields() {
   auto ownName = [](Value value, StringRef otherwise) {
     StringRef name = nameOf(value);
     return name.empty() ? otherwise.str() : name.str();
   };
-  os << "// Of the rows that the block is at: what their elements need of "
-        "them, "
-        "and\n// what became of them.\n";
+  auto ofRows = [&](const Twine &wanted, StringRef type) {
+    return "block()." +
+           blockValues.add(type, wanted.str(), "[heddle::buffered_rows]");
+  };
+  auto ofItems = [&](Struct &fields, const Twine &wanted, StringRef type) {
+    return fields.add(type, wanted.str(), "[heddle::items_per_thread]");
+  };
+  auto ofElements = [&](const Twine &wanted, StringRef type) {
+    return "elements." +
+           elements.add(type, wanted.str(),
+                        "[heddle::rows_at_once][heddle::items_per_thread]");
+  };
   for (Value value : rowValues)
-    rowArrays[value] = declare(ownName(value, "row_value") + "_of_row",
-                               computedType(value.getType()));
+    rowArrays[value] =
+        ofRows(ownName(value, "row_value"), computedType(value.getType()));
   for (fused::ReduceOp row : passes.rows)
     rowSums[row] =
-        declare(ownName(row.getResult(0), "row") + "_of_row", computed(row));
+        ofRows(ownName(row.getResult(0), "row") + "_sum", computed(row));
   for (Exponential &sum : exponentials) {
-    bool ofRows = sum.isOfRows();
-    std::string own =
-        ownName(sum.reduce.getResult(0), ofRows ? "row" : "column");
-    sum.columnPart = scope.fresh(own + "_columns");
-    if (!ofRows)
+    std::string own = ownName(sum.reduce.getResult(0),
+                              sum.isOfRows() ? "row" : "column"),
+                type = computed(sum.reduce);
+    sum.columnTerm = "columns." + ofItems(columns, own + "_term", type);
+    if (!sum.isOfRows())
       continue;
-    sum.guess = declare(own + "_guess", computed(sum.reduce));
-    sum.rowPart = declare(own + "_part", computed(sum.reduce));
-    sum.kept = scope.fresh("power");
+    sum.shift = ofRows(own + "_shift", type);
+    sum.rowTerm = ofRows(own + "_term", type);
+    sum.kept = ofElements(own + "_exp", type);
   }
   for (Value value : passes.kept)
-    keptArrays[value] = scope.fresh(ownName(value, "value") + "_kept");
+    keptArrays[value] =
+        ofElements(ownName(value, "value"), computedType(value.getType()));
   for (Value value : columnValues)
-    columnArrays[value] = scope.fresh(ownName(value, "value") + "_columns");
-  for (fused::ReduceOp column : passes.columns)
-    columnSums[column] =
-        scope.fresh(ownName(column.getResult(0), "column") + "_part");
-  for (fused::ReduceOp column : passes.columns)
+    columnArrays[value] = "columns." + ofItems(columns, ownName(value, "value"),
+                                               computedType(value.getType()));
+  for (fused::ReduceOp column : passes.columns) {
+    std::string own = ownName(column.getResult(0), "column");
+    columnSums[column] = ofItems(sums, own + "_part", partType(column));
+    parts[column] = globals.fresh(own + "_parts");
     if (sharedBy(column) && isNormalized(column))
-      numerators[column] =
-          declare(ownName(column.getResult(0), "column") + "_numerator",
-                  computed(column));
-  for (auto [k, each] : llvm::enumerate(passes.rows)) {
-    fused::ReduceOp row = each;
-    std::string kind = partKind(row);
-    ofWarps[row] = scope.fresh("sums_of_" + ownName(row.getResult(0), "row"));
-    os << "heddle::row_meeting<" << kind << ", Cluster, " << k << "> "
-       << ofWarps[row] << ";\n";
+      numerators[column] = ofRows(own + "_numerator", computed(column));
+    if (fused::Panel::sumsPowers(column))
+      fallbacks[column] = globals.fresh(own + "_fallback");
   }
+  for (fused::ReduceOp row : passes.rows) {
+    std::string own = ownName(row.getResult(0), "row");
+    std::string number = std::to_string(rowReductions.fields.size());
+    reductionsOfRows[row] =
+        "loop." + rowReductions.add("heddle::row_reduction<" + partKind(row) +
+                                        ", " + number + ">",
+                                    own + "_reduction");
+    if (row.getAbout())
+      fallbacks[row] = globals.fresh(own + "_fallback");
+  }
+  for (fused::ReduceOp member : passes.members) {
+    std::string own = ownName(member.getResult(0), "sum");
+    parts[member] = globals.fresh(own + "_parts");
+    memberParts[member] = "of_member." + memberSums.add(stateOf(member), own);
+  }
+  SmallVector<Value> roots(columnValues.begin(), columnValues.end());
+  for (Exponential &sum : exponentials)
+    llvm::append_range(roots, valuesOfColumns(sum));
+  columnInputs = inputsOf(roots, Level::column);
+  for (Value input : columnInputs)
+    inputArrays[input] = "inputs." + ofItems(inputs, ownName(input, "column"),
+                                             computedType(input.getType()));
 }
 
 //===----------------------------------------------------------------------===//
-// The beginning of a trip
+// The loop
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is the same in every trip.
-bool PanelEmitter::isOfLoop(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    int slot = slots.inputs[argument.getArgNumber()];
-    return slot < 0 ? !layout.scalars[-1 - slot].written
-                    : !slots.operands[slot].written &&
-                          !movesWithTrips(slots.operands[slot].index);
-  }
-  Operation *op = value.getDefiningOp();
-  return !isa<foreach::TripOp>(op) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isOfLoop(operand); });
-}
-
-/// Scalars of the list and of the member that the walk needs: those that are
-/// the same in every trip, or the others.
-SmallVector<Value> PanelEmitter::scalarsOfWalk(bool ofLoop) {
-  SmallVector<Value> scalars;
-  auto isScalar = [&](Value value) {
-    fused::LevelOf of = levels.of(value);
-    return of.level <= Level::member && !of.after;
-  };
-  auto isAtEnd = [&](Value value) {
-    fused::LevelOf of = levels.of(value);
-    return of.level <= Level::member && of.after;
-  };
-  for (Operation &op : body.without_terminator())
-    if (op.getNumResults() && !isScalar(op.getResult(0)) &&
-        !isAtEnd(op.getResult(0)))
-      for (Value operand : op.getOperands())
-        if (isScalar(operand) && isOfLoop(operand) == ofLoop)
-          scalars.push_back(operand);
-  return scalars;
-}
-
-/// Whether what the rows of a trip need is known before all blocks have ended
-/// the trip before: the block's own rows, and nothing of columns or members.
-bool PanelEmitter::waitsLate() {
-  return scalarsOfWalk(/*ofLoop=*/false).empty() &&
-         llvm::none_of(passes.members, [&](fused::ReduceOp member) {
-           return isOverColumns(member);
-         });
-}
-
-void PanelEmitter::emitMeetValues() {
-  os << "if (trip > 0)\n  blocks_of_member.meet_values();\n";
-}
-
-void PanelEmitter::emitMore() {
-  if (!layout.whereOperand.empty())
-    os << "const bool more = *" << pointers[layout.whereOperand[segment]]
-       << "; // looked at when all else has been asked for\n";
-}
-
-LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
-  SmallVector<Value> roots = scalarsOfWalk(ofLoop);
-  llvm::DenseSet<Value> wanted;
-  for (Level level : {Level::member, Level::list})
-    wanted.insert_range(inputsOf(roots, level));
-  declareScalarInputs([&](Value value) { return wanted.contains(value); });
-  if (failed(declareNeeded(roots)))
-    return failure();
-  for (Exponential &sum : exponentials) {
-    std::string type = computed(sum.reduce);
-    if (llvm::all_of(sum.exponent.element, [&](const fused::Term &term) {
-          return llvm::all_of(term.factors, [&](const fused::Factor &factor) {
-            return isOfLoop(factor.value);
-          });
-        }) != ofLoop)
-      continue;
-    for (const fused::Term &term : sum.exponent.element) {
-      std::string name = scope.fresh(
-          (nameOf(term.value).empty() ? "x" : nameOf(term.value).str()) +
-          "_factor");
-      std::string factor = term.scale < 0 ? "-1" : "1";
-      if (std::abs(term.scale) != 1)
-        factor = number(term.scale);
-      factor = "static_cast<" + type + ">(" + factor + ")";
-      for (const fused::Factor &other : term.factors)
-        factor +=
-            (other.reciprocal ? " / " : " * ") + expression(other.value).text;
-      os << "const " << type << ' ' << name << " = heddle::per_bit<" << type
-         << ">(" << factor << ");\n";
-      sum.factors.push_back(name);
-    }
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// The entry
-//===----------------------------------------------------------------------===//
-
-std::string PanelEmitter::scratch(fused::ReduceOp owner,
-                                  PanelScratchPer per) const {
-  return scratchNames[panel.scratchOf(owner, per)];
-}
-
-LogicalResult PanelEmitter::emitLoop() {
-  newScope();
-  std::string parameters = "heddle_table table";
-  for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
-    if (layout.trip == static_cast<int>(k))
-      continue; // in a register
-    const std::string &name = names.scalars[k];
-    std::string type = storedType(slot.storage).str();
-    parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
-                  : slot.written ? ", " + type + " *"
-                                 : ", const " + type + " *";
-    parameters += name;
-  }
-  std::string limitAt = scope.fresh("limit_at"),
-              barrier = scope.fresh("barrier");
-  parameters += ", const int *" + limitAt;
-  for (PanelScratch area : panel.scratch) {
-    StringRef own = nameOf(area.owner.getResult(0));
-    StringRef per = area.per == PanelScratchPer::panelColumn ? "_of_panels"
-                    : area.per == PanelScratchPer::panel     ? "_of_panels"
-                    : area.owner.getLevel() == Level::column ? "_shift_of_rows"
-                                                             : "_of_rows";
-    std::string name =
-        scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
-    scratchNames.push_back(name);
-    parameters += ", " +
-                  (area.per == PanelScratchPer::panel ? stateOf(area.owner)
-                                                      : computed(area.owner)) +
-                  " *" + name;
-  }
-  parameters += ", unsigned *" + barrier;
-  for (StringRef word : {"first_of_panel",
-                         "used",
-                         "more",
-                         "stopped",
-                         "Threads",
-                         "Items",
-                         "t",
-                         "gather",
-                         "found",
-                         "row_bytes",
-                         "part",
-                         "Cluster",
-                         "limit",
-                         "rank",
-                         "unit",
-                         "units",
-                         "queue",
-                         "m",
-                         "member",
-                         "rows",
-                         "columns",
-                         "share",
-                         "first_column",
-                         "width",
-                         "trip",
-                         "panel",
-                         "begin",
-                         "all",
-                         "count",
-                         "r",
-                         "row",
-                         "k",
-                         "c",
-                         "there",
-                         "bad",
-                         "is_first",
-                         "to",
-                         "g",
-                         "Batch",
-                         "unsafe",
-                         "exact",
-                         "of_thread",
-                         "Rows",
-                         "Tells",
-                         "first",
-                         "is_row",
-                         "stored",
-                         "base",
-                         "until",
-                         "group",
-                         "column",
-                         "lane",
-                         "warp",
-                         "b",
-                         "state",
-                         "blocks_of_member",
-                         "at"})
-    scope.fresh(word);
-  findWalkValues();
-
-  os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
-        "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
-     << identifierFrom(panel.name) << "(" << parameters << ") {\n";
-  os.indent();
-  os << "constexpr int Threads = HEDDLE_PANEL_THREADS, Items = "
-        "HEDDLE_PANEL_ITEMS, Rows = HEDDLE_PANEL_ROWS, Cluster = "
-        "HEDDLE_PANEL_CLUSTER;\n"
-     << "__shared__ heddle::panel_place at;\n"
-     << "if (threadIdx.x == 0)\n  heddle::find_place<Cluster>(at, *" << limitAt
-     << ");\n"
-     << "static_assert(4 * heddle::member_meeting::words == "
-     << kPanelBarrierBytes << ", \"as large as the plan says\");\n"
-     << "heddle::member_meeting blocks_of_member(" << barrier << ");\n";
-  int64_t widest = 0;
-  for (int slot : panel.matrices)
-    widest = std::max(widest, storageBytes(slots.operands[slot].storage));
-  os << "constexpr int row_bytes = heddle::crew_threads * Items * " << widest
-     << " + 32; // and what lies beside a row\n"
-     << "heddle::row_queue<HEDDLE_PANEL_STAGES, " << panel.matrices.size()
-     << "> queue(row_bytes);\n"
-     << "char *const gather = heddle::dynamic_shared() + heddle::crews * "
-        "HEDDLE_PANEL_STAGES * "
-     << panel.matrices.size() << " * row_bytes;\n";
-  declareTells();
-  declareRowArrays();
-  os << "if (Cluster > 1 || HEDDLE_PANEL_TEAM)\n  heddle::cluster_barrier(); "
-        "// all mailboxes are "
-        "there\n";
-  os << "__shared__ " << names.sweep << "_member_row member;\n";
-  for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name = scope.fresh(nameOfSlot(slot));
-    pointers.push_back(name + "()");
-    if (isNumberOfOperand(slot)) {
-      os << "const auto " << name
-         << " = [&] { return reinterpret_cast<long long>(member.operand[" << k
-         << "]); };\n";
-      continue;
-    }
-    StringRef type = storedType(slot.storage);
-    StringRef qualifier = slot.written ? "" : "const ";
-    os << "const auto " << name << " = [&] { return static_cast<" << qualifier
-       << type << " *>(member.operand[" << k << "]); };\n";
-  }
-  declareKept();
-  os << "__syncthreads();\n";
-  open("for (int m = at.team; m < table.member_count; m += at.teams) {");
-  os << "__syncthreads();\n";
-  open("if (threadIdx.x == 0) {");
-  os << "member = heddle::row_at<" << names.sweep
-     << "_member_row>(table.members, m);\n"
-     << "heddle::find_member<Cluster>(at, member.count, member.columns);\n";
-  for (auto [k, slot] : llvm::enumerate(panel.matrices))
-    os << "queue.take(" << k << ", " << pointers[slot] << ", "
-       << pointers[slot + 1]
-       << ", member.count, member.columns, at.first_column, at.width);\n";
-  close();
-  os << "__syncthreads();\n"
-     << "queue.open(at.unit, at.units, member.count, at.width);\n";
-  emitTeamBegins();
-  if (failed(emitScalars(/*ofLoop=*/true)))
-    return failure();
+LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
+  scope = Scope();
+  nameParameters();
+  nameOperands();
+  findElementValues();
+  nameFields();
+  nameScalars();
   keepMemberScalars();
-  open("for (int trip = 0; trip < at.limit; ++trip) {");
-  if (!waitsLate()) {
-    emitMeetValues();
-    emitMore();
-    if (failed(emitScalars(/*ofLoop=*/false)))
-      return failure();
-  }
-  open("if (at.unit >= at.used) { // it has no rows");
-  if (waitsLate()) {
-    emitMeetValues();
-    emitMore();
-  }
-  if (!layout.whereOperand.empty())
-    os << "if (!more)\n  goto stopped;\n";
-  os << "blocks_of_member.give_columns();\n";
-  close();
-  if (failed(emitPanels()))
+  nameResidents();
+
+  emitResident();
+  if (failed(emitLoadMember()) || failed(emitRowValues()))
     return failure();
-  bool rowsAlone = llvm::none_of(passes.members, [&](fused::ReduceOp member) {
-    return isOverColumns(member);
-  });
-  os << "blocks_of_member.meet_columns<" << (rowsAlone ? "true" : "false")
-     << ">(at);\n";
+  emitColumnInputs();
+  if (failed(emitColumnValues()) || failed(emitOverColumns()) ||
+      failed(emitReducePhase()) || failed(emitAccumulatePhase()))
+    return failure();
+  for (Exponential &sum : exponentialsOfRows())
+    if (failed(emitRowFallback(sum)))
+      return failure();
+  emitCombineGroups();
+  if (failed(emitRowResults()) || failed(emitPanels()))
+    return failure();
+  for (fused::ReduceOp column : passes.columns)
+    if (fused::Panel::sumsPowers(column) && failed(emitColumnFallback(column)))
+      return failure();
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();
-  os << "blocks_of_member.give_values();\n";
-  close();
-  os << "if (at.limit > 0)\n  blocks_of_member.meet_values();\n";
-  if (!layout.whereOperand.empty())
-    os.unindent() << "stopped:\n", os.indent();
-  os << "queue.close();\n";
-  emitTeamEnds();
-  close();
-  os << "if (Cluster > 1)\n  heddle::cluster_barrier(); // nobody writes to a "
-        "block that has ended\n";
-  os.unindent() << "}\n\n";
+  functions = take();
+  // Only the scalars that functions use are kept.
+  if (failed(emitScalars(/*ofLoop=*/false)))
+    return failure();
+  functions = take() + functions;
+  if (failed(emitScalars(/*ofLoop=*/true)))
+    return failure();
+  functions = take() + functions;
+
+  std::string space = identifierFrom(
+      StringRef(panel.name).drop_back(StringRef("_panels").size()));
+  emitTypes();
+  out << "namespace " << space << " {\n\n"
+      << take() << functions << "} // namespace " << space << "\n\n";
+  emitEntry();
+  out << take();
   return success();
+}
+
+/// Prints the function that loads a member.
+LogicalResult PanelEmitter::emitLoadMember() {
+  beginFunction(
+      "Loads member `m`: its descriptor, the block's position in it, "
+      "its first rows.",
+      "void load_member(parameters &params, loop_state &loop, int m)");
+  os << "__syncthreads(); // the member before has been read\n";
+  open("if (threadIdx.x == 0) {");
+  os << "member() = heddle::row_at<member_descriptor>(params.table.members, "
+        "m);\n"
+     << "heddle::locate_member(member().count, member().columns);\n";
+  for (auto [k, slot] : llvm::enumerate(panel.matrices))
+    os << "loop.queue.set_matrix(" << k << ", " << pointers[slot] << ", "
+       << pointers[slot + 1] << ", member().count, member().columns);\n";
+  close();
+  os << "__syncthreads();\n"
+     << "loop.queue.open(member().count);\n"
+     << "if constexpr (heddle::cluster_per_member)\n  load_resident(params);\n";
+  endFunction();
+  return success();
+}
+
+void PanelEmitter::emitEntry() {
+  std::string entry = identifierFrom(panel.name);
+  std::string space =
+      identifierFrom(StringRef(entry).drop_back(StringRef("_panels").size()));
+  std::string arguments, values;
+  for (auto &[declaration, name] : parameters.fields) {
+    arguments += (arguments.empty() ? "" : ", ") + declaration;
+    values += (values.empty() ? "" : ", ") + name;
+  }
+  bool onlyRows = !hasMemberPartsOfColumns();
+  bool stops = !layout.whereOperand.empty();
+  os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
+        "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
+     << entry << "(" << arguments << ") {\n";
+  os.indent();
+  os << "using namespace " << space << ";\n"
+     << "parameters params = {" << values << "};\n"
+     << "if (threadIdx.x == 0)\n"
+     << "  heddle::locate_block(*params.limit_at);\n"
+     << "loop_state loop = {heddle::member_barrier(params.barrier), "
+        "heddle::row_queue<"
+     << panel.matrices.size() << ">(row_bytes)};\n"
+     << "if (heddle::cluster_blocks > 1 || heddle::cluster_per_member)\n"
+     << "  heddle::cluster_barrier(); // every block has initialized its "
+        "barriers\n"
+     << "__syncthreads();\n";
+  open("for (int m = heddle::position().first_member; m < "
+       "params.table.member_count; m += heddle::position().member_step) {");
+  os << "load_member(params, loop, m);\n"
+     << "loop_scalars scalars;\n"
+     << "load_scalars(params, scalars);\n"
+     << "bool active = heddle::position().limit > 0;\n";
+  open("for (loop.iteration = 0; loop.iteration < heddle::position().limit; "
+       "++loop.iteration) {");
+  os << "// Column values, reduce phase, accumulate phase and row results of "
+        "each panel.\n";
+  if (stops)
+    os << "active = process_panels(params, loop, scalars);\n"
+       << "if (!active)\n  break;\n";
+  else
+    os << "process_panels(params, loop, scalars);\n";
+  os << "loop.barrier.wait_for_columns<" << (onlyRows ? "true" : "false")
+     << ">();\n"
+     << "combine_columns(params, loop, scalars);\n"
+     << "if (heddle::position().is_last_block())\n"
+     << "  store_member_results(params, loop, scalars);\n"
+     << "loop.barrier.publish_values();\n";
+  close();
+  os << "if (active)\n  loop.barrier.wait_for_values();\n"
+     << "loop.queue.close();\n"
+     << "if constexpr (heddle::cluster_per_member)\n"
+     << "  store_resident(params, m);\n";
+  close();
+  os << "if (heddle::cluster_blocks > 1)\n"
+     << "  heddle::cluster_barrier(); // no block writes to one that has "
+        "ended\n";
+  close("}\n");
 }
 
 } // namespace heddle::cuda

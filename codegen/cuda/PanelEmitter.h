@@ -1,7 +1,8 @@
-//===- PanelEmitter.h - a loop whose blocks keep panels of rows -*- C++ -*-===//
+//===- PanelEmitter.h - prints a loop by the panel schedule -----*- C++ -*-===//
 //
 // Prints the loop around one sweep as one cooperative launch (docs/lowering.md,
-// Panels).
+// Panels): a namespace with the types that the phases of an iteration share and
+// a device function for each phase, and the entry that calls them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,41 +21,61 @@ inline mlir::Operation *sharedBy(fused::ReduceOp column) {
   return shared ? shared.getDefiningOp() : nullptr;
 }
 
-class PanelEmitter : public SegmentEmitter {
-public:
-  PanelEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
-               const SweepLayout &layout, const SweepNames &names,
-               const Buffers &buffers, const PanelLayout &panel);
+/// Text that is printed before its place in the source is known, and the names
+/// of the scalar arguments as fields of the parameters.
+struct PanelBuffer {
+  explicit PanelBuffer(SweepNames names) : panelNames(std::move(names)) {
+    for (std::string &name : panelNames.scalars)
+      name = "params." + name;
+  }
+  std::string take();
 
-  /// Prints the entry that runs the loop.
-  mlir::LogicalResult emitLoop();
+  SweepNames panelNames;
+  std::string printed;
+  llvm::raw_string_ostream stream{printed};
+  mlir::raw_indented_ostream buffer{stream};
+};
+
+class PanelEmitter : private PanelBuffer, public SegmentEmitter {
+public:
+  PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
+               const SweepNames &names, const Buffers &buffers,
+               const PanelLayout &panel);
+
+  /// Prints the loop to `os`.
+  mlir::LogicalResult emitLoop(mlir::raw_ostream &os);
 
 private:
   mlir::LogicalResult emitWalk() override { return mlir::success(); }
-  std::string tripText() const override { return "trip"; }
+  std::string tripText() const override { return prefix("loop.iteration"); }
   std::string storeOfMember(llvm::StringRef pointer,
                             llvm::StringRef value) const override {
-    return ("heddle::hand_on(" + pointer + ", " + value + ")").str();
+    return ("heddle::publish(" + pointer + ", " + value + ")").str();
   }
   std::string recordOfMember(llvm::StringRef record) const override {
     return ("if (threadIdx.x == 0)\n  " + record).str();
   }
 
-  /// A sum of exponentials of elements, over rows or over columns: the
-  /// argument's parts, and the names of what is kept of them. What it is taken
-  /// about is in the part of rows, or of columns.
+  //===--------------------------------------------------------------------===//
+  // The values that phases share (PanelEmitter.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// A sum of exponentials of elements, over rows or over columns: the terms of
+  /// the exponent, and the fields that hold them. The shift is part of the term
+  /// of rows, or of columns.
   struct Exponential {
     fused::ReduceOp reduce;
     fused::Exponent exponent;
     llvm::SmallVector<std::string> factors; // of its terms of elements
-    std::string guess, rowPart, columnPart; // arrays, the parts in base 2
-    std::string kept; // the exponentials of a thread's columns
+    /// Arrays of the block, by row; of a thread, by column; of a thread, by row
+    /// and column. The terms are in base 2.
+    std::string shift, rowTerm, columnTerm, kept;
     bool isOfRows() const {
       return fused::ReduceOp(reduce).getLevel() == fused::Level::row;
     }
   };
   Exponential &exponentialOf(mlir::Operation *reduce);
-  /// The exponentials that `column` sums up: a row's, or its own.
+  /// The exponentials that `column` sums: a row's, or its own.
   Exponential &powersOf(fused::ReduceOp column) {
     mlir::Operation *shared = sharedBy(column);
     return exponentialOf(shared ? shared : column.getOperation());
@@ -64,61 +85,105 @@ private:
         exponentials, [](const Exponential &sum) { return sum.isOfRows(); });
   }
   bool hasExponentialsOfRows() { return !exponentialsOfRows().empty(); }
-
-  /// Prints what `roots` are computed from and is not in scope, in order.
-  mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);
-  /// The arguments of level `level` that `roots` are computed from and that are
-  /// not in scope.
-  llvm::SetVector<mlir::Value> inputsOf(llvm::ArrayRef<mlir::Value> roots,
-                                        fused::Level level);
-  llvm::SetVector<mlir::Value> rowsMetBy(llvm::ArrayRef<mlir::Value> roots);
-  void open(const llvm::Twine &line);
-  void close(llvm::StringRef end = "}");
-  /// A floating-point literal that reads back as `value`.
-  static std::string number(double value);
-  std::string sumOf(llvm::ArrayRef<fused::Term> terms, llvm::StringRef type);
-  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<fused::Term> terms);
-  void declareInput(mlir::Value argument, const llvm::Twine &at,
-                    llvm::StringRef unless = "");
-  unsigned slotOf(mlir::Value argument) const;
-  std::string computed(fused::ReduceOp op) const;
-  /// What parts of `op` are, and how they are combined: where exponentials are
-  /// summed up about a guess, or shared, plain sums.
-  std::string partType(fused::ReduceOp op) const;
-  std::string partKind(fused::ReduceOp op) const;
   bool isOverColumns(fused::ReduceOp op) const {
     return levels.countedBy(op) == fused::Level::column;
   }
-  std::string argumentInBaseTwo(const Exponential &sum,
-                                const llvm::Twine &base);
+  /// Whether exp of the terms of rows of `column`'s exponents falls as the sum
+  /// of the row's exponentials, whose reciprocal is then its scale.
+  bool isNormalized(fused::ReduceOp column);
+  /// Finds the row and column values that elements need, before and after rows
+  /// are reduced.
+  void findElementValues();
+  llvm::SmallVector<mlir::Value> rootsOfRowResults();
+  llvm::SetVector<mlir::Value> rowInputsOfResults();
+  void nameFields();
 
+  //===--------------------------------------------------------------------===//
+  // Types (PanelTypes.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// A struct whose fields are named as functions are printed.
+  struct Struct {
+    Scope scope;
+    std::vector<std::pair<std::string, std::string>>
+        fields; // declaration, name
+    /// Adds `type name` with `suffix` ("[heddle::buffered_rows]"). The name.
+    std::string add(llvm::StringRef type, llvm::StringRef wanted,
+                    llvm::StringRef suffix = "");
+  };
+  void print(llvm::StringRef comment, llvm::StringRef name,
+             const Struct &fields);
+  void printAccessor(llvm::StringRef type, llvm::StringRef name);
+  void nameParameters();
+  void nameOperands();
+  void nameResidents();
+  void emitTypes();
+  std::string partsOf(fused::ReduceOp op) { return parts[op]; }
   std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
-  void declareKept();
-  void emitTeamBegins();
-  void emitTeamEnds();
-  std::string partsOf(fused::ReduceOp op) const;
-  void declareOwnParts(fused::ReduceOp column);
-  void declareRowArrays();
+  std::string computed(fused::ReduceOp op) const;
+  /// The type of the parts of `op`, and how they are combined: sums of
+  /// exponentials about a shift, or shared, are plain sums.
+  std::string partType(fused::ReduceOp op) const;
+  std::string partKind(fused::ReduceOp op) const;
+
+  //===--------------------------------------------------------------------===//
+  // Scalars (PanelScalars.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// Whether `value` is the same in every iteration.
   bool isOfLoop(mlir::Value value);
-  llvm::SmallVector<mlir::Value> scalarsOfWalk(bool ofLoop);
+  llvm::SmallVector<mlir::Value> scalarsOfElements(bool ofLoop);
+  void nameScalars();
+  void keepMemberScalars();
   mlir::LogicalResult emitScalars(bool ofLoop);
   bool waitsLate();
-  void emitMeetValues();
-  void emitMore();
-  llvm::SmallVector<mlir::Value> valuesOfColumns(const Exponential &sum);
-  std::string columnPartOf(const Exponential &sum);
-  void loadColumns();
-  void declareTells();
-  void emitFound(llvm::StringRef function);
-  mlir::LogicalResult emitColumnParts();
-  mlir::LogicalResult emitOverColumns();
-  mlir::LogicalResult emitPanels();
+  /// Scalars that a function which is not inlined takes: their types and names.
+  using Arguments = llvm::SmallVector<std::pair<std::string, std::string>>;
+  Arguments scalarsReached(llvm::ArrayRef<mlir::Value> roots,
+                           llvm::ArrayRef<Exponential *> sums);
+  /// Fields are arguments of their own in a function that is not inlined.
+  std::string prefix(llvm::StringRef field) const;
+
+  //===--------------------------------------------------------------------===//
+  // Phases (PanelPhases.cpp, PanelRows.cpp, PanelColumns.cpp)
+  //===--------------------------------------------------------------------===//
+
+  mlir::LogicalResult emitLoadMember();
   mlir::LogicalResult emitRowValues();
-  void openRows();
-  mlir::LogicalResult emitFirstPass();
-  mlir::LogicalResult emitSecondPass();
-  mlir::LogicalResult emitRepair(Exponential &sum);
+  void emitColumnInputs();
+  mlir::LogicalResult emitColumnValues();
+  void emitBroadcast();
+  mlir::LogicalResult emitOverColumns();
+  mlir::LogicalResult emitReducePhase();
+  mlir::LogicalResult emitAccumulatePhase();
+  void emitCombineGroups();
   mlir::LogicalResult emitRowResults();
+  mlir::LogicalResult emitPanels();
+  void emitWait();
+  mlir::LogicalResult emitColumns();
+  mlir::LogicalResult emitMember();
+  void emitResident();
+  void emitEntry();
+  llvm::SmallVector<mlir::Value> valuesOfColumns(const Exponential &sum);
+  std::string columnTermOf(const Exponential &sum);
+  bool hasMemberPartsOfColumns();
+  llvm::SmallVector<mlir::Value> rootsOfMember();
+  /// Opens a loop over the rows that a thread group processes together.
+  void openRows();
+  llvm::SetVector<mlir::Value> rowsUsedBy(llvm::ArrayRef<mlir::Value> roots);
+
+  //===--------------------------------------------------------------------===//
+  // Fallbacks (PanelFallback.cpp), inactive columns (PanelIdle.cpp)
+  //===--------------------------------------------------------------------===//
+
+  mlir::LogicalResult emitRowFallback(Exponential &sum);
+  mlir::LogicalResult emitColumnFallback(fused::ReduceOp column);
+  /// Begins a function that is not inlined; it takes all that it uses by value.
+  /// The beginning of a call, up to the arguments after `arguments`.
+  std::string beginFallback(llvm::StringRef comment, llvm::StringRef name,
+                            const Arguments &arguments,
+                            const llvm::Twine &parameters);
+  void endFallback();
   std::optional<llvm::SmallVector<mlir::Value>>
   conditionsOfColumn(mlir::Value condition, mlir::Value result);
   /// What is taken where all conditions hold, or, unless `isWanted`, elsewhere.
@@ -128,41 +193,62 @@ private:
   };
   std::optional<llvm::SmallVector<Choice>> choicesOf(fused::ReduceOp column);
   mlir::FailureOr<std::string> declareIdle(fused::ReduceOp column);
-  mlir::LogicalResult emitColumns();
-  mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
-  mlir::LogicalResult emitMember();
-  llvm::SmallVector<mlir::Value> rootsOfMember();
-  void keepMemberScalars();
-  /// Whether exp of what `column`'s exponents have of their row falls as the
-  /// sum of the row's exponentials, whose reciprocal is then its scale.
-  bool isNormalized(fused::ReduceOp column);
+
+  //===--------------------------------------------------------------------===//
+  // Statements (PanelPrint.cpp)
+  //===--------------------------------------------------------------------===//
+
+  /// Begins a function of the namespace, in a scope of its own.
+  void beginFunction(llvm::StringRef comment, const llvm::Twine &head);
+  void endFunction() { close("}\n"); }
+  void open(const llvm::Twine &line);
+  void close(llvm::StringRef end = "}");
+  /// Declares the values that `roots` are computed from and that are not in
+  /// scope, in order.
+  mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);
+  /// The arguments of level `level` that `roots` are computed from and that are
+  /// not in scope.
+  llvm::SetVector<mlir::Value> inputsOf(llvm::ArrayRef<mlir::Value> roots,
+                                        fused::Level level);
+  void declareInput(mlir::Value argument, const llvm::Twine &at,
+                    llvm::StringRef unless = "");
+  /// Declares the row values that `roots` are computed from; reductions of the
+  /// row are in scope.
   mlir::LogicalResult declareRowsAfter(llvm::ArrayRef<mlir::Value> roots);
-  /// Row values that the walk over elements needs, before and after rows are
-  /// reduced.
-  void findWalkValues();
-  llvm::SmallVector<mlir::Value> rootsOfResults();
-  llvm::SetVector<mlir::Value> rowsOfResults();
+  unsigned slotOf(mlir::Value argument) const;
+  /// A floating-point literal that reads back as `value`.
+  static std::string number(double value);
+  std::string sumOf(llvm::ArrayRef<fused::Term> terms, llvm::StringRef type);
+  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<fused::Term> terms);
+  std::string argumentInBaseTwo(const Exponential &sum,
+                                const llvm::Twine &base);
 
   const PanelLayout &panel;
-  /// What is in scope at the beginning of a trip: functions for what is rare
-  /// are printed where they are called, so that nothing is kept for them.
-  Scope tripScope;
-  llvm::SmallVector<std::string> scratchNames;
-  /// What a team keeps of operand slots, and of scratch memory.
-  llvm::MapVector<unsigned, std::string> keptLists, keptScratch;
-  /// Scalars that are kept for the end of a trip.
-  llvm::MapVector<mlir::Value, std::string> memberScalars;
   const fused::Panel &passes;
+  /// Names of the namespace and of its functions' parameters.
+  Scope globals;
   std::vector<Exponential> exponentials;
-  llvm::SetVector<mlir::Value>
-      rowValues;                       // of the first pass, one thread's work
-  llvm::SetVector<mlir::Value> scales; // row values of the second
-  llvm::SetVector<mlir::Value> columnValues; // arguments, kept by each thread
-  llvm::SetVector<mlir::Value> loadedColumns;
-  llvm::DenseMap<mlir::Value, std::string> loadedNames, columnArrays, rowArrays,
+  /// Row values of the reduce phase, each computed by one thread; row values of
+  /// the accumulate phase; column values, which each thread keeps; arguments
+  /// that these are computed from.
+  llvm::SetVector<mlir::Value> rowValues, scales, columnValues, columnInputs;
+  llvm::DenseMap<mlir::Value, std::string> rowArrays, columnArrays, inputArrays,
       keptArrays;
-  llvm::DenseMap<mlir::Operation *, std::string> rowSums, ofWarps, columnSums,
-      numerators; // of the scales of normalized columns, arrays
+  llvm::DenseMap<mlir::Operation *, std::string> rowSums, reductionsOfRows,
+      columnSums, parts, fallbacks, calls, memberParts,
+      numerators; // of the scales of normalized columns
+  llvm::SmallVector<std::string> scratchNames;
+  /// Operand slots and scratch areas that stay in shared memory, by number.
+  llvm::MapVector<unsigned, std::string> residentOperands, residentScratch;
+  /// Scalars of the loop and of an iteration, in the order in which they are
+  /// computed; those that the end of an iteration needs, in shared memory.
+  llvm::MapVector<mlir::Value, std::string> scalarFields, memberScalars;
+  Struct parameters, operands, residents, blockValues, scalars, rowReductions,
+      inputs, columns, elements, sums, memberSums;
+  /// Functions printed so far, callees first.
+  std::string functions;
+  /// Whether a function that is not inlined is being printed.
+  bool isOutlined = false;
 };
 
 } // namespace heddle::cuda

@@ -1,14 +1,13 @@
-//===- PanelRows.cpp - rows of a loop in panels ---------------------------===//
+//===- PanelRows.cpp - rows and panels of a loop --------------------------===//
 //
-// What a trip needs of rows before the walk, what rows leave behind after it,
-// and the panels around both.
+// The row values of an iteration before the phases of a row, the row results
+// after them, and the panels of a block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/PanelEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -16,6 +15,11 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
+static constexpr StringRef kForEachRow =
+    "for (int r = heddle::block_threads - 1 - threadIdx.x; r < rows.count; r "
+    "+= heddle::block_threads) {";
+
+/// Prints the function that loads the row values of an iteration.
 LogicalResult PanelEmitter::emitRowValues() {
   SmallVector<Value> roots(rowValues.begin(), rowValues.end());
   for (Exponential &sum : exponentialsOfRows()) {
@@ -23,19 +27,24 @@ LogicalResult PanelEmitter::emitRowValues() {
     roots.push_back(sum.reduce.getAbout());
   }
   SmallVector<fused::ReduceOp> normalized;
-  llvm::DenseMap<Operation *, std::string> guesses;
+  llvm::DenseMap<Operation *, std::string> shifts;
   for (fused::ReduceOp column : passes.columns)
     if (numerators.contains(column))
       normalized.push_back(column);
-  Scope outer = scope;
-  os << "if (begin > 0 || panel != at.unit)\n"
-     << "  __syncthreads(); // what lies in the rows' values has been read\n";
-  if (roots.empty())
+  beginFunction("Loads the row values, with the threads that store the results "
+                "of the same rows.",
+                "void load_row_values(const parameters &params, const "
+                "loop_state &loop, const loop_scalars &scalars, const "
+                "heddle::row_range &rows)");
+  os << "if (!rows.are_first())\n"
+     << "  __syncthreads(); // the values before have been read\n";
+  if (roots.empty()) {
+    endFunction();
     return success();
-  // By the threads that know what the same rows have left behind.
+  }
   os << "#pragma unroll 1\n";
-  open("for (int r = Threads - 1 - threadIdx.x; r < count; r += Threads) {");
-  os << "const long long row = first_of_panel + begin + r;\n";
+  open(kForEachRow);
+  os << "const long long row = rows.row(r);\n";
   for (Value input : inputsOf(roots, Level::row))
     declareInput(input, pointers[slotOf(input)] + "[row]");
   if (failed(declareNeeded(roots)))
@@ -44,52 +53,60 @@ LogicalResult PanelEmitter::emitRowValues() {
     os << rowArrays[value] << "[r] = " << text(value) << ";\n";
   for (Exponential &sum : exponentialsOfRows()) {
     std::string type = computed(sum.reduce);
-    std::string guess = scope.fresh("guess");
-    os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
-       << "if (!heddle::is_finite(" << guess << "))\n  " << guess
-       << " = trip ? " << scratch(sum.reduce, PanelScratchPer::row)
+    std::string shift = scope.fresh("shift");
+    os << type << ' ' << shift << " = " << text(sum.reduce.getAbout()) << ";\n"
+       << "if (!heddle::is_finite(" << shift << "))\n  " << shift
+       << " = loop.iteration ? " << scratch(sum.reduce, PanelScratchPer::row)
        << "[row] : 0;\n"
-       << "if (!heddle::is_finite(" << guess << "))\n  " << guess << " = 0;\n";
+       << "if (!heddle::is_finite(" << shift << "))\n  " << shift << " = 0;\n";
     std::string part = sumOf(sum.exponent.row, type);
-    os << sum.guess << "[r] = " << guess << ";\n"
-       << sum.rowPart << "[r] = heddle::per_bit<" << type << ">("
-       << (part.empty() ? "-" : part + " - ") << guess << ");\n";
-    guesses[sum.reduce] = guess;
+    os << sum.shift << "[r] = " << shift << ";\n"
+       << sum.rowTerm << "[r] = heddle::per_bit<" << type << ">("
+       << (part.empty() ? "-" : part + " - ") << shift << ");\n";
+    shifts[sum.reduce] = shift;
   }
-  // If the guess were right the sum would be 1.
+  // The sum is near 1 if the shift is near the result.
   for (fused::ReduceOp column : normalized) {
     auto own = *fused::decompose(column.getValue(), levels);
     std::string type = computed(column);
-    scope.bind(sharedBy(column)->getResult(0), guesses[sharedBy(column)]);
+    scope.bind(sharedBy(column)->getResult(0), shifts[sharedBy(column)]);
     if (failed(declareNeeded(valuesOf(own.row))))
       return failure();
     os << numerators[column] << "[r] = heddle::exp_2(heddle::per_bit<" << type
        << ">(" << sumOf(own.row, type) << ") - "
-       << exponentialOf(sharedBy(column)).rowPart << "[r]);\n";
+       << exponentialOf(sharedBy(column)).rowTerm << "[r]);\n";
   }
   close();
-  scope = outer;
+  endFunction();
   return success();
 }
 
-/// What a row leaves behind, by one thread for each row.
+/// Prints the function that stores the results of rows, one thread for each
+/// row.
 LogicalResult PanelEmitter::emitRowResults() {
-  Scope outer = scope;
+  std::string head = "void store_row_results(const parameters &params, const "
+                     "loop_state &loop, const loop_scalars &scalars, const "
+                     "heddle::row_range &rows";
+  if (!passes.members.empty())
+    head += ", member_sums &of_member";
+  beginFunction("Row results: the values of the rows, and their part of the "
+                "member's reductions.",
+                head + ")");
   os << "#pragma unroll 1\n";
-  open("for (int r = Threads - 1 - threadIdx.x; r < count; r += Threads) {");
-  os << "const long long row = first_of_panel + begin + r;\n";
+  open(kForEachRow);
+  os << "const long long row = rows.row(r);\n";
   for (fused::ReduceOp row : passes.rows)
     if (row.getAbout())
       os << "const " << computed(row) << ' '
          << scope.declare(row.getResult(0), "row") << " = "
-         << exponentialOf(row).guess << "[r] + heddle::per_e<" << computed(row)
+         << exponentialOf(row).shift << "[r] + heddle::per_e<" << computed(row)
          << ">(heddle::log_2(" << rowSums[row] << "[r]));\n";
     else
       scope.bind(row.getResult(0), rowSums[row] + "[r]");
   auto yield = sweep.getSegmentYield(segment);
-  if (failed(declareRowsAfter(rootsOfResults())))
+  if (failed(declareRowsAfter(rootsOfRowResults())))
     return failure();
-  open("if (at.rank == 0) {");
+  open("if (heddle::position().rank == 0) {");
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
       os << pointers[slot]
@@ -109,16 +126,16 @@ LogicalResult PanelEmitter::emitRowResults() {
   close();
   for (fused::ReduceOp member : passes.members)
     if (!isOverColumns(member))
-      os << accumulators[member] << " = " << kindOf(member) << "::combine("
-         << accumulators[member] << ", " << kindOf(member) << "::lift("
+      os << memberParts[member] << " = " << kindOf(member) << "::combine("
+         << memberParts[member] << ", " << kindOf(member) << "::lift("
          << text(member.getValue()) << ", row));\n";
   close();
-  scope = outer;
+  endFunction();
   return success();
 }
 
-/// Values of columns that are combined over the member, as they are before the
-/// trip: each panel in use takes its turn.
+/// Column values that are combined over the member, as they are before the
+/// iteration.
 LogicalResult PanelEmitter::emitOverColumns() {
   SmallVector<Value> roots;
   for (fused::ReduceOp member : passes.members)
@@ -126,158 +143,188 @@ LogicalResult PanelEmitter::emitOverColumns() {
       roots.push_back(member.getValue());
   if (roots.empty())
     return success();
-  Scope outer = scope;
+  beginFunction("Adds column values before the iteration to the member's "
+                "reductions: each panel has its share.",
+                "void accumulate_over_columns(const loop_state &loop, const "
+                "loop_scalars &scalars, int panel, member_sums &of_member)");
+  os << "const int used = heddle::position().used;\n";
   open("for (long long column = panel + static_cast<long long>(threadIdx.x) * "
-       "at.used; column < member.columns; column += static_cast<long "
-       "long>(Threads) * at.used) {");
+       "used; column < member().columns; column += static_cast<long "
+       "long>(heddle::block_threads) * used) {");
   for (Value input : inputsOf(roots, Level::column))
     declareInput(input, pointers[slotOf(input)] + "[column]");
   if (failed(declareNeeded(roots)))
     return failure();
   for (fused::ReduceOp member : passes.members)
     if (isOverColumns(member))
-      os << accumulators[member] << " = " << kindOf(member) << "::combine("
-         << accumulators[member] << ", " << kindOf(member) << "::lift("
+      os << memberParts[member] << " = " << kindOf(member) << "::combine("
+         << memberParts[member] << ", " << kindOf(member) << "::lift("
          << text(member.getValue()) << ", column));\n";
   close();
-  scope = outer;
+  endFunction();
   return success();
 }
 
-/// The way that what panels have of `op`'s columns, or of its member, takes.
-std::string PanelEmitter::partsOf(fused::ReduceOp op) const {
-  bool isColumn = llvm::is_contained(passes.columns, op);
-  auto &of = isColumn ? passes.columns : passes.members;
-  std::string number = std::to_string(llvm::find(of, op) - of.begin());
-  if (isColumn)
-    return "heddle::parts_of_columns<" + partType(op) + ", " + number + ">";
-  return "heddle::parts_of_member<" + partKind(op) + ", " + number + ", " +
-         (isOverColumns(op) ? "false" : "true") + ">";
-}
-
-/// What the block's panel has of its columns.
-void PanelEmitter::declareOwnParts(fused::ReduceOp column) {
-  os << "auto *const " << columnSums[column]
-     << "_of_panel = " << partsOf(column) << "::own("
-     << scratch(column, PanelScratchPer::panelColumn)
-     << ", at, panel, member.columns);\n";
-}
-
-LogicalResult PanelEmitter::emitPanels() {
-  tripScope = scope;
-  open("for (int panel = at.unit; panel < at.panels_in_use(); panel += "
-       "at.units) {");
-  Scope outer = scope;
-  declareAccumulators([&](Operation *op) {
-    return cast<fused::ReduceOp>(op).getLevel() == Level::member;
-  });
-  if (failed(emitOverColumns()))
-    return failure();
-  os << "const long long first_of_panel = at.first_of(panel, member.count);\n"
-     << "const int all = at.rows_of(panel, member.count);\n"
-     << "const int width = at.width, t = heddle::thread_of_crew();\n"
-     << "const long long first_column = at.first_column;\n";
-  open("for (int begin = 0; begin == 0 || begin < all; begin += "
-       "heddle::panel_rows) {");
-  os << "const int count = all - begin < heddle::panel_rows ? all - begin : "
-        "heddle::panel_rows;\n";
-  for (fused::ReduceOp column : passes.columns)
-    os << partType(column) << ' ' << columnSums[column] << "[Items];\n";
-  os << "#pragma unroll\n";
-  open("for (int k = 0; k < Items; ++k) {");
-  for (fused::ReduceOp column : passes.columns)
-    os << columnSums[column] << "[k] = "
-       << (fused::Panel::sumsPowers(column) ? "0"
-                                            : kindOf(column) + "::neutral()")
-       << ";\n";
-  close();
+/// Prints the function that combines the columns of a block's thread groups.
+void PanelEmitter::emitCombineGroups() {
+  std::string head = "void combine_groups(const parameters &params, const "
+                     "loop_state &loop, const loop_scalars &scalars, const "
+                     "heddle::row_range &rows, const column_sums &sums";
   if (hasExponentialsOfRows())
-    os << "bool bad = false; // a row whose sum was not safe\n";
-  if (waitsLate()) {
-    auto meetBefore = [&](StringRef what, StringRef why) {
-      open("if (" + what + " && begin == 0 && panel == at.unit) {" + why);
-      emitMeetValues();
-      close();
-    };
-    meetBefore("Cluster > 1", " // one block of a cluster stores its rows");
-    if (failed(emitRowValues()))
-      return failure();
-    meetBefore("Cluster == 1", "");
-    emitMore();
-    loadColumns();
-  } else {
-    loadColumns();
-    if (failed(emitRowValues()))
-      return failure();
-  }
-  if (failed(emitColumnParts()))
-    return failure();
-  emitFound("tell_columns");
-  if (!layout.whereOperand.empty())
-    os << "if (!more)\n  goto stopped;\n";
-  os << "blocks_of_member.begin(at);\n"
-     << "__syncthreads();\n";
-  emitFound("hear_columns");
-  os << "if (Tells && !heddle::has_own_room)\n  __syncthreads(); // it is free "
-        "again\n";
-  Scope walk = scope;
-  open("for (int first = heddle::crew_of_thread(); first < count; first += "
-       "heddle::crews * Rows) {");
-  if (failed(emitFirstPass()) || failed(emitSecondPass()))
-    return failure();
-  close();
-  scope = walk;
-  os << "// The part of these rows of every column.\n";
+    head += ", bool unsafe";
+  beginFunction("Combines the columns of the thread groups to the panel's "
+                "parts, and adds the rows whose sums are unsafe.",
+                head + ")");
   for (fused::ReduceOp column : passes.columns) {
-    std::string kind = partKind(column);
+    std::string part = columnSums[column];
     bool isFirst = column == passes.columns.front();
-    declareOwnParts(column);
+    std::string of = scope.fresh(part);
+    os << partType(column) << " *const " << of << " = " << partsOf(column)
+       << "::own(" << scratch(column, PanelScratchPer::panelColumn)
+       << ", rows.panel, member().columns);\n";
     if (!isFirst)
-      os << "if (heddle::crews > 1)\n  __syncthreads(); // the one before has "
-            "been combined\n";
-    os << "heddle::leave_columns(" << columnSums[column] << ", gather);\n";
+      os << "if (heddle::thread_groups > 1)\n"
+         << "  __syncthreads(); // the columns before have been combined\n";
+    os << "heddle::gather_columns(sums." << part << ", gather_buffer());\n";
     if (!isFirst)
-      os << "if (heddle::crews > 1)\n  __syncthreads();\n";
+      os << "if (heddle::thread_groups > 1)\n  __syncthreads();\n";
     else if (!hasExponentialsOfRows())
       os << "__syncthreads();\n";
     else
-      os << "const bool unsafe = __syncthreads_or(bad);\n";
-    open("heddle::over_crews<" + kind + ">(" + columnSums[column] +
-         ", width, gather, [&](int c, " + partType(column) + " part) {");
-    std::string to = columnSums[column] + "_of_panel[c]";
-    os << to << " = begin == 0 ? part : " << kind << "::combine(" << to
-       << ", part);\n";
-    close("});");
+      os << "unsafe = __syncthreads_or(unsafe);\n";
+    os << "heddle::combine_groups<" << partKind(column) << ">(sums." << part
+       << ", rows, gather_buffer(), " << of << ");\n";
   }
   if (hasExponentialsOfRows()) {
     open("if (unsafe) {");
     os << "__syncthreads();\n";
-    for (Exponential &sum : exponentialsOfRows()) {
-      if (failed(emitRepair(sum)))
-        return failure();
-      os << "repair_" << rowSums[sum.reduce] << "(panel, begin, count);\n";
-    }
+    for (Exponential &sum : exponentialsOfRows())
+      os << calls[sum.reduce] << ";\n";
     close();
   }
-  os << "#if HEDDLE_PANEL_TEAM\n__syncthreads();\n";
+  open("if constexpr (heddle::cluster_per_member) {");
+  os << "__syncthreads();\n";
   for (fused::ReduceOp column : passes.columns)
-    os << partsOf(column) << "::give(at, panel, member.columns);\n";
-  os << "#endif\n";
-  os << "if (begin + heddle::panel_rows >= all && panel + at.units >= "
-        "at.used)\n"
-     << "  blocks_of_member.give_columns();\n";
-  if (failed(emitRowResults()))
-    return failure();
-  os << "if (HEDDLE_PANEL_TEAM)\n  break; // all that it has\n";
+    os << partsOf(column) << "::send_own(rows.panel, member().columns);\n";
   close();
-  for (fused::ReduceOp member : passes.members) {
-    os << partsOf(member) << "::give("
-       << scratch(member, PanelScratchPer::panel) << ", at, panel, "
-       << accumulators[member] << ");\n";
+  endFunction();
+}
+
+void PanelEmitter::emitWait() {
+  os << "if (loop.iteration > 0)\n  loop.barrier.wait_for_values();\n";
+}
+
+/// Prints the function that processes the panels of a block.
+LogicalResult PanelEmitter::emitPanels() {
+  bool stops = !layout.whereOperand.empty(), late = waitsLate();
+  bool hasIterationScalars = !scalarsOfElements(/*ofLoop=*/false).empty();
+  auto emitActive = [&] {
+    if (stops)
+      os << "const bool active = *" << pointers[layout.whereOperand[segment]]
+         << "; // tested after all loads are issued\n";
+  };
+  auto emitStop = [&] {
+    if (stops)
+      os << "if (!active)\n  return false;\n";
+  };
+  beginFunction(
+      stops ? "Processes the block's panels. Returns false if the member has "
+              "stopped."
+            : "Processes the block's panels.",
+      Twine(stops ? "bool" : "void") +
+          " process_panels(const parameters &params, loop_state &loop, " +
+          (hasIterationScalars ? "" : "const ") + "loop_scalars &scalars)");
+  if (!late) {
+    emitWait();
+    emitActive();
+    if (hasIterationScalars)
+      os << "load_iteration_scalars(params, loop, scalars);\n";
   }
-  os << "if (HEDDLE_PANEL_TEAM)\n  break; // it has one\n";
-  scope = outer;
+  open("if (!heddle::position().has_panels()) {");
+  if (late) {
+    emitWait();
+    emitActive();
+  }
+  emitStop();
+  os << "loop.barrier.publish_columns();\n";
   close();
+  open("for (int panel = heddle::position().unit; panel < "
+       "heddle::position().panels_in_use(); panel += "
+       "heddle::position().units) {");
+  if (!passes.members.empty()) {
+    std::string neutral;
+    for (fused::ReduceOp member : passes.members)
+      neutral += (neutral.empty() ? "" : ", ") + kindOf(member) + "::neutral()";
+    os << "member_sums of_member = {" << neutral << "};\n";
+  }
+  if (hasMemberPartsOfColumns())
+    os << "accumulate_over_columns(loop, scalars, panel, of_member);\n";
+  os << "heddle::row_range rows(panel, member().count);\n";
+  open("for (int begin = 0; begin == 0 || begin < rows.panel_rows; begin += "
+       "heddle::buffered_rows) {");
+  os << "rows.select(begin);\n"
+     << "column_sums sums;\n"
+     << "#pragma unroll\n";
+  open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
+  for (fused::ReduceOp column : passes.columns)
+    os << "sums." << columnSums[column] << "[k] = "
+       << (fused::Panel::sumsPowers(column) ? "0"
+                                            : kindOf(column) + "::neutral()")
+       << ";\n";
+  close();
+  StringRef unsafe = hasExponentialsOfRows() ? ", unsafe" : "";
+  if (!unsafe.empty())
+    os << "bool unsafe = false; // whether a row's sum is not safe\n";
+  StringRef load = columnInputs.empty() ? "" : "load_columns(rows, inputs);\n";
+  if (!load.empty())
+    os << "column_inputs inputs;\n";
+  if (late) {
+    auto waitFor = [&](StringRef blocks, StringRef why) {
+      open("if (heddle::cluster_blocks " + blocks + " && rows.are_first()) {" +
+           why);
+      emitWait();
+      close();
+    };
+    waitFor("> 1", " // one block of a cluster stores its rows");
+    os << "load_row_values(params, loop, scalars, rows);\n";
+    waitFor("== 1", "");
+    emitActive();
+    os << load;
+  } else {
+    os << load << "load_row_values(params, loop, scalars, rows);\n";
+  }
+  os << "column_values columns;\n"
+     << "compute_columns(loop, scalars, rows, "
+     << (columnInputs.empty() ? "" : "inputs, ") << "columns);\n"
+     << "broadcast_columns(columns);\n";
+  emitStop();
+  os << "loop.barrier.begin();\n"
+     << "__syncthreads();\n"
+     << "receive_columns(columns);\n";
+  open("for (int first = heddle::group_of_thread(); first < rows.count; first "
+       "+= heddle::thread_groups * heddle::rows_at_once) {");
+  os << "row_elements elements;\n"
+     << "reduce_phase(loop, scalars, rows, first, columns, elements);\n"
+     << "accumulate_phase(loop, scalars, rows, first, columns, elements, sums"
+     << unsafe << ");\n";
+  close();
+  os << "combine_groups(params, loop, scalars, rows, sums" << unsafe << ");\n"
+     << "if (rows.are_last())\n  loop.barrier.publish_columns();\n"
+     << "store_row_results(params, loop, scalars, rows"
+     << (passes.members.empty() ? "" : ", of_member") << ");\n"
+     << "if constexpr (heddle::cluster_per_member)\n"
+     << "  break; // the panel's rows are all buffered\n";
+  close();
+  for (fused::ReduceOp member : passes.members)
+    os << partsOf(member) << "::publish("
+       << scratch(member, PanelScratchPer::panel) << ", panel, "
+       << memberParts[member] << ");\n";
+  os << "if constexpr (heddle::cluster_per_member)\n"
+     << "  break; // the block has one panel\n";
+  close();
+  if (stops)
+    os << "return true;\n";
+  endFunction();
   return success();
 }
 

@@ -1,71 +1,71 @@
-// panel_columns.cuh: columns that several crews of a block have.
+// panel_columns.cuh: columns that the thread groups of a block share.
 #pragma once
-#include "panel_class.cuh"
+#include "panel_position.cuh"
 
 namespace heddle {
 
-// Whether this thread of a crew has a `k`th column: column `c` of `width`. Where
-// members have about the same width all but the last are there.
-template <int Items> __device__ __forceinline__ bool has_column(int k, int c, int width) {
-  return !HEDDLE_PANEL_RAGGED && k < Items - 1 ? true : c < width;
+// Where several thread groups have the same columns and shared memory allows, each
+// thread computes the values of a few columns and broadcasts them through a buffer.
+// With a cluster per member the buffer is memory of its own, otherwise that of
+// combine_groups. With two groups a broadcast saves less than its barrier costs.
+template <class State, int BufferBytes>
+constexpr int broadcast_bytes = thread_groups <= 2 ? 0 : cluster_per_member ? BufferBytes : thread_groups * sizeof(State);
+constexpr bool has_broadcast_buffer = cluster_per_member;
+
+// The columns whose values a thread computes.
+template <bool Broadcasts>
+constexpr int columns_computed = Broadcasts ? (items_per_thread * group_threads - 1) / block_threads + 1 : items_per_thread;
+template <bool Broadcasts> __device__ __forceinline__ int computed_column(int k) {
+  return Broadcasts ? threadIdx.x + k * block_threads : thread_in_group() + k * group_threads;
+}
+template <bool Broadcasts> __device__ __forceinline__ bool computes_column(const row_range &rows, int k) {
+  return Broadcasts ? computed_column<true>(k) < rows.width : rows.has_column(k);
+}
+template <bool Broadcasts, class T> __device__ __forceinline__ void broadcast_columns(const T (&computed)[items_per_thread], char *buffer) {
+  if constexpr (Broadcasts)
+#pragma unroll
+    for (int k = 0; k < columns_computed<true>; ++k)
+      if (const int c = computed_column<true>(k); c < items_per_thread * group_threads)
+        reinterpret_cast<T *>(buffer)[c] = computed[k];
+}
+template <bool Broadcasts, class T> __device__ __forceinline__ void receive_columns(T (&own)[items_per_thread], const char *buffer) {
+  if constexpr (Broadcasts)
+#pragma unroll
+    for (int k = 0; k < items_per_thread; ++k)
+      own[k] = reinterpret_cast<const T *>(buffer)[thread_in_group() + k * group_threads];
 }
 
-// Where many crews have the same columns, and there is room, each thread finds
-// out about a few of them, and tells the others by way of `gather`; in a team
-// there is room behind it. Two crews would save less than the block waits for.
-template <class State, int OwnRoom> constexpr int room_of_column = crews <= 2 ? 0 : HEDDLE_PANEL_TEAM ? OwnRoom : crews * sizeof(State);
-constexpr bool has_own_room = HEDDLE_PANEL_TEAM > 0;
-template <bool Tells, int Items> constexpr int columns_found = Tells ? (Items * crew_threads - 1) / HEDDLE_PANEL_THREADS + 1 : Items;
-template <bool Tells> __device__ __forceinline__ int column_found(int k) {
-  return Tells ? threadIdx.x + k * HEDDLE_PANEL_THREADS : thread_of_crew() + k * crew_threads;
-}
-template <bool Tells, int Items> __device__ __forceinline__ bool finds_column(int k, int width) {
-  const int c = column_found<Tells>(k);
-  return Tells ? c < width : has_column<Items>(k, c, width);
-}
-template <bool Tells, class T, int Items> __device__ __forceinline__ void tell_columns(const T (&found)[Items], char *gather) {
-  if constexpr (Tells)
+// Combines the columns of a block over its thread groups, in their order. Every thread
+// stores its columns in `gather`, the block synchronizes, and combine_groups adds the
+// result to `to`, or stores it there where the rows are the first of the panel.
+template <class State> __device__ __forceinline__ void gather_columns(const State (&mine)[items_per_thread], char *gather) {
+  if constexpr (thread_groups > 1)
 #pragma unroll
-    for (int k = 0; k < columns_found<Tells, Items>; ++k)
-      if (const int c = column_found<Tells>(k); c < Items * crew_threads)
-        reinterpret_cast<T *>(gather)[c] = found[k];
+    for (int k = 0; k < items_per_thread; ++k)
+      reinterpret_cast<State *>(gather)[(group_of_thread() * items_per_thread + k) * group_threads + thread_in_group()] = mine[k];
 }
-template <bool Tells, class T, int Items> __device__ __forceinline__ void hear_columns(T (&found)[Items], const char *gather) {
-  if constexpr (Tells)
+template <class Kind>
+__device__ __forceinline__ void combine_groups(const typename Kind::state (&mine)[items_per_thread], const row_range &rows, const char *gather, typename Kind::state *to) {
+  if constexpr (thread_groups == 1) {
 #pragma unroll
-    for (int k = 0; k < Items; ++k)
-      found[k] = reinterpret_cast<const T *>(gather)[thread_of_crew() + k * crew_threads];
-}
-
-// What the crews of a block have of its columns: every thread leaves it in
-// `gather`, the block meets, and it is combined in the order of the crews: calls
-// `take(c, state)` for column `c` in one thread.
-template <class State, int Items> __device__ __forceinline__ void leave_columns(const State (&mine)[Items], char *gather) {
-  if constexpr (crews > 1)
-#pragma unroll
-    for (int k = 0; k < Items; ++k)
-      reinterpret_cast<State *>(gather)[(crew_of_thread() * Items + k) * crew_threads + thread_of_crew()] = mine[k];
-}
-template <class Kind, int Items, class Take>
-__device__ __forceinline__ void over_crews(const typename Kind::state (&mine)[Items], int width, const char *gather, const Take &take) {
-  if constexpr (crews == 1) {
-#pragma unroll
-    for (int k = 0; k < Items; ++k)
-      if (const int c = threadIdx.x + k * crew_threads; has_column<Items>(k, c, width))
-        take(c, mine[k]);
+    for (int k = 0; k < items_per_thread; ++k)
+      if (rows.has_column(k)) {
+        const int c = rows.column(k);
+        to[c] = rows.begin == 0 ? mine[k] : Kind::combine(to[c], mine[k]);
+      }
   } else {
-    constexpr int of_crew = Items * crew_threads;
+    constexpr int group_columns = items_per_thread * group_threads;
     auto *const all = reinterpret_cast<const typename Kind::state *>(gather);
-#pragma unroll (crews > 2 ? (of_crew - 1) / HEDDLE_PANEL_THREADS + 1 : 4)
-    for (int k = 0; k < (of_crew - 1) / HEDDLE_PANEL_THREADS + 1; ++k) {
-      const int c = threadIdx.x + k * HEDDLE_PANEL_THREADS;
-      if (c >= width)
+#pragma unroll (thread_groups > 2 ? (group_columns - 1) / block_threads + 1 : 4)
+    for (int k = 0; k < (group_columns - 1) / block_threads + 1; ++k) {
+      const int c = threadIdx.x + k * block_threads;
+      if (c >= rows.width)
         break;
       auto state = all[c];
 #pragma unroll
-      for (int crew = 1; crew < crews; ++crew)
-        state = Kind::combine(state, all[crew * of_crew + c]);
-      take(c, state);
+      for (int group = 1; group < thread_groups; ++group)
+        state = Kind::combine(state, all[group * group_columns + c]);
+      to[c] = rows.begin == 0 ? state : Kind::combine(to[c], state);
     }
   }
 }

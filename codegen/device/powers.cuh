@@ -1,21 +1,21 @@
-// powers.cuh: sums of powers of two, and when they can be trusted.
+// powers.cuh: sums of exponentials in base 2, and the range in which they are exact enough.
 #pragma once
 #include "math.cuh"
 #include "reduce.cuh"
 
 namespace heddle {
 
-// exp and log in base 2, in which exponents need no argument reduction.
+// Exponentials and logarithms are in base 2, which needs no argument reduction.
 __device__ __forceinline__ unsigned high_word(double x) {
   return static_cast<unsigned>(static_cast<unsigned long long>(__double_as_longlong(x)) >> 32);
 }
 __device__ __forceinline__ double from_words(unsigned high, unsigned low) {
   return __longlong_as_double(static_cast<long long>(static_cast<unsigned long long>(high) << 32 | low));
 }
-// 2^n times a polynomial for |x - n| <= 1/2, to 2^-53; no subnormal results. NaN
-// is taken for +infinity, and found in the sum.
+// 2^n times a polynomial for |x - n| <= 1/2, with an error of 2^-53. No result is
+// subnormal. NaN gives +infinity, which the sum's check finds.
 __device__ __forceinline__ double exp_2(double x) {
-  const double shifter = 6755399441055744.0; // 1.5 * 2^52: what is added rounds x to an integer
+  const double shifter = 6755399441055744.0; // 1.5 * 2^52: the addition rounds x to an integer
   const double shifted = x + shifter, f = x - (shifted - shifter);
   double p = 4.4558179083360645e-10;
   p = fma(p, f, 7.074194297288521e-09);
@@ -29,8 +29,8 @@ __device__ __forceinline__ double exp_2(double x) {
   p = fma(p, f, 0.24022650695910158);
   p = fma(p, f, 0.6931471805599453);
   p = fma(p, f, 1.0);
-  // Words are compared and replaced: branches around the polynomial would keep
-  // the exponentials of a thread apart.
+  // Selects words instead of branching: branches around the polynomial would serialize
+  // the exponentials of a thread.
   const unsigned of_x = high_word(x), infinite = 0x7ff00000;
   unsigned high = high_word(p) + (static_cast<unsigned>(__double_as_longlong(shifted)) << 20);
   unsigned low = static_cast<unsigned>(__double_as_longlong(p));
@@ -41,11 +41,11 @@ __device__ __forceinline__ double exp_2(double x) {
   }
   return from_words(high, low);
 }
-// Long, and called in several places: a twentieth of the compilation of a loop in
-// double, a thirtieth in float.
+// Long, and called in several places: inlining it would add a twentieth to the
+// compilation time of a loop in double, a thirtieth in float.
 __device__ __noinline__ float log_2(float x) { return log2f(x); }
 __device__ __noinline__ double log_2(double x) { return log2(x); }
-// Of a safe sum. To float first, and then what is missing, which is small.
+// The logarithm of a safe sum: first in float, then a correction, which is small.
 __device__ __forceinline__ double rough_log_2(double x) {
   const unsigned high = high_word(x);
   const double fraction = from_words((high & 0xfffff) | 0x3ff00000, static_cast<unsigned>(__double_as_longlong(x)));
@@ -57,11 +57,10 @@ __device__ __forceinline__ double rough_log_2(double x) {
 template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
 
-// Whether sums of exponentials lost nothing that counts. A term vanishes below
-// 2^-126 (in double 2^-1022), next to sums of rows of at least 2^-40. What is
-// left of it in a column, after it is scaled by at most 2^30, is below 2^-96, and
-// so is a term of at most 2^30 whose scale vanishes; sums of columns are at least
-// 2^-60.
+// Whether a sum of exponentials is accurate. A term below 2^-126 (2^-1022 in double)
+// vanishes; the sum of a safe row is at least 2^-40. Scaled by at most 2^30, a vanished
+// term adds less than 2^-96 to a column, and so does a term of at most 2^30 whose scale
+// vanishes; the sum of a safe column is at least 2^-60.
 __device__ __forceinline__ bool is_safe_row(float sum) { return sum > 0x1p-40f && sum < 0x1p30f; }
 __device__ __forceinline__ bool is_safe_row(double sum) { return sum > 0x1p-400 && sum < 0x1p400; }
 __device__ __forceinline__ bool is_safe_scale(float scale) { return scale < 0x1p30f; }
@@ -75,10 +74,10 @@ __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) < infinity<double>(); }
-// A guess; above all numbers where there is none, so that powers about it are 0.
-template <class T> __device__ __forceinline__ T known(T guess) { return is_nan(guess) ? infinity<T>() : guess; }
+// A shift; infinity if it is NaN, so that exponentials about it are 0.
+template <class T> __device__ __forceinline__ T known(T shift) { return is_nan(shift) ? infinity<T>() : shift; }
 
-// log2(sum(2^x)) around the running maximum; where it is rare: little text.
+// log2(sum(2^x)) about the running maximum. For rare cases: few instructions.
 template <class T> struct log_sum_2 {
   using state = log_sum<T>;
   static __device__ __forceinline__ state neutral() { return {-infinity<T>(), 0}; }

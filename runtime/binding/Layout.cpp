@@ -132,9 +132,9 @@ int64_t Layout::Resolver::numberOf(ScratchPer per, const TableView &view) {
   case ScratchPer::TileColumn:
     return view.columnTotal;
   case ScratchPer::PanelColumn:
-    return PanelClass::kMostPanels * view.widest;
+    return max_panels * view.widest;
   case ScratchPer::Panel:
-    return PanelClass::kMostPanels;
+    return max_panels;
   case ScratchPer::Row:
     return view.longest;
   case ScratchPer::Once:

@@ -417,7 +417,7 @@ StepBuilder::choosePanel(const PlanNode &node) {
   choice.variant.entry = node.panel->entry;
   choice.variant.block = panels->threads;
   choice.variant.sharedBytes = panels->sharedBytes;
-  choice.variant.cooperative = panels->team == 0;
+  choice.variant.cooperative = panels->clusterPerMember == 0;
   const Driver &driver = context->driver();
   int fixedBytes = 0;
   HEDDLE_DRIVER_CALL(driver, cuFuncGetAttribute, &fixedBytes,
@@ -430,7 +430,7 @@ StepBuilder::choosePanel(const PlanNode &node) {
   // Units that share a panel, or a member, and how many of them the device has
   // room for: clusters do not reach over the groups of multiprocessors, of
   // which a few are left over where a group is no multiple of the cluster.
-  const int cluster = std::max(panels->cluster, panels->team);
+  const int cluster = std::max(panels->cluster, panels->clusterPerMember);
   int room = 0;
   if (cluster == 1) {
     HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
@@ -449,10 +449,10 @@ StepBuilder::choosePanel(const PlanNode &node) {
     HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &room, *function,
                        &config);
   }
-  // Teams need not run side by side.
+  // Clusters with a member each need not run at the same time.
   const int64_t units =
-      panels->team && room > 0
-          ? std::min<int64_t>(view.memberCount, PanelClass::kMostTeams)
+      panels->clusterPerMember && room > 0
+          ? std::min<int64_t>(view.memberCount, max_member_clusters)
           : std::min<int64_t>(
                 {panels->panels(), room, std::max<int64_t>(view.longest, 1)});
   if (units == 0)

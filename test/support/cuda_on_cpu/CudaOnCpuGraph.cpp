@@ -162,7 +162,7 @@ bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
                   1 - (shape.cluster - 1);
   return view.memberCount > 0 && view.widest <= panels.columns() &&
          (shape.ragged ||
-          least > (shape.items - 1) * (shape.threads / shape.crews));
+          least > (shape.itemsPerThread - 1) * (shape.threads / shape.groups));
 }
 
 Expected<GridLaunch>
@@ -280,7 +280,7 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
     panels.entry = node.panel->entry;
     panels.block = shape.threads;
     panels.grid = GridKind::Fixed;
-    int cluster = std::max(shape.cluster, shape.team);
+    int cluster = std::max(shape.cluster, shape.clusterPerMember);
     panels.gridBlocks = (1 + seed % 5) * cluster;
     panels.cooperative = true;
     Expected<GridLaunch> launch = launchOf(node, panels, node.panel->arguments);

@@ -58,8 +58,8 @@ std::vector<std::string> entryNames(StringRef text) {
 runtime::PanelClass PanelText::smallest() {
   runtime::PanelClass panels;
   panels.threads = 64;
-  panels.items = 8;
-  panels.crews = 2;
+  panels.itemsPerThread = 8;
+  panels.groups = 2;
   panels.stages = 4;
   panels.ragged = true;
   return panels;

@@ -24,7 +24,8 @@ struct PanelText {
 
   /// Most columns that a member may have.
   int64_t columns() const {
-    return int64_t(shape.threads / shape.crews) * shape.items * shape.cluster;
+    return int64_t(shape.threads / shape.groups) * shape.itemsPerThread *
+           shape.cluster;
   }
   static runtime::PanelClass smallest();
 };

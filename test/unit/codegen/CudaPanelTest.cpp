@@ -1,8 +1,8 @@
-//===- CudaPanelTest.cpp - loops in panels, executed, where it is hard ----===//
+//===- CudaPanelTest.cpp - hard cases of the panel schedule, executed -----===//
 //
-// Guesses that are far off, weights of zero, entries of -inf, +inf and NaN,
+// Shifts that are far off, weights of zero, entries of -inf, +inf and NaN,
 // matrices of every narrow shape and alignment, in every type, and in classes
-// of widths that take every turn of the text.
+// that cover every form of the source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -231,15 +231,16 @@ struct NamedClass {
   }
 };
 
-PanelClass classOf(int threads, int crews, int items, int stages,
-                   int cluster = 1, int team = 0, bool ragged = true) {
+PanelClass classOf(int threads, int groups, int items, int stages,
+                   int cluster = 1, int clusterPerMember = 0,
+                   bool ragged = true) {
   PanelClass shape;
   shape.threads = threads;
-  shape.crews = crews;
-  shape.items = items;
+  shape.groups = groups;
+  shape.itemsPerThread = items;
   shape.stages = stages;
   shape.cluster = cluster;
-  shape.team = team;
+  shape.clusterPerMember = clusterPerMember;
   shape.ragged = ragged;
   return shape;
 }
@@ -250,34 +251,36 @@ PanelClass inPairs(PanelClass shape) {
 }
 
 const std::vector<NamedClass> &classes() {
-  // A block keeps values of so few rows that it comes to more.
-  static const std::vector<std::string> few = {"-DHEDDLE_PANEL_KEPT_ROWS=2"};
+  // Few buffered rows, so that a panel has more.
+  static const std::vector<std::string> few = {
+      "-DHEDDLE_PANEL_BUFFERED_ROWS=2"};
   static const std::vector<NamedClass> all = {
       {"Smallest", PanelText::smallest(), {}},
       {"OneWarp", classOf(32, 1, 8, 2), few},
-      {"ManyCrews", classOf(128, 4, 8, 3), {}},
-      {"WideCrews", classOf(128, 2, 4, 2), few},
+      {"ManyGroups", classOf(128, 4, 8, 3), {}},
+      {"WideGroups", classOf(128, 2, 4, 2), few},
       {"RowsApart",
        classOf(192, 2, 4, 2),
-       {"-DHEDDLE_PANEL_KEPT_ROWS=64"}}, // two of six warps see to them
+       {"-DHEDDLE_PANEL_BUFFERED_ROWS=64"}}, // two of six warps store row
+                                             // results
       {"ClustersApart",
        classOf(192, 2, 4, 2, 2),
-       {"-DHEDDLE_PANEL_KEPT_ROWS=64"}},
+       {"-DHEDDLE_PANEL_BUFFERED_ROWS=64"}},
       {"EvenWidths", classOf(64, 1, 3, 2, 1, 0, false), few, 129},
       {"Clusters", classOf(64, 2, 4, 3, 2), {}},
       {"ClustersOfFour", classOf(32, 1, 2, 4, 4), few},
       {"EvenClusters", classOf(32, 1, 3, 2, 2, 0, false), few, 131},
-      // Each lane that sums a row in double has several parts of it.
+      // A lane that sums a row in double has several parts.
       {"ManyWarps", classOf(256, 1, 1, 3, 2), {}},
-      {"Teams", classOf(64, 2, 8, 4, 1, 4), {}},
-      {"TeamsOfOneCrew", classOf(128, 1, 2, 9, 1, 4), {}},
-      {"TeamsInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
-      // Rows and columns are seen to by different warps.
-      {"TeamsApart", classOf(384, 4, 7, 4, 1, 8), {}}};
+      {"ClusterPerMember", classOf(64, 2, 8, 4, 1, 4), {}},
+      {"ClusterPerMemberOfOneGroup", classOf(128, 1, 2, 9, 1, 4), {}},
+      {"ClusterPerMemberInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
+      // Row results and columns are the work of different warps.
+      {"ClusterPerMemberApart", classOf(384, 4, 7, 4, 1, 8), {}}};
   return all;
 }
 
-/// The programs in every type, and their text in a class.
+/// The programs in every type, and their source in a class.
 std::vector<std::unique_ptr<Program>> &programs() {
   static std::vector<std::unique_ptr<Program>> all = [] {
     std::vector<std::unique_ptr<Program>> all;
@@ -318,12 +321,14 @@ Shapes shapesIn(const NamedClass &named) {
   if (named.narrowest)
     return {
         {1, 150}, {7, 192}, {0, named.narrowest + 1}, {270, named.narrowest}};
-  // More than two rows for each panel; of a team as many as stay.
+  // More than two rows for each panel; with a cluster per member, as many as
+  // are resident.
   const PanelClass &shape = named.shape;
-  int64_t most = shape.team          ? shape.team * shape.crews * shape.stages
+  int64_t most = shape.clusterPerMember
+                     ? shape.clusterPerMember * shape.groups * shape.stages
                  : shape.cluster > 1 ? 150
                                      : 270;
-  if (shape.team > 4)
+  if (shape.clusterPerMember > 4)
     return {{1, 1}, {9, 1}, {0, 5}, {5, 0}, {most, 3}, {18, 61}, {20, 601}};
   return {{1, 1}, {1, 7},  {9, 1},    {0, 5},   {5, 0},
           {0, 0}, {17, 1}, {most, 5}, {13, 64}, {3, 256}};
@@ -448,7 +453,7 @@ TEST_P(CudaPanels, MildSums) {
   compareBalances(1, [](auto &, auto &, Inputs &) {});
 }
 
-/// Nearly every sum is far from its guess, and far from that of the trip
+/// Nearly every sum is far from its shift, and from that of the iteration
 /// before.
 TEST_P(CudaPanels, SharpSums) {
   for (double sharp : {30.0, 1e3, 1e5}) {
@@ -457,7 +462,7 @@ TEST_P(CudaPanels, SharpSums) {
   }
 }
 
-/// What rows and columns are to sum up to is tiny or huge.
+/// The weights of rows and columns are tiny or huge.
 TEST_P(CudaPanels, WeightsOfAllSizes) {
   compareBalances(3, [](auto &random, const Types &types, Inputs &inputs) {
     for (const char *name : {"row", "col"})
@@ -475,7 +480,7 @@ TEST_P(CudaPanels, StartsAnywhere) {
       for (ListInput::Member &member : inputs.lists[name].members) {
         for (double &x : member.data)
           x = starts[random() % count];
-        // Columns begin with what counts; rows with a guess alone.
+        // Start values of columns count; those of rows are only shifts.
         if (llvm::StringRef(name) == "col_v")
           count = 4;
         else
@@ -506,8 +511,8 @@ TEST_P(CudaPanels, ZeroWeightsAndForbiddenEntries) {
   });
 }
 
-/// Infinity and NaN reach what they must, also where nothing is to be, and stop
-/// their member alone.
+/// Infinity and NaN reach every result that depends on them, also where weights
+/// are zero, and stop only their member.
 TEST_P(CudaPanels, InfinityAndNaN) {
   for (double bad : {kInf, double(NAN)}) {
     SCOPED_TRACE(bad);

@@ -54,29 +54,29 @@ TEST(PanelClass, FitsEveryWidthUpToAMost) {
         ASSERT_FALSE(none && width > most) << "a narrower one has no class";
         most = std::max(most, width);
         int64_t share = (width + shape->cluster - 1) / shape->cluster;
-        int64_t crew = shape->threads / shape->crews;
-        ASSERT_GE(crew * shape->items, share);
+        int64_t group = shape->threads / shape->groups;
+        ASSERT_GE(group * shape->itemsPerThread, share);
         // No item that no column has.
-        ASSERT_LT(crew * (shape->items - 1), share);
-        ASSERT_EQ(crew % 32, 0);
-        ASSERT_EQ(crew * shape->crews, shape->threads);
+        ASSERT_LT(group * (shape->itemsPerThread - 1), share);
+        ASSERT_EQ(group % 32, 0);
+        ASSERT_EQ(group * shape->groups, shape->threads);
         ASSERT_GE(shape->stages, 2);
         ASSERT_LE(shape->stages, 32); // a bit of a word each
         ASSERT_LE(shape->sharedBytes, shared);
         int64_t bytes = 0;
         for (int element : kind.panel.elementBytes)
           bytes = std::max<int64_t>(bytes, element);
-        // Rows, and what crews have of columns.
+        // Rows, and the columns of all thread groups.
         ASSERT_EQ(shape->sharedBytes,
-                  shape->stages * shape->crews *
+                  shape->stages * shape->groups *
                           int64_t(kind.panel.elementBytes.size()) *
-                          (crew * shape->items * bytes + 32) +
-                      (shape->crews > 1) * shape->threads * shape->items *
-                          kind.panel.computeBytes);
-        ASSERT_LE(shape->items * (kind.panel.words + kind.panel.rowWords) *
-                      shape->threads,
+                          (group * shape->itemsPerThread * bytes + 32) +
+                      (shape->groups > 1) * shape->threads *
+                          shape->itemsPerThread * kind.panel.computeBytes);
+        ASSERT_LE(shape->itemsPerThread *
+                      (kind.panel.words + kind.panel.rowWords) * shape->threads,
                   65536);
-        ASSERT_EQ(shape->team, 0); // 5000 rows are too many
+        ASSERT_EQ(shape->clusterPerMember, 0); // 5000 rows are too many
       }
       EXPECT_GE(most, shared == kLarge ? 20001 : 4000) << kind.name;
     }
@@ -96,8 +96,8 @@ TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
       for (int64_t width : {narrowest, widest}) {
         int64_t share = (width + shape->cluster - 1) / shape->cluster;
         int64_t last = width - share * (shape->cluster - 1);
-        ASSERT_GE(last,
-                  int64_t(shape->items - 1) * shape->threads / shape->crews);
+        ASSERT_GE(last, int64_t(shape->itemsPerThread - 1) * shape->threads /
+                            shape->groups);
       }
     }
   EXPECT_FALSE(panelClassFor(panel, 6001, 6001, 5000, kLarge)->ragged);
@@ -113,48 +113,50 @@ TEST(PanelClass, CountsWhatTheLastBlockOfAClusterLacks) {
     ASSERT_GT(members->cluster, 2);
     int64_t share = (width + members->cluster - 1) / members->cluster;
     int64_t last = width - share * (members->cluster - 1);
-    EXPECT_TRUE(members->ragged ||
-                last > (members->items - 1) * members->threads / members->crews)
+    EXPECT_TRUE(members->ragged || last > (members->itemsPerThread - 1) *
+                                              members->threads /
+                                              members->groups)
         << width;
   }
 }
 
-/// Crews share a block where rows are too short to keep all of its threads
+/// Thread groups share a block where rows are too short to keep all its threads
 /// busy.
-TEST(PanelClass, HasMoreCrewsForShorterRows) {
+TEST(PanelClass, HasMoreThreadGroupsForShorterRows) {
   std::vector<Kind> all = kinds();
-  auto crewsOf = [](const PlanPanel &panel, int64_t width, int64_t rows) {
-    return panelClassFor(panel, width, width, rows, kLarge)->crews;
+  auto groupsOf = [](const PlanPanel &panel, int64_t width, int64_t rows) {
+    return panelClassFor(panel, width, width, rows, kLarge)->groups;
   };
-  EXPECT_EQ(crewsOf(all[0].panel, 6001, 5001), 1);
-  EXPECT_EQ(crewsOf(all[1].panel, 6001, 5001), 2);
-  EXPECT_EQ(crewsOf(all[2].panel, 6001, 5001), 1);
-  EXPECT_EQ(crewsOf(all[0].panel, 2500, 2500), 4);
-  EXPECT_GE(crewsOf(all[0].panel, 1000, 1000), 4);
-  // A crew without a row has nothing to do.
-  EXPECT_EQ(crewsOf(all[0].panel, 1000, 132), 1);
+  EXPECT_EQ(groupsOf(all[0].panel, 6001, 5001), 1);
+  EXPECT_EQ(groupsOf(all[1].panel, 6001, 5001), 2);
+  EXPECT_EQ(groupsOf(all[2].panel, 6001, 5001), 1);
+  EXPECT_EQ(groupsOf(all[0].panel, 2500, 2500), 4);
+  EXPECT_GE(groupsOf(all[0].panel, 1000, 1000), 4);
+  // A thread group without a row would be idle.
+  EXPECT_EQ(groupsOf(all[0].panel, 1000, 132), 1);
 }
 
-TEST(PanelClass, GivesSmallMembersATeam) {
+TEST(PanelClass, GivesSmallMembersACluster) {
   PlanPanel panel = kinds()[0].panel;
   for (auto [width, rows] : {std::pair(301, 251), {601, 501}, {768, 768}}) {
-    auto team = panelClassFor(panel, width, width, rows, kLarge);
-    ASSERT_TRUE(team);
-    EXPECT_EQ(team->team, 16);
-    EXPECT_EQ(team->panels(), 16);
+    auto shape = panelClassFor(panel, width, width, rows, kLarge);
+    ASSERT_TRUE(shape);
+    EXPECT_EQ(shape->clusterPerMember, 16);
+    EXPECT_EQ(shape->panels(), 16);
     // All rows stay on chip.
-    EXPECT_LE((rows + 15) / 16, team->crews * team->stages);
+    EXPECT_LE((rows + 15) / 16, shape->groups * shape->stages);
     // No more than are wanted.
-    EXPECT_LE(team->crews * (team->stages - 2), (rows + 15) / 16);
+    EXPECT_LE(shape->groups * (shape->stages - 2), (rows + 15) / 16);
   }
   // What several columns need does not fit beside rows that stay.
   panel.columns = 4;
-  EXPECT_EQ(panelClassFor(panel, 500, 500, 500, kLarge)->team, 0);
+  EXPECT_EQ(panelClassFor(panel, 500, 500, 500, kLarge)->clusterPerMember, 0);
   panel.columns = 1;
   for (auto [width, rows] : {std::pair(301, 5000), {6001, 251}, {769, 300}})
-    EXPECT_EQ(panelClassFor(panel, width, width, rows, kLarge)->team, 0);
-  EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->team, 0);
-  EXPECT_LE(PanelClass::kTeamColumns, PanelClass::kTeamRows);
+    EXPECT_EQ(
+        panelClassFor(panel, width, width, rows, kLarge)->clusterPerMember, 0);
+  EXPECT_EQ(panelClassFor(panel, 301, 301, 251, kSmall)->clusterPerMember, 0);
+  EXPECT_LE(heddle::max_cluster_columns, heddle::max_cluster_rows);
 }
 
 TEST(PanelClass, CountsRowsIn32Bits) {
@@ -166,23 +168,25 @@ TEST(PanelClass, CountsRowsIn32Bits) {
 
 TEST(PanelClass, SaysWhatItIs) {
   PanelClass shape;
-  shape.crews = 2;
-  shape.items = 24;
+  shape.groups = 2;
+  shape.itemsPerThread = 24;
   shape.stages = 3;
   shape.cluster = 2;
   EXPECT_EQ(shape.panels(), 66);
-  EXPECT_EQ(shape.describe(),
-            "clusters of 2, 2 crews of 256 threads with 24 columns each, 3 "
-            "rows a crew on their way");
-  shape.cluster = shape.crews = 1;
+  EXPECT_EQ(
+      shape.describe(),
+      "clusters of 2, 2 thread groups of 256 threads with 24 columns each, 3 "
+      "rows of a group in flight");
+  shape.cluster = shape.groups = 1;
   EXPECT_EQ(shape.describe(),
             "512 threads with 24 columns each, 3 rows on their way");
-  EXPECT_EQ(shape.defines(),
-            (std::vector<std::string>{
-                "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS=24",
-                "-DHEDDLE_PANEL_CREWS=1", "-DHEDDLE_PANEL_STAGES=3",
-                "-DHEDDLE_PANEL_CLUSTER=1", "-DHEDDLE_PANEL_TEAM=0",
-                "-DHEDDLE_PANEL_RAGGED=0", "-DHEDDLE_PANEL_ROWS=1"}));
+  EXPECT_EQ(
+      shape.defines(),
+      (std::vector<std::string>{
+          "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS_PER_THREAD=24",
+          "-DHEDDLE_PANEL_GROUPS=1", "-DHEDDLE_PANEL_STAGES=3",
+          "-DHEDDLE_PANEL_CLUSTER=1", "-DHEDDLE_PANEL_CLUSTER_PER_MEMBER=0",
+          "-DHEDDLE_PANEL_RAGGED=0", "-DHEDDLE_PANEL_ROWS=1"}));
 }
 
 } // namespace

@@ -1,14 +1,12 @@
-//===- PanelWalk.cpp - a crew on its way over rows ------------------------===//
+//===- PanelPhases.cpp - the phases of a row by the panel schedule --------===//
 //
-// What the walk finds of columns, and its two passes over the elements of a
-// row.
+// Column values, the reduce phase and the accumulate phase of a thread group.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/PanelEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using heddle::fused::Level;
@@ -16,7 +14,11 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-/// What the exponents of `sum` have of a column is made of.
+//===----------------------------------------------------------------------===//
+// Column values
+//===----------------------------------------------------------------------===//
+
+/// The values that the column term of `sum`'s exponent is built from.
 SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
   SmallVector<Value> values = valuesOf(sum.exponent.column);
   if (!sum.isOfRows())
@@ -24,9 +26,9 @@ SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
   return values;
 }
 
-/// What the exponents of `sum` have of a column: of its own exponentials also
-/// what they are taken about. An empty string where there is nothing.
-std::string PanelEmitter::columnPartOf(const Exponential &sum) {
+/// The column term of `sum`'s exponent, less the shift of a sum over columns;
+/// an empty string where there is none.
+std::string PanelEmitter::columnTermOf(const Exponential &sum) {
   std::string part = sumOf(sum.exponent.column, computed(sum.reduce));
   if (!sum.isOfRows())
     part +=
@@ -35,124 +37,111 @@ std::string PanelEmitter::columnPartOf(const Exponential &sum) {
   return part;
 }
 
-/// What is wanted of columns, as it lies in memory: everything is asked for
-/// before any of it is used.
-void PanelEmitter::loadColumns() {
-  SmallVector<Value> roots(columnValues.begin(), columnValues.end());
-  for (Exponential &sum : exponentials)
-    llvm::append_range(roots, valuesOfColumns(sum));
-  loadedColumns = inputsOf(roots, Level::column);
-  for (Value input : loadedColumns) {
-    std::string name = scope.fresh(
-        (nameOf(input).empty() ? "column" : nameOf(input).str()) + "_read");
-    loadedNames[input] = name;
-    os << computedType(input.getType()) << ' ' << name << "[Items];\n";
-  }
-  if (loadedColumns.empty())
+/// Prints the function that issues all loads of column values before any is
+/// used.
+void PanelEmitter::emitColumnInputs() {
+  if (columnInputs.empty())
     return;
+  beginFunction("Loads the values of a thread's columns.",
+                "void load_columns(const heddle::row_range &rows, "
+                "column_inputs &inputs)");
   os << "#pragma unroll\n";
-  open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
-  os << "const int c = heddle::column_found<Tells>(k);\n"
-     << "const bool there = heddle::finds_column<Tells, Items>(k, width);\n";
-  for (Value input : loadedColumns)
-    os << loadedNames[input] << "[k] = there ? heddle::convert<"
+  open("for (int k = 0; k < heddle::columns_computed<broadcasts>; ++k) {");
+  os << "const bool has_column = heddle::computes_column<broadcasts>(rows, "
+        "k);\n"
+     << "const long long column = rows.first_column + "
+        "heddle::computed_column<broadcasts>(k);\n";
+  for (Value input : columnInputs)
+    os << inputArrays[input] << "[k] = has_column ? heddle::convert<"
        << computedType(input.getType()) << ">(" << pointers[slotOf(input)]
-       << "[first_column + c]) : 0;\n";
+       << "[column]) : 0;\n";
   close();
+  endFunction();
 }
 
-/// Whether what the walk finds of columns goes from thread to thread.
-void PanelEmitter::declareTells() {
-  std::string sizes = "0";
-  for (Value value : columnValues)
-    sizes += (" + sizeof(" + computedType(value.getType()) + ")").str();
-  for (Exponential &sum : exponentials)
-    sizes += " + sizeof(" + computed(sum.reduce) + ")";
-  std::string widest;
-  int64_t bytes = 0;
-  for (fused::ReduceOp column : passes.columns)
-    if (int64_t own = storageBytes(column.getValue().getType()); own > bytes) {
-      bytes = own;
-      widest = computed(column);
-    }
-  os << "constexpr bool Tells = heddle::room_of_column<" << widest << ", "
-     << 4 * panel.words << "> >= " << sizes << ";\n"
-     << "char *const found = heddle::has_own_room ? gather + Threads * Items * "
-        "sizeof("
-     << widest << ") : gather;\n";
-}
-
-/// Calls `function` for all that was found of columns.
-void PanelEmitter::emitFound(StringRef function) {
-  std::string before;
-  auto emit = [&](StringRef name, StringRef type) {
-    os << "heddle::" << function << "<Tells>(" << name << ", found"
-       << (before.empty() ? ""
-                          : " + (" + before +
-                                ") * Items * "
-                                "heddle::crew_threads")
-       << ");\n";
-    before += ((before.empty() ? "sizeof(" : " + sizeof(") + type + ")").str();
-  };
-  for (Exponential &sum : exponentials)
-    emit(sum.columnPart, computed(sum.reduce));
-  for (Value value : columnValues)
-    emit(columnArrays[value], computedType(value.getType()));
-}
-
-LogicalResult PanelEmitter::emitColumnParts() {
+LogicalResult PanelEmitter::emitColumnValues() {
+  std::string parameters = "const loop_state &loop, const loop_scalars "
+                           "&scalars, const heddle::row_range &rows, ";
+  if (!columnInputs.empty())
+    parameters += "const column_inputs &inputs, ";
+  beginFunction("Computes the values of a thread's columns.",
+                "void compute_columns(" + parameters +
+                    "column_values &columns)");
   SmallVector<Value> roots(columnValues.begin(), columnValues.end());
-  for (Exponential &sum : exponentials) {
-    os << computed(sum.reduce) << ' ' << sum.columnPart << "[Items];\n";
+  for (Exponential &sum : exponentials)
     llvm::append_range(roots, valuesOfColumns(sum));
-  }
-  for (Value value : columnValues)
-    os << computedType(value.getType()) << ' ' << columnArrays[value]
-       << "[Items];\n";
   os << "#pragma unroll\n";
-  open("for (int k = 0; k < heddle::columns_found<Tells, Items>; ++k) {");
+  open("for (int k = 0; k < heddle::columns_computed<broadcasts>; ++k) {");
   if (!exponentials.empty())
-    os << "const bool there = heddle::finds_column<Tells, Items>(k, width);\n";
-  Scope outer = scope;
-  for (Value input : loadedColumns)
-    scope.bind(input, loadedNames[input] + "[k]");
+    os << "const bool has_column = heddle::computes_column<broadcasts>(rows, "
+          "k);\n";
+  for (Value input : columnInputs)
+    scope.bind(input, inputArrays[input] + "[k]");
   if (failed(declareNeeded(roots)))
     return failure();
   for (Value value : columnValues)
     os << columnArrays[value] << "[k] = " << text(value) << ";\n";
   for (Exponential &sum : exponentials) {
-    std::string type = computed(sum.reduce), part = columnPartOf(sum);
-    os << sum.columnPart << "[k] = there ? "
+    std::string type = computed(sum.reduce), part = columnTermOf(sum);
+    os << sum.columnTerm << "[k] = has_column ? "
        << (part.empty() ? "0" : "heddle::per_bit<" + type + ">(" + part + ")")
        << " : -heddle::infinity<" << type << ">();\n";
   }
-  scope = outer;
   close();
+  endFunction();
+  emitBroadcast();
   return success();
 }
 
-/// The first pass of a row: its elements, as they lie in shared memory, and
-/// what this thread has of its reductions.
-LogicalResult PanelEmitter::emitFirstPass() {
-  os << "queue.wait();\n";
-  llvm::DenseMap<Operation *, std::string> parts, odds, rowParts;
+/// Prints the functions that exchange column values between threads.
+void PanelEmitter::emitBroadcast() {
+  auto emitAll = [&](StringRef function) {
+    int64_t before = 0;
+    auto emit = [&](StringRef name, Type type) {
+      os << "heddle::" << function << "<broadcasts>(" << name
+         << ", broadcast_buffer(" << before << "));\n";
+      before += storageBytes(type);
+    };
+    for (Exponential &sum : exponentials)
+      emit(sum.columnTerm, fused::ReduceOp(sum.reduce).getValue().getType());
+    for (Value value : columnValues)
+      emit(columnArrays[value], value.getType());
+  };
+  beginFunction("Broadcasts the column values that a thread computed.",
+                "void broadcast_columns(const column_values &columns)");
+  emitAll("broadcast_columns");
+  endFunction();
+  beginFunction("Receives the values of a thread's columns.",
+                "void receive_columns(column_values &columns)");
+  emitAll("receive_columns");
+  os << "if (broadcasts && !heddle::has_broadcast_buffer)\n"
+     << "  __syncthreads(); // the buffer is free for combine_groups\n";
+  endFunction();
+}
+
+//===----------------------------------------------------------------------===//
+// The phases of a row
+//===----------------------------------------------------------------------===//
+
+LogicalResult PanelEmitter::emitReducePhase() {
+  beginFunction(
+      "Reduce phase: the thread's part of the reductions of its group's rows.",
+      "void reduce_phase(loop_state &loop, const loop_scalars &scalars, const "
+      "heddle::row_range &rows, int first, const column_values &columns, "
+      "row_elements &elements)");
+  os << "loop.queue.wait();\n";
+  llvm::DenseMap<Operation *, std::string> mine, odds, rowTerms;
   for (fused::ReduceOp row : passes.rows) {
-    parts[row] = scope.fresh("mine");
-    os << partType(row) << ' ' << parts[row] << "[Rows];\n";
+    mine[row] = scope.fresh("mine");
+    os << partType(row) << ' ' << mine[row] << "[heddle::rows_at_once];\n";
   }
-  for (Exponential &sum : exponentialsOfRows())
-    os << computed(sum.reduce) << ' ' << sum.kept << "[Rows][Items];\n";
-  for (Value value : passes.kept)
-    os << computedType(value.getType()) << ' ' << keptArrays[value]
-       << "[Rows][Items];\n";
-  Scope outer = scope;
   openRows();
   llvm::DenseMap<int, std::string> rows;
   for (auto [k, slot] : llvm::enumerate(panel.matrices)) {
     rows[slot] =
         scope.fresh(buffers[slots.operands[slot].buffer].name + "_row");
     StringRef type = storedType(slots.operands[slot].storage);
-    os << "const " << type << " *const " << rows[slot] << " = queue.row<"
+    os << "const " << type << " *const " << rows[slot] << " = loop.queue.row<"
        << type << ">(" << k << ", is_row ? b : 0);\n";
   }
   SmallVector<Value> roots;
@@ -163,29 +152,28 @@ LogicalResult PanelEmitter::emitFirstPass() {
     for (const fused::Term &term : sum.exponent.element)
       roots.push_back(term.value);
   llvm::append_range(roots, passes.kept);
-  for (Value value : rowsMetBy(roots))
+  for (Value value : rowsUsedBy(roots))
     os << "const " << computedType(value.getType()) << ' '
        << scope.declare(value) << " = " << rowArrays[value] << "[r];\n";
   for (Exponential &sum : exponentialsOfRows()) {
-    rowParts[sum.reduce] = scope.fresh("part");
-    os << "const " << computed(sum.reduce) << ' ' << rowParts[sum.reduce]
-       << " = " << sum.rowPart << "[r];\n";
+    rowTerms[sum.reduce] = scope.fresh("row_term");
+    os << "const " << computed(sum.reduce) << ' ' << rowTerms[sum.reduce]
+       << " = " << sum.rowTerm << "[r];\n";
   }
-  // Two sums, so that one need not wait for the other.
+  // Two chains of dependent additions.
   llvm::DenseMap<Operation *, std::string> evens;
   for (fused::ReduceOp row : passes.rows) {
-    evens[row] = scope.fresh("even_ones");
-    odds[row] = scope.fresh("odd_ones");
+    evens[row] = scope.fresh("even");
+    odds[row] = scope.fresh("odd");
     std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
     os << partType(row) << ' ' << evens[row] << " = " << none << ", "
        << odds[row] << " = " << none << ";\n";
   }
   os << "#pragma unroll\n";
-  open("for (int k = 0; k < Items; ++k) {");
-  os << "const int c = t + k * heddle::crew_threads;\n"
-     << "const bool there = heddle::has_column<Items>(k, c, width);\n";
+  open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
+  os << "const bool has_column = rows.has_column(k);\n";
   for (Value input : inputsOf(roots, Level::element))
-    declareInput(input, rows[slotOf(input)] + "[c]", "there");
+    declareInput(input, rows[slotOf(input)] + "[rows.column(k)]", "has_column");
   for (Value value : columnValues)
     scope.bind(value, columnArrays[value] + "[k]");
   if (failed(declareNeeded(roots)))
@@ -195,82 +183,75 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (fused::ReduceOp row : passes.rows) {
     std::string part = "(k % 2 ? " + odds[row] + " : " + evens[row] + ")";
     if (!row.getAbout()) {
-      os << "if (there)\n  " << part << " = " << kindOf(row) << "::combine("
-         << part << ", " << kindOf(row) << "::lift(" << text(row.getValue())
-         << ", first_column + c));\n";
+      os << "if (has_column)\n  " << part << " = " << kindOf(row)
+         << "::combine(" << part << ", " << kindOf(row) << "::lift("
+         << text(row.getValue()) << ", rows.first_column + rows.column(k)));\n";
       continue;
     }
     Exponential &sum = exponentialOf(row);
     os << sum.kept << "[b][k] = heddle::exp_2("
-       << argumentInBaseTwo(sum, rowParts[row] + " + " + sum.columnPart + "[k]")
+       << argumentInBaseTwo(sum, rowTerms[row] + " + " + sum.columnTerm + "[k]")
        << ");\n"
        << part << " += " << sum.kept << "[b][k];\n";
   }
   close();
   for (fused::ReduceOp row : passes.rows)
-    os << parts[row] << "[b] = " << partKind(row) << "::combine(" << evens[row]
+    os << mine[row] << "[b] = " << partKind(row) << "::combine(" << evens[row]
        << ", " << odds[row] << ");\n";
   close();
-  scope = outer;
-  os << "// What the crew, or those of the cluster that share the row, know of "
-        "it.\n";
   for (fused::ReduceOp row : passes.rows)
-    os << ofWarps[row] << ".leave(" << parts[row] << ");\n";
-  os << "if (Cluster == 1)\n  heddle::meet_crew();\n"
-     << "if (Cluster == 1 || queue.asks_early)\n  queue.next();\n";
+    os << reductionsOfRows[row] << ".publish(" << mine[row] << ");\n";
+  os << "if (heddle::cluster_blocks == 1)\n  heddle::sync_group();\n"
+     << "if (heddle::cluster_blocks == 1 || loop.queue.issues_early)\n"
+     << "  loop.queue.next();\n";
+  endFunction();
   return success();
 }
 
-/// Opens a loop over the rows that a crew takes at a time.
 void PanelEmitter::openRows() {
   os << "#pragma unroll\n";
-  open("for (int b = 0; b < Rows; ++b) {");
-  os << "const bool is_row = Rows == 1 || first + b * heddle::crews < count; "
-        "// or else the first again, for nothing\n"
-     << "[[maybe_unused]] const int r = is_row ? first + b * heddle::crews : "
-        "first;\n";
+  open("for (int b = 0; b < heddle::rows_at_once; ++b) {");
+  os << "[[maybe_unused]] const bool is_row = rows.has_row(first, b);\n"
+     << "[[maybe_unused]] const int r = rows.index(first, b);\n";
 }
 
-/// Values of a row that the elements in `roots` meet.
-llvm::SetVector<Value> PanelEmitter::rowsMetBy(ArrayRef<Value> roots) {
-  llvm::SetVector<Value> met;
+/// The row values that the elements in `roots` use.
+llvm::SetVector<Value> PanelEmitter::rowsUsedBy(ArrayRef<Value> roots) {
+  llvm::SetVector<Value> used;
   SmallVector<Value> left(roots);
   llvm::DenseSet<Value> seen;
   while (!left.empty()) {
     Value value = left.pop_back_val();
     if (!seen.insert(value).second)
       continue;
-    // The second pass finds what was kept.
+    // The accumulate phase reads values that the reduce phase kept.
     if (passes.kept.contains(value) && !llvm::is_contained(roots, value))
       continue;
     if (levels.of(value).level == Level::row)
-      met.insert(value);
+      used.insert(value);
     else if (levels.of(value).level == Level::element && value.getDefiningOp())
       llvm::append_range(left, value.getDefiningOp()->getOperands());
   }
-  return met;
+  return used;
 }
 
-/// Declares the row values that `roots` are computed from; reductions of the
-/// row are in scope.
-LogicalResult PanelEmitter::declareRowsAfter(ArrayRef<Value> roots) {
-  for (Value value : rowValues)
-    if (!scope.knows(value))
-      scope.bind(value, rowArrays[value] + "[r]");
-  return declareNeeded(roots);
-}
-
-/// The second pass: the row's reductions are complete, and what follows from
-/// them is added to the columns.
-LogicalResult PanelEmitter::emitSecondPass() {
-  Scope outer = scope;
+LogicalResult PanelEmitter::emitAccumulatePhase() {
+  beginFunction(
+      "Accumulate phase: adds the rows, whose reductions are complete, to the "
+      "thread's columns.",
+      "void accumulate_phase(loop_state &loop, const loop_scalars &scalars, "
+      "const heddle::row_range &rows, int first, const column_values "
+      "&columns, const row_elements &elements, column_sums &sums" +
+          StringRef(hasExponentialsOfRows() ? ", bool &unsafe" : "") + ")");
   openRows();
   llvm::DenseMap<Operation *, std::string> safe, totals;
   for (fused::ReduceOp row : passes.rows) {
     std::string total = totals[row] = scope.fresh("total");
-    os << "const auto " << total << " = " << ofWarps[row] << ".meet(b);\n";
+    os << "const auto " << total << " = " << reductionsOfRows[row]
+       << ".combine(b);\n";
   }
-  os << "if (Cluster > 1 && !queue.asks_early)\n  queue.next();\n";
+  os << "if (heddle::cluster_blocks > 1 && !loop.queue.issues_early)\n"
+     << "  loop.queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string type = computed(row), total = totals[row];
     if (!row.getAbout()) {
@@ -285,7 +266,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
         }))
       continue;
     os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
-       << " = " << safe[row] << " ? " << exponentialOf(row).guess
+       << " = " << safe[row] << " ? " << exponentialOf(row).shift
        << "[r] + heddle::per_e<" << type << ">(heddle::rough_log_2(" << total
        << ")) : 0;\n";
   }
@@ -297,9 +278,9 @@ LogicalResult PanelEmitter::emitSecondPass() {
     if (fused::Panel::takesOwnPowers(column)) {
       std::string type = computed(column);
       std::string terms = sumOf(exponentialOf(column).exponent.row, type);
-      os << "const " << type << ' ' << (powers[column] = scope.fresh("part"))
-         << " = heddle::per_bit<" << type << ">("
-         << (terms.empty() ? "0" : terms) << ");\n";
+      os << "const " << type << ' '
+         << (powers[column] = scope.fresh("row_term")) << " = heddle::per_bit<"
+         << type << ">(" << (terms.empty() ? "0" : terms) << ");\n";
     }
     if (!shared)
       continue;
@@ -317,13 +298,13 @@ LogicalResult PanelEmitter::emitSecondPass() {
     os << "const " << type << ' ' << powers[column]
        << " = heddle::exp_2(heddle::per_bit<" << type << ">("
        << (terms.empty() ? "0" : terms) << ") - "
-       << exponentialOf(shared).rowPart << "[r]);\n"
+       << exponentialOf(shared).rowTerm << "[r]);\n"
        << safe[shared] << " &= heddle::is_safe_scale(" << powers[column]
        << ");\n";
   }
   for (Exponential &sum : exponentialsOfRows())
-    os << "bad |= !" << safe[sum.reduce] << ";\n";
-  open("if (t == 0) {");
+    os << "unsafe |= !" << safe[sum.reduce] << ";\n";
+  open("if (rows.thread == 0) {");
   for (fused::ReduceOp row : passes.rows) {
     os << rowSums[row] << "[r] = ";
     if (row.getAbout())
@@ -333,7 +314,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
       os << scope[row.getResult(0)] << ";\n";
   }
   close();
-  // What is not safe is left to the repair, and gives nothing now.
+  // The fallback adds a row that is not safe.
   SmallVector<Operation *> awaited = {nullptr};
   for (Exponential &sum : exponentialsOfRows())
     awaited.push_back(sum.reduce);
@@ -347,20 +328,20 @@ LogicalResult PanelEmitter::emitSecondPass() {
       continue;
     open("if (" + (row ? safe[row] + " && " : "") + "is_row) {");
     os << "#pragma unroll\n";
-    open("for (int k = 0; k < Items; ++k) {");
+    open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
     Scope inner = scope;
     for (Value value : passes.kept)
       scope.bind(value, keptArrays[value] + "[b][k]");
     for (fused::ReduceOp column : columns) {
       Exponential &sum = powersOf(column);
-      std::string part = columnSums[column] + "[k]";
+      std::string part = "sums." + columnSums[column] + "[k]";
       if (sum.isOfRows())
         os << part << " = heddle::multiply_add(" << sum.kept << "[b][k], "
            << powers[column] << ", " << part << ");\n";
       else
         os << part << " += heddle::exp_2("
            << argumentInBaseTwo(sum,
-                                powers[column] + " + " + sum.columnPart + "[k]")
+                                powers[column] + " + " + sum.columnTerm + "[k]")
            << ");\n";
     }
     scope = inner;
@@ -372,14 +353,12 @@ LogicalResult PanelEmitter::emitSecondPass() {
     if (!fused::Panel::sumsPowers(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
-    for (Value value : rowsMetBy(roots))
+    for (Value value : rowsUsedBy(roots))
       if (!passes.isSecond(value) && !scope.knows(value))
         scope.bind(value, rowArrays[value] + "[r]");
     os << "#pragma unroll\n";
-    open("for (int k = 0; k < Items; ++k) {");
-    os << "const int c = t + k * heddle::crew_threads;\n"
-       << "const bool there = is_row && heddle::has_column<Items>(k, c, "
-          "width);\n";
+    open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
+    os << "const bool has_column = is_row && rows.has_column(k);\n";
     for (Value value : passes.kept)
       scope.bind(value, keptArrays[value] + "[b][k]");
     for (Value value : columnValues)
@@ -388,15 +367,15 @@ LogicalResult PanelEmitter::emitSecondPass() {
       return failure();
     for (fused::ReduceOp column : passes.columns)
       if (!fused::Panel::sumsPowers(column)) {
-        std::string part = columnSums[column] + "[k]";
-        os << "if (there)\n  " << part << " = " << kindOf(column)
+        std::string part = "sums." + columnSums[column] + "[k]";
+        os << "if (has_column)\n  " << part << " = " << kindOf(column)
            << "::combine(" << part << ", " << kindOf(column) << "::lift("
            << text(column.getValue()) << "));\n";
       }
     close();
   }
   close();
-  scope = outer;
+  endFunction();
   return success();
 }
 

@@ -1,7 +1,7 @@
-//===- PanelText.cpp - values of a loop in panels as text ----------------===//
+//===- PanelPrint.cpp - statements of a loop by the panel schedule --------===//
 //
-// Declarations of what a place in the loop needs, and the sums that exponents
-// are.
+// Functions, declarations of the values that a phase uses, and exponents as
+// sums of terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,16 @@ using heddle::fused::Level;
 using llvm::Twine;
 
 namespace heddle::cuda {
+
+void PanelEmitter::beginFunction(StringRef comment, const Twine &head) {
+  scope = globals;
+  for (auto &[value, name] : scalarFields)
+    scope.bind(value, prefix(name));
+  os << "// " << comment << "\n__device__ "
+     << (isOutlined ? "__noinline__ " : "__forceinline__ ") << head.str()
+     << " {\n";
+  os.indent();
+}
 
 void PanelEmitter::open(const Twine &line) {
   os << line.str() << "\n";
@@ -36,12 +46,21 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
     else
       llvm::append_range(left, op->getOperands());
   }
+  // A value without a name that has one use among these is printed there.
+  auto isInlined = [&](Operation *op) {
+    Value result = op->getResult(0);
+    return nameOf(result).empty() && result.hasOneUse() &&
+           !llvm::is_contained(roots, result) &&
+           needed.contains(*result.user_begin());
+  };
   for (Operation &op : body.without_terminator()) {
     if (!needed.contains(&op) ||
         isa<arith::ConstantOp, foreach::TripOp, fused::RecordOp>(op))
       continue;
     if (isa<fused::ReduceOp>(op))
       return op.emitOpError("is needed before it is complete");
+    if (isInlined(&op))
+      continue;
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
@@ -79,8 +98,8 @@ unsigned PanelEmitter::slotOf(Value argument) const {
   return slots.inputs[cast<BlockArgument>(argument).getArgNumber()];
 }
 
-/// Declares the value of an argument from its list at `at`; of one that is not
-/// there, zero.
+/// Declares the value of an argument from its list at `at`; zero unless
+/// `there`.
 void PanelEmitter::declareInput(Value argument, const Twine &at,
                                 StringRef there) {
   StringRef type = computedType(argument.getType());
@@ -92,20 +111,11 @@ void PanelEmitter::declareInput(Value argument, const Twine &at,
     os << there << " ? " << load << " : 0;\n";
 }
 
-std::string PanelEmitter::computed(fused::ReduceOp op) const {
-  return computedType(op.getValue().getType()).str();
-}
-
-static bool sumsPowers(fused::ReduceOp op) {
-  return fused::Panel::sumsPowers(op) && op.getLevel() != Level::member;
-}
-
-std::string PanelEmitter::partType(fused::ReduceOp op) const {
-  return sumsPowers(op) ? computed(op) : stateOf(op);
-}
-
-std::string PanelEmitter::partKind(fused::ReduceOp op) const {
-  return sumsPowers(op) ? "heddle::add<" + computed(op) + ">" : kindOf(op);
+LogicalResult PanelEmitter::declareRowsAfter(ArrayRef<Value> roots) {
+  for (Value value : rowValues)
+    if (!scope.knows(value))
+      scope.bind(value, rowArrays[value] + "[r]");
+  return declareNeeded(roots);
 }
 
 std::string PanelEmitter::number(double value) {
@@ -155,7 +165,7 @@ std::string PanelEmitter::argumentInBaseTwo(const Exponential &sum,
   std::string text = base.str();
   for (auto [term, factor] : llvm::zip(sum.exponent.element, sum.factors))
     text = "heddle::multiply_add(" + expression(term.value).text + ", " +
-           factor + ", " + text + ")";
+           prefix(factor) + ", " + text + ")";
   return text;
 }
 
