@@ -1,8 +1,8 @@
 /*===- heddle_reference.h - Functions for heddle's own tools --------------===*/
 /*
  * Exported from libheddle.so for the command line tool and the tests. Errors
- * and threads follow the rules of heddle.h, but this interface is not stable: it
- * may change with every version.
+ * and threads follow the rules of heddle.h, but this interface is not stable:
+ * it may change with every version.
  */
 /*===----------------------------------------------------------------------===*/
 
@@ -26,9 +26,9 @@ typedef enum heddle_arithmetic {
                        narrower type */
   HEDDLE_AS_WRITTEN =
       1, /* the plain evaluation: each operation in its own type */
-  HEDDLE_PERTURBED = 2 /* the plain evaluation, with the result of each operation
-                          on elements off by one unit in the last place; greater
-                          values select other random draws */
+  HEDDLE_PERTURBED = 2 /* the plain evaluation, with the result of each
+                          operation on elements off by one unit in the last
+                          place; greater values select other random draws */
 } heddle_arithmetic;
 
 /* Reads a program; `program` is as for heddle_compile. */

@@ -88,8 +88,7 @@ static std::string describeMachine(const json::Object &machine) {
                         *device.getInteger("multiprocessors")));
   }
   if (devices.empty())
-    report.bad("GPU", "no GPU found: 'heddle run' uses the cpu target; emit, "
-                      "explain and compilation for a given --arch work");
+    report.bad("GPU", "no GPU found; 'heddle run' uses the cpu target");
   const json::Object &nvrtc = *machine.getObject("nvrtc");
   std::string architectures;
   if (const json::Array *list = nvrtc.getArray("architectures"))
@@ -105,7 +104,7 @@ static std::string describeMachine(const json::Object &machine) {
                        cache.getNumber("bytes").value_or(0) / (1 << 20),
                        cache.getNumber("max_bytes").value_or(0) / (1 << 20)));
   report.check("compiler", *machine.getObject("compiler"),
-               "compiles foreach programs");
+               "targets cuda and cpu");
   std::string result = report.take();
   if (const json::Object *variables = machine.getObject("environment"))
     for (const auto &[name, value] : *variables)

@@ -36,7 +36,7 @@ static std::string details() {
   kernel    one launch of a __global__ function: its sweeps, its schedule and the reason for the schedule
   remarks   decisions of the passes, with reasons
 
-Of a loop, traffic, floor and launches count one iteration.
+For a loop, traffic, floor and launches count one iteration.
 
 examples:
   heddle explain adamw

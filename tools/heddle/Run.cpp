@@ -52,13 +52,12 @@ Input data:
 Each shape becomes one member of every list: flattened for lists of rank 1, with its leading dimensions
 collapsed into rows for lists of rank 2, and as one value for lists of rank 0.
 
---check evaluates the same steps in the reference interpreter, twice: in double precision, which is exact for
-this purpose, and plainly, each operation in its own type. The table shows the error of each result against
-the exact evaluation, in units of the RMS error of the plain evaluation. The check passes if the RMS error of
-every result is at most 1.5. A loop amplifies rounding errors; its unit is therefore at least the effect of one
-unit in the last place of each operation, and its limit is higher: 8 or 16 for a loop with the panel schedule
-on a GPU, and more if a result has few elements, because the error estimate is then noisy. A check needs
-about 80 bytes of host memory per element.
+--check evaluates the same steps twice in the reference interpreter: in double precision, and plainly, with each
+operation in its own type. Errors are differences from the double-precision results, in units of the RMS error
+of the plain evaluation. The check passes if no RMS error exceeds its limit of 1.5 units. In a program with a
+loop, which amplifies rounding errors, a unit is at least the effect of one unit in the last place of each
+operation. The limit is 8 or 16 for a loop with the panel schedule on a GPU. It is higher for a result of few
+elements, whose error estimate is noisy. A check needs about 80 bytes of host memory per element.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check

@@ -135,7 +135,8 @@ static void printChecks(const RunReport &report) {
 void print(const RunRequest &request, const RunReport &report) {
   const json::Object &explained = report.explained;
   bool onCpu = report.arch == "cpu";
-  // Of a loop, launches and bytes count one iteration, but times the whole.
+  // For a loop, launches and bytes count one iteration, but times the whole
+  // loop.
   bool loops = *explained.getBoolean("loops");
   auto line = [](StringRef label, const Twine &text) {
     outs() << formatv("{0,-14} {1}\n", label, text.str());

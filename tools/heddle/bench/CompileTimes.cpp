@@ -68,19 +68,19 @@ static Expected<double> compileOnce(StringRef program) {
 
 /// The source of `program` with a function name that was never compiled.
 static Expected<std::string> neverCompiled(StringRef program) {
-  auto text = cli::toExpected(heddle::emit(program.str(), "foreach"));
-  if (!text)
-    return text.takeError();
+  auto source = cli::toExpected(heddle::emit(program.str(), "foreach"));
+  if (!source)
+    return source.takeError();
   static unsigned count = 0;
   constexpr StringLiteral declaration = "func.func @";
-  size_t at = text->find(declaration.str());
+  size_t at = source->find(declaration.str());
   if (at == std::string::npos)
     return createStringError(
         "expected a function in the source of the program");
   auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  text->insert(at + declaration.size(),
-               formatv("cold_{0}_{1}_", now, count++).str());
-  return text;
+  source->insert(at + declaration.size(),
+                 formatv("cold_{0}_{1}_", now, count++).str());
+  return source;
 }
 
 static double median(std::vector<double> times) {
@@ -100,11 +100,11 @@ measureCompileTimes(ArrayRef<StringRef> programs) {
     std::vector<double> cold, warm;
     for (int sample = 0; sample < 5; ++sample) {
       TemporaryCache cache;
-      auto text = neverCompiled(program);
-      if (!text)
-        return text.takeError();
+      auto source = neverCompiled(program);
+      if (!source)
+        return source.takeError();
       for (std::vector<double> *times : {&cold, &warm}) {
-        auto time = compileOnce(*text);
+        auto time = compileOnce(*source);
         if (!time)
           return time.takeError();
         times->push_back(*time);
@@ -119,13 +119,13 @@ Expected<ColdBinding>
 measureColdBinding(StringRef program,
                    function_ref<Error(heddle::Graph &)> bindAndPrepare) {
   TemporaryCache cache;
-  auto text = neverCompiled(program);
-  if (!text)
-    return text.takeError();
+  auto source = neverCompiled(program);
+  if (!source)
+    return source.takeError();
   ColdBinding times;
   auto begin = std::chrono::steady_clock::now();
   auto executable =
-      cli::toExpected(heddle::Executable::compile(*text, {"cuda", ""}));
+      cli::toExpected(heddle::Executable::compile(*source, {"cuda", ""}));
   if (!executable)
     return executable.takeError();
   auto graph = cli::toExpected(heddle::Graph::create(*executable));

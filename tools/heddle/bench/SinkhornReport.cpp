@@ -11,6 +11,7 @@
 #include "Conditions.h"
 
 #include "runtime/heddle.hpp"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -157,7 +158,7 @@ void print(const SinkhornReport &report, const Device &device) {
   }
   times.print();
   outs() << "\niterations of a solve that stops at a tolerance of "
-         << kTolerance
+         << format("%g", kTolerance)
          << "; difference from the potentials by hand; cold compile times\n";
   others.print();
   outs() << '\n';
