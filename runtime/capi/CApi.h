@@ -1,7 +1,8 @@
-//===- CApi.h - For other parts of the C interface ------------------------===//
+//===- CApi.h - Shared by the files of the C interface --------------------===//
 //
-// Functions with C linkage outside of CApi.cpp report through the same thread's
-// last error.
+// Translates between heddle.h and the runtime: arguments are checked for null,
+// errors become a status and a text of the thread. Nothing here throws; the
+// runtime is compiled without exceptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,13 +10,54 @@
 #define HEDDLE_RUNTIME_CAPI_CAPI_H
 
 #include "runtime/heddle.h"
+#include "runtime/program/Executable.h"
+#include "runtime/program/ProgramGraph.h"
 
-#include "llvm/Support/Error.h"
+struct heddle_executable {
+  std::shared_ptr<heddle::runtime::Executable> executable;
+  std::vector<int> arguments; ///< buffers of the arguments, in plan order
+};
+
+struct heddle_graph {
+  std::unique_ptr<heddle::runtime::ProgramGraph> graph;
+};
+
+struct heddle_memory {
+  heddle::runtime::ContextPtr context; ///< null: host memory
+  heddle::runtime::DeviceMemory device;
+  char *host = nullptr;
+  size_t bytes = 0;
+};
 
 namespace heddle::runtime {
 
 /// The status of `error`, whose text becomes heddle_last_error().
 heddle_status finishCall(llvm::Error error);
+
+llvm::Error badInput(const llvm::Twine &text);
+
+/// BadInput if any of the pointers is null.
+template <typename... Pointers>
+llvm::Error requireAll(const char *function, Pointers *...pointers) {
+  if (((pointers == nullptr) || ...))
+    return badInput(llvm::Twine(function) +
+                    ": expected no null pointer, found one");
+  return llvm::Error::success();
+}
+
+/// A copy of `text` for the caller to free, with a null character at its end.
+llvm::Error giveText(llvm::StringRef text, char **out, size_t *size = nullptr);
+
+/// What the caller asks for, on the machine at hand. Looking at a program needs
+/// no GPU (`inspect`): without one, and without a name, the architecture is
+/// sm_90.
+llvm::Expected<CompileRequest> makeRequest(const char *program,
+                                           const heddle_options *options,
+                                           bool inspect = false);
+/// The target and the architecture that the options name; `target` if they name
+/// none.
+llvm::Expected<std::pair<Target, std::string>>
+readTarget(const heddle_options *options, llvm::StringRef target);
 
 } // namespace heddle::runtime
 

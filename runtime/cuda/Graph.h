@@ -16,6 +16,7 @@
 #ifndef HEDDLE_RUNTIME_CUDA_GRAPH_H
 #define HEDDLE_RUNTIME_CUDA_GRAPH_H
 
+#include "runtime/cuda/DeviceSpace.h"
 #include "runtime/cuda/GraphSteps.h"
 #include "runtime/program/ProgramGraph.h"
 
@@ -38,7 +39,6 @@ public:
   const ContextPtr &context() const { return device; }
 
 private:
-  class DeviceSpace;
   struct Node {
     CUgraphNode node = nullptr;
     CUgraphConditionalHandle condition =

@@ -10,53 +10,13 @@
 #define HEDDLE_RUNTIME_CUDA_GRAPHSTEPS_H
 
 #include "runtime/binding/Layout.h"
-#include "runtime/program/Executable.h"
+#include "runtime/cuda/Launch.h"
+#include "runtime/program/KernelUnits.h"
 
-#include <array>
-#include <cstring>
 #include <optional>
 #include <vector>
 
 namespace heddle::runtime {
-
-/// A kernel launch.
-struct Launch {
-  std::string name;
-  CUfunction function = nullptr;
-  unsigned grid = 1, block = 1, sharedBytes = 0;
-  bool cooperative = false;
-  /// The bytes of each argument, of which a table is the largest.
-  std::vector<std::array<char, sizeof(DeviceTable)>> arguments;
-  /// Arguments that are the value of a by-value scalar.
-  struct Scalar {
-    size_t argument;
-    int buffer;
-  };
-  std::vector<Scalar> scalars;
-
-  template <typename T> void add(const T &argument) {
-    static_assert(sizeof(T) <= sizeof(DeviceTable),
-                  "an argument of a plan is a table, a pointer or a scalar");
-    std::memcpy(arguments.emplace_back().data(), &argument, sizeof(T));
-  }
-  /// Adds the value of a by-value scalar from its slot; the kernel reads as
-  /// many bytes as its parameter has.
-  void addScalar(int buffer, const char *slot) {
-    scalars.push_back({arguments.size(), buffer});
-    std::memcpy(arguments.emplace_back().data(), slot, sizeof(double));
-  }
-
-  /// Equal launches may differ in name, and in where scalars come from: scalars
-  /// are compared by value.
-  bool operator==(const Launch &other) const {
-    return function == other.function && grid == other.grid &&
-           block == other.block && sharedBytes == other.sharedBytes &&
-           cooperative == other.cooperative && arguments == other.arguments;
-  }
-
-  /// Pointers to the arguments, as the driver takes them.
-  std::vector<void *> pointers();
-};
 
 struct Step {
   bool loop = false; ///< a conditional WHILE node around `body`

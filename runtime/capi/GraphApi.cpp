@@ -1,0 +1,216 @@
+//===- GraphApi.cpp - Graphs through the C interface ----------------------===//
+
+#include "runtime/capi/CApi.h"
+
+#include <algorithm>
+
+using namespace llvm;
+using namespace heddle::runtime;
+
+namespace {
+
+Expected<DType> readDType(heddle_dtype dtype) {
+  if (dtype < HEDDLE_F64 || dtype > HEDDLE_I64)
+    return badInput("dtype: expected a heddle_dtype, found " +
+                    Twine(static_cast<int>(dtype)));
+  return static_cast<DType>(dtype);
+}
+
+/// More members than memory can describe: a count above it is a mistake.
+constexpr size_t mostMembers = size_t(1) << 31;
+
+Error checkCount(const char *name, size_t members) {
+  if (members <= mostMembers)
+    return Error::success();
+  return badInput(Twine("'") + name +
+                  "': expected at most 2^31 members, found " + Twine(members));
+}
+
+Expected<std::vector<ListMember>>
+readMembers(const char *name, size_t members, void *const *pointers,
+            const int *ranks, const int64_t *extents, const int64_t *strides) {
+  if (members && (!pointers || !ranks))
+    return badInput(Twine("'") + name +
+                    "': expected pointers and ranks, found null");
+  if (Error error = checkCount(name, members))
+    return error;
+  std::vector<ListMember> list(members);
+  for (size_t member = 0; member < members; ++member) {
+    if (ranks[member] < 0 || ranks[member] > 64)
+      return badInput(Twine("'") + name + "', member " + Twine(member) +
+                      ": expected 0..64 dimensions, found " +
+                      Twine(ranks[member]));
+    if (ranks[member] > 0 && !extents)
+      return badInput(Twine("'") + name + "', member " + Twine(member) +
+                      ": expected extents, found null");
+    list[member].data = pointers[member];
+    list[member].extents.assign(extents, extents + ranks[member]);
+    extents += ranks[member];
+    if (strides)
+      list[member].rowStride = strides[member];
+  }
+  return list;
+}
+
+} // namespace
+
+extern "C" {
+
+heddle_status heddle_graph_create(heddle_executable *executable,
+                                  heddle_graph **graph) {
+  if (Error error = requireAll("heddle_graph_create", executable, graph))
+    return finishCall(std::move(error));
+  Expected<std::unique_ptr<ProgramGraph>> created =
+      ProgramGraph::create(executable->executable);
+  if (!created)
+    return finishCall(created.takeError());
+  *graph = new heddle_graph{std::move(*created)};
+  return HEDDLE_OK;
+}
+
+void heddle_graph_free(heddle_graph *graph) { delete graph; }
+
+heddle_status heddle_bind_list(heddle_graph *graph, const char *name,
+                               heddle_dtype dtype, size_t members,
+                               void *const *pointers, const int *ranks,
+                               const int64_t *extents) {
+  return heddle_bind_list_strided(graph, name, dtype, members, pointers, ranks,
+                                  extents, /*strides=*/nullptr);
+}
+
+heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
+                                       heddle_dtype dtype, size_t members,
+                                       void *const *pointers, const int *ranks,
+                                       const int64_t *extents,
+                                       const int64_t *strides) {
+  if (Error error = requireAll("heddle_bind_list_strided", graph, name))
+    return finishCall(std::move(error));
+  Expected<DType> type = readDType(dtype);
+  if (!type)
+    return finishCall(type.takeError());
+  Expected<std::vector<ListMember>> list =
+      readMembers(name, members, pointers, ranks, extents, strides);
+  if (!list)
+    return finishCall(list.takeError());
+  return finishCall(graph->graph->bindList(name, *type, *list));
+}
+
+heddle_status heddle_bind_scalar(heddle_graph *graph, const char *name,
+                                 heddle_dtype dtype, void *address) {
+  if (Error error = requireAll("heddle_bind_scalar", graph, name))
+    return finishCall(std::move(error));
+  Expected<DType> type = readDType(dtype);
+  if (!type)
+    return finishCall(type.takeError());
+  return finishCall(graph->graph->bindScalar(name, *type, address));
+}
+
+heddle_status heddle_set_scalar(heddle_graph *graph, const char *name,
+                                double value, void *stream) {
+  if (Error error = requireAll("heddle_set_scalar", graph, name))
+    return finishCall(std::move(error));
+  return finishCall(graph->graph->setScalar(name, value, stream));
+}
+
+heddle_status heddle_bind_result(heddle_graph *graph, const char *name,
+                                 heddle_dtype dtype, size_t members,
+                                 void *const *pointers, const int *ranks,
+                                 const int64_t *extents) {
+  return heddle_bind_result_strided(graph, name, dtype, members, pointers,
+                                    ranks, extents, /*strides=*/nullptr);
+}
+
+heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
+                                         heddle_dtype dtype, size_t members,
+                                         void *const *pointers,
+                                         const int *ranks,
+                                         const int64_t *extents,
+                                         const int64_t *strides) {
+  if (Error error = requireAll("heddle_bind_result_strided", graph, name))
+    return finishCall(std::move(error));
+  Expected<DType> type = readDType(dtype);
+  if (!type)
+    return finishCall(type.takeError());
+  Expected<std::vector<ListMember>> list =
+      readMembers(name, members, pointers, ranks, extents, strides);
+  if (!list)
+    return finishCall(list.takeError());
+  return finishCall(graph->graph->bindResult(name, *type, *list));
+}
+
+heddle_status heddle_set_inactive(heddle_graph *graph, const char *name,
+                                  size_t members, const unsigned char *mask) {
+  if (Error error = requireAll("heddle_set_inactive", graph, name))
+    return finishCall(std::move(error));
+  if (members && !mask)
+    return finishCall(
+        badInput(Twine("'") + name + "': expected a mask, found null"));
+  if (Error error = checkCount(name, members))
+    return finishCall(std::move(error));
+  SmallVector<bool> flags(members);
+  for (size_t member = 0; member < members; ++member)
+    flags[member] = mask[member] != 0;
+  return finishCall(graph->graph->setInactive(name, flags));
+}
+
+heddle_status heddle_prepare(heddle_graph *graph, void *stream) {
+  if (Error error = requireAll("heddle_prepare", graph))
+    return finishCall(std::move(error));
+  return finishCall(graph->graph->prepare(stream));
+}
+
+heddle_status heddle_replay(heddle_graph *graph, void *stream) {
+  if (!graph)
+    return finishCall(requireAll("heddle_replay", graph));
+  return finishCall(graph->graph->replay(stream));
+}
+
+heddle_status heddle_synchronize(heddle_graph *graph, void *stream) {
+  if (Error error = requireAll("heddle_synchronize", graph))
+    return finishCall(std::move(error));
+  return finishCall(graph->graph->synchronize(stream));
+}
+
+heddle_status heddle_result_members(heddle_graph *graph, const char *name,
+                                    size_t *members) {
+  if (Error error = requireAll("heddle_result_members", graph, name, members))
+    return finishCall(std::move(error));
+  Expected<std::vector<ResultMember>> result = graph->graph->result(name);
+  if (!result)
+    return finishCall(result.takeError());
+  *members = result->size();
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_result_member(heddle_graph *graph, const char *name,
+                                   size_t member, void **pointer, int *rank,
+                                   int64_t *extents) {
+  if (Error error = requireAll("heddle_result_member", graph, name, pointer,
+                               rank, extents))
+    return finishCall(std::move(error));
+  Expected<std::vector<ResultMember>> result = graph->graph->result(name);
+  if (!result)
+    return finishCall(result.takeError());
+  if (member >= result->size())
+    return finishCall(
+        badInput(Twine("result '") + name + "': expected a member below " +
+                 Twine(result->size()) + ", found " + Twine(member)));
+  const ResultMember &found = (*result)[member];
+  *pointer = found.address;
+  *rank = found.rank;
+  std::copy(found.extents, found.extents + found.rank, extents);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_read_scalar(heddle_graph *graph, const char *name,
+                                 double *value, void *stream) {
+  if (Error error = requireAll("heddle_read_scalar", graph, name, value))
+    return finishCall(std::move(error));
+  Expected<double> read = graph->graph->readScalar(name, stream);
+  if (!read)
+    return finishCall(read.takeError());
+  *value = *read;
+  return HEDDLE_OK;
+}
+
+} // extern "C"

@@ -1,0 +1,210 @@
+//===- GraphNodes.cpp - The nodes of a CUDA graph -------------------------===//
+//
+// Instantiates steps as nodes and edges, and updates the instantiated graph in
+// place where its form stays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Graph.h"
+
+#include "runtime/support/Statistics.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+/// The kernels of the graph form, in the order in which nodes are added.
+static void flatten(std::vector<Step> &steps, std::vector<Launch *> &out) {
+  for (Step &step : steps) {
+    out.push_back(&step.launch);
+    if (!step.loop)
+      continue;
+    flatten(step.body, out);
+    out.push_back(&step.next);
+  }
+}
+
+Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
+                                       ArrayRef<CUgraphNode> dependencies,
+                                       CUgraphConditionalHandle condition) {
+  const Driver &driver = device->driver();
+  if (condition)
+    std::memcpy(launch.arguments[0].data(), &condition, sizeof(condition));
+  std::vector<void *> pointers = launch.pointers();
+  CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(launch, pointers);
+  Node added;
+  added.condition = condition;
+  if (CUresult result =
+          driver.cuGraphAddKernelNode(&added.node, graph, dependencies.data(),
+                                      dependencies.size(), &parameters))
+    return withContext("node '" + launch.name + "'",
+                       driverError(driver, result, "cuGraphAddKernelNode"));
+  if (launch.cooperative) {
+    CUkernelNodeAttrValue value = {};
+    value.cooperative = 1;
+    HEDDLE_DRIVER_CALL(driver, cuGraphKernelNodeSetAttribute, added.node,
+                       CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE, &value);
+  }
+  nodes.push_back(added);
+  return added.node;
+}
+
+/// The edge across which `to` begins early. A driver that refuses it gets an
+/// ordinary one.
+Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
+  const Driver &driver = device->driver();
+  CUgraphEdgeData data = {};
+  data.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  data.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  if (driver.graphAddDependencies(graph, &from, &to, &data, 1) ==
+      CUDA_SUCCESS) {
+    count(statistics().programmatic_edges);
+    return Error::success();
+  }
+  data = {};
+  if (CUresult result =
+          driver.graphAddDependencies(graph, &from, &to, &data, 1))
+    return driverError(driver, result, "cuGraphAddDependencies");
+  return Error::success();
+}
+
+/// Adds the steps and returns, for each, the node that others wait for.
+Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
+                                                   std::vector<Step> &list,
+                                                   ArrayRef<PlanEdge> edges) {
+  const Driver &driver = device->driver();
+  std::vector<CUgraphNode> last;
+  for (auto [index, step] : enumerate(list)) {
+    SmallVector<CUgraphNode> dependencies;
+    for (const PlanEdge &edge : edges)
+      if (edge.to == static_cast<int>(index) && edge.from != step.overlaps &&
+          !is_contained(dependencies, last[edge.from]))
+        dependencies.push_back(last[edge.from]);
+    CUgraphConditionalHandle condition = 0;
+    if (step.loop)
+      HEDDLE_DRIVER_CALL(driver, cuGraphConditionalHandleCreate, &condition,
+                         graph, device->handle(), 0, 0);
+    Expected<CUgraphNode> kernel =
+        addKernel(graph, step.launch, dependencies, condition);
+    if (!kernel)
+      return kernel.takeError();
+    if (step.overlaps >= 0)
+      if (Error error = addEdge(graph, last[step.overlaps], *kernel))
+        return std::move(error);
+    if (!step.loop) {
+      last.push_back(*kernel);
+      continue;
+    }
+    CUgraphNodeParams parameters = {};
+    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    parameters.conditional.handle = condition;
+    parameters.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+    parameters.conditional.size = 1;
+    parameters.conditional.ctx = device->handle();
+    CUgraphNode conditional = nullptr;
+    CUgraphNode begin = *kernel;
+    if (CUresult result = driver.graphAddNode(&conditional, graph, &begin,
+                                              nullptr, 1, &parameters))
+      return withContext("node '" + step.launch.name + "'",
+                         driverError(driver, result, "cuGraphAddNode"));
+    CUgraph body = parameters.conditional.phGraph_out[0];
+    // The end of a trip waits for every step of the body.
+    Expected<std::vector<CUgraphNode>> ends =
+        addSteps(body, step.body, step.edges);
+    if (!ends)
+      return ends.takeError();
+    Expected<CUgraphNode> next = addKernel(body, step.next, *ends, condition);
+    if (!next)
+      return next.takeError();
+    last.push_back(conditional);
+  }
+  return last;
+}
+
+Error Graph::instantiate(std::vector<Step> next) {
+  const Driver &driver = device->driver();
+  Expected<GraphHandle> fresh = createGraph(device);
+  if (!fresh)
+    return fresh.takeError();
+  // The graph of before stays usable until the new one is complete.
+  std::vector<Node> before = std::exchange(nodes, {});
+  Expected<std::vector<CUgraphNode>> ends =
+      addSteps(fresh->get(), next, plan().graph.edges);
+  CUgraphExec instantiated = nullptr;
+  Error failure = ends ? Error::success() : ends.takeError();
+  if (!failure)
+    if (CUresult result =
+            driver.cuGraphInstantiateWithFlags(&instantiated, fresh->get(), 0))
+      failure = driverError(driver, result, "cuGraphInstantiateWithFlags");
+  if (failure) {
+    nodes = std::move(before);
+    return failure;
+  }
+  count(statistics().graph_instantiations);
+  executableGraph = GraphExecHandle(device, instantiated, "executable graph");
+  graph = std::move(*fresh);
+  adopt(std::move(next));
+  return Error::success();
+}
+
+void Graph::adopt(std::vector<Step> next) {
+  steps = std::move(next);
+  launches.clear();
+  flatten(steps, launches);
+  nodesOfScalar.assign(plan().buffers.size(), {});
+  for (auto [index, launch] : enumerate(launches))
+    for (const Launch::Scalar &scalar : launch->scalars)
+      nodesOfScalar[scalar.buffer].push_back(index);
+  changedNodes.clear();
+  nodeChanged.assign(launches.size(), false);
+}
+
+bool Graph::updateNodes(std::vector<Step> &next) {
+  const Driver &driver = device->driver();
+  std::vector<Launch *> changed;
+  flatten(next, changed);
+  bool inPlace = true;
+  for (auto [index, node, before, after] :
+       enumerate(nodes, launches, changed)) {
+    if (node.condition)
+      std::memcpy(after->arguments[0].data(), &node.condition,
+                  sizeof(node.condition));
+    if (*before == *after && !nodeChanged[index])
+      continue;
+    std::vector<void *> pointers = after->pointers();
+    CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
+    // The graph is kept up to date too: it is what a whole update starts from.
+    if (driver.cuGraphKernelNodeSetParams(node.node, &parameters) !=
+        CUDA_SUCCESS)
+      return false;
+    if (!inPlace)
+      continue;
+    if (driver.cuGraphExecKernelNodeSetParams(executableGraph.get(), node.node,
+                                              &parameters) == CUDA_SUCCESS)
+      count(statistics().graph_node_updates);
+    else
+      inPlace = false;
+  }
+  if (inPlace)
+    return true;
+  // Scalars were set in the instantiated graph alone.
+  for (auto [node, after] : zip_equal(nodes, changed)) {
+    std::vector<void *> pointers = after->pointers();
+    CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
+    if (!after->scalars.empty() && driver.cuGraphKernelNodeSetParams(
+                                       node.node, &parameters) != CUDA_SUCCESS)
+      return false;
+  }
+  // A driver may refuse single nodes (inside a loop's body, say) and still take
+  // the graph as a whole.
+  CUgraphExecUpdateResultInfo info = {};
+  if (driver.cuGraphExecUpdate(executableGraph.get(), graph.get(), &info) !=
+      CUDA_SUCCESS)
+    return false;
+  count(statistics().graph_updates);
+  return true;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,197 @@
+//===- GraphPreparation.cpp - Memory and tables of a CUDA graph -----------===//
+//
+// Everything that kernels find in device memory lies in five blocks: slots of
+// scalars, lists, what is copied from the host, what is cleared, and the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Graph.h"
+
+#include "runtime/builtin/BuiltinKernels.h"
+#include "runtime/support/Statistics.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+static CUdeviceptr devicePointer(const void *address) {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+/// Whether both have the same nodes and edges: loops and kernels that begin
+/// early at the same places. (The rest can be set in an instantiated graph.)
+static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
+  return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
+           const auto &[x, y] = pair;
+           return x.loop == y.loop && x.overlaps == y.overlaps &&
+                  x.launch.cooperative == y.launch.cooperative &&
+                  sameShape(x.body, y.body);
+         });
+}
+
+/// Grows `memory` to at least `bytes`. What it held is lost.
+Error Graph::reserve(DeviceMemory &memory, size_t bytes, CUstream stream) {
+  if (bytes <= memory.size())
+    return Error::success();
+  // Replays that are under way still use the old memory.
+  HEDDLE_DRIVER_CALL(device->driver(), cuStreamSynchronize, stream);
+  Expected<DeviceMemory> grown = DeviceMemory::allocate(device, bytes);
+  if (!grown)
+    return grown.takeError();
+  memory = std::move(*grown);
+  return Error::success();
+}
+
+Error Graph::update(Layout &next, void *streamHandle) {
+  CUstream stream = static_cast<CUstream>(streamHandle);
+  Context::Scope scope(*device);
+  const Driver &driver = device->driver();
+  if (Error error = refuseInCapture(stream, "prepare"))
+    return error;
+  const Plan &plan = this->plan();
+  StepBuilder builder(next, device, *executable()->kernels());
+  if (Error error = builder.choose())
+    return error;
+
+  // Where everything goes: offsets in the four blocks.
+  struct TablePlaces {
+    size_t members, steps, tickets, tiles;
+    std::vector<int64_t> stepValues;
+    bool expand;
+  };
+  std::vector<TablePlaces> places(plan.tables.size());
+  size_t uploadedBytes = 0, clearedBytes = 0, workBytes = 0;
+  auto take = [](size_t &total, size_t bytes) {
+    return std::exchange(total, total + alignUp(bytes));
+  };
+  for (auto [index, place] : enumerate(places)) {
+    const PlanTable &table = plan.tables[index];
+    const TableView &view = next.tables()[index];
+    size_t rowBytes = DescriptorLayout(table).bytes();
+    place.expand = builder.needsTileDescriptors(index) && view.tileCount > 0;
+    place.members = take(uploadedBytes, rowBytes * view.memberCount);
+    place.stepValues = segmentSteps(plan, table);
+    place.steps =
+        take(uploadedBytes, place.stepValues.size() * sizeof(int64_t));
+    place.tickets =
+        take(clearedBytes, (view.memberCount + 1) * sizeof(unsigned));
+    place.tiles = take(workBytes, place.expand ? rowBytes * view.tileCount : 0);
+  }
+  size_t spansOffset = take(uploadedBytes, builder.spanDescriptors().size());
+  std::vector<size_t> scratchOffsets;
+  for (auto [planned, bytes] : zip(plan.scratch, next.scratchBytes()))
+    scratchOffsets.push_back(
+        take(planned.zero ? clearedBytes : workBytes, bytes));
+
+  if (Error error = reserve(arena, next.arenaBytes(), stream))
+    return error;
+  if (Error error = reserve(uploaded, uploadedBytes, stream))
+    return error;
+  if (Error error = reserve(cleared, clearedBytes, stream))
+    return error;
+  if (Error error = reserve(work, workBytes, stream))
+    return error;
+  std::vector<char> values = slotValues();
+  if (!slots) {
+    if (Error error = reserve(slotMemory, values.size(), stream))
+      return error;
+    if (!values.empty())
+      HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync,
+                         devicePointer(slotMemory.address()), values.data(),
+                         values.size(), stream);
+    slots = slotMemory.address();
+    slotRead.assign(plan.buffers.size(), false);
+    slotBehind.assign(plan.buffers.size(), false);
+  }
+  next.place(arena.address(), slots);
+
+  StepBuilder::Addresses addresses;
+  std::vector<char> upload(uploadedBytes);
+  auto put = [&](size_t offset, const void *bytes, size_t size) {
+    if (size)
+      std::memcpy(upload.data() + offset, bytes, size);
+  };
+  for (auto [index, place] : enumerate(places)) {
+    const TableView &view = next.tables()[index];
+    std::vector<char> rows = next.memberDescriptors(index);
+    put(place.members, rows.data(), rows.size());
+    put(place.steps, place.stepValues.data(),
+        place.stepValues.size() * sizeof(int64_t));
+    addresses.tables.push_back(
+        {place.expand ? work.address() + place.tiles : nullptr,
+         uploaded.address() + place.members,
+         reinterpret_cast<unsigned *>(cleared.address() + place.tickets),
+         view.tileCount, view.memberCount, view.blocksPerTile});
+  }
+  for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
+    addresses.scratch.push_back((planned.zero ? cleared : work).address() +
+                                offset);
+  addresses.spanDescriptors = uploaded.address() + spansOffset;
+  addresses.slotValues = values.data();
+  Expected<std::vector<Step>> built = builder.build(addresses);
+  if (!built)
+    return built.takeError();
+  put(spansOffset, builder.spanDescriptors().data(),
+      builder.spanDescriptors().size());
+
+  // The copy is staged by the driver before the call returns, as the host
+  // memory is pageable.
+  if (!upload.empty()) {
+    count(statistics().table_copies);
+    HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync,
+                       devicePointer(uploaded.address()), upload.data(),
+                       upload.size(), stream);
+  }
+  if (clearedBytes)
+    HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async,
+                       devicePointer(cleared.address()), 0, clearedBytes,
+                       stream);
+  for (auto [index, place] : enumerate(places)) {
+    if (!place.expand)
+      continue;
+    Expected<CUfunction> function =
+        builtinFunction(device, "heddle_expand_tiles");
+    if (!function)
+      return function.takeError();
+    Launch launch;
+    launch.function = *function;
+    launch.grid = (addresses.tables[index].tileCount + 255) / 256;
+    launch.block = 256;
+    const DeviceTable &table = addresses.tables[index];
+    launch.add(table.members);
+    launch.add(table.tiles);
+    launch.add(uploaded.address() + place.steps);
+    launch.add(plan.tables[index].pointers);
+    launch.add(plan.tables[index].rank);
+    launch.add(table.memberCount);
+    launch.add(table.tileCount);
+    count(statistics().table_expansions);
+    if (Error error = launchPlainly(launch, stream))
+      return error;
+  }
+
+  bool released = false;
+  for (size_t buffer = 0; buffer < slotRead.size(); ++buffer) {
+    bool reads = builder.readsSlot()[buffer];
+    if (reads && slotBehind[buffer])
+      if (Error error = writeSlot(
+              buffer, values.data() + buffer * sizeof(double), stream))
+        return error;
+    released |= slotRead[buffer] && !reads;
+  }
+  // A slot that nothing reads may be written at any time: no replay that still
+  // reads it may be under way.
+  if (released)
+    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, stream);
+
+  if (executableGraph && sameShape(steps, *built) && updateNodes(*built))
+    adopt(std::move(*built));
+  else if (Error error = instantiate(std::move(*built)))
+    return error;
+  slotRead = builder.readsSlot();
+  return Error::success();
+}
+
+} // namespace heddle::runtime

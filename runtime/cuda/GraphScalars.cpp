@@ -1,0 +1,129 @@
+//===- GraphScalars.cpp - The scalars of a CUDA graph ---------------------===//
+//
+// As parameters of nodes, and as slots in device memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Graph.h"
+
+#include "runtime/support/Statistics.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+static CUdeviceptr devicePointer(const void *address) {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+Error Graph::acceptScalar(void *stream) {
+  Context::Scope scope(*device);
+  return refuseInCapture(static_cast<CUstream>(stream), "set_scalar");
+}
+
+Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
+  Context::Scope scope(*device);
+  for (unsigned node : nodesOfScalar[buffer]) {
+    Launch &launch = *launches[node];
+    bool differs = false;
+    for (const Launch::Scalar &scalar : launch.scalars) {
+      char *value = launch.arguments[scalar.argument].data();
+      if (scalar.buffer != buffer ||
+          !std::memcmp(value, bytes.data(), bytes.size()))
+        continue;
+      std::memcpy(value, bytes.data(), bytes.size());
+      differs = true;
+    }
+    if (differs && !nodeChanged[node]) {
+      nodeChanged[node] = true;
+      changedNodes.push_back(node);
+    }
+  }
+  if (captured || slotRead[buffer])
+    return writeSlot(buffer, bytes.data(), static_cast<CUstream>(stream));
+  slotBehind[buffer] = true;
+  return Error::success();
+}
+
+/// Updates the nodes whose scalars changed. A launch that was submitted before
+/// keeps its values.
+Error Graph::updateScalars() {
+  const Driver &driver = device->driver();
+  while (!changedNodes.empty()) {
+    unsigned index = changedNodes.back();
+    std::vector<void *> pointers = launches[index]->pointers();
+    CUDA_KERNEL_NODE_PARAMS parameters =
+        kernelNodeParameters(*launches[index], pointers);
+    if (CUresult result = driver.cuGraphExecKernelNodeSetParams(
+            executableGraph.get(), nodes[index].node, &parameters))
+      return withContext(
+          "node '" + launches[index]->name + "'",
+          driverError(driver, result, "cuGraphExecKernelNodeSetParams"));
+    count(statistics().scalar_updates);
+    changedNodes.pop_back();
+    nodeChanged[index] = false;
+  }
+  return Error::success();
+}
+
+/// Writes an own scalar to its slot, in the order of `stream`.
+Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
+  const Driver &driver = device->driver();
+  CUdeviceptr slot = devicePointer(slots + buffer * sizeof(double));
+  unsigned size = dtypeSize(plan().buffers[buffer].dtype);
+  slotBehind[buffer] = false;
+  count(statistics().slot_writes);
+  // The value travels inside the command: no copy, no staging.
+  uint64_t wide;
+  uint32_t narrow;
+  std::memcpy(&wide, bytes, sizeof(wide));
+  std::memcpy(&narrow, bytes, sizeof(narrow));
+  if (size == 8 && device->canWriteValue64() &&
+      driver.cuStreamWriteValue64(
+          stream, slot, wide, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
+    return Error::success();
+  if (size == 4 && driver.cuStreamWriteValue32(stream, slot, narrow,
+                                               CU_STREAM_WRITE_VALUE_DEFAULT) ==
+                       CUDA_SUCCESS)
+    return Error::success();
+  HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, slot, bytes, size, stream);
+  return Error::success();
+}
+
+/// Writes the slots that are behind while the caller captures a stream, where
+/// nothing could be written: on a stream of this graph's own, to its end. No
+/// replay reads them.
+Error Graph::bringSlotsUpToDate() {
+  if (none_of(slotBehind, [](bool behind) { return behind; }))
+    return Error::success();
+  const Driver &driver = device->driver();
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  HEDDLE_DRIVER_CALL(driver, cuThreadExchangeStreamCaptureMode, &mode);
+  auto write = [&]() -> Error {
+    if (!ownStream) {
+      Expected<StreamHandle> stream = createStream(device);
+      if (!stream)
+        return stream.takeError();
+      ownStream = std::move(*stream);
+    }
+    std::vector<char> values = slotValues();
+    for (size_t buffer = 0; buffer < slotBehind.size(); ++buffer)
+      if (slotBehind[buffer])
+        if (Error error =
+                writeSlot(buffer, values.data() + buffer * sizeof(double),
+                          ownStream.get()))
+          return error;
+    HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, ownStream.get());
+    return Error::success();
+  };
+  Error failure = write();
+  CUresult restored = driver.cuThreadExchangeStreamCaptureMode(&mode);
+  if (!failure && restored)
+    failure =
+        driverError(driver, restored, "cuThreadExchangeStreamCaptureMode");
+  return failure;
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,189 @@
+//===- StepChoice.cpp - The variant and the grid of each node -------------===//
+
+#include "runtime/cuda/GraphSteps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+Error StepBuilder::choose() {
+  tileDescriptors.assign(plan.tables.size(), false);
+  return chooseIn(plan.graph, /*inLoop=*/false);
+}
+
+Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
+  for (const PlanNode &node : graph.nodes) {
+    size_t index = choices.size();
+    choices.emplace_back();
+    Choice choice;
+    if (node.kind == NodeKind::Copy || node.kind == NodeKind::Fill) {
+      addSpans(node, choice);
+    } else if (node.kind == NodeKind::While && !inLoop && node.panel) {
+      auto panel = choosePanel(node);
+      if (!panel)
+        return panel.takeError();
+      choice.panel = std::move(*panel);
+    }
+    if (node.kind == NodeKind::While && node.panel && !choice.panel)
+      if (Error error = kernels.want(node))
+        return error;
+    if (!choice.panel &&
+        (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))
+      if (Error error = chooseVariants(node, choice, inLoop))
+        return error;
+    choices[index] = choice;
+    if (node.kind == NodeKind::While)
+      if (Error error = chooseIn(node.body, /*inLoop=*/true))
+        return error;
+  }
+  return Error::success();
+}
+
+/// The sum and the maximum of the tile counts of a node's tables.
+std::pair<int64_t, int64_t>
+StepBuilder::tilesOfNode(const PlanNode &node) const {
+  int64_t sum = 0, most = 0;
+  SmallVector<int> seen;
+  auto add = [&](int table) {
+    if (table < 0 || is_contained(seen, table))
+      return;
+    seen.push_back(table);
+    sum += layout.tables()[table].tileCount;
+    most = std::max<int64_t>(most, layout.tables()[table].tileCount);
+  };
+  add(node.table);
+  for (const PlanArgument &argument : node.arguments)
+    if (argument.kind == ArgumentKind::Table)
+      add(argument.index);
+  return {sum, most};
+}
+
+/// Whether a kernel node has nothing to do with what is bound.
+bool StepBuilder::idle(const PlanNode &node) const {
+  bool hasTable = node.table >= 0 ||
+                  any_of(node.arguments, [](const PlanArgument &argument) {
+                    return argument.kind == ArgumentKind::Table;
+                  });
+  return hasTable && !node.always && tilesOfNode(node).first == 0;
+}
+
+Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
+                                       const PlanVariant &variant) {
+  int64_t grid = 1;
+  if (variant.grid == GridKind::Tiles) {
+    const TableView &table = layout.tables()[node.table];
+    grid = int64_t(table.tileCount) * table.blocksPerTile;
+  }
+  if (variant.grid == GridKind::Members)
+    grid = layout.tables()[node.table].memberCount;
+  if (variant.grid == GridKind::Fixed)
+    grid = variant.gridBlocks;
+  if (variant.grid != GridKind::Resident && !variant.cooperative)
+    return std::max<int64_t>(grid, 1);
+
+  Expected<CUfunction> function = kernels.function(context, variant.entry);
+  if (!function)
+    return function.takeError();
+  const Driver &driver = context->driver();
+  int perMultiprocessor = 0;
+  if (variant.sharedBytes > 0)
+    HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
+                       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                       variant.sharedBytes);
+  HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                     &perMultiprocessor, *function, variant.block,
+                     variant.sharedBytes);
+  int64_t resident = int64_t(perMultiprocessor) * context->multiprocessors();
+  if (variant.grid == GridKind::Resident)
+    return std::min(resident, std::max<int64_t>(tilesOfNode(node).second, 1));
+  return grid <= resident ? std::max<int64_t>(grid, 1) : 0;
+}
+
+bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
+                        bool forCapture) const {
+  int64_t tiles = tilesOfNode(node).first;
+  if ((variant.maxTiles && tiles > *variant.maxTiles) ||
+      (variant.minTiles && tiles < *variant.minTiles))
+    return false;
+  if (variant.fitsL2 &&
+      static_cast<double>(layout.tables()[node.table].elementBytes) >
+          *variant.fitsL2 * static_cast<double>(context->l2Bytes()))
+    return false;
+  if (!variant.scalarsByValue)
+    return true;
+  // The values of a launch that the user captured could not change any more.
+  return all_of(node.arguments, [&](const PlanArgument &argument) {
+    return argument.kind != ArgumentKind::Scalar ||
+           (!forCapture && layout.buffers()[argument.index].owned);
+  });
+}
+
+Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
+                                  bool inLoop) {
+  const Driver &driver = context->driver();
+  bool canLoop = driver.graphAddNode && driver.cuGraphConditionalHandleCreate;
+  bool refusedLoop = false;
+  auto readTileDescriptors = [&](const PlanVariant &variant) {
+    for (const PlanArgument &argument : node.arguments)
+      if (argument.kind == ArgumentKind::Table && variant.tileDescriptors &&
+          plan.tables[argument.index].tileDescriptors)
+        tileDescriptors[argument.index] = true;
+  };
+  for (const PlanVariant &variant : node.variants) {
+    if (!holds(node, variant, /*forCapture=*/false))
+      continue;
+    if (variant.graphForm) {
+      refusedLoop |= !canLoop;
+      if (!canLoop)
+        continue;
+      choice.replayed = &variant;
+      break;
+    }
+    Expected<unsigned> grid = gridOf(node, variant);
+    if (!grid)
+      return grid.takeError();
+    if (*grid == 0)
+      continue;
+    choice.replayed = &variant;
+    choice.grid = *grid;
+    readTileDescriptors(variant);
+    break;
+  }
+  if (!choice.replayed)
+    return makeError(
+        refusedLoop ? StatusCode::Unavailable : StatusCode::Failed,
+        "node '{0}': no variant can run on {1} with {2} tiles{3}", node.name,
+        context->name(), tilesOfNode(node).first,
+        refusedLoop
+            ? " (conditional graph nodes need a driver for CUDA 12.3 or later)"
+            : "");
+  if (choice.replayed->graphForm)
+    addSpans(node, choice);
+  if (inLoop)
+    return Error::success();
+  for (const PlanVariant &variant : node.variants) {
+    if (variant.graphForm || !holds(node, variant, /*forCapture=*/true))
+      continue;
+    if (&variant == choice.replayed) {
+      choice.captured = &variant;
+      choice.capturedGrid = choice.grid;
+      break;
+    }
+    Expected<unsigned> grid = gridOf(node, variant);
+    if (!grid)
+      return grid.takeError();
+    if (*grid == 0)
+      continue;
+    choice.captured = &variant;
+    choice.capturedGrid = *grid;
+    readTileDescriptors(variant);
+    break;
+  }
+  return Error::success();
+}
+
+} // namespace heddle::runtime
