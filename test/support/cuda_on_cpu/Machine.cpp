@@ -24,7 +24,9 @@ namespace {
 // Fibers
 //===----------------------------------------------------------------------===//
 
-constexpr size_t kStackBytes = 64 << 10;
+constexpr size_t kStackBytes = 128 << 10;
+/// How much lower the top of a stack lies than that of the one before it.
+constexpr size_t kTopOffset = 9 * 64, kMostTopOffset = 16 << 10;
 
 #if defined(__x86_64__)
 // Keeps what a callee must preserve on the stack, and continues on another.
@@ -53,11 +55,12 @@ heddle_switch_stacks:
 
 struct Context {
   void *stack = nullptr;
-  void start(char *memory, void (*run)()) {
-    // The top is aligned as it is where a function has just been called.
-    auto **top = reinterpret_cast<void **>(memory + kStackBytes) - 2;
-    *top-- = reinterpret_cast<void *>(run);
-    stack = top - 5;
+  /// Prepares to run `run` on the stack from `bottom` to `top`.
+  void start(char *bottom, char *top, void (*run)()) {
+    // The frame is aligned as it is where a function has just been called.
+    auto **frame = reinterpret_cast<void **>(top) - 2;
+    *frame-- = reinterpret_cast<void *>(run);
+    stack = frame - 5;
   }
   static void change(Context &from, Context &to) {
     heddle_switch_stacks(&from.stack, to.stack);
@@ -66,10 +69,10 @@ struct Context {
 #else
 struct Context {
   ucontext_t state;
-  void start(char *memory, void (*run)()) {
+  void start(char *bottom, char *top, void (*run)()) {
     getcontext(&state);
-    state.uc_stack.ss_sp = memory;
-    state.uc_stack.ss_size = kStackBytes;
+    state.uc_stack.ss_sp = bottom;
+    state.uc_stack.ss_size = top - bottom;
     state.uc_link = nullptr;
     makecontext(&state, run, 0);
   }
@@ -87,7 +90,12 @@ public:
                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
   ~Stacks() { munmap(memory, bytes); }
-  char *operator[](unsigned k) { return memory + k * kStackBytes; }
+  char *bottom(unsigned k) { return memory + k * kStackBytes; }
+  /// Stacks grow downwards from here. Without an offset, all tops would map to
+  /// the same few sets of each cache.
+  char *top(unsigned k) {
+    return bottom(k + 1) - k * kTopOffset % kMostTopOffset;
+  }
   size_t bytes;
 
 private:
@@ -139,11 +147,8 @@ private:
 // Blocks and grids
 //===----------------------------------------------------------------------===//
 
-enum class State { ready, atBarrier, atShuffle, done };
-
 struct Fiber {
   Context context;
-  State state = State::ready;
   unsigned given = 0;
   int mask = 0;
 };
@@ -176,7 +181,7 @@ public:
 
 private:
   void runBlock();
-  void show();
+  void choose();
   void leave();
   void wake(unsigned fiber);
   void fail(const std::string &what);
@@ -345,7 +350,7 @@ void Slot::runBlock() {
   waiting = flags = 0;
   hasLet = false;
   for (unsigned k = 0; k < what.block; ++k) {
-    fibers[k].context.start((*stacks)[k], enterThread);
+    fibers[k].context.start(stacks->bottom(k), stacks->top(k), enterThread);
     ready.push_back(k);
   }
   while (alive && !grid.failed) {
@@ -360,18 +365,7 @@ void Slot::runBlock() {
            " have ended");
       break;
     }
-    size_t at = grid.policy == 0   ? 0
-                : grid.policy == 1 ? ready.size() - 1
-                                   : grid.random.below(ready.size());
-    current = ready[at];
-    if (at == 0)
-      ready.erase(ready.begin());
-    else {
-      ready[at] = ready.back();
-      ready.pop_back();
-    }
-    show();
-    ++grid.record.switches;
+    choose();
     Context::change(scheduler, fibers[current].context);
     if (std::exchange(handOver, false))
       grid.handOver(number);
@@ -382,8 +376,19 @@ void Slot::runBlock() {
   ++grid.progress[launch].ended;
 }
 
-/// Tells the text which thread runs.
-void Slot::show() {
+/// Chooses the ready thread that runs next, and gives its index to the code.
+void Slot::choose() {
+  size_t at = grid.policy == 0   ? 0
+              : grid.policy == 1 ? ready.size() - 1
+                                 : grid.random.below(ready.size());
+  current = ready[at];
+  if (at == 0)
+    ready.erase(ready.begin());
+  else {
+    ready[at] = ready.back();
+    ready.pop_back();
+  }
+  ++grid.record.switches;
   const GridLaunch &what = grid.launches[launch];
   grid.machine.thread_index = {current, 0, 0};
   grid.machine.block_index = {block, 0, 0};
@@ -401,20 +406,26 @@ void Slot::fail(const std::string &what) {
 void Slot::threadMain() {
   const GridLaunch &what = grid.launches[launch];
   what.entry.run(what.slots.data());
-  fibers[current].state = State::done;
   --alive;
   leave();
 }
 
-void Slot::leave() { Context::change(fibers[current].context, scheduler); }
-
-void Slot::wake(unsigned fiber) {
-  fibers[fiber].state = State::ready;
-  ready.push_back(fiber);
+/// Switches to another thread of the block: directly where nothing else has to
+/// be decided, because a detour through the scheduler doubles the cost.
+void Slot::leave() {
+  Context &own = fibers[current].context;
+  Context *next = &scheduler;
+  if (!handOver && alive && !grid.failed && !ready.empty()) {
+    choose();
+    next = &fibers[current].context;
+  }
+  if (next != &own)
+    Context::change(own, *next);
 }
 
+void Slot::wake(unsigned fiber) { ready.push_back(fiber); }
+
 int Slot::barrier(int flag) {
-  fibers[current].state = State::atBarrier;
   flags |= flag != 0;
   // All threads of the block, those that have ended too: whoever ends early
   // leaves the others waiting, and the text is at fault.
@@ -431,7 +442,6 @@ int Slot::barrier(int flag) {
 
 int Slot::crewBarrier(unsigned crew, unsigned threads, int flag) {
   Crew &here = crews[crew];
-  fibers[current].state = State::atBarrier;
   here.waiting.push_back(current);
   here.flags |= flag != 0;
   if (here.waiting.size() == threads) {
@@ -449,7 +459,6 @@ unsigned Slot::shuffle(unsigned value, int mask) {
   Fiber &own = fibers[current];
   own.given = value;
   own.mask = mask;
-  own.state = State::atShuffle;
   if (++shuffling[warp] < 32) {
     leave();
     return own.given;
