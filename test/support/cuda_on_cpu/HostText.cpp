@@ -62,6 +62,8 @@ constexpr const char *kOptions[] = {"-std=c++17",
                                     "-ffp-contract=off",
                                     "-fno-fast-math",
                                     "-fvisibility=hidden",
+                                    "-femulated-tls",
+                                    "-nostdinc++",
                                     HEDDLE_HOST_LINKER};
 
 /// Everything that an object depends on besides the files of its compilation:
