@@ -5,6 +5,11 @@ Suites: `build` (did everything build?), `docs` (is the generated reference curr
 codegen, cli), one for each unit and GPU test binary (the latter skip without a GPU), `python` and `examples`. The last
 line printed is `N passed, N failed, N skipped`; the exit code is 1 if anything failed.
 
+A suite consists of tasks, each one process. A pool of `--jobs` workers runs the tasks of all suites, the longest first,
+so that all processors have work until the end. Suites are reported in a fixed order. Their times are processor time
+(user and system, including child processes): it depends little on what else runs on the machine. The time of each task
+is kept in <build>/test/task-times.json, for the order of the next run.
+
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -19,13 +24,18 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree as xml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 COLOUR = TERMINAL and not os.environ.get("NO_COLOR")
-BINARY_TIMEOUT = 1200  # seconds for one test binary, Python run or example
+TIMEOUT = 1200  # seconds for one task
+LIT_SHARDS = 8
+LARGE_BINARY = 200  # tests; a GTest binary with more of them is split into tasks
+BATCH_SECONDS = 10  # processor time of a task that such a binary is split into
+GUESSED_SECONDS = 1  # processor time of a test of such a binary that was never measured
 
 
 def paint(code, text):
@@ -33,11 +43,12 @@ def paint(code, text):
 
 
 class Suite:
-    """What one suite found. Failures carry the output that explains them, skips the reason."""
+    """The results of one suite. Failures carry the output that explains them, skips the reason."""
 
     def __init__(self, name):
         self.name, self.passed, self.failures, self.skips = name, 0, [], []
-        self.started = time.monotonic()
+        self.seconds = 0.0  # processor time
+        self.tasks = []
 
     def passes(self, count=1):
         self.passed += count
@@ -48,6 +59,10 @@ class Suite:
     def skipped(self, test, reason):
         self.skips.append((test, " ".join((reason or "no reason given").split())))
 
+    def task(self, name, work, guess):
+        """Adds a task: `work()` returns (seconds, a function that adds the results to the suite)."""
+        self.tasks.append(Task(f"{self.name}: {name}", work, guess))
+
     def report(self):
         if not (self.passed or self.failures or self.skips):
             return
@@ -56,8 +71,42 @@ class Suite:
             for line in output.rstrip().splitlines()[-60:]:
                 print("    " + line)
         state = paint("31", "failed") if self.failures else paint("32", "ok")
-        print(f"{self.name:24} {self.passed:5} passed {len(self.failures):4} failed {len(self.skips):4} skipped"
-              f" {time.monotonic() - self.started:7.1f} s  {state}", flush=True)
+        print(f"{self.name:30} {self.passed:5} passed {len(self.failures):4} failed {len(self.skips):4} skipped"
+              f" {self.seconds:7.1f} s  {state}", flush=True)
+
+
+class Task:
+    """One process of a suite. `guess` is its processor time where no earlier run has measured it."""
+
+    def __init__(self, name, work, guess):
+        self.name, self.work, self.guess = name, work, guess
+        self.future = None
+
+
+class Times:
+    """The processor time of each task in earlier runs."""
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            with open(path) as file:
+                self.known = json.load(file)
+        except (OSError, ValueError):
+            self.known = {}
+
+    def of(self, name, guess):
+        return self.known.get(name, guess)
+
+    def record(self, name, seconds):
+        self.known[name] = round(seconds, 2)
+
+    def save(self):
+        try:
+            with open(self.path + ".new", "w") as file:
+                json.dump(self.known, file, indent=0, sort_keys=True)
+            os.replace(self.path + ".new", self.path)
+        except OSError:
+            pass  # the next run then starts in another order
 
 
 def progress(text):
@@ -70,18 +119,33 @@ def done():
         print("\r\033[K", end="", flush=True)
 
 
-def run(command, timeout=BINARY_TIMEOUT, **options):
-    """(exit code, output); a command that hangs is a failure, not a hang."""
-    try:
-        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                timeout=timeout, text=True, errors="replace", **options)
-        return result.returncode, result.stdout
-    except subprocess.TimeoutExpired as error:
-        output = error.stdout or b""
-        return 124, (output.decode(errors="replace") if isinstance(output, bytes) else output) + \
-            f"\nstopped after {timeout} s"
-    except OSError as error:
-        return 127, str(error)
+def run(command, timeout=TIMEOUT, **options):
+    """(exit code, output, processor seconds); a command that hangs is a failure, not a hang."""
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                       **options)
+        except OSError as error:
+            return 127, str(error), 0.0
+        stopped = threading.Event()
+
+        def stop():
+            stopped.set()
+            process.kill()
+
+        timer = threading.Timer(timeout, stop)
+        timer.start()
+        try:
+            # Unlike wait(), wait4() reports what this process and its children used.
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+        if stopped.is_set():
+            return 124, text + f"\nstopped after {timeout} s", usage.ru_utime + usage.ru_stime
+        return process.returncode, text, usage.ru_utime + usage.ru_stime
 
 
 class Filters:
@@ -97,44 +161,55 @@ class Filters:
         return not self.words or any(word in name for word in self.words)
 
 
-def lit_suite(options, filters):
+def lit_suite(options, filters, times):
     suite = Suite("lit")
     site = os.path.join(options.build, "test")
     if not os.path.exists(os.path.join(site, "lit.site.cfg.py")):
         suite.fails("lit.site.cfg.py", "the build is not configured")
         return suite
-    results = os.path.join(site, "lit-results.json")
+    shards = 1 if filters else LIT_SHARDS
+    for shard in range(1, shards + 1):
+        suite.task(f"shard {shard} of {shards}", lambda shard=shard: lit_shard(suite, options, filters, shard, shards), 15)
+    return suite
+
+
+def lit_shard(suite, options, filters, shard, shards):
+    """Runs a part of the lit tests."""
+    site = os.path.join(options.build, "test")
+    results = os.path.join(site, f"lit-results-{shard}.json")
     if os.path.exists(results):
         os.remove(results)
-    command = [sys.executable, options.lit, site, "-q", "-j", str(options.jobs), "-o", results, "--order=smart"]
+    command = [sys.executable, options.lit, site, "-q", "-j", "1", "-o", results, "--order=lexical",
+               "--skip-test-time-recording", f"--num-shards={shards}", f"--run-shard={shard}"]
     if filters:
         command += ["--filter", "|".join(re.escape(re.sub("^test/", "", word)) for word in filters.words)]
-    progress("lit")
-    code, output = run(command, timeout=3600)
-    done()
-    if not os.path.exists(results):
-        if not (filters and "did not match any tests" in output):
-            suite.fails("lit itself", output or f"exit code {code}")
-        return suite
-    with open(results) as file:
-        tests = json.load(file)["tests"]
-    for test in tests:
-        name = test["name"].replace("heddle :: ", "test/")
-        outcome = test["code"]
-        if outcome in ("PASS", "XFAIL", "FLAKYPASS"):
-            suite.passes()
-        elif outcome == "UNSUPPORTED":
-            suite.skipped(name, test.get("output") or "unsupported on this machine")
-        elif outcome in ("EXCLUDED", "SKIPPED"):
-            pass
-        else:
-            suite.fails(f"{name} ({outcome})", test.get("output"))
-    return suite
+    code, output, seconds = run(command)
+
+    def add():
+        if not os.path.exists(results):
+            if not (filters and "did not match any tests" in output):
+                suite.fails("lit itself", output or f"exit code {code}")
+            return
+        with open(results) as file:
+            tests = json.load(file)["tests"]
+        for test in tests:
+            name = test["name"].replace("heddle :: ", "test/")
+            outcome = test["code"]
+            if outcome in ("PASS", "XFAIL", "FLAKYPASS"):
+                suite.passes()
+            elif outcome == "UNSUPPORTED":
+                suite.skipped(name, test.get("output") or "unsupported on this machine")
+            elif outcome in ("EXCLUDED", "SKIPPED"):
+                pass
+            else:
+                suite.fails(f"{name} ({outcome})", test.get("output"))
+
+    return seconds, add
 
 
 def gtest_names(name, binary):
     """Every test of a binary as (what --gtest_filter takes, the full name that a filter word is looked up in)."""
-    _, listing = run([binary, "--gtest_list_tests"], timeout=60)
+    _, listing, _ = run([binary, "--gtest_list_tests"], timeout=60)
     names, group = [], ""
     for line in listing.splitlines():
         line = line.split("#")[0].rstrip()
@@ -145,59 +220,80 @@ def gtest_names(name, binary):
     return names
 
 
-def gtest_shard(command, shard, shards):
-    """Runs one part of a binary's tests: (exit code, output, the groups of GTest's JSON or None)."""
-    with tempfile.TemporaryDirectory() as folder:
-        results = os.path.join(folder, "results.json")
-        environment = dict(os.environ, GTEST_TOTAL_SHARDS=str(shards), GTEST_SHARD_INDEX=str(shard))
-        code, output = run(command + [f"--gtest_output=json:{results}"], cwd=folder, env=environment)
-        try:
-            with open(results) as file:
-                return code, output, json.load(file)["testsuites"]
-        except (OSError, ValueError):
-            return code, output, None
+def gtest_batches(suite, names, times):
+    """Splits tests into batches that take about as long as each other: (name of the batch, tests, processor seconds).
+
+    Tests with the same parameter, which stands behind the last slash, share a batch: they use the same program, and a
+    process compiles it only once."""
+    groups = collections.defaultdict(list)
+    for name in names:
+        groups[name.rsplit("/", 1)[1] if "/" in name else name.split(".")[0]].append(name)
+    batches, batch, key, seconds = [], [], "", 0
+    for group, members in groups.items():
+        own = times.of(f"{suite.name}, {group}", GUESSED_SECONDS * len(members))
+        if batch and seconds + own > BATCH_SECONDS:
+            batches.append((key, batch, seconds))
+            batch, seconds = [], 0
+        key = key if batch else group
+        batch = batch + members
+        seconds += own
+    return batches + [(key, batch, seconds)]
 
 
-def gtest_suite(binary, filters, jobs):
-    """Runs a GTest binary; one of many tests is split over `jobs` processes."""
+def gtest_suite(binary, filters, times):
+    """The tests of a GTest binary; one with many tests is split into tasks."""
     name = os.path.basename(binary)
     suite = Suite(name)
     if not os.path.exists(binary):
         if filters.wants(name):
             suite.fails(name, f"{os.path.relpath(binary, ROOT)} was not built")
         return suite
-    command, names = [binary], gtest_names(name, binary)
-    if filters and not filters.wants(name):
-        names = [test for test in names if filters.wants(test[1])]
-        if not names:
-            return suite
-        command.append("--gtest_filter=" + ":".join(test for test, _ in names))
-    progress(name)
-    shards = jobs if len(names) > 200 else 1
-    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
-        parts = list(pool.map(lambda shard: gtest_shard(command, shard, shards), range(shards)))
-    done()
-    for code, output, groups in parts:
-        if groups is None:  # it crashed or hung: what is known is in the text
-            for _ in re.findall(r"^\[       OK \] ", output, re.M):
-                suite.passes()
-            last = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
-            suite.fails(last[-1] if last else name, output + f"\nended with exit code {code}")
-            continue
-        failed = 0
-        for group in groups:
-            for test in group["testsuite"]:
-                full = f"{group['name']}.{test['name']}"
-                if test.get("failures"):
-                    failed += 1
-                    suite.fails(full, "\n".join(failure["failure"] for failure in test["failures"]))
-                elif test.get("result") == "SKIPPED":
-                    suite.skipped(full, skip_reason(full, output))
-                elif test.get("result") == "COMPLETED":
-                    suite.passes()
-        if code and not failed:
-            suite.fails(name, output[-4000:] + f"\nended with exit code {code}")
+    names = [test for test, full in gtest_names(name, binary) if filters.wants(full)]
+    if len(names) > LARGE_BINARY:
+        for key, tests, seconds in gtest_batches(suite, names, times):
+            suite.task(f"from {key}", lambda tests=tests: gtest_task(suite, binary, tests, times), seconds)
+    elif names:
+        suite.task("all", lambda: gtest_task(suite, binary, names if filters else None, times), 10)
     return suite
+
+
+def gtest_task(suite, binary, tests, times):
+    """Runs these tests of a binary, or all."""
+    command = [binary] + (["--gtest_filter=" + ":".join(tests)] if tests else [])
+    with tempfile.TemporaryDirectory() as folder:
+        results = os.path.join(folder, "results.json")
+        code, output, seconds = run(command + [f"--gtest_output=json:{results}"], cwd=folder)
+        try:
+            with open(results) as file:
+                groups = json.load(file)["testsuites"]
+        except (OSError, ValueError):
+            groups = None
+    return seconds, lambda: add_gtest_results(suite, code, output, groups, times)
+
+
+def add_gtest_results(suite, code, output, groups, times):
+    if groups is None:  # it crashed or hung: the output says how far it came
+        for _ in re.findall(r"^\[       OK \] ", output, re.M):
+            suite.passes()
+        last = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
+        suite.fails(last[-1] if last else suite.name, output + f"\nended with exit code {code}")
+        return
+    failed, spent = 0, collections.Counter()
+    for group in groups:
+        for test in group["testsuite"]:
+            full = f"{group['name']}.{test['name']}"
+            if test.get("failures"):
+                failed += 1
+                suite.fails(full, "\n".join(failure["failure"] for failure in test["failures"]))
+            elif test.get("result") == "SKIPPED":
+                suite.skipped(full, skip_reason(full, output))
+            elif test.get("result") == "COMPLETED":
+                suite.passes()
+            spent[full.rsplit("/", 1)[1] if "/" in full else full.split(".")[0]] += float(test["time"].rstrip("s"))
+    for key, seconds in spent.items():
+        times.record(f"{suite.name}, {key}", seconds)
+    if code and not failed:
+        suite.fails(suite.name, output[-4000:] + f"\nended with exit code {code}")
 
 
 def skip_reason(test, output):
@@ -221,9 +317,12 @@ def python_suite(options, filters):
     folders = [folder for folder in ("python", "test/python", "tools") if os.path.isdir(os.path.join(ROOT, folder))]
     files = [os.path.join(path, name) for folder in folders for path, _, names in os.walk(os.path.join(ROOT, folder))
              for name in names if re.fullmatch(r"test_.*\.py|.*_test\.py", name)]
-    if not files:
-        return suite
-    progress("python")
+    if files:
+        suite.task("all", lambda: python_task(suite, options, filters, files), 60)
+    return suite
+
+
+def python_task(suite, options, filters, files):
     with tempfile.TemporaryDirectory() as folder:
         results = os.path.join(folder, "results.xml")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}",
@@ -233,16 +332,19 @@ def python_suite(options, filters):
             command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
                                           for word in filters.words)]
         path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH")]))
-        code, output = run(command, cwd=folder, env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1",
-                                                         HEDDLE_LIBRARY=os.path.join(options.build, "lib", "libheddle.so")))
-        done()
-        if code == 5:  # nothing chosen
-            return suite
-        if not os.path.exists(results):
+        code, output, seconds = run(command, cwd=folder,
+                                    env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1",
+                                             HEDDLE_LIBRARY=os.path.join(options.build, "lib", "libheddle.so")))
+        cases = list(xml.parse(results).getroot().iter("testcase")) if os.path.exists(results) else None
+
+    def add():
+        if code == 5:  # no test matches
+            return
+        if cases is None:
             suite.fails("pytest", output + f"\nended with exit code {code}")
-            return suite
+            return
         failed = 0
-        for case in xml.parse(results).getroot().iter("testcase"):
+        for case in cases:
             name = f"{case.get('classname')}.{case.get('name')}"
             bad = [child for child in case if child.tag in ("failure", "error")]
             skip = case.find("skipped")
@@ -255,33 +357,38 @@ def python_suite(options, filters):
                 suite.passes()
         if code and not failed:
             suite.fails("pytest", output + f"\nended with exit code {code}")
-    return suite
+
+    return seconds, add
 
 
 def examples_suite(options, filters):
     """Programs registered with heddle_example(), and examples/*/run.sh; exit code 77 means that this machine cannot."""
     suite = Suite("examples")
-    commands = []
-    commands += [("examples/" + os.path.basename(program), [program]) for program in programs(options, "examples")]
+    commands = [("examples/" + os.path.basename(program), [program]) for program in programs(options, "examples")]
     examples = os.path.join(ROOT, "examples")
     for name in sorted(os.listdir(examples)) if os.path.isdir(examples) else []:
         script = os.path.join(examples, name, "run.sh")
         if os.path.exists(script):
             commands.append((f"examples/{name}/run.sh", ["bash", script]))
     environment = dict(os.environ, HEDDLE_BIN=os.path.join(options.build, "bin"), NO_COLOR="1")
-    for name, command in commands:
-        if not filters.wants(name):
-            continue
-        progress(name)
+
+    def example_task(name, command):
         cwd = os.path.dirname(command[1]) if len(command) > 1 else ROOT
-        code, output = run(command, cwd=cwd, env=environment)
-        done()
-        if code == 0:
-            suite.passes()
-        elif code == 77:
-            suite.skipped(name, output.strip().splitlines()[-1] if output.strip() else "")
-        else:
-            suite.fails(name, output + f"\nended with exit code {code}")
+        code, output, seconds = run(command, cwd=cwd, env=environment)
+
+        def add():
+            if code == 0:
+                suite.passes()
+            elif code == 77:
+                suite.skipped(name, output.strip().splitlines()[-1] if output.strip() else "")
+            else:
+                suite.fails(name, output + f"\nended with exit code {code}")
+
+        return seconds, add
+
+    for name, command in commands:
+        if filters.wants(name):
+            suite.task(name, lambda name=name, command=command: example_task(name, command), 5)
     return suite
 
 
@@ -312,6 +419,25 @@ def build_suite(options, filters):
     return suite
 
 
+def run_suites(suites, jobs, times):
+    """Runs the tasks of all suites, the longest first, and reports each suite when it and those before it are done."""
+    tasks = [task for suite in suites for task in suite.tasks]
+    finished = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for task in sorted(tasks, key=lambda task: -times.of(task.name, task.guess)):
+            task.future = pool.submit(task.work)
+        for suite in suites:
+            for task in suite.tasks:
+                progress(f"{finished} of {len(tasks)} tasks, waiting for {task.name}")
+                seconds, add = task.future.result()
+                finished += 1
+                suite.seconds += seconds
+                times.record(task.name, seconds)
+                add()
+            done()
+            suite.report()
+
+
 def main():
     parser = argparse.ArgumentParser(description="Runs every test this machine can run.")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -325,21 +451,19 @@ def main():
     # No test reads or fills the cache of the user who runs it.
     cache = tempfile.TemporaryDirectory(prefix="heddle-test-cache-")
     os.environ["HEDDLE_CACHE_DIR"] = cache.name
-    suites = []
-
-    def take(suite):
-        suite.report()
-        suites.append(suite)
-
-    take(build_suite(options, filters))
-    take(docs_suite(options, filters))
-    take(lit_suite(options, filters))
-    for binary in programs(options, "unit_tests"):
-        take(gtest_suite(binary, filters, options.jobs))
-    for binary in programs(options, "gpu_tests"):
-        take(gtest_suite(binary, filters, 1))
-    take(python_suite(options, filters))
-    take(examples_suite(options, filters))
+    times = Times(os.path.join(options.build, "test", "task-times.json"))
+    started = time.monotonic()
+    suites = [build_suite(options, filters), docs_suite(options, filters), lit_suite(options, filters, times)]
+    suites += [gtest_suite(binary, filters, times) for binary in programs(options, "unit_tests")]
+    # Tests that use a GPU have it, and the machine, to themselves.
+    alone = [gtest_suite(binary, filters, times) for binary in programs(options, "gpu_tests")]
+    suites += [python_suite(options, filters), examples_suite(options, filters)]
+    run_suites(suites, options.jobs, times)
+    run_suites(alone, 1, times)
+    suites += alone
+    if not filters:
+        times.save()
+    print(f"processor time {sum(suite.seconds for suite in suites):.0f} s, elapsed {time.monotonic() - started:.0f} s")
 
     reasons = collections.Counter((suite.name, reason) for suite in suites for _, reason in suite.skips)
     if reasons:

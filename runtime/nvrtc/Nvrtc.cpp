@@ -273,7 +273,7 @@ static int capabilityOf(StringRef arch) {
 }
 
 Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
-                                       ImageKind kind) const {
+                                       ImageKind kind, std::string *ptx) const {
   int capability = capabilityOf(arch);
   if (capability < 0)
     return makeError(StatusCode::BadInput,
@@ -334,6 +334,12 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
                      : api->nvrtcGetPTX(program, compiled.image.data());
       if (!cubin && !compiled.image.empty() && compiled.image.back() == '\0')
         compiled.image.pop_back();
+    }
+    if (ptx && result == NVRTC_SUCCESS) {
+      result = api->nvrtcGetPTXSize(program, &size);
+      ptx->resize(result == NVRTC_SUCCESS ? size : 0);
+      if (result == NVRTC_SUCCESS)
+        result = api->nvrtcGetPTX(program, ptx->data());
     }
   }
   api->nvrtcDestroyProgram(&program);

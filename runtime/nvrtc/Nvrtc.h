@@ -61,9 +61,11 @@ public:
   /// lists the places searched.
   static llvm::Expected<const Nvrtc *> get();
 
-  /// Compiles without the cache.
-  llvm::Expected<CompiledImage>
-  compile(const SourceText &source, llvm::StringRef arch, ImageKind kind) const;
+  /// Compiles without the cache. `ptx` receives the PTX from which a cubin was
+  /// assembled.
+  llvm::Expected<CompiledImage> compile(const SourceText &source,
+                                        llvm::StringRef arch, ImageKind kind,
+                                        std::string *ptx = nullptr) const;
 
   int major() const { return majorVersion; }
   int minor() const { return minorVersion; }

@@ -1,7 +1,7 @@
 //===- HostText.cpp - emitted text as code of the host --------------------===//
 //
-// A folder with the headers, one file that includes the text between device.h
-// and launch.h, a call of the compiler, dlopen.
+// A folder with the headers, one file that includes the source between device.h
+// and launch.h, a call of the compiler, dlopen. Objects are cached.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,13 +9,18 @@
 #include "runtime/builtin/DeviceText.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CachePruning.h"
+#include "llvm/Support/Chrono.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 #include <dlfcn.h>
+#include <map>
 
 using namespace llvm;
 using heddle::runtime::makeError;
@@ -24,7 +29,7 @@ using heddle::runtime::StatusCode;
 namespace heddle::test {
 
 namespace {
-/// A folder that is gone afterwards.
+/// A temporary folder, removed afterwards.
 struct Folder {
   Folder() { (void)sys::fs::createUniqueDirectory("heddle-text", path); }
   ~Folder() { sys::fs::remove_directories(path); }
@@ -40,6 +45,106 @@ struct Folder {
   }
   SmallString<128> path;
 };
+
+/// Files of a compilation, by name; kMain is the one to compile.
+using Files = std::map<std::string, std::string>;
+
+constexpr const char *kMain = "text.cpp";
+constexpr const char *kSupport = HEDDLE_TEST_SOURCE "/test/support/cuda_on_cpu";
+// Without optimization: compiling takes far longer than running. The level
+// changes no result, since contraction and fast math are off.
+constexpr const char *kOptions[] = {"-std=c++17",
+                                    "-O0",
+                                    "-w",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-ffp-contract=off",
+                                    "-fno-fast-math",
+                                    "-fvisibility=hidden",
+                                    "-femulated-tls",
+                                    "-nostdinc++",
+                                    HEDDLE_HOST_LINKER};
+
+/// Everything that an object depends on besides the files of its compilation:
+/// the compiler, its options and the support headers.
+const std::string &commonInputs() {
+  static const std::string inputs = [] {
+    std::string text = HEDDLE_HOST_CXX;
+    sys::fs::file_status compiler;
+    if (!sys::fs::status(HEDDLE_HOST_CXX, compiler))
+      text += formatv(" {0} {1}", compiler.getSize(),
+                      compiler.getLastModificationTime());
+    for (StringRef option : kOptions)
+      (text += '\0') += option;
+    for (StringRef name : {"device.h", "launch.h", "machine.h", "ptx.cuh"})
+      if (auto header = MemoryBuffer::getFile(Twine(kSupport) + "/" + name))
+        (text += '\0') += (*header)->getBuffer();
+    return text;
+  }();
+  return inputs;
+}
+
+std::string keyOf(const Files &files) {
+  std::string all = commonInputs();
+  for (const auto &[name, text] : files)
+    ((all += formatv("\n{0} {1}\n", name, text.size())) += text);
+  XXH128_hash_t hash = xxh3_128bits(arrayRefFromStringRef(all));
+  return formatv("{0:x-16}{1:x-16}", hash.high64, hash.low64);
+}
+
+/// Compiles `files` into the shared object `output`.
+Error compileInto(StringRef output, const Files &files) {
+  Folder folder;
+  for (const auto &[name, text] : files)
+    folder.write(name, text);
+  std::string log = folder.file("log"), source = folder.file(kMain),
+              include = std::string("-I") + kSupport,
+              here = ("-I" + folder.path).str();
+  SmallVector<StringRef> arguments = {HEDDLE_HOST_CXX};
+  append_range(arguments, kOptions);
+  append_values(arguments, StringRef(include), StringRef(here),
+                StringRef(source), StringRef("-o"), output);
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
+  std::string problem;
+  if (sys::ExecuteAndWait(HEDDLE_HOST_CXX, arguments, std::nullopt, redirects,
+                          300, 0, &problem) == 0)
+    return Error::success();
+  auto said = MemoryBuffer::getFile(log);
+  return makeError(StatusCode::Failed,
+                   "the host's compiler rejected the text: {0}{1}", problem,
+                   said ? (*said)->getBuffer() : "");
+}
+
+/// The compiled `files`, loaded. Objects are kept in HEDDLE_TEST_OBJECTS under
+/// the hash of all that they depend on. Tests of other processes use the same
+/// folder: objects appear there complete, by a rename.
+Expected<void *> load(const Files &files) {
+  // pruneCache() removes files of this prefix only.
+  std::string object =
+      (HEDDLE_TEST_OBJECTS "/llvmcache-" + Twine(keyOf(files))).str();
+  if (void *library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL))
+    return library;
+  if (std::error_code error = sys::fs::create_directories(HEDDLE_TEST_OBJECTS))
+    return makeError(StatusCode::Failed, "{0}: {1}", HEDDLE_TEST_OBJECTS,
+                     error.message());
+  SmallString<128> output;
+  sys::fs::createUniquePath(Twine(object) + "-%%%%%%%%", output, false);
+  if (Error error = compileInto(output, files))
+    return error;
+  void *library = dlopen(output.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::string problem = library ? "" : dlerror();
+  if (sys::fs::rename(output, object))
+    sys::fs::remove(output);
+  CachePruningPolicy policy;
+  policy.MaxSizeBytes = 256 << 20;
+  pruneCache(HEDDLE_TEST_OBJECTS, policy);
+  if (!library)
+    return makeError(StatusCode::Failed, "{0}", problem);
+  return library;
+}
 } // namespace
 
 std::vector<std::string> entryNames(StringRef text) {
@@ -67,19 +172,19 @@ runtime::PanelClass PanelText::smallest() {
 
 Expected<std::shared_ptr<HostText>>
 HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
-  Folder folder;
+  Files files;
   std::string text = "#include \"device.h\"\n", ofPanels, table;
   for (auto [k, plan] : enumerate(plans)) {
     for (const auto &[name, contents] : plan->headers)
       if (name != "ptx.cuh")
-        folder.write(name, contents);
+        files[name] = contents;
     std::string name = "text" + std::to_string(k) + ".cu";
-    folder.write(name, plan->source.text());
+    files[name] = plan->source.text();
     text += "#include \"" + name + "\"\n";
     std::vector<std::string> entries = entryNames(plan->source.text());
     if (!plan->panelSource.empty()) {
       name = "panels" + std::to_string(k) + ".cu";
-      folder.write(name, plan->panelSource);
+      files[name] = plan->panelSource;
       ofPanels += "#include \"" + name + "\"\n";
       append_range(entries, entryNames(plan->panelSource));
     }
@@ -102,46 +207,14 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
           "    heddle_launch::entry<heddle_expand_tiles>("
           "\"heddle_expand_tiles\"),\n"
           "    {}};\n";
-  folder.write("text.cpp", text);
+  files[kMain] = std::move(text);
 
-  std::string output = folder.file("text.so"), log = folder.file("log");
-  std::string source = folder.file("text.cpp");
-  std::string include = "-I" HEDDLE_TEST_SOURCE "/test/support/cuda_on_cpu";
-  std::string here = "-I" + folder.path.str().str();
-  SmallVector<StringRef> arguments = {HEDDLE_HOST_CXX,
-                                      "-std=c++17",
-                                      "-O1",
-                                      "-w",
-                                      "-fPIC",
-                                      "-shared",
-                                      "-fno-exceptions",
-                                      "-fno-rtti",
-                                      "-ffp-contract=off",
-                                      "-fno-fast-math",
-                                      "-fvisibility=hidden",
-                                      HEDDLE_HOST_LINKER,
-                                      include,
-                                      here,
-                                      source,
-                                      "-o",
-                                      output};
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
-                                          StringRef(log)};
-  std::string problem;
-  int code = sys::ExecuteAndWait(HEDDLE_HOST_CXX, arguments, std::nullopt,
-                                 redirects, 300, 0, &problem);
-  if (code != 0) {
-    auto said = MemoryBuffer::getFile(log);
-    return makeError(StatusCode::Failed,
-                     "the host's compiler rejected the text: {0}{1}", problem,
-                     said ? (*said)->getBuffer() : "");
-  }
-
+  Expected<void *> library = load(files);
+  if (!library)
+    return library.takeError();
   std::shared_ptr<HostText> result(new HostText);
   result->panelText = std::move(panels);
-  result->library = dlopen(output.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!result->library)
-    return makeError(StatusCode::Failed, "{0}", dlerror());
+  result->library = *library;
   result->all = static_cast<const heddle_entry *>(
       dlsym(result->library, "heddle_entries"));
   result->machine =

@@ -1,19 +1,19 @@
 //===- Machine.cpp - threads and blocks of a grid on a host ---------------===//
 //
-// Only one thread of the grid runs at any time. Each block under way has a
-// thread of the host, so that what it shares can be thread-local; these hand
-// one token to each other.
+// Everything runs on one thread of the host. Each thread of the grid is a
+// fiber; each running block has another one, which schedules its threads. A
+// block's shared memory is "thread-local" in the compiled source, where the
+// compiler emulates thread-local storage: see __emutls_get_address in device.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "test/support/cuda_on_cpu/Machine.h"
 
-#include <condition_variable>
+#include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <sys/mman.h>
-#include <thread>
 #include <ucontext.h>
 
 namespace heddle::test {
@@ -24,7 +24,9 @@ namespace {
 // Fibers
 //===----------------------------------------------------------------------===//
 
-constexpr size_t kStackBytes = 64 << 10;
+constexpr size_t kStackBytes = 128 << 10, kSharedBytes = 1 << 20;
+/// How much lower the top of a stack lies than that of the one before it.
+constexpr size_t kTopOffset = 9 * 64, kMostTopOffset = 16 << 10;
 
 #if defined(__x86_64__)
 // Keeps what a callee must preserve on the stack, and continues on another.
@@ -53,11 +55,12 @@ heddle_switch_stacks:
 
 struct Context {
   void *stack = nullptr;
-  void start(char *memory, void (*run)()) {
-    // The top is aligned as it is where a function has just been called.
-    auto **top = reinterpret_cast<void **>(memory + kStackBytes) - 2;
-    *top-- = reinterpret_cast<void *>(run);
-    stack = top - 5;
+  /// Prepares to run `run` on the stack from `bottom` to `top`.
+  void start(char *bottom, char *top, void (*run)()) {
+    // The frame is aligned as it is where a function has just been called.
+    auto **frame = reinterpret_cast<void **>(top) - 2;
+    *frame-- = reinterpret_cast<void *>(run);
+    stack = frame - 5;
   }
   static void change(Context &from, Context &to) {
     heddle_switch_stacks(&from.stack, to.stack);
@@ -66,10 +69,10 @@ struct Context {
 #else
 struct Context {
   ucontext_t state;
-  void start(char *memory, void (*run)()) {
+  void start(char *bottom, char *top, void (*run)()) {
     getcontext(&state);
-    state.uc_stack.ss_sp = memory;
-    state.uc_stack.ss_size = kStackBytes;
+    state.uc_stack.ss_sp = bottom;
+    state.uc_stack.ss_size = top - bottom;
     state.uc_link = nullptr;
     makecontext(&state, run, 0);
   }
@@ -79,32 +82,43 @@ struct Context {
 };
 #endif
 
-/// Stacks for the threads of a block; kept for later blocks.
-class Stacks {
-public:
-  explicit Stacks(unsigned count) : bytes(count * kStackBytes) {
-    memory = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  }
-  ~Stacks() { munmap(memory, bytes); }
-  char *operator[](unsigned k) { return memory + k * kStackBytes; }
-  size_t bytes;
+/// Zeros, which take no memory where nothing is written.
+struct Memory {
+  explicit Memory(size_t bytes)
+      : begin(static_cast<char *>(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))),
+        bytes(bytes) {}
+  Memory(const Memory &) = delete;
+  ~Memory() { munmap(begin, bytes); }
 
-private:
-  char *memory;
+  char *const begin;
+  const size_t bytes;
+};
+
+/// Stacks for the threads of a block; kept for later blocks.
+struct Stacks {
+  explicit Stacks(unsigned count) : count(count), memory(count * kStackBytes) {}
+  char *bottom(unsigned k) { return memory.begin + k * kStackBytes; }
+  /// Stacks grow downwards from here. Without an offset, all tops would map to
+  /// the same few sets of each cache.
+  char *top(unsigned k) {
+    return bottom(k + 1) - k * kTopOffset % kMostTopOffset;
+  }
+
+  const unsigned count;
+  Memory memory;
 };
 
 class StackPool {
 public:
   std::unique_ptr<Stacks> take(unsigned count) {
-    std::lock_guard lock(mutex);
     for (auto &stacks : free)
-      if (stacks && stacks->bytes == count * kStackBytes)
+      if (stacks && stacks->count == count)
         return std::move(stacks);
     return std::make_unique<Stacks>(count);
   }
   void give(std::unique_ptr<Stacks> stacks) {
-    std::lock_guard lock(mutex);
     for (auto &place : free)
       if (!place) {
         place = std::move(stacks);
@@ -114,7 +128,6 @@ public:
   }
 
 private:
-  std::mutex mutex;
   std::vector<std::unique_ptr<Stacks>> free;
 };
 
@@ -139,11 +152,8 @@ private:
 // Blocks and grids
 //===----------------------------------------------------------------------===//
 
-enum class State { ready, atBarrier, atShuffle, done };
-
 struct Fiber {
   Context context;
-  State state = State::ready;
   unsigned given = 0;
   int mask = 0;
 };
@@ -154,7 +164,7 @@ struct Progress {
 
 class Grid;
 
-/// A block under way, or the next one of the same thread of the host.
+/// Runs one block after the other.
 class Slot {
 public:
   Slot(Grid &grid, unsigned number) : grid(grid), number(number) {}
@@ -170,13 +180,13 @@ public:
   void waitForPrevious();
   void threadMain();
 
-  std::condition_variable turn;
-  std::thread thread;
+  /// Where the slot goes on: in its scheduler.
+  Context scheduler;
   bool active = true;
 
 private:
   void runBlock();
-  void show();
+  void choose();
   void leave();
   void wake(unsigned fiber);
   void fail(const std::string &what);
@@ -185,7 +195,8 @@ private:
   unsigned number;
   unsigned launch = 0, block = 0;
   std::vector<Fiber> fibers;
-  std::vector<unsigned> ready, shuffling;
+  std::deque<unsigned> ready;
+  std::vector<unsigned> shuffling;
   struct Crew {
     std::vector<unsigned> waiting;
     int flags = 0, result = 0;
@@ -194,7 +205,7 @@ private:
   unsigned current = 0, alive = 0, waiting = 0;
   int flags = 0, barrierResult = 0;
   bool hasLet = false, handOver = false;
-  Context scheduler;
+  Memory shared{kSharedBytes};
 };
 
 class Grid {
@@ -208,7 +219,6 @@ public:
   /// Lets some other slot run, and returns when it is this one's turn again.
   void handOver(unsigned from);
   void retire(unsigned slot);
-  void awaitTurn(unsigned slot);
   bool hasEnded(unsigned launch) const {
     return progress[launch].ended == launches[launch].grid;
   }
@@ -225,15 +235,18 @@ public:
   bool failed = false;
 
 private:
-  friend class Slot;
-  std::mutex mutex;
+  void change(Context &from, unsigned slot);
+
   std::vector<std::unique_ptr<Slot>> slots;
-  unsigned turn = 0;
+  Context caller;
   std::vector<std::vector<unsigned>> blocks; // of each launch, from the back
   size_t left = 0;
 };
 
-thread_local Slot *ownSlot = nullptr;
+Slot *ownSlot = nullptr; ///< the one that runs now
+
+void enterSlot() { ownSlot->run(); }
+void enterThread() { ownSlot->threadMain(); }
 
 Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
            uint64_t seed)
@@ -257,11 +270,17 @@ Grid::Grid(const std::vector<GridLaunch> &launches, heddle_machine &machine,
 }
 
 GridRecord Grid::run() {
-  for (auto &slot : slots)
-    slot->thread = std::thread([&slot] { slot->run(); });
-  for (auto &slot : slots)
-    slot->thread.join();
+  auto stacks = stackPool.take(slots.size());
+  for (unsigned k = 0; k < slots.size(); ++k)
+    slots[k]->scheduler.start(stacks->bottom(k), stacks->top(k), enterSlot);
+  change(caller, 0);
+  stackPool.give(std::move(stacks));
   return record;
+}
+
+void Grid::change(Context &from, unsigned slot) {
+  ownSlot = slots[slot].get();
+  Context::change(from, ownSlot->scheduler);
 }
 
 bool Grid::mayBegin(unsigned launch) const {
@@ -288,11 +307,6 @@ bool Grid::next(unsigned &launch, unsigned &block) {
   return true;
 }
 
-void Grid::awaitTurn(unsigned slot) {
-  std::unique_lock lock(mutex);
-  slots[slot]->turn.wait(lock, [&] { return turn == slot; });
-}
-
 void Grid::handOver(unsigned from) {
   unsigned to = random.below(slots.size());
   while (!slots[to]->active)
@@ -300,30 +314,19 @@ void Grid::handOver(unsigned from) {
   if (to == from)
     return;
   ++record.handOvers;
-  {
-    std::lock_guard lock(mutex);
-    turn = to;
-  }
-  slots[to]->turn.notify_one();
-  awaitTurn(from);
+  change(slots[from]->scheduler, to);
 }
 
 void Grid::retire(unsigned slot) {
   slots[slot]->active = false;
+  Context &from = slots[slot]->scheduler;
   for (unsigned to = 0; to < slots.size(); ++to)
-    if (slots[to]->active) {
-      {
-        std::lock_guard lock(mutex);
-        turn = to;
-      }
-      slots[to]->turn.notify_one();
-      return;
-    }
+    if (slots[to]->active)
+      change(from, to);
+  Context::change(from, caller);
 }
 
 void Slot::run() {
-  ownSlot = this;
-  grid.awaitTurn(number);
   while (!grid.isDone()) {
     if (grid.next(launch, block))
       runBlock();
@@ -331,8 +334,6 @@ void Slot::run() {
   }
   grid.retire(number);
 }
-
-void enterThread() { ownSlot->threadMain(); }
 
 void Slot::runBlock() {
   const GridLaunch &what = grid.launches[launch];
@@ -345,7 +346,7 @@ void Slot::runBlock() {
   waiting = flags = 0;
   hasLet = false;
   for (unsigned k = 0; k < what.block; ++k) {
-    fibers[k].context.start((*stacks)[k], enterThread);
+    fibers[k].context.start(stacks->bottom(k), stacks->top(k), enterThread);
     ready.push_back(k);
   }
   while (alive && !grid.failed) {
@@ -360,18 +361,7 @@ void Slot::runBlock() {
            " have ended");
       break;
     }
-    size_t at = grid.policy == 0   ? 0
-                : grid.policy == 1 ? ready.size() - 1
-                                   : grid.random.below(ready.size());
-    current = ready[at];
-    if (at == 0)
-      ready.erase(ready.begin());
-    else {
-      ready[at] = ready.back();
-      ready.pop_back();
-    }
-    show();
-    ++grid.record.switches;
+    choose();
     Context::change(scheduler, fibers[current].context);
     if (std::exchange(handOver, false))
       grid.handOver(number);
@@ -382,14 +372,26 @@ void Slot::runBlock() {
   ++grid.progress[launch].ended;
 }
 
-/// Tells the text which thread runs.
-void Slot::show() {
+/// Chooses the ready thread that runs next, and gives its index to the code.
+void Slot::choose() {
+  size_t at = grid.policy == 0   ? 0
+              : grid.policy == 1 ? ready.size() - 1
+                                 : grid.random.below(ready.size());
+  current = ready[at];
+  if (at == 0)
+    ready.pop_front();
+  else {
+    ready[at] = ready.back();
+    ready.pop_back();
+  }
+  ++grid.record.switches;
   const GridLaunch &what = grid.launches[launch];
   grid.machine.thread_index = {current, 0, 0};
   grid.machine.block_index = {block, 0, 0};
   grid.machine.block_extent = {what.block, 1, 1};
   grid.machine.grid_extent = {what.grid, 1, 1};
   grid.machine.cluster = what.cluster;
+  grid.machine.shared = shared.begin;
 }
 
 void Slot::fail(const std::string &what) {
@@ -401,20 +403,26 @@ void Slot::fail(const std::string &what) {
 void Slot::threadMain() {
   const GridLaunch &what = grid.launches[launch];
   what.entry.run(what.slots.data());
-  fibers[current].state = State::done;
   --alive;
   leave();
 }
 
-void Slot::leave() { Context::change(fibers[current].context, scheduler); }
-
-void Slot::wake(unsigned fiber) {
-  fibers[fiber].state = State::ready;
-  ready.push_back(fiber);
+/// Switches to another thread of the block: directly where nothing else has to
+/// be decided, because a detour through the scheduler doubles the cost.
+void Slot::leave() {
+  Context &own = fibers[current].context;
+  Context *next = &scheduler;
+  if (!handOver && alive && !grid.failed && !ready.empty()) {
+    choose();
+    next = &fibers[current].context;
+  }
+  if (next != &own)
+    Context::change(own, *next);
 }
 
+void Slot::wake(unsigned fiber) { ready.push_back(fiber); }
+
 int Slot::barrier(int flag) {
-  fibers[current].state = State::atBarrier;
   flags |= flag != 0;
   // All threads of the block, those that have ended too: whoever ends early
   // leaves the others waiting, and the text is at fault.
@@ -431,7 +439,6 @@ int Slot::barrier(int flag) {
 
 int Slot::crewBarrier(unsigned crew, unsigned threads, int flag) {
   Crew &here = crews[crew];
-  fibers[current].state = State::atBarrier;
   here.waiting.push_back(current);
   here.flags |= flag != 0;
   if (here.waiting.size() == threads) {
@@ -449,7 +456,6 @@ unsigned Slot::shuffle(unsigned value, int mask) {
   Fiber &own = fibers[current];
   own.given = value;
   own.mask = mask;
-  own.state = State::atShuffle;
   if (++shuffling[warp] < 32) {
     leave();
     return own.given;
@@ -475,7 +481,7 @@ void Slot::pause(unsigned odds, unsigned handOverOdds) {
     return;
   // Behind the others: it may be one of them that it waits for.
   if (grid.policy == 1)
-    ready.insert(ready.begin(), current);
+    ready.push_front(current);
   else
     ready.push_back(current);
   leave();
@@ -506,6 +512,7 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
   };
   machine.pause = [] { ownSlot->pause(4, 512); };
   machine.give_way = [] { ownSlot->pause(2, 2); };
+  machine.shared_bytes = kSharedBytes;
   machine.let_next_begin = [] { ownSlot->letNextBegin(); };
   machine.wait_for_previous = [] { ownSlot->waitForPrevious(); };
   *hook = &machine;

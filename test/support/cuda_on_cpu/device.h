@@ -9,6 +9,7 @@
 
 #include "device_machine.h"
 #include <math.h>
+#include <stddef.h>
 
 extern "C" {
 __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
@@ -20,9 +21,26 @@ __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-// The threads of a block run on one thread of the host, blocks on different
-// ones: what a block shares is what its thread of the host has of its own.
+// Shared variables belong to a block as thread-local ones belong to a thread.
+// With -femulated-tls the compiler asks the function below for their address.
 #define __shared__ static thread_local
+
+struct heddle_shared_variable {
+  size_t size, align, offset;
+  const void *initial;
+};
+/// A variable has the same offset in every block.
+extern "C" inline __attribute__((visibility("hidden"), used)) void *
+__emutls_get_address(heddle_shared_variable *variable) {
+  static size_t end = 64;
+  if (!variable->offset) {
+    variable->offset = (end + variable->align - 1) & -variable->align;
+    end = variable->offset + variable->size;
+    if (end > heddle_on_cpu->shared_bytes || variable->initial)
+      __builtin_trap();
+  }
+  return heddle_on_cpu->shared + variable->offset;
+}
 
 #define threadIdx (heddle_on_cpu->thread_index)
 #define blockIdx (heddle_on_cpu->block_index)

@@ -17,6 +17,10 @@ struct heddle_machine {
   /// Blocks of a cluster.
   unsigned cluster;
 
+  /// Shared memory of the block that runs now, and its size.
+  char *shared;
+  unsigned long shared_bytes;
+
   /// Waits for every thread of the block; whether `flag` was set in any.
   int (*barrier)(int flag);
   /// Waits for `threads` threads of the block that name the same crew; whether

@@ -9,9 +9,10 @@
 #define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
 
 #include "tables.cuh"
-#include <utility>
 
 namespace heddle_launch {
+
+template <class T, T...> struct sequence {};
 
 template <class T> struct argument {
   static constexpr bool by_value = true;
@@ -38,12 +39,12 @@ template <class Function> struct signature;
 template <class... P> struct signature<void (*)(P...)> {
   static constexpr int parameters = sizeof...(P);
   static constexpr bool by_value = (argument<P>::by_value && ...);
-  template <void (*function)(P...), size_t... K>
-  static void call(void *const *slots, std::index_sequence<K...>) {
+  template <void (*function)(P...), int... K>
+  static void call(void *const *slots, sequence<int, K...>) {
     function(argument<P>::from(slots[K])...);
   }
   template <void (*function)(P...)> static void run(void *const *slots) {
-    call<function>(slots, std::index_sequence_for<P...>());
+    call<function>(slots, __make_integer_seq<sequence, int, sizeof...(P)>());
   }
 };
 

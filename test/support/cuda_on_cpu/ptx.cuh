@@ -173,8 +173,8 @@ template <int Threads, int OfBlock> bool first_threads_barrier(bool mine) {
   return Threads == OfBlock ? __syncthreads_or(mine) : heddle_on_cpu->crew_barrier(14, Threads, mine);
 }
 
-// Clusters. What a block shares is thread-local, and lies as far from `mailbox`
-// in every block.
+// Clusters. A shared variable has the same distance from `mailbox` in every
+// block.
 struct cluster { unsigned arrived, phase; };
 inline cluster clusters[64];
 inline char *mailboxes[512];

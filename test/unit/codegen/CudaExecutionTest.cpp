@@ -164,7 +164,7 @@ Change newGradients(Program &program, uint64_t seed) {
 }
 
 TEST_P(CudaLibrary, AgreesWithTheCpuBitForBit) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   // Members begin where their element size allows, operands each elsewhere.
   Inputs inputs = randomInputs(program, raggedShapes, 7, true);
@@ -235,7 +235,7 @@ private:
 };
 
 TEST_P(CudaModule, AgreesWithTheCpu) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   for (bool misaligned : {false, true}) {
     SCOPED_TRACE(misaligned ? "misaligned" : "aligned");
@@ -247,7 +247,7 @@ TEST_P(CudaModule, AgreesWithTheCpu) {
 }
 
 TEST_P(CudaModule, TakesMatricesWithAStride) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   // Of 300 columns, and of so few that a loop's panels take them.
   for (int64_t widest : {300, 200}) {
@@ -262,7 +262,7 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
   llvm::StringRef name = GetParam().name;
   if (!name.contains("Rows") && !name.contains("Columns"))
     GTEST_SKIP() << "nothing of this program depends on the width of rows";
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   // More columns than a block takes at a time, and just as many; where blocks
   // share rows, more rows than one of them counts, and just as many, and tiles
@@ -285,7 +285,7 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
 }
 
 TEST_P(CudaModule, SkipsInactiveMembers) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   Inputs inputs = inputsOf(program, 12, false);
   // One in the middle and the last, in one list each.
@@ -299,7 +299,7 @@ TEST_P(CudaModule, SkipsInactiveMembers) {
 }
 
 TEST_P(CudaModule, TakesEmptyLists) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   Inputs inputs = inputsOf(program, 13, false);
   for (auto &[name, list] : inputs.lists)
@@ -310,7 +310,7 @@ TEST_P(CudaModule, TakesEmptyLists) {
 class CudaLoop : public CudaModule {};
 
 TEST_P(CudaLoop, TakesFewTripsOrNone) {
-  Program program(GetParam().text);
+  Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   for (double limit : {0.0, -1.0, 1.0, 2.0}) {
     SCOPED_TRACE(limit);

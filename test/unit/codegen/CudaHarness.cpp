@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <list>
 
 using namespace heddle::runtime;
 using heddle::foreach::isList;
@@ -355,6 +356,21 @@ std::unique_ptr<GraphRun> Program::cuda(const Inputs &inputs,
       std::move(graph), inputs);
 }
 
+Program &sharedProgram(const std::string &text) {
+  constexpr size_t kMost = 32;
+  static std::list<Program> programs;
+  auto found = llvm::find_if(
+      programs, [&](const Program &other) { return other.source() == text; });
+  if (found == programs.end()) {
+    programs.emplace_front(text);
+    if (programs.size() > kMost)
+      programs.pop_back();
+  } else {
+    programs.splice(programs.begin(), programs, found);
+  }
+  return programs.front();
+}
+
 //===----------------------------------------------------------------------===//
 // Comparisons
 //===----------------------------------------------------------------------===//
@@ -470,6 +486,7 @@ Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
     llvm::StringRef name = nameOf(argument);
     mlir::Type type = argument.getType();
     mlir::Type storage = storageType(type);
+    DType dtype = dtypeOf(storage);
     bool isDefault = static_cast<bool>(
         function.getArgAttr(argument.getArgNumber(), foreach::kDefaultAttr));
     auto number = [&]() -> double {
@@ -501,7 +518,7 @@ Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
       for (int64_t extent : member.extents)
         count *= extent;
       for (int64_t k = 0; k < count; ++k)
-        member.data.push_back(decodeNumber(dtypeOf(storage), number()));
+        member.data.push_back(decodeNumber(dtype, number()));
       list.members.push_back(std::move(member));
     }
     inputs.lists[name.str()] = std::move(list);

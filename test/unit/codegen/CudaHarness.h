@@ -126,6 +126,10 @@ private:
   bool good = true;
 };
 
+/// The program of this text. Tests of one process share it, and with it all
+/// that was compiled for it; only the last few are kept.
+Program &sharedProgram(const std::string &text);
+
 /// Empty, or where `found` first differs from `expected`; a NaN is a NaN.
 std::string differenceInBits(const Numbers &expected, const Numbers &found);
 

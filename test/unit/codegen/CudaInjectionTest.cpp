@@ -11,6 +11,8 @@
 #include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 
+#include <set>
+
 using namespace heddle::runtime;
 
 namespace heddle::test {
@@ -213,6 +215,7 @@ TEST(CudaInjection, SomeCompileWithNvrtcToo) {
   auto nvrtc = Nvrtc::get();
   if (!nvrtc)
     GTEST_SKIP() << takeError(nvrtc.takeError()).second;
+  std::set<std::string> compiled;
   for (const std::string &name : attempts()) {
     SCOPED_TRACE(inQuotes(llvm::StringRef(name).take_front(100)));
     Compilation compilation;
@@ -230,12 +233,14 @@ TEST(CudaInjection, SomeCompileWithNvrtcToo) {
       llvm::consumeError(plan.takeError());
       continue;
     }
-    auto compiled = (*nvrtc)->compile(
+    // Many names are replaced by the same one: the source is the same then.
+    if (!compiled.insert(plan->source.text()).second)
+      continue;
+    auto ptx = (*nvrtc)->compile(
         {"injection", plan->source.text(), plan->headers, plan->options},
         "sm_90", ImageKind::Ptx);
-    ASSERT_TRUE(static_cast<bool>(compiled))
-        << takeError(compiled.takeError()).second;
-    EXPECT_EQ(compiled->log, "");
+    ASSERT_TRUE(static_cast<bool>(ptx)) << takeError(ptx.takeError()).second;
+    EXPECT_EQ(ptx->log, "");
   }
 }
 

@@ -280,7 +280,17 @@ const std::vector<NamedClass> &classes() {
   return all;
 }
 
-/// The programs in every type, and their source in a class.
+/// Whether programs of type `k` run in a class: one of the types in each class,
+/// doubles in all clusters, every type in the smallest class.
+bool isTested(const NamedClass &named, size_t k) {
+  size_t turn = 0;
+  while (classes()[turn].name != named.name)
+    ++turn;
+  return turn == 0 || (k + turn) % 4 == 0 ||
+         (k == 1 && named.shape.cluster > 1);
+}
+
+/// The programs in every type, and the source of those that run in a class.
 std::vector<std::unique_ptr<Program>> &programs() {
   static std::vector<std::unique_ptr<Program>> all = [] {
     std::vector<std::unique_ptr<Program>> all;
@@ -300,8 +310,9 @@ std::shared_ptr<HostText> textIn(const NamedClass &named) {
   if (text)
     return text;
   std::vector<const Plan *> plans;
-  for (auto &program : programs())
-    plans.push_back(&program->plan());
+  for (auto [k, program] : llvm::enumerate(programs()))
+    if (isTested(named, k % std::size(kTypes)))
+      plans.push_back(&program->plan());
   auto compiled = HostText::compile(plans, {named.shape, named.options});
   if (compiled)
     text = std::move(*compiled);
@@ -429,14 +440,8 @@ void CudaPanels::compare(llvm::StringRef text, double sharp,
                   : text == kGrams  ? 1
                                     : 2) *
                  std::size(kTypes);
-  // One of the types in each class, doubles in all clusters, every type in the
-  // smallest class.
-  size_t turn = 0;
-  while (classes()[turn].name != GetParam().name)
-    ++turn;
   for (auto [k, types] : llvm::enumerate(kTypes)) {
-    if (turn > 0 && (k + turn) % 4 > 0 &&
-        (k != 1 || GetParam().shape.cluster == 1))
+    if (!isTested(GetParam(), k))
       continue;
     SCOPED_TRACE(types.stored);
     Program &program = *programs()[first + k];

@@ -126,44 +126,67 @@ void reportSmallest(const Case &failed, const std::string &problem) {
                 << failed.drawn.text;
 }
 
-TEST(Property, RandomProgramsAgreeEverywhere) {
-  uint64_t seed = fromEnvironment("HEDDLE_PROPERTY_SEED", 1);
-  uint64_t end = seed + fromEnvironment("HEDDLE_PROPERTY_PROGRAMS", 200);
-  unsigned failures = 0;
-  while (seed < end && failures < 5) {
-    std::vector<Case> batch;
-    std::vector<const Plan *> plans;
-    std::vector<std::string> problems;
-    {
-      testing::TestPartResultArray ignored;
-      testing::ScopedFakeTestPartResultReporter reporter(
-          testing::ScopedFakeTestPartResultReporter::
-              INTERCEPT_ONLY_CURRENT_THREAD,
-          &ignored);
-      for (int k = 0; k < 8 && seed < end; ++k, ++seed) {
-        Case drawn{seed, drawProgram(seed, nameOfSeed(seed)), nullptr};
-        drawn.program = std::make_unique<Program>(drawn.drawn.text);
-        if (drawn.program->isGood())
-          drawn.program->plan();
-        batch.push_back(std::move(drawn));
-      }
-      for (Case &drawn : batch)
-        if (drawn.program->isGood())
-          plans.push_back(&drawn.program->plan());
-      if (auto text = HostText::compile(plans)) {
-        for (Case &drawn : batch)
-          drawn.program->setHostText(*text);
-      } else {
-        llvm::consumeError(text.takeError()); // each for itself, then
-      }
-      for (Case &drawn : batch)
-        problems.push_back(problemOf(drawn, drawn.seed));
-    }
-    for (auto [drawn, problem] : llvm::zip(batch, problems))
-      if (!problem.empty() && ++failures <= 5)
-        reportSmallest(drawn, problem);
+/// Programs that are compiled together, because a compiler takes long to start.
+constexpr uint64_t kBatch = 8;
+
+/// Each instance is the seed of the first program of a batch.
+class Property : public testing::TestWithParam<uint64_t> {
+protected:
+  static uint64_t firstSeed() {
+    return fromEnvironment("HEDDLE_PROPERTY_SEED", 1);
   }
+  static uint64_t endOfSeeds() {
+    return firstSeed() + fromEnvironment("HEDDLE_PROPERTY_PROGRAMS", 200);
+  }
+
+public:
+  static std::vector<uint64_t> batches() {
+    std::vector<uint64_t> seeds;
+    for (uint64_t seed = firstSeed(); seed < endOfSeeds(); seed += kBatch)
+      seeds.push_back(seed);
+    return seeds;
+  }
+};
+
+TEST_P(Property, RandomProgramsAgreeEverywhere) {
+  std::vector<Case> batch;
+  std::vector<const Plan *> plans;
+  std::vector<std::string> problems;
+  {
+    testing::TestPartResultArray ignored;
+    testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::
+            INTERCEPT_ONLY_CURRENT_THREAD,
+        &ignored);
+    for (uint64_t seed = GetParam();
+         seed < std::min(GetParam() + kBatch, endOfSeeds()); ++seed) {
+      Case drawn{seed, drawProgram(seed, nameOfSeed(seed)), nullptr};
+      drawn.program = std::make_unique<Program>(drawn.drawn.text);
+      if (drawn.program->isGood())
+        drawn.program->plan();
+      batch.push_back(std::move(drawn));
+    }
+    for (Case &drawn : batch)
+      if (drawn.program->isGood())
+        plans.push_back(&drawn.program->plan());
+    if (auto text = HostText::compile(plans)) {
+      for (Case &drawn : batch)
+        drawn.program->setHostText(*text);
+    } else {
+      llvm::consumeError(text.takeError()); // then each one alone
+    }
+    for (Case &drawn : batch)
+      problems.push_back(problemOf(drawn, drawn.seed));
+  }
+  for (auto [drawn, problem] : llvm::zip(batch, problems))
+    if (!problem.empty())
+      reportSmallest(drawn, problem);
 }
+
+INSTANTIATE_TEST_SUITE_P(, Property, testing::ValuesIn(Property::batches()),
+                         [](const auto &info) {
+                           return "From" + std::to_string(info.param);
+                         });
 
 } // namespace
 } // namespace heddle::test
