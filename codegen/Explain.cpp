@@ -1,9 +1,9 @@
-//===- Explain.cpp - what fusion bought -----------------------------------===//
+//===- Explain.cpp - kernels, traffic and decisions of a program ----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything is gathered into one JSON object; the text is a view of it.
+// One JSON object holds everything; the text is printed from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace json = llvm::json;
 namespace heddle {
 
 namespace {
-/// Bytes that one step moves (of a loop, one trip).
+/// Bytes that one step moves (with one trip of each loop).
 struct Bytes {
   double total = 0;
   /// For each element of the lists of the highest rank.
@@ -50,7 +50,7 @@ private:
   Bytes bytesOf(const fused::TrafficList &list) const;
   json::Object describeSweep(fused::SweepOp sweep);
   std::string panelsOf(const PlanNode &loop) const;
-  /// `loop`: the one around, or null.
+  /// `loop` is the enclosing loop, or null.
   void addKernels(const PlanGraph &graph, const PlanNode *loop,
                   json::Array &kernels);
 
@@ -66,8 +66,8 @@ private:
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// Elements of the domain that `traffic` is counted for. A domain that no
-/// argument has is taken to be as large as the largest of its rank.
+/// The number of elements of the domain of `traffic`. A domain that no argument
+/// has is assumed to be as large as the largest of its rank.
 double Explanation::elementsOf(const fused::Traffic &traffic) const {
   if (traffic.argument >= 0)
     return shapes.elementsOf(traffic.argument);
@@ -93,7 +93,7 @@ Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
       continue;
     moved += count * traffic.bytes();
     sum += traffic.bytes();
-    // What is moved in a loop and outside of it is moved for the same elements.
+    // A loop and the program around it move bytes for the same elements.
     if (counted.try_emplace({traffic.argument, false}, count).second) {
       elements += count;
       ++domains;
@@ -111,8 +111,7 @@ Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
 //===----------------------------------------------------------------------===//
 
 static std::string sweepName(fused::SweepOp sweep) {
-  auto name = sweep->getAttrOfType<StringAttr>(kNameAttr);
-  return name ? name.getValue().str() : "";
+  return sweep.getName().value_or("").str();
 }
 
 json::Object Explanation::describeSweep(fused::SweepOp sweep) {
@@ -135,9 +134,8 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
   return object;
 }
 
-/// The variant that is taken for `tiles` tiles.
-/// The variant that runs where the elements do not fit the cache, of whose size
-/// a plan knows nothing.
+/// The variant that runs for `tiles` tiles if the elements do not fit the L2
+/// cache, whose size the plan does not know.
 static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   for (const PlanVariant &variant : node.variants)
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
@@ -146,11 +144,12 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   return nullptr;
 }
 
-/// How a loop in panels runs over the shapes at hand; empty where it is none.
-/// The form of a loop in panels that always works.
+/// The form that a loop with the panel schedule has on every device.
 static constexpr llvm::StringLiteral kByRows =
-    "by rows, a launch for every trip: ";
+    "by rows, one launch for each trip: ";
 
+/// How a loop with the panel schedule runs over the given shapes; empty for
+/// another loop.
 std::string Explanation::panelsOf(const PlanNode &loop) const {
   if (!loop.panel)
     return "";
@@ -173,7 +172,7 @@ std::string Explanation::panelsOf(const PlanNode &loop) const {
   auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
                                        runtime::panelBytesOf(arch));
   return panels ? "one launch for all trips: " + panels->describe()
-                : (kByRows + arch + " has no class as wide").str();
+                : (kByRows + arch + " has no panel class of this width").str();
 }
 
 void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
@@ -195,7 +194,7 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
       json::Object sweep = describeSweep(found->second);
       if (byRows && sweep.getString("schedule") == StringRef("panel")) {
         sweep["schedule"] = "rows";
-        sweep["reason"] = "no panels: " + whyNone.str();
+        sweep["reason"] = "no panel schedule: " + whyNone.str();
       }
       for (auto [key, text] :
            {std::pair("schedule", &schedule), std::pair("reason", &reason)})
@@ -221,10 +220,10 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
   }
 }
 
-/// `remark: 'fused.sweep' op text` without what is for compilers' authors.
+/// `text` of `remark: 'fused.sweep' op text`.
 static std::string readableRemark(StringRef remark) {
   for (StringRef prefix : {"remark: ", "'fused.sweep' op ",
-                           "'fused.kernel' op ", "'fused.loop' op "})
+                           "'fused.program' op ", "'fused.loop' op "})
     remark.consume_front(prefix);
   return remark.trim().str();
 }
@@ -236,7 +235,7 @@ static bool hasLoop(const PlanGraph &graph) {
 }
 
 json::Object Explanation::gather(const Bandwidth &bandwidth) {
-  fused::KernelOp kernel = compilation.getKernel();
+  fused::ProgramOp kernel = compilation.getKernel();
   int64_t sweepCount = 0;
   kernel.walk([&](fused::SweepOp sweep) {
     sweeps[sweepName(sweep)] = sweep;
@@ -256,7 +255,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     }
   json::Array kernels, remarks;
   addKernels(plan.graph, nullptr, kernels);
-  // A pass that runs until nothing changes may say the same twice.
+  // A pass that runs until nothing changes may emit a remark twice.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
     if (seen.insert(readableRemark(remark)).second)
@@ -321,7 +320,8 @@ static std::string printText(const json::Object &object) {
   os << *object.getString("program") << ": " << plural(kernels.size(), "kernel")
      << ", " << plural(integer("sweeps"), "sweep") << ", "
      << plural(integer("launches"), "launch") << " per step"
-     << (*object.getBoolean("loops") ? " (of a loop, one trip)" : "") << '\n';
+     << (*object.getBoolean("loops") ? " (with one trip of each loop)" : "")
+     << '\n';
   os << "  over     " << plural(integer("members"), "member") << ", "
      << plural(integer("elements"), "element") << '\n';
   os << llvm::formatv(
@@ -353,7 +353,7 @@ static std::string printText(const json::Object &object) {
         llvm::interleave(*sweep.getArray("tile"), os, " and ");
         if (auto columns = sweep.getInteger("columns"))
           os << ", " << *columns << " columns a block";
-        os << "\n  because  " << *sweep.getString("reason") << '\n';
+        os << "\n  reason   " << *sweep.getString("reason") << '\n';
       }
     }
   }

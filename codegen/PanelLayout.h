@@ -10,7 +10,7 @@
 #define HEDDLE_CODEGEN_PANELLAYOUT_H
 
 #include "codegen/SweepLayout.h"
-#include "dialect/FusedPanel.h"
+#include "dialect/FusedPanelAnalysis.h"
 
 namespace heddle {
 
@@ -32,7 +32,7 @@ struct PanelLayout {
   static std::optional<PanelLayout> compute(fused::LoopOp loop,
                                             const Buffers &buffers);
 
-  fused::Panel passes;
+  fused::PanelAnalysis passes;
   llvm::SmallVector<PanelScratch> scratch;
   /// Operand slots of the matrices that are read element by element.
   llvm::SmallVector<int> matrices;

@@ -130,7 +130,7 @@ llvm::Error Compilation::lower() {
   }
   if (failed(manager.run(*module)))
     return failure("the program could not be lowered");
-  auto kernels = llvm::to_vector(module->getOps<fused::KernelOp>());
+  auto kernels = llvm::to_vector(module->getOps<fused::ProgramOp>());
   if (kernels.size() != 1)
     return makeError(StatusCode::BadInput,
                      "expected a program of one function, found {0}",

@@ -30,12 +30,12 @@ public:
   /// option of that name where the text gives none.
   llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
 
-  /// Runs the pipeline; the module then holds one placed `fused.kernel`.
+  /// Runs the pipeline; the module then holds one placed `fused.program`.
   llvm::Error lower();
 
   mlir::ModuleOp getModule() { return *module; }
   /// The kernel and its buffers, after `lower`.
-  fused::KernelOp getKernel() { return kernel; }
+  fused::ProgramOp getKernel() { return kernel; }
   const Buffers &getBuffers() const { return *buffers; }
   /// What the passes remarked, if the options ask for it.
   llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
@@ -57,7 +57,7 @@ private:
   llvm::SmallVector<std::string> remarks;
   PipelineOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  fused::KernelOp kernel;
+  fused::ProgramOp kernel;
   std::optional<Buffers> buffers;
 };
 

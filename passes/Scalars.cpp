@@ -28,7 +28,7 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
   unsigned to = type.getIntOrFloatBitWidth();
   if (value.getType() == type)
     return value;
-  // It is the same value to a reader.
+  // A reader sees the same value.
   if (StringRef name = nameOf(value); !name.empty())
     loc = namedLoc(builder.getContext(), name);
   if (from < to)
@@ -70,8 +70,8 @@ Slice dearSlice(Block &body, llvm::function_ref<bool(Operation *)> mayMove) {
       if (Operation *op = operand.getDefiningOp();
           op && inside.insert(op).second)
         work.push_back(op);
-  // What is used outside and follows from dear values is a result; what does
-  // not is cheap, and computed outside again.
+  // A value that is used outside and depends on expensive operations is a
+  // result. Other values are cheap and are computed outside again.
   auto isConstant = [](Operation *op) {
     return op && op->hasTrait<OpTrait::ConstantLike>();
   };
@@ -127,8 +127,8 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
-  // Folders alone: they are exact in IEEE arithmetic. Some of arith's patterns
-  // are not (an integer rounded once instead of twice).
+  // Only folders: they are exact in IEEE arithmetic. Some patterns of arith are
+  // not (an integer rounded once instead of twice).
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(root, RewritePatternSet(context), config);

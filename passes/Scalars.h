@@ -15,39 +15,40 @@
 
 namespace heddle {
 
-/// `value` as it reads after having been stored as `storage` and bound as
+/// The value that a reader gets if `value` is stored as `storage` and bound as
 /// `bound`.
 mlir::Value convertThrough(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type storage,
                            mlir::Type bound);
 
-/// Whether every thread computing `op` would cost more than memory hides:
-/// powers, exponentials and logarithms, divisions and square roots in double.
+/// Whether `op` is expensive: memory accesses do not hide its cost if every
+/// thread computes it. These are powers, exponentials and logarithms, and
+/// divisions and square roots in double.
 bool isDear(mlir::Operation *op);
 
 /// Scalar math that can be taken out of a body together.
 struct Slice {
   /// In the order of the body. Constants among them are to be cloned.
   llvm::SetVector<mlir::Operation *> ops;
-  /// Block arguments that the slice computes from, in order.
+  /// The block arguments that the slice uses, in order.
   llvm::SetVector<mlir::Value> inputs;
-  /// Values that the rest of the body uses and that are too dear to compute
-  /// there; in the order of the body.
+  /// Values that the rest of the body uses and that are too expensive to
+  /// compute there, in the order of the body.
   llvm::SetVector<mlir::Value> results;
 };
 
-/// The dear operations of `body` for which `mayMove` holds, with the operations
-/// that they are computed from (`mayMove` must hold for those too) and the
-/// cheap ones that follow from them alone.
+/// The expensive operations of `body` for which `mayMove` holds, the operations
+/// on which they depend (`mayMove` must hold for these too), and the cheap ones
+/// that depend on them only.
 Slice dearSlice(mlir::Block &body,
                 llvm::function_ref<bool(mlir::Operation *)> mayMove);
 
-/// Clones the operations of `body` but its terminator.
+/// Clones the operations of `body` except its terminator.
 void cloneBody(mlir::OpBuilder &builder, mlir::Block &body,
                mlir::IRMapping &mapping);
 
 /// Folds, merges and removes operations within the regions of `root`, which is
-/// isolated from above. Only what is exact is folded.
+/// isolated from above. Only exact operations are folded.
 void cleanBodies(mlir::Operation *root);
 
 } // namespace heddle

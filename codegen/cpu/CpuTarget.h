@@ -18,10 +18,10 @@ namespace heddle {
 /// Compiles every sweep of `kernel`, those in loops included. What is wrong
 /// with the IR is reported at its operations; the error then says so.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
-compileForCpu(fused::KernelOp kernel);
+compileForCpu(fused::ProgramOp kernel);
 
 /// The LLVM IR of `kernel`, as it is emitted or `optimized` for this host.
-llvm::Expected<std::string> printCpuIr(fused::KernelOp kernel, bool optimized);
+llvm::Expected<std::string> printCpuIr(fused::ProgramOp kernel, bool optimized);
 
 } // namespace heddle
 

@@ -9,6 +9,7 @@
 #ifndef HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 #define HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 
+#include "codegen/KernelSignature.h"
 #include "codegen/cpu/Reduction.h"
 #include "codegen/cpu/Segment.h"
 
@@ -25,6 +26,7 @@ struct SweepContext {
   Ir &ir;
   fused::SweepOp sweep;
   const SweepLayout &layout;
+  KernelSignature signature;
   /// Set when a diagnostic was emitted; what was built is then of no use.
   bool failed = false;
 

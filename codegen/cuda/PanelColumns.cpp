@@ -24,7 +24,7 @@ LogicalResult PanelEmitter::emitColumns() {
     std::string part = columnSums[column];
     std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part << "_of_group[Threads];\n";
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[Batch];\n";
   }
@@ -48,7 +48,7 @@ LogicalResult PanelEmitter::emitColumns() {
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : passes.columns) {
     scope.declare(column.getResult(0), "sum"); // so that nobody looks behind it
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       own[column] = *fused::decompose(column.getValue(), levels);
       llvm::append_range(all, valuesOf(own[column].column));
       llvm::append_range(all, valuesOfColumns(powersOf(column)));
@@ -85,7 +85,7 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   llvm::DenseMap<Operation *, std::string> idle;
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       FailureOr<std::string> name = declareIdle(column);
       if (failed(name))
         return failure();
@@ -113,7 +113,7 @@ LogicalResult PanelEmitter::emitColumns() {
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       llvm::append_range(before, valuesOf(own[column].column));
       llvm::append_range(before, valuesOfColumns(powersOf(column)));
     }
@@ -122,7 +122,7 @@ LogicalResult PanelEmitter::emitColumns() {
   for (fused::ReduceOp column : passes.columns) {
     std::string type = computed(column), sum = columnSums[column] + "_sum";
     os << "const " << type << ' ' << scope[column.getResult(0)] << " = ";
-    if (!fused::Panel::sumsPowers(column)) {
+    if (!fused::PanelAnalysis::sumsPowers(column)) {
       os << kindOf(column) << "::value(" << sum << ");\n";
       continue;
     }
@@ -133,8 +133,8 @@ LogicalResult PanelEmitter::emitColumns() {
         mine.empty()
             ? ""
             : "member.count == 0 ? -heddle::infinity<" + type + ">() : ";
-    if (fused::Panel::takesOwnPowers(column)) {
-      back = " + " + text(column.getAbout());
+    if (fused::PanelAnalysis::takesOwnPowers(column)) {
+      back = " + " + text(column.getShift());
     } else {
       std::string taken = columnPartOf(powersOf(column));
       back = (taken.empty() ? "" : " - (" + taken + ")") + plus;

@@ -29,10 +29,10 @@ PanelEmitter::PanelEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
     : SegmentEmitter(os, sweep, layout, names, buffers, 0), panel(panel),
       passes(panel.passes) {
   for (fused::ReduceOp row : passes.rows)
-    if (row.getAbout())
+    if (row.getShift())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::takesOwnPowers(column))
+    if (fused::PanelAnalysis::takesOwnPowers(column))
       exponentials.push_back(
           {column, *fused::decompose(column.getValue(), levels)});
 }
@@ -64,14 +64,14 @@ void PanelEmitter::findWalkValues() {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> left;
   for (fused::ReduceOp row : passes.rows)
-    if (!row.getAbout())
+    if (!row.getShift())
       left.push_back(row.getValue());
   for (Exponential &sum : exponentials) {
     llvm::append_range(left, valuesOf(sum.exponent.element));
     llvm::append_range(left, valuesOf(sum.exponent.row));
   }
   for (fused::ReduceOp column : passes.columns) {
-    if (fused::Panel::takesOwnPowers(column))
+    if (fused::PanelAnalysis::takesOwnPowers(column))
       continue;
     if (!sharedBy(column)) {
       left.push_back(column.getValue());
@@ -126,7 +126,7 @@ SmallVector<Value> PanelEmitter::rootsOfResults() {
     if (!isOverColumns(member))
       roots.push_back(member.getValue());
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       llvm::append_range(
           roots, valuesOf(fused::decompose(column.getValue(), levels)->row));
   return roots;
@@ -306,34 +306,49 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 LogicalResult PanelEmitter::emitLoop() {
   newScope();
   std::string parameters = "heddle_table table";
-  for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
-    if (layout.trip == static_cast<int>(k))
-      continue; // in a register
-    const std::string &name = names.scalars[k];
-    std::string type = storedType(slot.storage).str();
-    parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
-                  : slot.written ? ", " + type + " *"
-                                 : ", const " + type + " *";
-    parameters += name;
+  std::string limitAt, barrier;
+  KernelSignature signature = KernelSignature::ofPanels(layout, panel);
+  for (const KernelArgument &argument : signature.arguments) {
+    switch (argument.kind) {
+    case KernelArgumentKind::scalar: {
+      const ScalarSlot &slot = layout.scalars[argument.slot];
+      std::string type = storedType(slot.storage).str();
+      parameters += argument.byValue ? ", heddle::number<" + type + ", false> "
+                    : slot.written   ? ", " + type + " *"
+                                     : ", const " + type + " *";
+      parameters += names.scalars[argument.slot];
+      break;
+    }
+    case KernelArgumentKind::limit:
+      limitAt = scope.fresh("limit_at");
+      barrier = scope.fresh("barrier");
+      parameters += ", const int *" + limitAt;
+      break;
+    case KernelArgumentKind::panelScratch: {
+      PanelScratch area = panel.scratch[argument.slot];
+      StringRef own = nameOf(area.owner.getResult(0));
+      StringRef per = area.per == PanelScratchPer::panelColumn ? "_of_panels"
+                      : area.per == PanelScratchPer::panel     ? "_of_panels"
+                      : area.owner.getLevel() == Level::column
+                          ? "_shift_of_rows"
+                          : "_of_rows";
+      std::string name =
+          scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
+      scratchNames.push_back(name);
+      parameters +=
+          ", " +
+          (area.per == PanelScratchPer::panel ? stateOf(area.owner)
+                                              : computed(area.owner)) +
+          " *" + name;
+      break;
+    }
+    case KernelArgumentKind::barrier:
+      parameters += ", unsigned *" + barrier;
+      break;
+    default:
+      break; // the table is the first parameter
+    }
   }
-  std::string limitAt = scope.fresh("limit_at"),
-              barrier = scope.fresh("barrier");
-  parameters += ", const int *" + limitAt;
-  for (PanelScratch area : panel.scratch) {
-    StringRef own = nameOf(area.owner.getResult(0));
-    StringRef per = area.per == PanelScratchPer::panelColumn ? "_of_panels"
-                    : area.per == PanelScratchPer::panel     ? "_of_panels"
-                    : area.owner.getLevel() == Level::column ? "_shift_of_rows"
-                                                             : "_of_rows";
-    std::string name =
-        scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
-    scratchNames.push_back(name);
-    parameters += ", " +
-                  (area.per == PanelScratchPer::panel ? stateOf(area.owner)
-                                                      : computed(area.owner)) +
-                  " *" + name;
-  }
-  parameters += ", unsigned *" + barrier;
   for (StringRef word : {"first_of_panel",
                          "used",
                          "more",

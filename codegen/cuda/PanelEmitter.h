@@ -8,7 +8,7 @@
 #ifndef HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 #define HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 
-#include "codegen/PanelLayout.h"
+#include "codegen/KernelSignature.h"
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Exponents.h"
 
@@ -119,14 +119,6 @@ private:
   mlir::LogicalResult emitSecondPass();
   mlir::LogicalResult emitRepair(Exponential &sum);
   mlir::LogicalResult emitRowResults();
-  std::optional<llvm::SmallVector<mlir::Value>>
-  conditionsOfColumn(mlir::Value condition, mlir::Value result);
-  /// What is taken where all conditions hold, or, unless `isWanted`, elsewhere.
-  struct Choice {
-    llvm::SmallVector<mlir::Value> conditions;
-    bool isWanted;
-  };
-  std::optional<llvm::SmallVector<Choice>> choicesOf(fused::ReduceOp column);
   mlir::FailureOr<std::string> declareIdle(fused::ReduceOp column);
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitExactColumns(fused::ReduceOp column);
@@ -152,7 +144,7 @@ private:
   llvm::MapVector<unsigned, std::string> keptLists, keptScratch;
   /// Scalars that are kept for the end of a trip.
   llvm::MapVector<mlir::Value, std::string> memberScalars;
-  const fused::Panel &passes;
+  const fused::PanelAnalysis &passes;
   std::vector<Exponential> exponentials;
   llvm::SetVector<mlir::Value>
       rowValues;                       // of the first pass, one thread's work

@@ -20,7 +20,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   SmallVector<Value> roots(rowValues.begin(), rowValues.end());
   for (Exponential &sum : exponentialsOfRows()) {
     llvm::append_range(roots, valuesOf(sum.exponent.row));
-    roots.push_back(sum.reduce.getAbout());
+    roots.push_back(sum.reduce.getShift());
   }
   SmallVector<fused::ReduceOp> normalized;
   llvm::DenseMap<Operation *, std::string> guesses;
@@ -45,7 +45,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   for (Exponential &sum : exponentialsOfRows()) {
     std::string type = computed(sum.reduce);
     std::string guess = scope.fresh("guess");
-    os << type << ' ' << guess << " = " << text(sum.reduce.getAbout()) << ";\n"
+    os << type << ' ' << guess << " = " << text(sum.reduce.getShift()) << ";\n"
        << "if (!heddle::is_finite(" << guess << "))\n  " << guess
        << " = trip ? " << scratch(sum.reduce, PanelScratchPer::row)
        << "[row] : 0;\n"
@@ -79,7 +79,7 @@ LogicalResult PanelEmitter::emitRowResults() {
   open("for (int r = Threads - 1 - threadIdx.x; r < count; r += Threads) {");
   os << "const long long row = first_of_panel + begin + r;\n";
   for (fused::ReduceOp row : passes.rows)
-    if (row.getAbout())
+    if (row.getShift())
       os << "const " << computed(row) << ' '
          << scope.declare(row.getResult(0), "row") << " = "
          << exponentialOf(row).guess << "[r] + heddle::per_e<" << computed(row)
@@ -96,7 +96,7 @@ LogicalResult PanelEmitter::emitRowResults() {
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       std::string type = computed(column);
       std::string terms =
           sumOf(fused::decompose(column.getValue(), levels)->row, type);
@@ -187,7 +187,7 @@ LogicalResult PanelEmitter::emitPanels() {
   open("for (int k = 0; k < Items; ++k) {");
   for (fused::ReduceOp column : passes.columns)
     os << columnSums[column] << "[k] = "
-       << (fused::Panel::sumsPowers(column) ? "0"
+       << (fused::PanelAnalysis::sumsPowers(column) ? "0"
                                             : kindOf(column) + "::neutral()")
        << ";\n";
   close();

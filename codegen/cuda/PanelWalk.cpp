@@ -20,7 +20,7 @@ namespace heddle::cuda {
 SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
   SmallVector<Value> values = valuesOf(sum.exponent.column);
   if (!sum.isOfRows())
-    values.push_back(fused::ReduceOp(sum.reduce).getAbout());
+    values.push_back(fused::ReduceOp(sum.reduce).getShift());
   return values;
 }
 
@@ -31,7 +31,7 @@ std::string PanelEmitter::columnPartOf(const Exponential &sum) {
   if (!sum.isOfRows())
     part +=
         (part.empty() ? "-" : " - ") +
-        ("heddle::known(" + text(fused::ReduceOp(sum.reduce).getAbout()) + ")");
+        ("heddle::known(" + text(fused::ReduceOp(sum.reduce).getShift()) + ")");
   return part;
 }
 
@@ -157,7 +157,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp row : passes.rows)
-    if (!row.getAbout())
+    if (!row.getShift())
       roots.push_back(row.getValue());
   for (Exponential &sum : exponentialsOfRows())
     for (const fused::Term &term : sum.exponent.element)
@@ -176,7 +176,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
   for (fused::ReduceOp row : passes.rows) {
     evens[row] = scope.fresh("even_ones");
     odds[row] = scope.fresh("odd_ones");
-    std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
+    std::string none = row.getShift() ? "0" : kindOf(row) + "::neutral()";
     os << partType(row) << ' ' << evens[row] << " = " << none << ", "
        << odds[row] << " = " << none << ";\n";
   }
@@ -194,7 +194,7 @@ LogicalResult PanelEmitter::emitFirstPass() {
     os << keptArrays[value] << "[b][k] = " << text(value) << ";\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string part = "(k % 2 ? " + odds[row] + " : " + evens[row] + ")";
-    if (!row.getAbout()) {
+    if (!row.getShift()) {
       os << "if (there)\n  " << part << " = " << kindOf(row) << "::combine("
          << part << ", " << kindOf(row) << "::lift(" << text(row.getValue())
          << ", first_column + c));\n";
@@ -273,7 +273,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
   os << "if (Cluster > 1 && !queue.asks_early)\n  queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string type = computed(row), total = totals[row];
-    if (!row.getAbout()) {
+    if (!row.getShift()) {
       os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
          << " = " << kindOf(row) << "::value(" << total << ");\n";
       continue;
@@ -294,7 +294,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
   llvm::DenseMap<Operation *, std::string> powers;
   for (fused::ReduceOp column : passes.columns) {
     Operation *shared = sharedBy(column);
-    if (fused::Panel::takesOwnPowers(column)) {
+    if (fused::PanelAnalysis::takesOwnPowers(column)) {
       std::string type = computed(column);
       std::string terms = sumOf(exponentialOf(column).exponent.row, type);
       os << "const " << type << ' ' << (powers[column] = scope.fresh("part"))
@@ -326,7 +326,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
   open("if (t == 0) {");
   for (fused::ReduceOp row : passes.rows) {
     os << rowSums[row] << "[r] = ";
-    if (row.getAbout())
+    if (row.getShift())
       os << safe[row] << " ? " << totals[row] << " : heddle::not_a_number<"
          << computed(row) << ">();\n";
     else
@@ -340,7 +340,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
   for (Operation *row : awaited) {
     SmallVector<fused::ReduceOp> columns;
     for (fused::ReduceOp column : passes.columns)
-      if (fused::Panel::sumsPowers(column) &&
+      if (fused::PanelAnalysis::sumsPowers(column) &&
           passes.awaited.lookup(column) == row)
         columns.push_back(column);
     if (columns.empty())
@@ -369,7 +369,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp column : passes.columns)
-    if (!fused::Panel::sumsPowers(column))
+    if (!fused::PanelAnalysis::sumsPowers(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsMetBy(roots))
@@ -387,7 +387,7 @@ LogicalResult PanelEmitter::emitSecondPass() {
     if (failed(declareNeeded(roots)))
       return failure();
     for (fused::ReduceOp column : passes.columns)
-      if (!fused::Panel::sumsPowers(column)) {
+      if (!fused::PanelAnalysis::sumsPowers(column)) {
         std::string part = columnSums[column] + "[k]";
         os << "if (there)\n  " << part << " = " << kindOf(column)
            << "::combine(" << part << ", " << kindOf(column) << "::lift("

@@ -18,7 +18,7 @@
 // PLAN: "tables"
 // PLAN-NOT: block_columns
 // EXPLAIN: schedule rows, 256 threads, tiles of 1{{$}}
-// EXPLAIN-NEXT: because  rows are complete while they are on chip
+// EXPLAIN-NEXT: reason   rows are complete while they are on chip
 func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
     %e = math.exp %t : f32
