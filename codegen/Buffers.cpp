@@ -1,6 +1,6 @@
-//===- Buffers.cpp - the buffers that the values of a kernel live in ------===//
+//===- Buffers.cpp - the buffers of a program's values --------------------===//
 //
-// Arguments first, then the kernel's `fused.buffers`.
+// Arguments first, then the attribute `buffers` of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ static std::optional<double> numberIn(Attribute attribute) {
   return std::nullopt;
 }
 
-static Buffer bufferOfArgument(fused::KernelOp kernel, BlockArgument argument) {
+static Buffer bufferOfArgument(fused::ProgramOp program,
+                               BlockArgument argument) {
   Buffer buffer;
   unsigned number = argument.getArgNumber();
   buffer.name = nameOf(argument);
@@ -29,80 +30,63 @@ static Buffer bufferOfArgument(fused::KernelOp kernel, BlockArgument argument) {
   buffer.type = argument.getType();
   buffer.role = BufferRole::argument;
   buffer.donated =
-      static_cast<bool>(kernel.getArgAttr(number, foreach::kDonateAttr));
+      static_cast<bool>(program.getArgAttr(number, foreach::kDonateAttr));
   buffer.defaultValue =
-      numberIn(kernel.getArgAttr(number, foreach::kDefaultAttr));
+      numberIn(program.getArgAttr(number, foreach::kDefaultAttr));
   return buffer;
 }
 
-static Buffer bufferFromAttribute(DictionaryAttr dict) {
+static Buffer bufferFrom(fused::BufferAttr attr) {
   Buffer buffer;
-  buffer.name = dict.getAs<StringAttr>("name").getValue();
-  buffer.type = dict.getAs<TypeAttr>("type").getValue();
-  buffer.role = dict.getAs<StringAttr>("role").getValue() == "result"
-                    ? BufferRole::result
-                    : BufferRole::temporary;
-  if (auto extents = dict.getAs<ArrayAttr>("extents"))
-    for (Attribute extent : extents) {
-      auto pair = cast<ArrayAttr>(extent);
-      buffer.extents.emplace_back(cast<IntegerAttr>(pair[0]).getInt(),
-                                  cast<IntegerAttr>(pair[1]).getInt());
-    }
-  if (auto members = dict.getAs<IntegerAttr>("members"))
-    buffer.members = members.getInt();
+  buffer.name = attr.getName();
+  buffer.type = attr.getType();
+  buffer.role = attr.getRole();
+  for (auto [number, dimension] : attr.getExtents())
+    buffer.extents.emplace_back(number, dimension);
+  buffer.members = attr.getMembers();
   return buffer;
 }
 
-LogicalResult Buffers::place(Block &block) {
+LogicalResult Buffers::read(Block &block) {
   for (Operation &op : block.without_terminator()) {
-    auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(kPlacesAttr);
-    if (!numbers || numbers.size() != static_cast<int64_t>(op.getNumResults()))
-      return op.emitOpError("has no '")
-             << kPlacesAttr << "' for its results; run fused-place-buffers";
-    for (auto [result, number] :
-         llvm::zip(op.getResults(), numbers.asArrayRef())) {
-      if (number >= static_cast<int64_t>(buffers.size()))
-        return op.emitOpError("places a result in buffer ")
-               << number << " of " << buffers.size();
-      places[result] = number;
-    }
     auto loop = dyn_cast<fused::LoopOp>(op);
+    auto results = loop ? loop.getResultBuffers()
+                        : cast<fused::SweepOp>(op).getResultBuffers();
+    if (!results)
+      return op.emitOpError("has no 'result_buffers'; run "
+                            "fused-assign-buffers");
+    for (auto [result, number] : llvm::zip_equal(op.getResults(), *results))
+      numbers[result] = number;
     if (!loop)
       continue;
     for (auto [argument, result] :
          llvm::zip(loop.getCarried(), loop.getResults()))
-      places[argument] = places[result];
-    if (Value active = loop.getActive()) {
-      auto more = op.getAttrOfType<IntegerAttr>(kMoreAttr);
-      if (!more)
-        return op.emitOpError("has no '")
-               << kMoreAttr << "' for its flags; run fused-place-buffers";
-      places[active] = more.getInt();
-    }
-    if (failed(place(loop.getBody().front())))
+      numbers[argument] = numbers[result];
+    if (Value active = loop.getActive())
+      numbers[active] = *loop.getConditionBuffer();
+    if (failed(read(loop.getBody().front())))
       return failure();
   }
   return success();
 }
 
-FailureOr<Buffers> Buffers::read(fused::KernelOp kernel) {
+FailureOr<Buffers> Buffers::read(fused::ProgramOp program) {
   Buffers result;
-  for (BlockArgument argument : kernel.getBody().getArguments()) {
-    result.places[argument] = result.buffers.size();
-    result.buffers.push_back(bufferOfArgument(kernel, argument));
+  for (BlockArgument argument : program.getBody().getArguments()) {
+    result.numbers[argument] = result.buffers.size();
+    result.buffers.push_back(bufferOfArgument(program, argument));
   }
-  if (auto array = kernel->getAttrOfType<ArrayAttr>(kBuffersAttr))
-    for (Attribute attribute : array)
-      result.buffers.push_back(
-          bufferFromAttribute(cast<DictionaryAttr>(attribute)));
-  if (failed(result.place(kernel.getBody().front())))
+  if (auto array = program.getBuffersAttr())
+    for (auto attr : array.getAsRange<fused::BufferAttr>())
+      result.buffers.push_back(bufferFrom(attr));
+  if (failed(result.read(program.getBody().front())))
     return failure();
   return result;
 }
 
 int Buffers::of(Value value) const {
-  auto it = places.find(value);
-  return it == places.end() ? -1 : it->second;
+  auto it = numbers.find(value);
+  return it == numbers.end() ? -1 : it->second;
 }
 
 } // namespace heddle

@@ -1,7 +1,7 @@
-//===- Buffers.h - the buffers that the values of a kernel live in -*- C++ -*-//
+//===- Buffers.h - the buffers of a program's values ------------*- C++ -*-===//
 //
-// What `fused-place-buffers` decided, as a table: every list and device scalar
-// of a kernel by its number.
+// The decisions of `fused-assign-buffers` as a table: every list and device
+// scalar of a program by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-enum class BufferRole { argument, result, temporary };
+using fused::BufferRole;
 
 struct Buffer {
   std::string name;
@@ -29,28 +29,22 @@ struct Buffer {
 
 class Buffers {
 public:
-  /// Reads what was placed; emits an error where a value has no place.
-  static mlir::FailureOr<Buffers> read(fused::KernelOp kernel);
+  /// Reads the buffers of `program`; emits an error if a value has none.
+  static mlir::FailureOr<Buffers> read(fused::ProgramOp program);
 
   llvm::ArrayRef<Buffer> all() const { return buffers; }
   const Buffer &operator[](int number) const { return buffers[number]; }
 
-  /// The buffer of a kernel argument, a loop argument or a result; -1 for a
-  /// result that nobody reads.
+  /// The buffer of an argument of the program or a loop, or of a result; -1 for
+  /// a result that is never read.
   int of(mlir::Value value) const;
 
 private:
-  mlir::LogicalResult place(mlir::Block &block);
+  mlir::LogicalResult read(mlir::Block &block);
 
   llvm::SmallVector<Buffer> buffers;
-  llvm::DenseMap<mlir::Value, int> places;
+  llvm::DenseMap<mlir::Value, int> numbers;
 };
-
-/// Attributes that `fused-place-buffers` and `fused-prepare-cuda` leave.
-inline constexpr llvm::StringLiteral kBuffersAttr = "fused.buffers";
-inline constexpr llvm::StringLiteral kPlacesAttr = "fused.places";
-inline constexpr llvm::StringLiteral kMoreAttr = "fused.more";
-inline constexpr llvm::StringLiteral kNameAttr = "fused.name";
 
 } // namespace heddle
 

@@ -121,8 +121,7 @@ Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
 //===----------------------------------------------------------------------===//
 
 static std::string sweepName(fused::SweepOp sweep) {
-  auto name = sweep->getAttrOfType<StringAttr>(kNameAttr);
-  return name ? name.getValue().str() : "";
+  return sweep.getName().value_or("").str();
 }
 
 json::Object Explanation::describeSweep(fused::SweepOp sweep) {
@@ -258,7 +257,7 @@ static bool hasLoop(const PlanGraph &graph) {
 }
 
 json::Object Explanation::gather(const Bandwidth &bandwidth) {
-  fused::KernelOp kernel = compilation.getKernel();
+  fused::ProgramOp kernel = compilation.getKernel();
   int64_t sweepCount = 0;
   kernel.walk([&](fused::SweepOp sweep) {
     sweeps[sweepName(sweep)] = sweep;

@@ -1,6 +1,7 @@
 //===- PanelLayout.cpp - what a loop of panels is called with -------------===//
 
 #include "codegen/PanelLayout.h"
+#include "codegen/Steps.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 
@@ -17,21 +18,17 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
   if (!sweep || !sweep.getScheduleAttr() ||
       sweep.getScheduleAttr().getKind() != fused::ScheduleKind::panel)
     return std::nullopt;
-  auto passes = fused::Panel::of(sweep, why);
+  auto passes = fused::PanelAnalysis::of(sweep, why);
   auto layout = SweepLayout::compute(sweep, buffers);
   if (!passes || failed(layout))
     return std::nullopt;
-  // Values that are carried elsewhere than they are yielded are copied between
-  // trips, by launches of their own.
-  for (auto [value, result] :
-       llvm::zip(loop.getYield().getValues(), loop.getResults()))
-    if (int to = buffers.of(result); to >= 0 && to != buffers.of(value))
-      return std::nullopt;
+  // Copies between trips would be launches of their own.
+  if (!carriesInPlace(loop, buffers))
+    return std::nullopt;
   PanelLayout panel;
   panel.passes = std::move(*passes);
   panel.limit = buffers.of(loop.getLimit());
-  auto name = loop->getAttrOfType<StringAttr>(kNameAttr);
-  panel.name = (name ? name.getValue().str() : "loop") + "_panels";
+  panel.name = (loop.getName().value_or("loop") + "_panels").str();
   for (auto [slot, operand] : llvm::enumerate(layout->segments[0].operands))
     if (operand.index == kIJ)
       panel.matrices.push_back(slot);
@@ -49,10 +46,10 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
     panel.scratch.push_back(
         {PanelScratchPer::panelColumn, bytes(column.getValue()), column});
     once += bytes(column.getValue());
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       panel.scratch.push_back(
           {PanelScratchPer::row, bytes(column.getValue()), column});
-    if (fused::Panel::takesOwnPowers(column))
+    if (fused::PanelAnalysis::takesOwnPowers(column))
       once += bytes(column.getValue());
   }
   for (fused::ReduceOp member : panel.passes.members)
@@ -60,7 +57,7 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
         {PanelScratchPer::panel,
          stateBytes(member.getKind(), member.getValue().getType()), member});
   for (fused::ReduceOp row : panel.passes.rows)
-    if (row.getAbout()) {
+    if (row.getShift()) {
       panel.scratch.push_back(
           {PanelScratchPer::row, bytes(row.getValue()), row});
       once += bytes(row.getValue());
@@ -82,7 +79,7 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
                                   Level::element;
                      }) &&
         llvm::none_of(panel.passes.rows, [](fused::ReduceOp row) {
-          return static_cast<bool>(row.getAbout());
+          return static_cast<bool>(row.getShift());
         }))
       once += bytes(argument);
   panel.words = (once + 3) / 4;

@@ -11,7 +11,7 @@
 
 #include "codegen/SweepLayout.h"
 #include "codegen/device/panel_constants.h"
-#include "dialect/FusedPanel.h"
+#include "dialect/FusedPanelAnalysis.h"
 
 namespace heddle {
 
@@ -29,7 +29,7 @@ struct PanelLayout {
   static std::optional<PanelLayout> compute(fused::LoopOp loop,
                                             const Buffers &buffers);
 
-  fused::Panel passes;
+  fused::PanelAnalysis passes;
   llvm::SmallVector<PanelScratch> scratch;
   /// Operand slots of the matrices that are read element by element.
   llvm::SmallVector<int> matrices;

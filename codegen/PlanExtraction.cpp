@@ -1,18 +1,17 @@
-//===- PlanExtraction.cpp - from placed IR to a plan ----------------------===//
+//===- PlanExtraction.cpp - the plan of a program -------------------------===//
 //
-// One node for every sweep and loop, a copy where a value is wanted elsewhere
-// than where it lives, and an edge wherever two nodes touch the same buffer.
+// One node for each step of the program, and an edge for each dependence
+// between two of them (Steps.h). All decisions are read from the IR.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/PlanExtraction.h"
-#include "codegen/PanelLayout.h"
-#include "codegen/SweepLayout.h"
+#include "codegen/KernelSignature.h"
+#include "codegen/Steps.h"
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/Names.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -24,36 +23,27 @@ using heddle::foreach::storageType;
 namespace heddle {
 
 namespace {
-/// The buffers that a node touches.
-struct Access {
-  llvm::DenseSet<int> reads, writes;
-  void add(const Access &other) {
-    reads.insert_range(other.reads);
-    writes.insert_range(other.writes);
-  }
-};
-
 class Extraction {
 public:
-  Extraction(fused::KernelOp kernel, const Buffers &buffers)
-      : kernel(kernel), buffers(buffers) {}
+  Extraction(fused::ProgramOp program, const Buffers &buffers)
+      : program(program), buffers(buffers) {}
   FailureOr<Plan> run();
 
 private:
   LogicalResult addBuffers();
-  LogicalResult addBlock(Block &block, PlanGraph &graph,
-                         SmallVectorImpl<Access> &accesses);
-  FailureOr<Access> addSweep(fused::SweepOp sweep, PlanGraph &graph);
-  FailureOr<Access> addLoop(fused::LoopOp loop, PlanGraph &graph);
-  void addLoopVariants(fused::LoopOp loop, PlanNode &node);
-  void addPanel(fused::LoopOp loop, PlanNode &node);
-  void addFlags(fused::LoopOp loop, PlanGraph &graph,
-                SmallVectorImpl<Access> &accesses);
-  void addCopy(int from, int to, PlanGraph &graph,
-               SmallVectorImpl<Access> &accesses);
+  LogicalResult addSteps(const Steps &steps, PlanGraph &graph);
+  LogicalResult addEdges(const Steps &steps, PlanGraph &graph);
+  LogicalResult addSweep(const Step &step, PlanGraph &graph);
+  LogicalResult addLoop(const Step &step, PlanGraph &graph);
+  LogicalResult addLoopVariants(fused::LoopOp loop, PlanNode &node);
+  LogicalResult addPanel(fused::LoopOp loop, PlanNode &node);
+  void addCopy(const Step &step, PlanGraph &graph);
+  void addFill(const Step &step, PlanGraph &graph);
   int addTable(fused::SweepOp sweep, const SweepLayout &layout);
+  PlanArgument addScratch(runtime::ScratchPer per, int table, int64_t bytes,
+                          bool zero);
 
-  fused::KernelOp kernel;
+  fused::ProgramOp program;
   const Buffers &buffers;
   Plan plan;
 };
@@ -91,8 +81,14 @@ LogicalResult Extraction::addBuffers() {
   for (const Buffer &buffer : buffers.all()) {
     if (buffer.role == BufferRole::argument &&
         !argumentNames.insert(buffer.name).second)
-      return kernel.emitOpError("has two arguments called '")
-             << buffer.name << "'; they are bound by name";
+      return program.emitOpError("expected arguments of different names, by "
+                                 "which they are bound, found two called '")
+             << buffer.name << "'";
+    if (buffer.role != BufferRole::argument &&
+        static_cast<int64_t>(buffer.extents.size()) != rankOf(buffer.type))
+      return program.emitOpError("expected the extents of buffer '")
+             << buffer.name << "' of type " << buffer.type << ", found "
+             << buffer.extents.size();
     PlanBuffer result;
     result.name = buffer.name;
     result.kind = isList(buffer.type) ? BufferKind::List : BufferKind::Scalar;
@@ -113,7 +109,7 @@ LogicalResult Extraction::addBuffers() {
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// An entry of a vector is found by the body, in the vector as a whole.
+/// The body addresses an entry of a vector, so that the table holds the vector.
 static OperandIndex indexOf(int32_t index) {
   return isEntryIndex(index) ? OperandIndex::None
          : index == kLength  ? OperandIndex::Length
@@ -166,38 +162,41 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   return plan.tables.size() - 1;
 }
 
-static Access accessOf(const SweepLayout &layout) {
-  Access access;
-  for (const SegmentLayout &segment : layout.segments)
-    for (const OperandSlot &slot : segment.operands) {
-      if (slot.read)
-        access.reads.insert(slot.buffer);
-      if (slot.written)
-        access.writes.insert(slot.buffer);
-    }
-  for (const ScalarSlot &slot : layout.scalars) {
-    if (slot.read)
-      access.reads.insert(slot.buffer);
-    if (slot.written)
-      access.writes.insert(slot.buffer);
-  }
-  return access;
-}
-
-static void addVariants(PlanNode &node, const SweepLayout &layout,
-                        bool inLoop) {
-  SmallVector<cuda::Entry> entries = cuda::entriesOf(layout, inLoop);
-  for (const cuda::Entry &entry : entries) {
+static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
+                                 const SweepLayout &layout) {
+  if (!sweep.getLaunchAttr())
+    return sweep.emitOpError("has no launch; run fused-configure-launches");
+  for (fused::VariantAttr from : sweep.getLaunchAttr().getVariants()) {
     PlanVariant &variant = node.variants.emplace_back();
-    variant.entry = layout.name + entry.suffix.str();
+    variant.entry = layout.name + cuda::entrySuffix(sweep, from).str();
     variant.block = layout.threads;
-    variant.scalarsByValue = entry.byValue && node.hasByValueScalars();
-    if (entry.passing)
+    variant.scalarsByValue = from.getScalars() == fused::ScalarPassing::value &&
+                             node.hasByValueScalars();
+    if (from.getEvictFirst())
       variant.fitsL2 = kCachedPartOfL2;
   }
+  return success();
 }
 
-FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
+/// The argument of a node for a buffer of the program.
+static PlanArgument bufferArgument(const KernelArgument &argument) {
+  return {argument.byValue ? ArgumentKind::Scalar : ArgumentKind::Buffer,
+          argument.buffer};
+}
+
+PlanArgument Extraction::addScratch(runtime::ScratchPer per, int table,
+                                    int64_t bytes, bool zero) {
+  PlanScratch scratch;
+  scratch.per = per;
+  scratch.table = per == runtime::ScratchPer::Once ? -1 : table;
+  scratch.bytes = bytes;
+  scratch.zero = zero;
+  plan.scratch.push_back(scratch);
+  return {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size()) - 1};
+}
+
+LogicalResult Extraction::addSweep(const Step &step, PlanGraph &graph) {
+  auto sweep = cast<fused::SweepOp>(step.op);
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
@@ -206,80 +205,69 @@ FailureOr<Access> Extraction::addSweep(fused::SweepOp sweep, PlanGraph &graph) {
   node.name = layout->name;
   node.sweeps.push_back(layout->name);
   node.table = addTable(sweep, *layout);
-  node.arguments.push_back({ArgumentKind::Table, node.table});
-  Access access = accessOf(*layout);
-  for (const ScalarSlot &slot : layout->scalars)
-    node.arguments.push_back(
-        {slot.isNumber ? ArgumentKind::Scalar : ArgumentKind::Buffer,
-         slot.buffer});
-  for (const ScratchSlot &slot : layout->scratch) {
-    PlanScratch scratch;
-    scratch.per = slot.per == heddle::ScratchPer::ticket
-                      ? runtime::ScratchPer::Tile
-                      : static_cast<runtime::ScratchPer>(slot.per);
-    scratch.table = slot.per == heddle::ScratchPer::once ? -1 : node.table;
-    scratch.bytes = slot.bytes;
-    scratch.zero = slot.zero;
-    node.arguments.push_back(
-        {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
-    plan.scratch.push_back(scratch);
+  for (const KernelArgument &argument :
+       KernelSignature::of(*layout).arguments) {
+    if (argument.kind == KernelArgumentKind::table) {
+      node.arguments.push_back({ArgumentKind::Table, node.table});
+    } else if (argument.kind == KernelArgumentKind::scalar) {
+      node.arguments.push_back(bufferArgument(argument));
+    } else {
+      const ScratchSlot &slot = layout->scratch[argument.slot];
+      node.arguments.push_back(
+          addScratch(slot.per == heddle::ScratchPer::ticket
+                         ? runtime::ScratchPer::Tile
+                         : static_cast<runtime::ScratchPer>(slot.per),
+                     node.table, slot.bytes, slot.zero));
+    }
   }
-  addVariants(node, *layout, isa<fused::LoopOp>(sweep->getParentOp()));
-  node.writes.assign(access.writes.begin(), access.writes.end());
-  llvm::sort(node.writes);
+  if (failed(addVariants(node, sweep, *layout)))
+    return failure();
+  node.writes = step.access.sortedWrites();
   node.always = layout->endsList;
   graph.nodes.push_back(std::move(node));
-  return access;
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Loops and copies
 //===----------------------------------------------------------------------===//
 
-void Extraction::addCopy(int from, int to, PlanGraph &graph,
-                         SmallVectorImpl<Access> &accesses) {
+void Extraction::addCopy(const Step &step, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::Copy;
-  node.name = "copy_" + plan.buffers[from].name;
-  node.from = from;
-  node.to = to;
-  node.writes = {to};
+  node.name = "copy_" + plan.buffers[step.from].name;
+  node.from = step.from;
+  node.to = step.to;
+  node.writes = {step.to};
   graph.nodes.push_back(std::move(node));
-  Access access;
-  access.reads.insert(from);
-  access.writes.insert(to);
-  accesses.push_back(access);
 }
 
 /// Every member is active when the first trip begins.
-void Extraction::addFlags(fused::LoopOp loop, PlanGraph &graph,
-                          SmallVectorImpl<Access> &accesses) {
+void Extraction::addFill(const Step &step, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::Fill;
-  node.to = buffers.of(loop.getActive());
+  node.to = step.to;
   node.name = "fill_" + plan.buffers[node.to].name;
   node.value = 1;
   node.writes = {node.to};
   graph.nodes.push_back(std::move(node));
-  Access access;
-  access.writes.insert(graph.nodes.back().to);
-  accesses.push_back(access);
 }
 
-/// A small loop runs in one launch whose blocks meet between sweeps; a large
-/// one as a WHILE node, whose sweeps have a block for every tile. Where
-/// conditional nodes cannot be (in a capture of the user's) the first form
-/// serves all sizes.
-void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
+/// A small loop runs in one launch whose blocks synchronize between sweeps; a
+/// large one as a WHILE node, whose sweeps have a block for every tile. If
+/// conditional nodes are not available (in a capture of the user's), the first
+/// form serves all sizes.
+LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   PlanVariant graph;
   graph.graphForm = true;
-  if (!cuda::runsInOneLaunch(loop, buffers)) {
+  auto cooperative = loop.getCooperativeAttr();
+  if (!cooperative) {
     node.variants.push_back(graph);
-    return;
+    return success();
   }
   PlanVariant launch;
   launch.entry = node.name + "_in_one_launch";
-  launch.block = cuda::kLoopThreads;
+  launch.block = cooperative.getThreads();
   launch.grid = GridKind::Resident;
   launch.cooperative = true;
   launch.maxTiles = kMaxLoopTiles;
@@ -288,33 +276,56 @@ void Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   node.variants.push_back(graph);
   launch.maxTiles.reset();
   node.variants.push_back(launch);
-  // The arguments of its sweeps, one after the other, then its own.
-  // The number of the trip is in a register.
-  for (const PlanNode &inner : node.body.nodes)
-    llvm::copy_if(inner.arguments, std::back_inserter(node.arguments),
-                  [&](const PlanArgument &argument) {
-                    return argument.kind != ArgumentKind::Buffer ||
-                           argument.index != node.iterations;
-                  });
-  for (int buffer : {node.iterations, node.limit})
-    node.arguments.push_back({ArgumentKind::Buffer, buffer});
-  // The flags of members are in the rows of a table.
-  if (!loop.getActive())
-    node.arguments.push_back({ArgumentKind::Buffer, node.condition});
-  node.arguments.push_back(
-      {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
-  PlanScratch barrier;
-  barrier.bytes = 8;
-  barrier.zero = true;
-  plan.scratch.push_back(barrier);
+  std::vector<SweepLayout> layouts;
+  for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout))
+      return failure();
+    layouts.push_back(std::move(*layout));
+  }
+  for (const KernelArgument &argument :
+       KernelSignature::ofCooperative(loop, layouts, buffers).arguments) {
+    switch (argument.kind) {
+    case KernelArgumentKind::table:
+    case KernelArgumentKind::scratch: {
+      // Tables and scratch areas are those of the sweep's own launch.
+      int position = KernelSignature::of(layouts[argument.sweep])
+                         .positionOf(argument.kind, argument.slot);
+      node.arguments.push_back(
+          node.body.nodes[argument.sweep].arguments[position]);
+      break;
+    }
+    case KernelArgumentKind::barrier:
+      node.arguments.push_back(addScratch(runtime::ScratchPer::Once, -1,
+                                          argument.bytes, /*zero=*/true));
+      break;
+    default:
+      node.arguments.push_back(bufferArgument(argument));
+    }
+  }
+  return success();
 }
 
-/// One launch for the loop, where its members are matrices whose rows meet
-/// their columns in every trip.
-void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
+static runtime::ScratchPer scratchPer(PanelScratchPer per) {
+  switch (per) {
+  case PanelScratchPer::row:
+    return runtime::ScratchPer::Row;
+  case PanelScratchPer::panel:
+    return runtime::ScratchPer::Panel;
+  case PanelScratchPer::panelColumn:
+    return runtime::ScratchPer::PanelColumn;
+  }
+  llvm_unreachable("a scratch area of panels");
+}
+
+/// One launch for the loop, if it has the form of the panel schedule.
+LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
+  if (!loop.getPanels())
+    return success();
   auto layout = PanelLayout::compute(loop, buffers);
   if (!layout)
-    return;
+    return loop.emitOpError("cannot run in panels; run "
+                            "fused-configure-launches");
   const PlanNode &sweep = node.body.nodes.front();
   auto slots = SweepLayout::compute(
       cast<fused::SweepOp>(loop.getBody().front().front()), buffers);
@@ -331,173 +342,111 @@ void Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   for (int slot : layout->matrices)
     panel.elementBytes.push_back(
         storageBytes(slots->segments[0].operands[slot].storage));
-  panel.arguments.push_back({ArgumentKind::Table, sweep.table});
-  for (auto [k, slot] : llvm::enumerate(slots->scalars))
-    if (slots->trip != static_cast<int>(k))
-      panel.arguments.push_back(
-          {slot.isNumber ? ArgumentKind::Scalar : ArgumentKind::Buffer,
-           slot.buffer});
-  panel.arguments.push_back({ArgumentKind::Buffer, layout->limit});
-  auto addScratch = [&](runtime::ScratchPer per, int64_t bytes, bool zero) {
-    PlanScratch area;
-    area.per = per;
-    area.table = per == runtime::ScratchPer::Once ? -1 : sweep.table;
-    area.bytes = bytes;
-    area.zero = zero;
-    panel.arguments.push_back(
-        {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size())});
-    plan.scratch.push_back(area);
-  };
-  for (const PanelScratch &area : layout->scratch) {
-    panel.computeBytes = std::max<int>(panel.computeBytes, area.bytes);
-    addScratch(area.per == PanelScratchPer::row ? runtime::ScratchPer::Row
-               : area.per == PanelScratchPer::panel
-                   ? runtime::ScratchPer::Panel
-                   : runtime::ScratchPer::PanelColumn,
-               area.bytes, /*zero=*/false);
+  for (const KernelArgument &argument :
+       KernelSignature::ofPanels(*slots, *layout).arguments) {
+    switch (argument.kind) {
+    case KernelArgumentKind::table:
+      panel.arguments.push_back({ArgumentKind::Table, sweep.table});
+      break;
+    case KernelArgumentKind::panelScratch: {
+      const PanelScratch &area = layout->scratch[argument.slot];
+      panel.computeBytes = std::max<int>(panel.computeBytes, area.bytes);
+      panel.arguments.push_back(addScratch(scratchPer(area.per), sweep.table,
+                                           area.bytes, /*zero=*/false));
+      break;
+    }
+    case KernelArgumentKind::barrier:
+      panel.arguments.push_back(addScratch(runtime::ScratchPer::Once, -1,
+                                           argument.bytes, /*zero=*/true));
+      break;
+    default:
+      panel.arguments.push_back(bufferArgument(argument));
+    }
   }
-  addScratch(runtime::ScratchPer::Once, panel_barrier_bytes, /*zero=*/true);
   node.panel = std::move(panel);
+  return success();
 }
 
-static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses, bool inLoop);
-
-FailureOr<Access> Extraction::addLoop(fused::LoopOp loop, PlanGraph &graph) {
+LogicalResult Extraction::addLoop(const Step &step, PlanGraph &graph) {
+  auto loop = cast<fused::LoopOp>(step.op);
   PlanNode node;
   node.kind = NodeKind::While;
-  auto name = loop->getAttrOfType<StringAttr>(kNameAttr);
-  node.name = name ? name.getValue().str() : "loop";
-  SmallVector<Access> accesses;
-  if (failed(addBlock(loop.getBody().front(), node.body, accesses)))
+  node.name = loop.getName().value_or("loop");
+  auto steps = Steps::of(loop.getBody().front(), buffers);
+  if (failed(steps) || failed(addSteps(*steps, node.body)))
     return failure();
-  auto yield = loop.getYield();
-  llvm::DenseSet<int> copied;
-  for (auto [value, result] : llvm::zip(yield.getValues(), loop.getResults())) {
-    int from = buffers.of(value), to = buffers.of(result);
-    if (to < 0 || from == to)
-      continue;
-    if (copied.contains(from))
-      return loop.emitOpError("exchanges carried values, which its buffers do "
-                              "not allow");
-    addCopy(from, to, node.body, accesses);
-    copied.insert(to);
-  }
-  // A trip begins with the flags that the one before ended with.
-  node.condition = buffers.of(yield.getMore());
-  if (Value active = loop.getActive())
-    if (int to = buffers.of(active); to != node.condition) {
-      addCopy(node.condition, to, node.body, accesses);
-      node.condition = to;
-    }
-  addEdges(node.body, accesses, /*inLoop=*/true);
+  node.condition = steps->condition;
   node.iterations = buffers.of(loop.getTrips());
   node.limit = buffers.of(loop.getLimit());
-  addLoopVariants(loop, node);
-  addPanel(loop, node);
-  Access access;
-  for (const Access &inner : accesses)
-    access.add(inner);
-  access.reads.insert(node.limit);
-  access.reads.insert(node.condition);
-  access.writes.insert(node.iterations);
-  node.writes.assign(access.writes.begin(), access.writes.end());
-  llvm::sort(node.writes);
+  if (failed(addLoopVariants(loop, node)) || failed(addPanel(loop, node)))
+    return failure();
+  node.writes = step.access.sortedWrites();
   graph.nodes.push_back(std::move(node));
-  return access;
+  return success();
 }
 
-static bool conflict(const Access &before, const Access &after) {
-  auto touches = [](const llvm::DenseSet<int> &a,
-                    const llvm::DenseSet<int> &b) {
-    return llvm::any_of(a, [&](int buffer) { return b.contains(buffer); });
-  };
-  return touches(before.writes, after.reads) ||
-         touches(before.reads, after.writes) ||
-         touches(before.writes, after.writes);
-}
-
-LogicalResult Extraction::addBlock(Block &block, PlanGraph &graph,
-                                   SmallVectorImpl<Access> &accesses) {
-  for (Operation &op : block.without_terminator()) {
-    if (auto loop = dyn_cast<fused::LoopOp>(op)) {
-      for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
-        if (buffers.of(init) != buffers.of(carried))
-          addCopy(buffers.of(init), buffers.of(carried), graph, accesses);
-      if (loop.getActive())
-        addFlags(loop, graph, accesses);
-      auto access = addLoop(loop, graph);
-      if (failed(access))
-        return failure();
-      accesses.push_back(*access);
-      continue;
-    }
-    auto access = addSweep(cast<fused::SweepOp>(op), graph);
-    if (failed(access))
-      return failure();
-    accesses.push_back(*access);
+LogicalResult Extraction::addEdges(const Steps &steps, PlanGraph &graph) {
+  for (auto [from, to] : steps.dependences) {
+    auto sweep = dyn_cast_or_null<fused::SweepOp>(steps.steps[to].op);
+    bool isDependent =
+        sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
+    if (isDependent && !steps.followsOneSweep(to))
+      return sweep.emitOpError("expected to depend on the sweep right before "
+                               "it only, because its launch has 'wait'");
+    graph.edges.push_back({from, to});
+    graph.edges.back().programmatic = isDependent;
   }
   return success();
 }
 
-/// An edge wherever two nodes touch the same buffer, less those that a chain of
-/// others implies.
-static void addEdges(PlanGraph &graph, ArrayRef<Access> accesses, bool inLoop) {
-  size_t count = graph.nodes.size();
-  std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
-  for (size_t to = 0; to < count; ++to) {
-    size_t first = graph.edges.size();
-    for (size_t from = to; from-- > 0;) {
-      if (after[to].test(from) || !conflict(accesses[from], accesses[to]))
-        continue;
-      graph.edges.push_back({static_cast<int>(from), static_cast<int>(to)});
-      after[to] |= after[from];
-      after[to].set(from);
+LogicalResult Extraction::addSteps(const Steps &steps, PlanGraph &graph) {
+  for (const Step &step : steps.steps)
+    switch (step.kind) {
+    case StepKind::sweep:
+      if (failed(addSweep(step, graph)))
+        return failure();
+      break;
+    case StepKind::loop:
+      if (failed(addLoop(step, graph)))
+        return failure();
+      break;
+    case StepKind::copy:
+      addCopy(step, graph);
+      break;
+    case StepKind::fill:
+      addFill(step, graph);
+      break;
     }
-    // A sweep waits by itself for the one right before it, and for no other.
-    if (!inLoop && graph.edges.size() == first + 1 &&
-        graph.edges.back().from + 1 == static_cast<int>(to) &&
-        graph.nodes[to].kind == NodeKind::Kernel &&
-        graph.nodes[to - 1].kind == NodeKind::Kernel)
-      graph.edges.back().programmatic = true;
-  }
+  return addEdges(steps, graph);
 }
 
 FailureOr<Plan> Extraction::run() {
-  plan.name = kernel.getSymName();
+  plan.name = program.getSymName();
   if (failed(addBuffers()))
     return failure();
-  SmallVector<Access> accesses;
-  Block &block = kernel.getBody().front();
-  if (failed(addBlock(block, plan.graph, accesses)))
-    return failure();
+  Block &block = program.getBody().front();
   auto yield = cast<fused::YieldOp>(block.getTerminator());
+  for (auto [k, value] : llvm::enumerate(yield.getValues()))
+    if (buffers.of(value) < 0)
+      return program.emitOpError("expected a buffer for result #")
+             << k << ", found none";
+  auto steps = Steps::of(block, buffers);
+  if (failed(steps) || failed(addSteps(*steps, plan.graph)))
+    return failure();
   llvm::StringSet<> resultNames;
-  for (auto [k, value] : llvm::enumerate(yield.getValues())) {
-    int buffer = buffers.of(value);
-    if (buffer < 0)
-      return kernel.emitOpError("result #") << k << " was not placed";
-    for (BlockArgument argument : block.getArguments()) {
-      auto donated = dyn_cast_or_null<IntegerAttr>(
-          kernel.getArgAttr(argument.getArgNumber(), foreach::kDonateAttr));
-      if (!donated || donated.getInt() != static_cast<int64_t>(k))
-        continue;
-      if (int to = argument.getArgNumber(); to != buffer) {
-        addCopy(buffer, to, plan.graph, accesses);
-        buffer = to;
-      }
-    }
+  for (unsigned k = 0; k < yield.getValues().size(); ++k) {
+    int buffer = bufferOfResult(program, k, buffers);
     // Two results that are one value live in one buffer.
     std::string name = buffers[buffer].name;
     for (unsigned n = 2; !resultNames.insert(name).second; ++n)
       name = buffers[buffer].name + "_" + std::to_string(n);
     plan.results.push_back({name, buffer});
   }
-  addEdges(plan.graph, accesses, /*inLoop=*/false);
-  return plan;
+  return std::move(plan);
 }
 
-FailureOr<Plan> extractPlan(fused::KernelOp kernel, const Buffers &buffers) {
-  return Extraction(kernel, buffers).run();
+FailureOr<Plan> extractPlan(fused::ProgramOp program, const Buffers &buffers) {
+  return Extraction(program, buffers).run();
 }
 
 } // namespace heddle

@@ -1,6 +1,6 @@
-//===- PlanExtraction.h - from placed IR to a plan --------------*- C++ -*-===//
+//===- PlanExtraction.h - the plan of a program -----------------*- C++ -*-===//
 //
-// Buffers, tables, scratch, nodes and edges of docs/plan.md, read off the IR.
+// Buffers, tables, scratch areas, nodes and edges (docs/plan.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,18 +12,19 @@
 
 namespace heddle {
 
-/// The plan of `kernel`, without source text; a located error where the IR
-/// cannot be executed.
-mlir::FailureOr<runtime::Plan> extractPlan(fused::KernelOp kernel,
+/// The plan of `program`, without CUDA source. Emits an error if the IR cannot
+/// be executed.
+mlir::FailureOr<runtime::Plan> extractPlan(fused::ProgramOp program,
                                            const Buffers &buffers);
 
-/// How much of the L2 cache the elements of a sweep may take for what it
-/// replaces to leave the cache first: beyond it that loses what would stay.
-/// Measured on 60 MB: 57 MB win, 83 MB lose.
+/// The part of the L2 cache that the elements of a sweep may fill for the
+/// variant with evict-first stores: with more elements, that variant evicts
+/// data that would stay. Measured on 60 MB of L2: 57 MB of elements gain, 83 MB
+/// lose.
 inline constexpr double kCachedPartOfL2 = 0.97;
 
-/// Tiles up to which a loop runs in one launch: a few for every block that is
-/// resident.
+/// The number of tiles up to which a loop runs in one launch: a few for each
+/// resident block.
 inline constexpr int64_t kMaxLoopTiles = 1 << 13;
 
 } // namespace heddle

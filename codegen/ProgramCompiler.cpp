@@ -133,7 +133,7 @@ llvm::Error Compilation::lower() {
   }
   if (failed(manager.run(*module)))
     return failure("lowering of the program failed");
-  auto kernels = llvm::to_vector(module->getOps<fused::KernelOp>());
+  auto kernels = llvm::to_vector(module->getOps<fused::ProgramOp>());
   if (kernels.size() != 1)
     return makeError(StatusCode::BadInput,
                      "expected a module with one function, found {0}",

@@ -40,7 +40,7 @@ public:
 
   mlir::ModuleOp getModule() { return *module; }
   /// The fused program and its buffers, after `lower`.
-  fused::KernelOp getKernel() { return kernel; }
+  fused::ProgramOp getKernel() { return kernel; }
   const Buffers &getBuffers() const { return *buffers; }
   /// Remarks of the passes, if the options enable them.
   llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
@@ -62,7 +62,7 @@ private:
   llvm::SmallVector<std::string> remarks;
   PipelineOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  fused::KernelOp kernel;
+  fused::ProgramOp kernel;
   std::optional<Buffers> buffers;
 };
 

@@ -1,7 +1,7 @@
-//===- SweepLayout.cpp - what a sweep is called with ----------------------===//
+//===- SweepLayout.cpp - operands and scratch areas of a sweep ------------===//
 //
-// Slots are numbered in the order in which operands, then results, are written
-// in the IR.
+// Slots are numbered in the order of the operands, then of the results in the
+// IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ int64_t stateBytes(fused::ReduceKind kind, Type type) {
   return llvm::alignTo(bytes, widest);
 }
 
-AheadLayout::AheadLayout(fused::AheadOp op) {
+PrecomputeLayout::PrecomputeLayout(fused::PrecomputeOp op) {
   int64_t at = 4, widest = 4;
   auto add = [&](Type type, SmallVector<int64_t> &offsets) {
     int64_t size = storageBytes(type);
@@ -79,8 +79,8 @@ private:
 };
 } // namespace
 
-/// What only `finish` reads, once for the list, is read from memory: passing it
-/// by value would ask for another entry.
+/// The epilogue reads its operands from memory, once for the list: passing them
+/// by value would require another entry point.
 int Builder::scalar(Value value, bool written, bool inFinish) {
   int buffer = buffers.of(value);
   if (buffer < 0)
@@ -97,7 +97,8 @@ int Builder::scalar(Value value, bool written, bool inFinish) {
   return layout.scalars.size() - 1;
 }
 
-/// The loop counts its trips in a buffer, whatever the type of its result.
+/// The loop counts its trips in a device scalar, whatever the type of its
+/// result.
 void Builder::addTrip() {
   auto loop = sweep->getParentOfType<fused::LoopOp>();
   layout.trip = layout.scalars.size();
@@ -141,7 +142,7 @@ LogicalResult Builder::addSegment(unsigned number) {
   auto schedule = sweep.getScheduleAttr();
   segment.tile = schedule.getTile()[number];
   segment.vector = schedule.getVector()[number];
-  // A matrix that is walked as one vector is one.
+  // A stream treats a matrix as one vector.
   bool stream = schedule.getKind() == fused::ScheduleKind::stream;
   auto indexIn = [&](int32_t index) {
     return stream && index == kIJ ? kI : index;
@@ -154,7 +155,9 @@ LogicalResult Builder::addSegment(unsigned number) {
     }
     int buffer = buffers.of(input);
     if (buffer < 0)
-      return sweep.emitOpError("reads a list that was not placed");
+      return sweep.emitOpError("expected a buffer for each list that it reads, "
+                               "found none for operand #")
+             << k << " of segment #" << number;
     segment.inputs.push_back(operand(segment, buffer, indexIn(indices[k]),
                                      input.getType(),
                                      /*written=*/false));
@@ -190,7 +193,7 @@ LogicalResult Builder::addSegment(unsigned number) {
   }
   layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
   addScratch(number, *levels);
-  // Blocks that take rows count themselves when they are done with them.
+  // Blocks that process rows take their tickets after the rows.
   segment.endsAfterStores |= !stream && segment.endsMembers;
   return success();
 }
@@ -198,10 +201,11 @@ LogicalResult Builder::addSegment(unsigned number) {
 void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   SegmentLayout &segment = layout.segments[number];
   for (Operation &op : sweep.getSegmentBlock(number)) {
-    if (auto ahead = dyn_cast<fused::AheadOp>(op)) {
+    if (auto ahead = dyn_cast<fused::PrecomputeOp>(op)) {
       segment.endsMembers = true;
-      layout.scratch.push_back(
-          {ScratchPer::member, AheadLayout(ahead).bytes, /*zero=*/true, &op});
+      layout.scratch.push_back({ScratchPer::member,
+                                PrecomputeLayout(ahead).bytes, /*zero=*/true,
+                                &op});
     }
     auto reduce = dyn_cast<fused::ReduceOp>(op);
     if (!reduce || reduce.getLevel() == Level::row)
@@ -217,7 +221,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
       continue;
     }
-    // What is combined over a member meets first in each tile.
+    // A reduction over a member is combined within each tile first.
     bool overMember = levels.countedBy(reduce) > Level::member;
     if (overMember)
       layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
@@ -229,8 +233,8 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   }
 }
 
-/// Whether a scalar that elements are computed from is one that the sweep
-/// replaces when its member, or the list, is complete.
+/// Whether elements depend on a scalar that the end of the member, or of the
+/// list, replaces.
 bool Builder::replacesWhatElementsRead(unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
   auto read = fused::behind(fused::elementResults(sweep, number));
@@ -252,10 +256,9 @@ LogicalResult Builder::build() {
   if (!schedule)
     return sweep.emitOpError("has no schedule; run fused-schedule");
   layout.threads = schedule.getThreads();
-  auto name = sweep->getAttrOfType<StringAttr>(kNameAttr);
-  if (!name)
+  if (!sweep.getName())
     return sweep.emitOpError("has no name; run fused-prepare-cuda");
-  layout.name = name.getValue();
+  layout.name = sweep.getName()->str();
   layout.rank = schedule.getKind() == fused::ScheduleKind::stream
                     ? std::min<int64_t>(1, sweep.getDomainRank(0))
                     : 2;
@@ -265,23 +268,25 @@ LogicalResult Builder::build() {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     if (failed(addSegment(s)))
       return failure();
-  layout.endsList |= sweep.hasFinish();
+  layout.endsList |= sweep.hasEpilogue();
   // The list is complete when every member of every segment is.
   if (layout.endsList)
     for (SegmentLayout &segment : layout.segments)
       segment.endsMembers = segment.endsAfterStores = true;
-  for (Value input : sweep.getFinishInputs())
-    layout.finishInputs.push_back(
+  for (Value input : sweep.getEpilogueInputs())
+    layout.epilogueInputs.push_back(
         scalar(input, /*written=*/false, /*inFinish=*/true));
-  for (Value result : sweep.getFinishResults())
-    layout.finishResults.push_back(scalar(result, /*written=*/true));
-  // Blocks that share a tile end its member before all of them are done.
+  for (Value result : sweep.getEpilogueResults())
+    layout.epilogueResults.push_back(scalar(result, /*written=*/true));
+  // One of the blocks that share a tile may end the member before others
+  // finish.
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
       continue;
     if (replacesWhatElementsRead(s))
-      return sweep.emitOpError("replaces what blocks that share its rows may "
-                               "still have to read");
+      return sweep.emitOpError("expected buffers in which no end of a member "
+                               "replaces a scalar that elements depend on, "
+                               "because blocks share its rows");
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
   return success();

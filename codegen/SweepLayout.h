@@ -1,8 +1,8 @@
-//===- SweepLayout.h - what a sweep is called with --------------*- C++ -*-===//
+//===- SweepLayout.h - operands and scratch areas of a sweep ----*- C++ -*-===//
 //
-// The calling convention shared by the CUDA emitter, the cpu target and the
-// plan: operand slots of the rows of a table, scalar buffers, scratch areas,
-// and the order of a node's arguments (docs/plan.md).
+// The operand slots in the descriptors of a table, the device scalars and the
+// scratch areas of a sweep, for all targets and the plan (docs/plan.md). Their
+// order among the arguments of a kernel is in KernelSignature.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +15,15 @@
 
 namespace heddle {
 
-/// The index of the slot behind that of a vector which is addressed by a trip:
-/// it holds the vector's length.
+/// The index of the slot after that of a vector that is bound at a trip: it
+/// holds the length of the vector.
 inline constexpr int32_t kLength = kFirst + 1;
-/// The index of the slot behind that of a matrix which is walked by rows: it
+/// The index of the slot after that of a matrix that is traversed by rows: it
 /// holds the number of elements from one row to the next.
 inline constexpr int32_t kStride = kLength + 1;
 
-/// A pointer slot in the rows of a segment: one buffer at one index. An operand
-/// that is updated in place is one slot, read and written.
+/// An operand slot in the descriptors of a segment: one buffer at one index. An
+/// operand that is updated in place has one slot, which is read and written.
 struct OperandSlot {
   int buffer;
   int32_t index; // Index of Bindings.h, or one of the above
@@ -36,13 +36,13 @@ struct ScalarSlot {
   int buffer;
   mlir::Type storage;
   bool read = false, written = false;
-  /// An argument that nothing in the kernel writes: it travels by value, or as
-  /// the address of the caller's own (`heddle::number`).
+  /// Whether it is an argument that the program never writes: it is passed by
+  /// value or by the address of the caller's memory (`heddle::number`).
   bool isNumber = false;
 };
 
-/// What an area has one value of. Tickets are words on which a member's tiles
-/// meet, one for each of them.
+/// What a scratch area has one value for. Tickets are counters by which the
+/// tiles of a member synchronize, one for each tile.
 enum class ScratchPer { tile, member, tileColumn, once, ticket };
 
 /// A scratch area, and the operation it belongs to.
@@ -50,8 +50,8 @@ struct ScratchSlot {
   ScratchPer per;
   int64_t bytes;
   bool zero;
-  mlir::Operation *owner; // a fused.reduce or fused.ahead, or of tickets the
-                          // segment's first fused.reduce over columns
+  mlir::Operation *owner; // a fused.reduce or fused.precompute, or of tickets
+                          // the segment's first fused.reduce over columns
 };
 
 struct SegmentLayout {
@@ -59,19 +59,19 @@ struct SegmentLayout {
   /// For each input: its operand slot, or -1 - (scalar slot).
   llvm::SmallVector<int> inputs;
   /// For each result: its operand slot; for a scalar -1 - (scalar slot); or
-  /// kNowhere where nobody reads it.
+  /// kNowhere if it is never read.
   llvm::SmallVector<int> results;
-  /// Elements or rows in a tile, and elements or columns that a thread takes at
-  /// a time.
+  /// Elements or rows in a tile, and elements or columns that a thread
+  /// processes at a time.
   int64_t tile, vector;
-  /// Columns that a block takes of a tile, others taking the others; 0: all.
+  /// Columns of a tile that one of the blocks that share it processes; 0: all.
   int64_t columns = 0;
-  /// Whether something is left to do when a member's tiles are all done, and
-  /// whether that needs what the tiles computed (their partials), so that it
-  /// waits for their stores.
+  /// Whether the member has an end, which runs after all of its tiles, and
+  /// whether the end uses partial results of the tiles, so that it waits for
+  /// their stores.
   bool endsMembers = false, endsAfterStores = false;
-  /// The scratch slot of the tickets of tiles that meet in groups, to combine
-  /// what they have of the columns; -1: there are no columns.
+  /// The scratch slot of the tickets by which groups of tiles combine their
+  /// columns; -1 if no columns are reduced.
   int tickets = -1;
   static constexpr int kNowhere = INT_MIN;
 };
@@ -80,29 +80,28 @@ struct SweepLayout {
   static mlir::FailureOr<SweepLayout> compute(fused::SweepOp sweep,
                                               const Buffers &buffers);
 
-  /// The arguments of a node that runs this sweep, in order: its table, then
-  /// `scalars`, then `scratch`.
   llvm::SmallVector<SegmentLayout> segments;
   llvm::SmallVector<ScalarSlot> scalars;
   llvm::SmallVector<ScratchSlot> scratch;
-  /// Scalar slots of the inputs and results of `finish`.
-  llvm::SmallVector<int> finishInputs, finishResults;
+  /// Scalar slots of the inputs and results of the epilogue.
+  llvm::SmallVector<int> epilogueInputs, epilogueResults;
   /// The flag of `where`: an operand slot in every segment, or a scalar slot.
   std::optional<int> whereScalar;
   llvm::SmallVector<int> whereOperand; // one per segment, if per member
-  /// The scalar slot of the number of the trip, where the sweep depends on it.
+  /// The scalar slot of the number of the trip, if the sweep uses it.
   std::optional<int> trip;
   int64_t rank;     // 1 (or 0) or 2: whether rows have columns
   int64_t pointers; // operand slots in a row
   int64_t threads;
-  /// Those of its segments; where blocks share tiles, one of them takes all of
-  /// a tile whose segment has none.
+  /// The columns of its segments. If blocks share tiles, one of them processes
+  /// the whole of a tile whose segment has no columns.
   int64_t columns = 0;
   std::string name;
 
-  /// Position in `scratch` of the area of `owner` that is kept `per`.
+  /// Position in `scratch` of the area of `owner` with one value `per` tile,
+  /// member or other.
   int scratchOf(mlir::Operation *owner, ScratchPer per) const;
-  /// Whether something is computed when the whole list is complete.
+  /// Whether the list has an end, which runs after all of its members.
   bool endsList = false;
 };
 
@@ -113,10 +112,10 @@ int64_t storageBytes(mlir::Type type);
 /// logsumexp keeps a maximum and a sum, argmax a value and its position.
 int64_t stateBytes(fused::ReduceKind kind, mlir::Type type);
 
-/// Layout of a member's entry of `fused.ahead`: a 4-byte `valid`, then operands
-/// and results, each aligned to its size.
-struct AheadLayout {
-  explicit AheadLayout(fused::AheadOp op);
+/// The layout of a member's precomputed values: a 4-byte `valid`, then the
+/// operands and results of `fused.precompute`, each aligned to its size.
+struct PrecomputeLayout {
+  explicit PrecomputeLayout(fused::PrecomputeOp op);
   llvm::SmallVector<int64_t> inputs, results; // byte offsets
   int64_t bytes;
 };

@@ -343,7 +343,7 @@ ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
 }
 
 void printLoop(OpAsmPrinter &printer, Operation *op, ValueRange inits,
-               Value limit) {
+               Value limit, ArrayRef<StringRef> elidedAttrs) {
   printer << " (";
   Block &body = op->getRegion(0).front();
   for (size_t k = 0; k < inits.size(); ++k) {
@@ -359,7 +359,7 @@ void printLoop(OpAsmPrinter &printer, Operation *op, ValueRange inits,
     printer << " active ";
     printer.printRegionArgument(body.getArguments().back());
   }
-  printer.printOptionalAttrDictWithKeyword(op->getAttrs());
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elidedAttrs);
   printResults(printer, op->getResultTypes());
   printer << ' ';
   printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);

@@ -104,7 +104,8 @@ mlir::ParseResult parseTypedArgument(mlir::OpAsmParser &parser,
 mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,
                             mlir::OperationState &state);
 void printLoop(mlir::OpAsmPrinter &printer, mlir::Operation *op,
-               mlir::ValueRange inits, mlir::Value limit);
+               mlir::ValueRange inits, mlir::Value limit,
+               llvm::ArrayRef<llvm::StringRef> elidedAttrs = {});
 mlir::LogicalResult verifyLoop(mlir::Operation *op, mlir::ValueRange inits,
                                mlir::ValueRange yielded, mlir::Value more);
 

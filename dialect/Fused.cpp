@@ -1,7 +1,7 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
 // Rules and syntax of the operations in FusedOps.td; those of sweeps are in
-// FusedSweep.cpp.
+// FusedSweep.cpp, those of attributes in FusedDecisions.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +22,11 @@ using heddle::foreach::isList;
 #include "dialect/FusedDialect.cpp.inc"
 #include "dialect/FusedEnums.cpp.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "dialect/FusedAttributes.cpp.inc"
-
 #define GET_OP_CLASSES
 #include "dialect/FusedOps.cpp.inc"
 
 void FusedDialect::initialize() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "dialect/FusedAttributes.cpp.inc"
-      >();
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/FusedOps.cpp.inc"
@@ -40,10 +34,10 @@ void FusedDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernel
+// Program
 //===----------------------------------------------------------------------===//
 
-ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &state) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments,
                       ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag, std::string &) {
@@ -55,13 +49,13 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
       getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
 }
 
-void KernelOp::print(OpAsmPrinter &printer) {
+void ProgramOp::print(OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(
       printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-LogicalResult KernelOp::verify() {
+LogicalResult ProgramOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || yield.getMore() ||
       TypeRange(yield.getValues()) != TypeRange(getResultTypes()))
@@ -69,10 +63,11 @@ LogicalResult KernelOp::verify() {
            << getResultTypes();
   for (Operation &op : getBody().front().without_terminator())
     if (!isa<SweepOp, LoopOp>(op))
-      return op.emitOpError("stands in a kernel, which is made of sweeps and "
-                            "loops");
+      return op.emitOpError("expected only sweeps and loops in a program");
   return success();
 }
+
+LogicalResult ProgramOp::verifyRegions() { return verifyBuffers(*this); }
 
 //===----------------------------------------------------------------------===//
 // Reduce
@@ -82,7 +77,7 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   MLIRContext *context = parser.getContext();
   StringRef kindName, levelName, fromName;
   OpAsmParser::UnresolvedOperand value;
-  SmallVector<OpAsmParser::UnresolvedOperand, 1> about, sharing;
+  SmallVector<OpAsmParser::UnresolvedOperand, 1> shift, sharing, inactive;
   Type type;
   SMLoc at = parser.getCurrentLocation();
   if (parser.parseKeyword(&kindName) || parser.parseKeyword(&levelName))
@@ -105,21 +100,26 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
              << "expected a level after 'from', found '" << fromName << "'";
     state.addAttribute("from", LevelAttr::get(context, *from));
   }
-  if ((succeeded(parser.parseOptionalKeyword("about")) &&
-       parser.parseOperand(about.emplace_back())) ||
+  if ((succeeded(parser.parseOptionalKeyword("shift")) &&
+       parser.parseOperand(shift.emplace_back())) ||
       (succeeded(parser.parseOptionalKeyword("sharing")) &&
-       parser.parseOperand(sharing.emplace_back())))
+       parser.parseOperand(sharing.emplace_back())) ||
+      (succeeded(parser.parseOptionalKeyword("inactive")) &&
+       parser.parseOperand(inactive.emplace_back())))
     return failure();
   if (parser.parseOptionalAttrDict(state.attributes) ||
       parser.parseColonType(type) ||
       parser.resolveOperand(value, type, state.operands) ||
-      parser.resolveOperands(about, type, state.operands) ||
-      parser.resolveOperands(sharing, type, state.operands))
+      parser.resolveOperands(shift, type, state.operands) ||
+      parser.resolveOperands(sharing, type, state.operands) ||
+      parser.resolveOperands(inactive, parser.getBuilder().getI1Type(),
+                             state.operands))
     return failure();
   state.addAttribute("operandSegmentSizes",
                      parser.getBuilder().getDenseI32ArrayAttr(
-                         {1, static_cast<int32_t>(about.size()),
-                          static_cast<int32_t>(sharing.size())}));
+                         {1, static_cast<int32_t>(shift.size()),
+                          static_cast<int32_t>(sharing.size()),
+                          static_cast<int32_t>(inactive.size())}));
   state.addAttribute("kind", ReduceKindAttr::get(context, *kind));
   state.addAttribute("level", LevelAttr::get(context, *level));
   state.addTypes(type);
@@ -133,10 +133,12 @@ void fused::ReduceOp::print(OpAsmPrinter &printer) {
           << stringifyLevel(getLevel()) << ' ' << getValue();
   if (auto from = getFrom())
     printer << " from " << stringifyLevel(*from);
-  if (Value about = getAbout())
-    printer << " about " << about;
+  if (Value shift = getShift())
+    printer << " shift " << shift;
   if (Value sharing = getSharing())
     printer << " sharing " << sharing;
+  if (Value inactive = getInactive())
+    printer << " inactive " << inactive;
   printer.printOptionalAttrDict(
       (*this)->getAttrs(), {"kind", "level", "from", "operandSegmentSizes"});
   printer << " : " << getValue().getType();
@@ -153,13 +155,19 @@ LogicalResult fused::ReduceOp::verify() {
   if (!foreach::isReducible(getKind(), getValue().getType()))
     return emitOpError("cannot combine values of ")
            << getValue().getType() << " by " << stringifyReduceKind(getKind());
-  if (!getAbout() && !getSharing())
+  if (!getShift() && !getSharing() && !getInactive())
     return success();
   if (getKind() != ReduceKind::logsumexp)
-    return emitOpError("has 'about' or 'sharing', which only logsumexp takes");
-  if (getAbout() && getAbout().getType() != getValue().getType())
-    return emitOpError("combines values of ")
-           << getValue().getType() << " about a " << getAbout().getType();
+    return emitOpError("expected 'shift', 'sharing' and 'inactive' at a "
+                       "logsumexp only, found a reduction of kind ")
+           << stringifyReduceKind(getKind());
+  if (getShift() && getShift().getType() != getValue().getType())
+    return emitOpError("expected a shift of the operand's type ")
+           << getValue().getType() << ", found " << getShift().getType();
+  if (getInactive() && getLevel() != Level::column)
+    return emitOpError("expected 'inactive' at a reduction over columns, found "
+                       "one to level ")
+           << stringifyLevel(getLevel());
   if (!getSharing())
     return success();
   auto shared = getSharing().getDefiningOp<fused::ReduceOp>();
@@ -171,9 +179,8 @@ LogicalResult fused::ReduceOp::verify() {
                        "exponentials of a logsumexp over the rows of the same "
                        "segment");
   if (getSharing().getType() != getValue().getType())
-    return emitOpError("combines values of ")
-           << getValue().getType() << " sharing exponentials of "
-           << getSharing().getType();
+    return emitOpError("expected to share exponentials of the operand's type ")
+           << getValue().getType() << ", found " << getSharing().getType();
   return success();
 }
 
@@ -192,10 +199,10 @@ bool fused::isOnlyHinted(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ahead
+// Precompute
 //===----------------------------------------------------------------------===//
 
-ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
+ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> inputs;
   SmallVector<Type> types, results;
@@ -213,8 +220,8 @@ ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (types.size() != inputs.size())
     return parser.emitError(parser.getCurrentLocation())
-           << "has " << inputs.size() << " operands and " << types.size()
-           << " types";
+           << "expected " << inputs.size()
+           << " types for as many operands, found " << types.size();
   for (auto [argument, type] : llvm::zip(arguments, types))
     argument.type = type;
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
@@ -228,7 +235,7 @@ ParseResult AheadOp::parse(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-void AheadOp::print(OpAsmPrinter &printer) {
+void PrecomputeOp::print(OpAsmPrinter &printer) {
   printer << " (";
   for (auto [k, input] : llvm::enumerate(getInputs())) {
     if (k)
@@ -244,19 +251,21 @@ void AheadOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-fused::YieldOp AheadOp::getYield() {
+fused::YieldOp PrecomputeOp::getYield() {
   return cast<fused::YieldOp>(getBody().front().getTerminator());
 }
 
-LogicalResult AheadOp::verify() {
+LogicalResult PrecomputeOp::verify() {
   if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
     return failure();
   Block &body = getBody().front();
   if (TypeRange(body.getArgumentTypes()) != TypeRange(getInputs()))
-    return emitOpError("binds operands to arguments of other types");
+    return emitOpError("expected arguments of the operands' types ")
+           << getInputs().getTypes() << ", found " << body.getArgumentTypes();
   if (TypeRange(getYield().getValues()) != TypeRange(getResultTypes()))
-    return emitOpError("yields ") << getYield().getValues().getTypes()
-                                  << " for results " << getResultTypes();
+    return emitOpError("expected to yield its results, of types ")
+           << getResultTypes() << ", found "
+           << getYield().getValues().getTypes();
   return verifyBody(*this, body);
 }
 
@@ -265,11 +274,18 @@ LogicalResult AheadOp::verify() {
 //===----------------------------------------------------------------------===//
 
 ParseResult LoopOp::parse(OpAsmParser &parser, OperationState &state) {
-  return parseLoop(parser, state);
+  SMLoc at = parser.getCurrentLocation();
+  if (parseDecisions(parser, state) || parseLoop(parser, state))
+    return failure();
+  if (auto twice = state.attributes.findDuplicate())
+    return parser.emitError(at) << "expected '" << twice->getName().getValue()
+                                << "' once, found it twice";
+  return success();
 }
 
 void LoopOp::print(OpAsmPrinter &printer) {
-  printLoop(printer, *this, getInits(), getLimit());
+  printDecisions(printer, *this);
+  printLoop(printer, *this, getInits(), getLimit(), decisionAttrs());
 }
 
 fused::YieldOp LoopOp::getYield() {
@@ -281,8 +297,7 @@ LogicalResult LoopOp::verify() {
     return failure();
   for (Operation &op : getBody().front().without_terminator())
     if (!isa<SweepOp, LoopOp>(op))
-      return op.emitOpError("stands in a loop, which is made of sweeps and "
-                            "loops");
+      return op.emitOpError("expected only sweeps and loops in a loop");
   if (failed(verifyLoop(*this, getInits(), getYield().getValues(),
                         getYield().getMore())))
     return failure();
@@ -291,7 +306,7 @@ LogicalResult LoopOp::verify() {
   if (isList(flag) != static_cast<bool>(active) ||
       (active && active.getType() != flag))
     return emitOpError("expected 'active' with the type of the flag, ")
-           << flag << ", if and only if every member has one";
+           << flag << ", if and only if every member has a flag";
   return success();
 }
 
@@ -305,9 +320,9 @@ static LogicalResult verifyRecords(SweepOp sweep, unsigned segment) {
     auto into = cast<BlockArgument>(record.getInto());
     Value vector = sweep.getSegmentInputs(segment)[into.getArgNumber()];
     if (vector.getType() != result.getType())
-      return sweep.emitOpError("records in a ")
-             << vector.getType() << " for a result of type "
-             << result.getType();
+      return sweep.emitOpError("expected to record in a vector of the result's "
+                               "type ")
+             << result.getType() << ", found " << vector.getType();
     if (failed(verifyRecord(sweep, vector, result)))
       return failure();
   }
@@ -319,7 +334,7 @@ LogicalResult LoopOp::verifyRegions() {
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
       if (failed(verifyRecords(sweep, s)))
         return failure();
-  return success();
+  return verifyForms(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,7 +345,7 @@ static void nameArguments(Region &region, OpAsmSetValueNameFn set) {
   printNames(ValueRange(region.getArguments()), set);
 }
 
-void KernelOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+void ProgramOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
   nameArguments(r, set);
 }
 void SweepOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
@@ -345,10 +360,11 @@ void fused::ReduceOp::getAsmResultNames(OpAsmSetValueNameFn set) {
 void fused::RecordOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   printNames(getResult(), set);
 }
-void AheadOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {
+void PrecomputeOp::getAsmBlockArgumentNames(Region &r,
+                                            OpAsmSetValueNameFn set) {
   nameArguments(r, set);
 }
-void AheadOp::getAsmResultNames(OpAsmSetValueNameFn set) {
+void PrecomputeOp::getAsmResultNames(OpAsmSetValueNameFn set) {
   printNames(getResults(), set);
 }
 void LoopOp::getAsmBlockArgumentNames(Region &r, OpAsmSetValueNameFn set) {

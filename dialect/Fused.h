@@ -1,6 +1,6 @@
 //===- Fused.h - the fused dialect ------------------------------*- C++ -*-===//
 //
-// Kernels made of ordered sweeps and loops. See FusedOps.td.
+// Programs made of ordered sweeps and loops. See FusedOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,25 +35,39 @@ struct SegmentSpec {
   llvm::SmallVector<mlir::Type> resultTypes;
 };
 
-/// Makes a sweep whose segments (and `finish`, if `finishTypes` is not empty)
+/// Makes a sweep whose segments (and epilogue, if `epilogueTypes` is not empty)
 /// have empty regions; the caller fills them.
 SweepOp createSweep(mlir::OpBuilder &builder, mlir::Location loc,
                     llvm::ArrayRef<SegmentSpec> segments,
-                    mlir::ValueRange finishInputs = {},
-                    mlir::TypeRange finishTypes = {}, bool reversed = false,
+                    mlir::ValueRange epilogueInputs = {},
+                    mlir::TypeRange epilogueTypes = {}, bool reversed = false,
                     mlir::Value where = {});
 
-/// Whether `argument` is bound to a vector that is recorded in: the entry of
-/// the trip is written, and not read.
+/// Whether `argument` is bound to a vector that a fused.record writes: the
+/// entry of the trip is written and not read.
 bool isRecordedIn(mlir::Value argument);
 
-/// Whether `use` only says how a reduction may be computed: its `about` or
-/// `sharing`.
+/// Whether `use` is a hint of a reduction: its `shift`, `sharing` or
+/// `inactive`.
 bool isHint(mlir::OpOperand &use);
 
-/// Whether all that follows from `value` is hints: a target that ignores them
-/// need not compute it.
+/// Whether only hints depend on `value`: a target that ignores them need not
+/// compute it.
 bool isOnlyHinted(mlir::Value value);
+
+/// Parses and prints what sweeps and loops say of their buffers and launches:
+/// the attributes `name`, `result_buffers` and others, each after its keyword.
+mlir::ParseResult parseDecisions(mlir::OpAsmParser &parser,
+                                 mlir::OperationState &state);
+void printDecisions(mlir::OpAsmPrinter &printer, mlir::Operation *op);
+/// The attributes that `printDecisions` prints.
+llvm::ArrayRef<llvm::StringRef> decisionAttrs();
+
+/// Checks the buffers of a program and of all sweeps and loops in it.
+mlir::LogicalResult verifyBuffers(ProgramOp program);
+/// Checks the `launch` of a sweep, and the forms of a loop.
+mlir::LogicalResult verifyLaunch(SweepOp sweep);
+mlir::LogicalResult verifyForms(LoopOp loop);
 
 } // namespace heddle::fused
 

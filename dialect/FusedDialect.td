@@ -1,6 +1,7 @@
 //===- FusedDialect.td - the fused dialect, its enums and attributes ------===//
 //
-// How programs are executed: levels of values and schedules of sweeps.
+// How programs are executed: levels of values, schedules and launches of
+// sweeps, buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,39 +15,42 @@ include "mlir/IR/OpBase.td"
 def Fused_Dialect : Dialect {
   let name = "fused";
   let cppNamespace = "::heddle::fused";
-  let summary = "Kernels made of ordered sweeps over lists of tensors";
+  let summary = "Programs made of ordered sweeps over lists of tensors";
   let description = [{
-    A kernel is an ordered sequence of *sweeps* and loops of sweeps. A sweep visits a domain once. Every value in its
-    body has a *level* (element, row, column, member, list), inferred from what it is computed from; `fused.reduce`
-    lowers it. A row value may meet elements of its row again in the same sweep, for they are still on chip. Column,
-    member and list values are complete only *after* the sweep: what follows from them runs once, at its end.
+    A program is an ordered sequence of *sweeps* and loops of sweeps. A sweep visits a domain once. Every value in its
+    body has a *level* (element, row, column, member, list), inferred from its operands; `fused.reduce` lowers it. The
+    elements of a row may use the row's value in the same sweep, because they are still on chip. Column, member and
+    list values are complete only *after* the sweep: operations on them run once, at the end of the sweep.
   }];
   let dependentDialects = ["::heddle::foreach::ForeachDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{ void registerAttributes(); }];
 }
 
-def Fused_Level : I32EnumAttr<"Level", "what a value is one of", [
+def Fused_Level : I32EnumAttr<"Level", "the loop axes a value varies over", [
     I32EnumAttrCase<"list", 0>, I32EnumAttrCase<"member", 1>, I32EnumAttrCase<"column", 2>, I32EnumAttrCase<"row", 3>,
     I32EnumAttrCase<"element", 4>]> {
   let cppNamespace = "::heddle::fused";
 }
 
-def Fused_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a sweep walks its domain", [
+def Fused_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a sweep traverses its domain", [
     I32EnumAttrCase<"stream", 0>, I32EnumAttrCase<"rows", 1>, I32EnumAttrCase<"panel", 2>]> {
   let cppNamespace = "::heddle::fused";
 }
 
 def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "how a sweep walks its domain, and why";
+  let summary = "how a sweep traverses its domain, and the reason";
   let description = [{
-    `stream`: a block takes a tile of `tile[s]` consecutive elements of a member of segment `s`, each thread `vector[s]`
-    at a time. `rows`: a block takes a panel of `tile[s]` rows, one after the other; `by` as many columns of them where
-    blocks share their rows. `panel`: the loop around the sweep runs in one launch whose blocks keep
-    panels of rows from trip to trip, where the device can; elsewhere as `rows`.
+    * `stream`: a block processes a tile of `tile[s]` consecutive elements of a member of segment `s`; each thread
+      loads `vector[s]` elements at a time.
+    * `rows`: a block processes `tile[s]` rows in turn. If several blocks share a tile, `by` gives the number of
+      columns that one of them processes.
+    * `panel`: the loop around the sweep runs in one launch whose blocks keep panels of rows on chip from trip to trip,
+      if the device supports it, and otherwise by `rows`.
 
     ```mlir
-    #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column">
+    #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values">
     ```
   }];
   let parameters = (ins "ScheduleKind":$kind, "int64_t":$threads,
@@ -55,6 +59,129 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
                         StringRefParameter<>:$reason);
   let assemblyFormat = [{ `<` $kind `,` `threads` `=` $threads `,` `vector` `=` `[` $vector `]` `,` `tile` `=` `[` $tile `]`
                           (`by` $columns^)? `,` `reason` `=` $reason `>` }];
+}
+
+def Fused_BufferRole : I32EnumAttr<"BufferRole", "the use of a buffer", [
+    I32EnumAttrCase<"argument", 0>, I32EnumAttrCase<"result", 1>, I32EnumAttrCase<"temporary", 2>]> {
+  let cppNamespace = "::heddle::fused";
+}
+
+def Fused_Buffer : AttrDef<Fused_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "a buffer that a program needs besides those of its arguments";
+  let description = [{
+    `extents` gives, for each dimension, a buffer and one of its dimensions with the same extent; `members` gives a
+    buffer with the same number of members. Buffers are numbered: the arguments of the program first.
+
+    ```mlir
+    #fused.buffer<"norm", temporary, tensor<f64>>
+    #fused.buffer<"scaled", result, !foreach.list<tensor<?xf32>>, extents = [[0, 0]], members = 0>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "BufferRole":$role, "::mlir::Type":$type,
+                        OptionalArrayRefParameter<"::std::pair<int64_t, int64_t>">:$extents,
+                        DefaultValuedParameter<"int64_t", "-1">:$members);
+  let assemblyFormat = [{ `<` $name `,` $role `,` $type (`,` `extents` `=` custom<Extents>($extents)^)?
+                          (`,` `members` `=` $members^)? `>` }];
+  let genVerifyDecl = 1;
+}
+def Fused_Buffers : TypedArrayAttrBase<Fused_Buffer, "array of #fused.buffer">;
+
+def Fused_Traffic : AttrDef<Fused_Dialect, "Traffic"> {
+  let mnemonic = "traffic";
+  let summary = "bytes that a program moves for each element of one domain";
+  let description = [{
+    The domain is that of argument `argument`, or of no argument if this is -1. `per_trip`: the bytes move in every trip
+    of a loop.
+
+    ```mlir
+    #fused.traffic<argument = 0, rank = 1, read = 16, written = 12>
+    ```
+  }];
+  let parameters = (ins "int64_t":$argument, "int64_t":$rank, "int64_t":$read, "int64_t":$written,
+                        DefaultValuedParameter<"bool", "false">:$perTrip);
+  let assemblyFormat = [{ `<` `argument` `=` $argument `,` `rank` `=` $rank `,` `read` `=` $read `,` `written` `=` $written
+                          (`,` `per_trip` `=` $perTrip^)? `>` }];
+  let genVerifyDecl = 1;
+}
+def Fused_TrafficList : TypedArrayAttrBase<Fused_Traffic, "array of #fused.traffic">;
+
+def Fused_ScalarPassing : I32EnumAttr<"ScalarPassing", "how scalar arguments reach a kernel", [
+    I32EnumAttrCase<"value", 0>, I32EnumAttrCase<"address", 1>]> {
+  let cppNamespace = "::heddle::fused";
+}
+
+def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "one entry point of a sweep";
+  let description = [{
+    `scalars` tells whether scalar arguments that the program never writes are passed by value or by address. `blocks`
+    is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
+    `evict_first` marks the variant for elements that nearly fit the L2 cache: the elements that it replaces leave the
+    cache first.
+
+    ```mlir
+    #fused.variant<scalars = value, blocks = 6, evict_first = true>
+    ```
+  }];
+  let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
+                        DefaultValuedParameter<"bool", "false">:$evictFirst);
+  let assemblyFormat = [{ `<` `scalars` `=` $scalars `,` `blocks` `=` $blocks (`,` `evict_first` `=` $evictFirst^)? `>` }];
+  let genVerifyDecl = 1;
+}
+
+def Fused_Arrival : I32EnumAttr<"Arrival", "when a block of a segment takes the ticket of its member", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"early", 1>, I32EnumAttrCase<"late", 2>]> {
+  let cppNamespace = "::heddle::fused";
+}
+
+def Fused_Wait : I32EnumAttr<"Wait", "when a block of a segment waits for the launch before", [
+    I32EnumAttrCase<"first", 0>, I32EnumAttrCase<"after_loads", 1>]> {
+  let cppNamespace = "::heddle::fused";
+}
+
+def Fused_Launch : AttrDef<Fused_Dialect, "Launch"> {
+  let mnemonic = "launch";
+  let summary = "how a sweep is launched";
+  let description = [{
+    `variants` lists the entry points of the sweep in the order in which a plan tries them.
+
+    `arrive` tells, for each segment, when a block takes the ticket by which the last block of a member is found:
+    `early`, before it computes its elements, if the end of the member uses no result of them; `late`, after its stores;
+    or `none`, if the member has no end.
+
+    With `wait`, the launch is a programmatic dependent one: it may begin before the launch of the sweep right before it
+    has ended. A block of segment `s` waits for that launch `first`, before it reads anything, or `after_loads`, after it
+    has loaded elements that no earlier sweep of the program writes.
+
+    ```mlir
+    #fused.launch<variants = [<scalars = value, blocks = 6>], arrive = [early], wait = [after_loads]>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"VariantAttr">:$variants, ArrayRefParameter<"Arrival">:$arrivals,
+                        OptionalArrayRefParameter<"Wait">:$waits);
+  let assemblyFormat = [{ `<` `variants` `=` `[` $variants `]` `,` `arrive` `=` `[` $arrivals `]`
+                          (`,` `wait` `=` `[` $waits^ `]`)? `>` }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether the launch may begin before the one of the sweep before it has ended.
+    bool isDependent() const { return !getWaits().empty(); }
+  }];
+}
+
+def Fused_Cooperative : AttrDef<Fused_Dialect, "Cooperative"> {
+  let mnemonic = "cooperative";
+  let summary = "the cooperative launch of a whole loop";
+  let description = [{
+    `threads` is the size of a block. `blocks` is the number of blocks that must be able to reside on a multiprocessor.
+
+    ```mlir
+    #fused.cooperative<threads = 256, blocks = 2>
+    ```
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$blocks);
+  let assemblyFormat = [{ `<` `threads` `=` $threads `,` `blocks` `=` $blocks `>` }];
+  let genVerifyDecl = 1;
 }
 
 #endif // HEDDLE_DIALECT_FUSEDDIALECT_TD

@@ -1,7 +1,7 @@
-//===- FusedLevels.cpp - what each value of a sweep is one of -------------===//
+//===- FusedLevels.cpp - the loop axes that values vary over --------------===//
 //
-// One walk over the body in order: arguments by their index, operations by the
-// join of their operands, reductions by what they lower to.
+// One traversal of the body in order: the level of an argument follows from its
+// index, that of an operation from its operands, that of a reduction is given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,11 @@ Level join(Level a, Level b) {
   if (low == Level::column && high == Level::row)
     return Level::element;
   return high;
+}
+
+/// "an element", "a row".
+static std::string articleAndName(Level level) {
+  return (level == Level::element ? "an " : "a ") + stringifyLevel(level).str();
 }
 
 static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
@@ -48,12 +53,11 @@ Level Levels::countedBy(ReduceOp reduce) const {
   return fused::countedBy(reduce, of(reduce.getValue()).level);
 }
 
-/// What is recorded is stored when the member is complete.
+/// A recorded value is stored when the member is complete.
 static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
   if (value.level > Level::member)
-    return op.emitOpError("records a ")
-           << stringifyLevel(value.level)
-           << " value; expected one for each member";
+    return op.emitOpError("expected to record a member or list value, found ")
+           << articleAndName(value.level) << " value";
   return LevelOf{Level::member, true};
 }
 
@@ -66,34 +70,46 @@ static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
     return op.emitOpError("expected to reduce to row, column, member or list, "
                           "found element");
   if ((to == Level::row || to == Level::column) && rank != 2)
-    return op.emitOpError("reduces to a ")
-           << name(to) << " in a domain of rank " << rank;
+    return op.emitOpError("expected a domain of rank 2 for a reduction to ")
+           << name(to) << ", found rank " << rank;
   bool lowers = (to == Level::row || to == Level::column)
                     ? operand.level == Level::element
                     : operand.level > to;
   if (!lowers)
-    return op.emitOpError("reduces a ")
-           << name(operand.level) << " value to a " << name(to) << " value";
+    return op.emitOpError("cannot reduce ")
+           << articleAndName(operand.level) << " value to "
+           << articleAndName(to) << " value";
   if (operand.after && !(operand.level == Level::member && to == Level::list))
-    return op.emitOpError("reduces a ")
-           << name(operand.level)
-           << " value that is complete only after the sweep; it needs another "
-              "sweep";
+    return op.emitOpError("reduces ")
+           << articleAndName(operand.level)
+           << " value that is complete only after the sweep; it belongs in "
+              "another sweep";
   return LevelOf{to, to != Level::row};
 }
 
-/// What exponentials are taken about is at hand before they are.
-static LogicalResult verifyAbout(ReduceOp op, LevelOf about) {
+/// A shift is complete before the exponentials that use it.
+static LogicalResult verifyShift(ReduceOp op, LevelOf shift) {
   auto error = [&]() -> InFlightDiagnostic {
-    return op.emitOpError("reduces to a ")
-           << stringifyLevel(op.getLevel()) << " value about a "
-           << stringifyLevel(about.level) << " value";
+    return op.emitOpError("expected a shift of level ")
+           << stringifyLevel(op.getLevel()) << " or lower, found "
+           << articleAndName(shift.level) << " value";
   };
-  if (about.after)
+  if (shift.after)
     return error() << " that is complete only after the sweep";
-  if (join(about.level, op.getLevel()) != op.getLevel())
-    return error() << "; expected one of its own level or lower";
+  if (join(shift.level, op.getLevel()) != op.getLevel())
+    return error();
   return success();
+}
+
+/// Whether a column is inactive is known before the sweep.
+static LogicalResult verifyInactive(ReduceOp op, LevelOf inactive) {
+  if (!inactive.after && join(inactive.level, Level::column) == Level::column)
+    return success();
+  return op.emitOpError(
+             "expected 'inactive' to be a column value or of a lower "
+             "level, known before the sweep, found ")
+         << articleAndName(inactive.level) << " value"
+         << (inactive.after ? " that is complete only after the sweep" : "");
 }
 
 FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
@@ -117,33 +133,35 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
       if (failed(lowered))
         return failure();
       level = *lowered;
-      if (Value about = reduce.getAbout();
-          about && failed(verifyAbout(reduce, result.of(about))))
+      if (Value shift = reduce.getShift();
+          shift && failed(verifyShift(reduce, result.of(shift))))
+        return failure();
+      if (Value inactive = reduce.getInactive();
+          inactive && failed(verifyInactive(reduce, result.of(inactive))))
         return failure();
     } else {
       for (Value operand : op.getOperands())
         if (LevelOf of = result.of(operand);
             of.after && of.level == Level::list)
-          return op.emitOpError("uses a value of the whole list, which is "
-                                "complete only after the sweep; it belongs in "
-                                "'finish'");
+          return op.emitOpError("uses a list value that is complete only after "
+                                "the sweep; it belongs in the epilogue");
       if (level.after &&
           (level.level == Level::element || level.level == Level::row))
-        return op.emitOpError("computes a ")
-               << stringifyLevel(level.level)
+        return op.emitOpError("computes ")
+               << articleAndName(level.level)
                << " value from one that is complete only after the sweep; it "
-                  "needs another sweep";
+                  "belongs in another sweep";
       if (auto record = dyn_cast<RecordOp>(op)) {
         auto recorded = levelOfRecord(record, result.of(record.getValue()));
         if (failed(recorded))
           return failure();
         level = *recorded;
       }
-      if (auto ahead = dyn_cast<AheadOp>(op))
-        for (Value operand : ahead.getInputs())
+      if (auto precompute = dyn_cast<PrecomputeOp>(op))
+        for (Value operand : precompute.getInputs())
           if (!isa<BlockArgument>(operand) ||
               result.of(operand).level > Level::member)
-            return ahead.emitOpError(
+            return precompute.emitOpError(
                 "expected operands that are member or list scalars bound to "
                 "the sweep");
     }
@@ -154,7 +172,7 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
 }
 
 //===----------------------------------------------------------------------===//
-// What reductions count
+// Counted values
 //===----------------------------------------------------------------------===//
 
 static void

@@ -1,4 +1,4 @@
-//===- FusedLevels.h - what each value of a sweep is one of -----*- C++ -*-===//
+//===- FusedLevels.h - the loop axes that values vary over ------*- C++ -*-===//
 //
 // Levels are inferred, never written: element, row, column, member or list, and
 // whether a value is complete only after the sweep.
@@ -20,8 +20,8 @@ struct LevelOf {
   bool operator==(const LevelOf &) const = default;
 };
 
-/// The smallest level at which values of levels `a` and `b` meet: a row and a
-/// column meet in an element.
+/// The smallest level of a value that is computed from values of levels `a` and
+/// `b`: a row value and a column value give an element value.
 Level join(Level a, Level b);
 
 /// The levels of the values in one segment of a sweep.
@@ -33,24 +33,24 @@ public:
 
   LevelOf of(mlir::Value value) const { return levels.lookup(value); }
   bool isAfter(mlir::Value value) const { return of(value).after; }
-  /// The level of which `reduce` combines one value each.
+  /// The level whose values `reduce` combines.
   Level countedBy(ReduceOp reduce) const;
 
 private:
   llvm::DenseMap<mlir::Value, LevelOf> levels;
 };
 
-/// `roots`, and all that they are computed from.
+/// `roots`, and all values from which they are computed.
 llvm::DenseSet<mlir::Value> behind(llvm::ArrayRef<mlir::Value> roots);
 
 /// The values that segment `segment` writes element by element.
 llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
 
-/// Writes down `from` at every reduction of `sweep`, so that it counts the same
-/// whatever its operand is made from.
+/// Sets `from` at every reduction of `sweep`, so that the reduction keeps its
+/// meaning when its operand is replaced.
 void spellOutFrom(SweepOp sweep);
 
-/// Leaves `from` only where a value of a lower level counts more than once.
+/// Removes `from` wherever the level of the operand implies it.
 void dropImpliedFrom(SweepOp sweep);
 
 } // namespace heddle::fused

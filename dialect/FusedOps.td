@@ -1,6 +1,6 @@
 //===- FusedOps.td - the fused dialect: how programs are executed ---------===//
 //
-// Kernels made of ordered sweeps and device loops.
+// Programs made of ordered sweeps and device loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,25 +17,34 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Fused_Op<string mnemonic, list<Trait> traits = []> : Op<Fused_Dialect, mnemonic, traits>;
 
-def Fused_KernelOp : Fused_Op<"kernel", [IsolatedFromAbove, SingleBlock, FunctionOpInterface, Symbol,
+def Fused_ProgramOp : Fused_Op<"program", [IsolatedFromAbove, SingleBlock, FunctionOpInterface, Symbol,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "a whole step: ordered sweeps and loops";
   let description = [{
-    The results are named by `fused.yield`. Whether two sweeps become two launches or one with a grid barrier between
-    them is decided when the plan is made.
+    `fused.yield` gives the results. The attributes are set by passes: `buffers` lists the buffers of the program
+    besides those of its arguments, `result_buffers` gives the buffer of each result, and `traffic` the bytes that the
+    program moved before fusion.
 
     ```mlir
-    fused.kernel @step(%param: !list, %grad: !list, %lr: !num) -> !list {
+    fused.program @step(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %lr: !num) -> !list
+        attributes {buffers = [], result_buffers = array<i64: 0>} {
       %p1 = fused.sweep (...) -> !list {...}
       fused.yield %p1 : !list
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+                       OptionalAttr<Fused_Buffers>:$buffers, OptionalAttr<DenseI64ArrayAttr>:$result_buffers,
+                       OptionalAttr<Fused_TrafficList>:$traffic);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type,
+                                 "::mlir::ArrayAttr":$argAttrs, "::mlir::ArrayAttr":$resAttrs), [{
+    build($_builder, $_state, name, type, argAttrs, resAttrs, /*buffers=*/{}, /*result_buffers=*/{}, /*traffic=*/{});
+  }]>];
   let extraClassDeclaration = [{
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
@@ -45,22 +54,28 @@ def Fused_KernelOp : Fused_Op<"kernel", [IsolatedFromAbove, SingleBlock, Functio
 
 def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
-  let summary = "one pass over a domain";
+  let summary = "one traversal of a domain";
   let description = [{
-    A sweep has one or more *segments*, joined by `and`: each with its own lists, dtypes and body, all walked by one
-    launch. Operands are bound as in `foreach.map`. A segment yields its results: element values as lists of the
-    domain's rank, row and column values as lists of vectors, member values as lists of scalars, list values as device
-    scalars. `finish` names the list values that the segments yield, in order, and computes what follows from them,
-    once, in the block that finishes last; its results follow those of the segments. `reversed` walks the tiles
-    backwards, so that a sweep finds in cache what the one before it read last. `where %flag : T` skips the members (or
-    with a device scalar, the whole sweep) whose flag does not hold; their results keep what their buffers held.
+    A sweep has one or more *segments*, joined by `and`. Each segment has its own lists, element types and body; one
+    launch processes all of them. Operands are bound as in `foreach.map`. A segment yields its results: element values
+    as lists of the domain's rank, row and column values as lists of vectors, member values as lists of scalars, list
+    values as device scalars. The *epilogue* takes the list values that the segments yield, in order. It runs once, in
+    the block that finishes last; its results follow those of the segments.
+
+    `reversed` visits the tiles in reverse order, so that a sweep finds in cache the elements that the sweep before it
+    read last. `where %flag : T` skips the members whose flag is false (with a device scalar, the whole sweep); the
+    buffers of their results stay unchanged.
+
+    Passes set the other attributes: `schedule` (fused-schedule); `result_buffers`, the buffer of each result, or -1 if
+    the result is never read (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda); `launch`
+    (fused-configure-launches).
 
     ```mlir
     %sum, %norm, %clip = fused.sweep (%g = %grad as f64 : !list) -> (!num) {
       %gg = arith.mulf %g, %g : f64
       %sum = fused.reduce add list %gg : f64
       fused.yield %sum : f64
-    } finish [%sum : f64] (%max = %max_norm : !num) -> (!num, !num) {
+    } epilogue [%sum : f64] (%max = %max_norm : !num) -> (!num, !num) {
       %norm = math.sqrt %sum : f64
       %ratio = arith.divf %max, %norm : f64
       ...
@@ -68,11 +83,12 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     }
     ```
   }];
-  let arguments = (ins Variadic<Foreach_Operand>:$inputs, Variadic<Foreach_Scalar>:$finishInputs,
+  let arguments = (ins Variadic<Foreach_Operand>:$inputs, Variadic<Foreach_Scalar>:$epilogueInputs,
                        Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputCounts, DenseI32ArrayAttr:$resultCounts,
-                       UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule);
+                       UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule, OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<DenseI64ArrayAttr>:$result_buffers, OptionalAttr<Fused_Launch>:$launch);
   let results = (outs Variadic<Foreach_Operand>:$results);
-  let regions = (region MaxSizedRegion<1>:$finish, VariadicRegion<SizedRegion<1>>:$segments);
+  let regions = (region MaxSizedRegion<1>:$epilogue, VariadicRegion<SizedRegion<1>>:$segments);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -81,44 +97,48 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     ::mlir::OperandRange getSegmentInputs(unsigned segment);
     ::llvm::ArrayRef<int32_t> getSegmentIndices(unsigned segment);
     ::mlir::ResultRange getSegmentResults(unsigned segment);
-    ::mlir::ResultRange getFinishResults();
+    ::mlir::ResultRange getEpilogueResults();
     ::mlir::Block &getSegmentBlock(unsigned segment) { return getSegments()[segment].front(); }
     YieldOp getSegmentYield(unsigned segment);
-    bool hasFinish() { return !getFinish().empty(); }
-    YieldOp getFinishYield();
+    bool hasEpilogue() { return !getEpilogue().empty(); }
+    YieldOp getEpilogueYield();
     /// Rank of the domain of a segment: 0, 1 or 2.
     int64_t getDomainRank(unsigned segment);
-    /// Positions among the segments' results of the list values that `finish` receives, in order.
+    /// Positions among the segments' results of the list values that the epilogue receives, in order.
     ::llvm::SmallVector<unsigned> getListResults();
-    /// What is recorded as result `result`, or null where that is none.
+    /// The operation that records result `result`, or null if none does.
     RecordOp getRecord(unsigned result);
-    /// Whether anything in it depends on the number of the trip.
+    /// Whether the sweep uses the number of the trip.
     bool usesTrip();
   }];
 }
 
 def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "lowers the level of a value by combining it over its row, column, member or the whole list";
+  let summary = "combines a value over its row, column, member or the whole list";
   let description = [{
-    What is combined is one value for each element, row, column or member, as the operand's level is; `from` says so
-    where a value of a lower level counts once for each of a higher one.
+    The result has level `level`. The operand contributes one value for each element, row, column or member, as its own
+    level tells. `from` names a higher level if the operand is to count once for each value of that level.
 
-    Two operands of `logsumexp` are *hints*: they say how it may be computed and never change what it is. `about` is a
-    guess of the result, of its level or lower and complete before it: where it is finite, and the sum in range,
-    exponentials are taken about it and no running maximum is needed. `sharing` names the `logsumexp` over the rows
-    whose exponentials one over the columns may use: the two operands differ by values of rows and of columns alone.
+    Three operands of `logsumexp` are *hints*: they allow a faster computation and never affect the result.
+
+    * `shift` is an estimate of the result, of its level or lower, and complete before it. If the shift is finite and
+      the sum of the shifted exponentials in range, no running maximum is needed.
+    * `sharing` names a `logsumexp` over rows. A `logsumexp` over columns may use its exponentials: the two operands
+      differ by row values and column values only.
+    * `inactive` is a flag of a column. If it is set and the column's sum of exponentials is 0, no value depends on the
+      result, so that the sum need not be computed again about the maximum.
 
     ```mlir
     %r = fused.reduce add row %p : f32
     %m, %at = fused.reduce argmax row %p : f32
     %n = fused.reduce add member %one from element : f32
-    %s = fused.reduce logsumexp row %x about %guess : f32
-    %c = fused.reduce logsumexp column %y about %other sharing %s : f32
+    %s = fused.reduce logsumexp row %x shift %estimate : f32
+    %c = fused.reduce logsumexp column %y shift %other sharing %s inactive %empty : f32
     ```
   }];
-  let arguments = (ins Foreach_ReduceKind:$kind, Fused_Level:$level, AnyType:$value, Optional<AnyType>:$about,
-                       Optional<AnyType>:$sharing, OptionalAttr<Fused_Level>:$from);
+  let arguments = (ins Foreach_ReduceKind:$kind, Fused_Level:$level, AnyType:$value, Optional<AnyType>:$shift,
+                       Optional<AnyType>:$sharing, Optional<I1>:$inactive, OptionalAttr<Fused_Level>:$from);
   let results = (outs Variadic<AnyType>:$results);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -126,10 +146,10 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOp
 
 def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "a member value that a result keeps as its entry of this trip";
+  let summary = "stores a member value as the entry of this trip in a vector";
   let description = [{
-    `into` is an argument that a vector carried by the loop around is bound to, at `[trip]`. The sweep's result for which
-    the value is yielded is that vector with the entry anew: it lives in the same buffer.
+    `into` is an argument to which a vector is bound at `[trip]`; the enclosing loop carries the vector. The sweep result
+    that yields the recorded value is the vector with the entry replaced. It lives in the same buffer.
 
     ```mlir
     %recorded = fused.record %err in %history : f32 in f32
@@ -140,17 +160,17 @@ def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMat
   let assemblyFormat = "$value `in` $into attr-dict `:` type($value) `in` type($into)";
 }
 
-def Fused_AheadOp : Fused_Op<"ahead", [Pure, IsolatedFromAbove, SingleBlock, HasParent<"SweepOp">,
+def Fused_PrecomputeOp : Fused_Op<"precompute", [Pure, IsolatedFromAbove, SingleBlock, HasParent<"SweepOp">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
-  let summary = "scalar math computed once, at the end of the step before";
+  let summary = "scalar math that the step before has computed";
   let description = [{
-    Its operands are member or list scalars bound to the sweep. The values of the region are kept on the device together
-    with the operands they were computed from; a sweep whose operands are not those (a first step, a hyperparameter
-    changed, a checkpoint loaded) computes them itself. The block that finishes a member last computes them for the
-    next step, with donated operands replaced by the results that replace them.
+    The operands are member or list scalars bound to the sweep. The device keeps the results of the region together with
+    the operands from which they were computed. If these differ from the operands of a sweep (in a first step, after a
+    changed hyperparameter or a loaded checkpoint), the sweep computes the results itself. The block that finishes a
+    member last computes them for the next step, with the results that replace donated operands.
 
     ```mlir
-    %bc1, %root = fused.ahead (%t = %step, %b1 = %beta1, %b2 = %beta2 : f32, f64, f64) -> (f32, f32) {
+    %bc1, %root = fused.precompute (%t = %step, %b1 = %beta1, %b2 = %beta2 : f32, f64, f64) -> (f32, f32) {
       ...
       fused.yield %bc1, %root : f32, f32
     }
@@ -168,8 +188,13 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "a device loop around one or several sweeps";
   let description = [{
-    Carried values, flag, bound and results are those of `foreach.while`. Where every member has a flag of its own,
-    `active` names, inside, the flags with which a trip begins (all set before the first): sweeps run `where` they hold.
+    Carried values, flag, bound and results are those of `foreach.while`. If every member has a flag of its own, `active`
+    names the flags at the beginning of a trip (all set before the first): sweeps run `where` they are set.
+
+    Passes set the attributes: `result_buffers`, the buffer of each result, and `condition_buffer`, the buffer of the
+    flag or flags (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda). `cooperative` means that the loop
+    has a form that runs all trips in one cooperative launch, whose blocks synchronize between sweeps; `panels` that it
+    has the form of the panel schedule (fused-configure-launches). Every loop also has a form as a node of a CUDA graph.
 
     ```mlir
     %x, %err, %trips = fused.loop (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
@@ -178,17 +203,23 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
     }
     ```
   }];
-  let arguments = (ins Variadic<Foreach_Operand>:$inits, 0DTensorOf<[I32]>:$limit);
+  let arguments = (ins Variadic<Foreach_Operand>:$inits, 0DTensorOf<[I32]>:$limit, OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<DenseI64ArrayAttr>:$result_buffers, OptionalAttr<I64Attr>:$condition_buffer,
+                       OptionalAttr<Fused_Cooperative>:$cooperative, UnitAttr:$panels);
   let results = (outs Variadic<Foreach_Operand>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$inits, "::mlir::Value":$limit), [{
+    build($_builder, $_state, results, inits, limit, /*name=*/{}, /*result_buffers=*/{}, /*condition_buffer=*/{},
+          /*cooperative=*/{}, /*panels=*/false);
+  }]>];
   let extraClassDeclaration = [{
     YieldOp getYield();
     /// The arguments of the body that are carried values.
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().take_front(getInits().size()); }
-    /// The flags with which a trip begins, or null when the loop has one flag for all.
+    /// The flags at the beginning of a trip, or null if the loop has one flag for all members.
     ::mlir::Value getActive() {
       return getBody().getNumArguments() > getInits().size() ? getBody().getArguments().back() : ::mlir::Value();
     }
@@ -197,8 +228,8 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
 }
 
 def Fused_YieldOp : Fused_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments,
-    ParentOneOf<["KernelOp", "SweepOp", "AheadOp", "LoopOp"]>]> {
-  let summary = "ends a region of the dialect with the values it computed";
+    ParentOneOf<["ProgramOp", "SweepOp", "PrecomputeOp", "LoopOp"]>]> {
+  let summary = "ends a region of the dialect with its results";
   let description = [{
     ```mlir
     fused.yield %p1, %norm : !list, !num

@@ -1,4 +1,4 @@
-//===- FusedSweep.cpp - one pass over a domain ----------------------------===//
+//===- FusedSweep.cpp - one traversal of a domain -------------------------===//
 //
 // Parts, syntax and rules of `fused.sweep`.
 //
@@ -43,7 +43,7 @@ ResultRange SweepOp::getSegmentResults(unsigned segment) {
                             getResultCounts()[segment]);
 }
 
-ResultRange SweepOp::getFinishResults() {
+ResultRange SweepOp::getEpilogueResults() {
   return getResults().drop_front(
       sumBefore(getResultCounts(), getResultCounts().size()));
 }
@@ -52,8 +52,8 @@ fused::YieldOp SweepOp::getSegmentYield(unsigned segment) {
   return cast<fused::YieldOp>(getSegmentBlock(segment).getTerminator());
 }
 
-fused::YieldOp SweepOp::getFinishYield() {
-  return cast<fused::YieldOp>(getFinish().front().getTerminator());
+fused::YieldOp SweepOp::getEpilogueYield() {
+  return cast<fused::YieldOp>(getEpilogue().front().getTerminator());
 }
 
 int64_t SweepOp::getDomainRank(unsigned segment) {
@@ -98,7 +98,7 @@ bool SweepOp::usesTrip() {
 
 SweepOp fused::createSweep(OpBuilder &builder, Location loc,
                            ArrayRef<SegmentSpec> segments,
-                           ValueRange finishInputs, TypeRange finishTypes,
+                           ValueRange epilogueInputs, TypeRange epilogueTypes,
                            bool reversed, Value where) {
   SmallVector<Value> inputs;
   SmallVector<int32_t> indices, inputCounts, resultCounts;
@@ -110,10 +110,12 @@ SweepOp fused::createSweep(OpBuilder &builder, Location loc,
     inputCounts.push_back(segment.inputs.size());
     resultCounts.push_back(segment.resultTypes.size());
   }
-  llvm::append_range(types, finishTypes);
-  return SweepOp::create(builder, loc, types, inputs, finishInputs, where,
+  llvm::append_range(types, epilogueTypes);
+  return SweepOp::create(builder, loc, types, inputs, epilogueInputs, where,
                          indices, inputCounts, resultCounts, reversed,
-                         /*schedule=*/ScheduleAttr(), segments.size());
+                         /*schedule=*/ScheduleAttr(), /*name=*/StringAttr(),
+                         /*result_buffers=*/DenseI64ArrayAttr(),
+                         /*launch=*/LaunchAttr(), segments.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,10 +123,10 @@ SweepOp fused::createSweep(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What parsing collects until all operands can be resolved.
+/// The parsed parts, until all operands can be resolved.
 struct SweepParts {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands, finishOperands;
-  SmallVector<Type> operandTypes, finishTypes, resultTypes;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands, epilogueOperands;
+  SmallVector<Type> operandTypes, epilogueTypes, resultTypes;
   SmallVector<int32_t> indices, inputCounts, resultCounts;
 };
 } // namespace
@@ -146,9 +148,9 @@ static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
   return success();
 }
 
-/// `[%sum : f64, ...]`, the list values by which `finish` is entered.
-static ParseResult parseFinish(OpAsmParser &parser, SweepParts &parts,
-                               Region &region) {
+/// `[%sum : f64, ...]`, the list values that the epilogue takes, and its body.
+static ParseResult parseEpilogue(OpAsmParser &parser, SweepParts &parts,
+                                 Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   auto parseValue = [&] {
     return parseTypedArgument(parser, arguments.emplace_back());
@@ -162,8 +164,8 @@ static ParseResult parseFinish(OpAsmParser &parser, SweepParts &parts,
   llvm::append_range(arguments, bindings.arguments);
   if (parser.parseRegion(region, arguments, /*enableNameShadowing=*/true))
     return failure();
-  parts.finishOperands = bindings.operands;
-  parts.finishTypes = bindings.types;
+  parts.epilogueOperands = bindings.operands;
+  parts.epilogueTypes = bindings.types;
   llvm::append_range(parts.resultTypes, results);
   return success();
 }
@@ -182,20 +184,21 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword("schedule")) &&
       parser.parseAttribute(schedule, "schedule", state.attributes))
     return failure();
-  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
+  if (parseDecisions(parser, state) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
-  Region *finish = state.addRegion();
+  Region *epilogue = state.addRegion();
   do {
     if (parseSegment(parser, parts, *state.addRegion()))
       return failure();
   } while (succeeded(parser.parseOptionalKeyword("and")));
-  if (succeeded(parser.parseOptionalKeyword("finish")) &&
-      parseFinish(parser, parts, *finish))
+  if (succeeded(parser.parseOptionalKeyword("epilogue")) &&
+      parseEpilogue(parser, parts, *epilogue))
     return failure();
   SMLoc at = parser.getCurrentLocation();
   if (parser.resolveOperands(parts.operands, parts.operandTypes, at,
                              state.operands) ||
-      parser.resolveOperands(parts.finishOperands, parts.finishTypes, at,
+      parser.resolveOperands(parts.epilogueOperands, parts.epilogueTypes, at,
                              state.operands) ||
       (whereType && parser.resolveOperand(where, whereType, state.operands)))
     return failure();
@@ -207,9 +210,12 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addAttribute("operandSegmentSizes",
                      builder.getDenseI32ArrayAttr(
                          {static_cast<int32_t>(parts.operands.size()),
-                          static_cast<int32_t>(parts.finishOperands.size()),
+                          static_cast<int32_t>(parts.epilogueOperands.size()),
                           whereType ? 1 : 0}));
   state.addTypes(parts.resultTypes);
+  if (auto twice = state.attributes.findDuplicate())
+    return parser.emitError(at) << "expected '" << twice->getName().getValue()
+                                << "' once, found it twice";
   return success();
 }
 
@@ -220,9 +226,12 @@ void SweepOp::print(OpAsmPrinter &printer) {
     printer << " where " << where << " : " << where.getType();
   if (auto schedule = getScheduleAttr())
     printer << " schedule " << schedule;
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"indices", "inputCounts", "resultCounts",
-                            "reversed", "schedule", "operandSegmentSizes"});
+  printDecisions(printer, *this);
+  SmallVector<StringRef> elided = {"indices",      "inputCounts",
+                                   "resultCounts", "reversed",
+                                   "schedule",     "operandSegmentSizes"};
+  llvm::append_range(elided, decisionAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   for (unsigned s = 0; s < getNumSegments(); ++s) {
     printer << (s ? " and " : " ");
     printBindings(printer, getSegmentInputs(s), getSegmentIndices(s),
@@ -231,26 +240,31 @@ void SweepOp::print(OpAsmPrinter &printer) {
     printer << ' ';
     printer.printRegion(getSegments()[s], /*printEntryBlockArgs=*/false);
   }
-  if (!hasFinish())
+  if (!hasEpilogue())
     return;
-  printer << " finish [";
-  auto arguments = getFinish().getArguments();
-  size_t values = arguments.size() - getFinishInputs().size();
+  printer << " epilogue [";
+  auto arguments = getEpilogue().getArguments();
+  size_t values = arguments.size() - getEpilogueInputs().size();
   llvm::interleaveComma(
       arguments.take_front(values), printer,
       [&](BlockArgument argument) { printer.printRegionArgument(argument); });
   printer << "] ";
-  SmallVector<int32_t> indices(getFinishInputs().size(), kScalar);
-  printBindings(printer, getFinishInputs(), indices,
+  SmallVector<int32_t> indices(getEpilogueInputs().size(), kScalar);
+  printBindings(printer, getEpilogueInputs(), indices,
                 arguments.drop_front(values));
-  printResults(printer, getFinishResults().getTypes());
+  printResults(printer, getEpilogueResults().getTypes());
   printer << ' ';
-  printer.printRegion(getFinish(), /*printEntryBlockArgs=*/false);
+  printer.printRegion(getEpilogue(), /*printEntryBlockArgs=*/false);
 }
 
 //===----------------------------------------------------------------------===//
 // Rules
 //===----------------------------------------------------------------------===//
+
+/// The article before the name of a level.
+static StringRef anArticle(Level level) {
+  return level == Level::element ? "an" : "a";
+}
 
 static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
                                   LevelOf of, int64_t rank) {
@@ -259,23 +273,23 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
     return op.emitOpError("result #") << position << " of type " << type << ' ';
   };
   if (!isStorable(value.getType(), storageType(type)))
-    return error() << "cannot hold a " << value.getType();
+    return error() << "cannot hold values of type " << value.getType();
   StringRef level = stringifyLevel(of.level);
   if (value.getDefiningOp<fused::RecordOp>()) {
     if (!isList(type) || rankOf(type) != 1)
-      return error() << "is recorded; expected a list of rank 1";
+      return error() << "expected a list of rank 1 for a recorded value";
     return success();
   }
   if (!isList(type)) {
     if (of.level != Level::list)
-      return error() << "is one for the whole list but its value is a " << level
-                     << " value";
+      return error() << "expected a list value, found " << anArticle(of.level)
+                     << ' ' << level << " value";
     return success();
   }
   if (of.level == Level::list && of.after)
     return error()
-           << "is a list but its value is complete only after the whole "
-              "list was visited";
+           << "expected a value that each member has, found a list value that "
+              "is complete only after the sweep";
   int64_t typeRank = rankOf(type);
   bool fits = typeRank == 0 ? of.level <= Level::member
               : typeRank == rank
@@ -283,9 +297,11 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
                   : rank == 2 && typeRank == 1 &&
                         (of.level == Level::row || of.level == Level::column);
   if (!fits)
-    return error() << "has rank " << typeRank << " but its value is a " << level
+    return error() << "cannot hold " << anArticle(of.level) << ' ' << level
                    << " value"
-                   << (of.after ? ", complete after the sweep," : "")
+                   << (of.after ? " that is complete only after "
+                                  "the sweep"
+                                : "")
                    << " of a domain of rank " << rank;
   return success();
 }
@@ -298,11 +314,12 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
       failed(verifyBody(op, body, [](Operation *inner) {
-        return isa<fused::ReduceOp, fused::RecordOp, AheadOp>(inner);
+        return isa<fused::ReduceOp, fused::RecordOp, PrecomputeOp>(inner);
       })))
     return failure();
   if (llvm::none_of(inputs.getTypes(), isList))
-    return op.emitOpError("segment #") << segment << " visits no list";
+    return op.emitOpError("segment #")
+           << segment << " expected at least one list among its operands";
   auto levels = Levels::infer(op, segment);
   if (failed(levels))
     return failure();
@@ -312,14 +329,15 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
         !into.hasOneUse() || !record->hasOneUse() ||
         !isa<fused::YieldOp>(*record->user_begin()))
       return record.emitOpError(
-          "expected to be yielded, and alone to have an argument that is bound "
-          "to a vector at [trip]");
+          "expected to be yielded, and to be the only user of an argument that "
+          "is bound to a vector at [trip]");
   }
   auto yield = op.getSegmentYield(segment);
   auto results = op.getSegmentResults(segment);
   if (yield.getMore() || yield.getValues().size() != results.size())
     return op.emitOpError("segment #")
-           << segment << " is to yield " << results.size() << " values";
+           << segment << " expected to yield " << results.size()
+           << " values, found " << yield.getValues().size();
   for (auto [result, value] : llvm::zip(results, yield.getValues()))
     if (failed(verifyResult(op, result.getResultNumber(), value,
                             levels->of(value), op.getDomainRank(segment))))
@@ -327,41 +345,43 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   return success();
 }
 
-static LogicalResult verifyFinish(SweepOp op) {
-  if (failed(verifyEnd(op, op.getFinish(), fused::YieldOp::getOperationName())))
+static LogicalResult verifyEpilogue(SweepOp op) {
+  if (failed(
+          verifyEnd(op, op.getEpilogue(), fused::YieldOp::getOperationName())))
     return failure();
-  Block &body = op.getFinish().front();
+  Block &body = op.getEpilogue().front();
   SmallVector<unsigned> lists = op.getListResults();
-  auto inputs = op.getFinishInputs();
+  auto inputs = op.getEpilogueInputs();
   if (body.getNumArguments() != lists.size() + inputs.size())
-    return op.emitOpError("'finish' takes ")
-           << body.getNumArguments() << " values; expected the " << lists.size()
-           << " list values of the segments and the " << inputs.size()
-           << " scalars bound to it";
+    return op.emitOpError("expected the epilogue to take ")
+           << lists.size() << " list values of the segments and "
+           << inputs.size() << " bound scalars, found "
+           << body.getNumArguments() << " arguments";
   for (auto [k, position] : llvm::enumerate(lists))
     if (!isStorable(body.getArgument(k).getType(),
                     storageType(op.getResult(position).getType())))
-      return op.emitOpError("'finish' takes a ")
-             << body.getArgument(k).getType() << " for result #" << position
-             << " of type " << op.getResult(position).getType();
+      return op.emitOpError("result #")
+             << position << " of type " << op.getResult(position).getType()
+             << " cannot hold values of type " << body.getArgument(k).getType()
+             << ", which the epilogue takes for it";
   for (auto [k, input] : llvm::enumerate(inputs))
     if (failed(verifyBound(op, k, storageType(input.getType()),
                            body.getArgument(lists.size() + k))))
       return failure();
   if (failed(verifyBody(op, body)))
     return failure();
-  auto yielded = op.getFinishYield().getValues();
-  auto results = op.getFinishResults();
+  auto yielded = op.getEpilogueYield().getValues();
+  auto results = op.getEpilogueResults();
   if (yielded.size() != results.size())
-    return op.emitOpError("'finish' yields ")
-           << yielded.size() << " values for " << results.size() << " results";
+    return op.emitOpError("expected the epilogue to yield ")
+           << results.size() << " values, found " << yielded.size();
   for (auto [result, value] : llvm::zip(results, yielded))
     if (isList(result.getType()) ||
         !isStorable(value.getType(), storageType(result.getType())))
       return op.emitOpError("result #")
              << result.getResultNumber() << " of type " << result.getType()
-             << " cannot hold the " << value.getType()
-             << " that 'finish' yields for it";
+             << " cannot hold values of type " << value.getType()
+             << ", which the epilogue yields for it";
   return success();
 }
 
@@ -370,20 +390,27 @@ LogicalResult SweepOp::verify() {
   auto isNegative = [](int32_t count) { return count < 0; };
   if (segments == 0 || getInputCounts().size() != segments ||
       getResultCounts().size() != segments)
-    return emitOpError("has ") << segments << " segments; expected as many as "
-                               << "it counts operands and results for";
+    return emitOpError("expected at least one segment, and counts of operands "
+                       "and results for each, found ")
+           << segments << " segments, " << getInputCounts().size()
+           << " counts of operands and " << getResultCounts().size()
+           << " of results";
   if (llvm::any_of(getInputCounts(), isNegative) ||
       llvm::any_of(getResultCounts(), isNegative) ||
       sumBefore(getInputCounts(), segments) != getInputs().size() ||
       getIndices().size() != getInputs().size() ||
       sumBefore(getResultCounts(), segments) > getNumResults())
-    return emitOpError("counts more or fewer operands, indices or results than "
-                       "it has");
-  if (!hasFinish() && sumBefore(getResultCounts(), segments) != getNumResults())
-    return emitOpError("has results that no segment yields and no 'finish'");
+    return emitOpError("expected counts that add up to its ")
+           << getInputs().size() << " operands and indices and to at most its "
+           << getNumResults() << " results";
+  if (!hasEpilogue() &&
+      sumBefore(getResultCounts(), segments) != getNumResults())
+    return emitOpError("expected an epilogue, because it has results that no "
+                       "segment yields");
   for (unsigned s = 0; s < segments; ++s) {
     if ((getDomainRank(s) == 2) != (getDomainRank(0) == 2))
-      return emitOpError("joins domains of rank ")
+      return emitOpError("expected segments with domains of rank 2 only, or "
+                         "of lower ranks only, found ranks ")
              << getDomainRank(0) << " and " << getDomainRank(s);
     if (failed(verifySegment(*this, s)))
       return failure();
@@ -391,14 +418,18 @@ LogicalResult SweepOp::verify() {
   if (auto schedule = getScheduleAttr())
     if (schedule.getVector().size() != segments ||
         schedule.getTile().size() != segments)
-      return emitOpError("has a schedule for ")
-             << schedule.getTile().size() << " segments, expected " << segments;
+      return emitOpError(
+                 "expected a schedule with a vector and a tile for each "
+                 "of its ")
+             << segments << " segments, found " << schedule.getVector().size()
+             << " vectors and " << schedule.getTile().size() << " tiles";
   if (auto schedule = getScheduleAttr(); schedule && schedule.getColumns())
     if (schedule.getColumns() < 0 || schedule.getKind() != ScheduleKind::rows ||
         isa_and_nonnull<LoopOp>((*this)->getParentOp()))
-      return emitOpError("has a schedule by ")
-             << schedule.getColumns()
-             << " columns; expected a positive number, of 'rows' outside of "
-                "loops";
-  return hasFinish() ? verifyFinish(*this) : success();
+      return emitOpError("expected a positive number of columns, in a schedule "
+                         "by 'rows' outside of loops, found ")
+             << schedule.getColumns() << " columns";
+  if (failed(verifyLaunch(*this)))
+    return failure();
+  return hasEpilogue() ? verifyEpilogue(*this) : success();
 }

@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Classes of extents, merged along every binding in one walk over the kernel.
+// Classes of equal extents, merged along every binding in one traversal of the
+// program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,16 +19,16 @@ using heddle::foreach::rankOf;
 
 namespace heddle::fused {
 
-Domains::Domains(KernelOp kernel) : kernel(kernel) {
-  Block &body = kernel.getBody().front();
+Domains::Domains(ProgramOp program) : program(program) {
+  Block &body = program.getBody().front();
   for (BlockArgument argument : body.getArguments())
     if (isList(argument.getType()))
       raw(argument);
   visit(body);
-  // What replaces an argument has its extents.
+  // A result that replaces an argument has its extents.
   auto yield = cast<YieldOp>(body.getTerminator());
   for (BlockArgument argument : body.getArguments())
-    if (auto result = kernel.getArgAttrOfType<IntegerAttr>(
+    if (auto result = program.getArgAttrOfType<IntegerAttr>(
             argument.getArgNumber(), kDonateAttr))
       equate(argument, yield.getValues()[result.getInt()]);
 }
@@ -45,7 +46,7 @@ int Domains::find(int id) const {
 
 void Domains::equate(int a, int b) {
   a = find(a), b = find(b);
-  // The older class, hence the earlier argument, stands for both.
+  // The older class represents both, hence the earlier argument.
   if (a != b)
     parents[std::max(a, b)] = std::min(a, b);
 }
@@ -142,7 +143,7 @@ void Domains::visitLoop(LoopOp loop) {
       equate(value, loop.getCarried()[k]);
   }
   if (Value active = loop.getActive()) {
-    // A flag of its own for every member of what is carried.
+    // Each member of the carried lists has a flag.
     int members = raw(active).members;
     equate(raw(loop.getTrips()).members, members);
     for (Value carried : loop.getCarried())
@@ -182,7 +183,7 @@ Shape Domains::domainOf(SweepOp sweep, unsigned segment) const {
 
 std::optional<std::pair<unsigned, unsigned>>
 Domains::sourceOf(int extent) const {
-  for (BlockArgument argument : kernel.getBody().getArguments())
+  for (BlockArgument argument : program.getBody().getArguments())
     if (isList(argument.getType()))
       for (auto [d, id] : llvm::enumerate(shapeOf(argument).extents))
         if (id == extent)
@@ -191,14 +192,14 @@ Domains::sourceOf(int extent) const {
 }
 
 std::optional<unsigned> Domains::membersSource(int members) const {
-  for (BlockArgument argument : kernel.getBody().getArguments())
+  for (BlockArgument argument : program.getBody().getArguments())
     if (isList(argument.getType()) && shapeOf(argument).members == members)
       return argument.getArgNumber();
   return std::nullopt;
 }
 
 std::optional<unsigned> Domains::argumentOf(const Shape &shape) const {
-  for (BlockArgument argument : kernel.getBody().getArguments())
+  for (BlockArgument argument : program.getBody().getArguments())
     if (isList(argument.getType()) && shapeOf(argument) == shape)
       return argument.getArgNumber();
   return std::nullopt;

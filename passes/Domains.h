@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Extents are bound at run time, but a program claims equalities: what is bound
-// together in a domain agrees, and results have the domain of their operands.
+// Extents are bound at run time, but a program implies equalities: operands of
+// one domain have equal extents, and results have the domain of their operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +29,14 @@ struct Shape {
 
 class Domains {
 public:
-  explicit Domains(KernelOp kernel);
+  explicit Domains(ProgramOp program);
 
   /// The shape of a list.
   Shape shapeOf(mlir::Value list) const;
   /// The domain of a segment: as many extents as its rank.
   Shape domainOf(SweepOp sweep, unsigned segment) const;
-  /// The lists of the kernel's arguments with the extent `extent`, as pairs of
-  /// argument and dimension; the first one stands for all.
+  /// The lists of the program's arguments with the extent `extent`, as pairs of
+  /// argument and dimension; the first one represents all.
   std::optional<std::pair<unsigned, unsigned>> sourceOf(int extent) const;
   /// The first list argument with the members `members`.
   std::optional<unsigned> membersSource(int members) const;
@@ -57,7 +57,7 @@ private:
   int find(int id) const;
   int fresh();
 
-  mutable KernelOp kernel;
+  mutable ProgramOp program;
   mutable llvm::SmallVector<int> parents;
   llvm::DenseMap<mlir::Value, Raw> shapes;
 };

@@ -3,10 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts from the value that the loop carries on and walks towards the result
-// of the reduction; every operation on the way is undone on the guess. What is
-// built is a number near the result, so identities may be used that hold but
-// for rounding and infinities.
+// Starts from the next carried value and follows the operations back to the
+// result of the reduction, inverting each of them on the shift. The shift is an
+// estimate, so identities may be used that hold up to rounding and infinities.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +53,7 @@ static Value boundTo(foreach::MapOp map, BlockArgument argument) {
   return map.getInputs()[argument.getArgNumber()];
 }
 
-/// Whether `list` follows from `from` through maps.
+/// Whether `list` depends on `from` through maps.
 static bool follows(Value list, Value from);
 
 static bool follows(Inside at, Value from) {
@@ -83,8 +82,8 @@ static bool isScaled(Value scalar, BlockArgument argument) {
          (isa<arith::MulFOp>(op) && isScaled(op->getOperand(1), argument));
 }
 
-/// What the trip takes `carried` for: where all it does with it is to scale it,
-/// the scaled value.
+/// The value that a trip uses for `carried`: the scaled value, if the trip only
+/// scales `carried`, or `carried` itself.
 static Value entering(Value carried) {
   while (carried.hasOneUse()) {
     OpOperand &use = *carried.getUses().begin();
@@ -105,11 +104,11 @@ static Value entering(Value carried) {
 }
 
 //===----------------------------------------------------------------------===//
-// Undoing
+// Inversion
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Builds the guess in the region of a reduction.
+/// Computes the shift in the region of a reduction.
 class Undoing {
 public:
   /// `into` is a copy of the reduction whose result is `result`.
@@ -117,8 +116,8 @@ public:
       : into(into), result(result), builder(into.getYield()),
         loc(UnknownLoc::get(into.getContext())) {}
 
-  /// What `result` must be for `next`, which follows from it, to be `target`;
-  /// a null value and `why` where that cannot be said.
+  /// The value of `result` for which `next`, which depends on it, is `target`.
+  /// A null value, and the reason in `why`, if it cannot be computed.
   Value run(Value next, Value target);
   std::string why;
 
@@ -169,7 +168,8 @@ bool Undoing::isAvailable(Value list) {
   return !op || op->getBlock() != into->getBlock() || op->isBeforeInBlock(into);
 }
 
-/// `index` is that of a domain with what the reduction leaves.
+/// The index of an operand in the domain of the reduction, by its `index` in
+/// the domain of the result.
 Value Undoing::bind(Value list, int32_t index, Type bound, StringRef name) {
   if (index == kI)
     index = into.getAxis() == Axis::j ? kI : kJ;
@@ -193,7 +193,8 @@ Value Undoing::elementOf(Value list, int32_t index, Type bound,
     return bind(list, index, bound, name);
   auto inside = insideOf(list);
   if (!inside) {
-    why = "it takes " + fused::quoted(list) + ", computed after it";
+    why =
+        "it depends on " + fused::quoted(list) + ", which is computed after it";
     return {};
   }
   Value scalar = scalarOf(*inside);
@@ -228,7 +229,7 @@ Value Undoing::scalarOf(Inside at) {
   return value;
 }
 
-/// What operand `through` of `op` must be for its result to be `target`.
+/// The value of operand `through` of `op` for which its result is `target`.
 Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
                     Value target) {
   auto operand = [&](unsigned k) { return scalarOf({map, op->getOperand(k)}); };
@@ -238,11 +239,11 @@ Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
     Type type = op->getOperand(0).getType();
     return convertThrough(builder, loc, target, type, type);
   }
-  // Where the other value is selected, any guess will do.
+  // If the other value is selected, any shift will do.
   if (isa<arith::SelectOp>(op))
     return target;
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op)) {
-    why = llvm::formatv("it goes through '{0}', which cannot be undone",
+    why = llvm::formatv("it goes through '{0}', which cannot be inverted",
                         op->getName());
     return {};
   }
@@ -292,15 +293,15 @@ Value Undoing::run(Value next, Value target) {
     Operation *op = at.scalar.getDefiningOp();
     SmallVector<unsigned, 2> through;
     for (OpOperand &operand : op->getOpOperands()) {
-      // What is selected is undone, whatever it is that selects.
+      // The selected value is inverted, whatever the condition is.
       bool condition = isa<arith::SelectOp>(op) && !operand.getOperandNumber();
       if (!condition && follows({at.map, operand.get()}, result))
         through.push_back(operand.getOperandNumber());
     }
     if (through.size() != 1) {
       why = fused::quoted(next) +
-            (through.empty() ? " follows from it by a condition alone"
-                             : " follows from it in more than one way");
+            (through.empty() ? " depends on it through a condition only"
+                             : " depends on it in more than one way");
       return {};
     }
     guess = undo(op, through[0], at.map, guess);
@@ -355,15 +356,15 @@ void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
     ++numShifted;
     if (remarks)
       mlir::emitRemark(shifted.getLoc())
-          << fused::quoted(shifted.getResult(0)) << " is guessed from "
-          << fused::quoted(carried)
+          << fused::quoted(shifted.getResult(0))
+          << " is shifted by an estimate from " << fused::quoted(carried)
           << ", which it replaces: no running maximum";
     return;
   }
   ++numLeft;
   if (remarks)
     mlir::emitRemark(op.getLoc())
-        << fused::quoted(op.getResult(0)) << " is not guessed: " << why;
+        << fused::quoted(op.getResult(0)) << " is not shifted: " << why;
 }
 
 void ForeachShiftLogsumexp::shiftAll(WhileOp loop) {

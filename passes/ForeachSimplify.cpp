@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What later passes may rely on: no `if`, no operand bound twice or for
-// nothing, and no expensive scalar math in the body of an element.
+// Guarantees for later passes: no `if`, no operand that is bound twice or never
+// used, and no expensive scalar math in the body of an element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,8 +52,8 @@ static Value selectMap(OpBuilder &builder, Location loc, Value condition,
   return map.getResult(0);
 }
 
-/// Computing is harmless, for there are no side effects: what `if` guards is
-/// computed always and selected.
+/// Operations have no side effects, so both branches are computed and the
+/// result is selected.
 static void expandIf(IfOp op) {
   OpBuilder builder(op);
   Block &body = op.getBody().front();
@@ -102,7 +102,7 @@ template <typename BoundOp> static void eraseInput(BoundOp op, unsigned k) {
   op.getBody().front().eraseArgument(k);
 }
 
-/// Binds every operand once and none for nothing.
+/// Binds every operand once, and only if it is used.
 template <typename BoundOp> static void simplifyInputs(BoundOp op) {
   Block &body = op.getBody().front();
   for (unsigned k = op.getInputs().size(); k-- > 0;) {
@@ -121,7 +121,7 @@ template <typename BoundOp> static void simplifyInputs(BoundOp op) {
       eraseInput(op, k);
 }
 
-/// A map without the results that nobody uses, or null if it has none such.
+/// A map without the unused results of `op`, or null if all are used.
 static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
   SmallVector<Value> kept, yielded;
   SmallVector<Type> types;
@@ -157,7 +157,7 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
 // Uniform math
 //===----------------------------------------------------------------------===//
 
-/// Moves expensive math over device scalars out of the body of `op`.
+/// Moves expensive math on device scalars out of the body of `op`.
 template <typename BoundOp> static bool hoistUniform(BoundOp op) {
   Block &body = op.getBody().front();
   llvm::DenseSet<Value> uniform;
@@ -248,7 +248,7 @@ struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
       expandIf(op);
       ++numIfs;
     });
-    // Values that are bound once are seen to be equal.
+    // Values that are bound once are recognized as equal.
     function.walk([](Operation *op) {
       if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
         simplifyInputs(reduce);
@@ -256,7 +256,7 @@ struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
         simplifyInputs(map);
     });
     cleanBodies(function);
-    // Users first, so that what they no longer bind is seen to be unused.
+    // Users first, so that operands that they no longer bind become unused.
     SmallVector<Operation *> ops;
     function.walk<WalkOrder::PostOrder>([&](Operation *op) {
       if (isa<foreach::MapOp, foreach::ReduceOp>(op))

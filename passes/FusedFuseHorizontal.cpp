@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sweeps at the same depth of the dependences first, so that chains over
-// different lists pair up stage by stage.
+// Joins sweeps at the same depth of dependences first, so that chains over
+// different lists are joined stage by stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::storageType;
 
-/// Sweeps of one class can be walked by one launch: matrices whose rows matter,
-/// matrices whose rows do not, and the rest.
+/// Sweeps of one class can run in one launch: matrices with row or column
+/// values, other matrices, and the rest.
 static int rankClass(SweepOp sweep) {
   if (sweep.getDomainRank(0) != 2)
     return 0;
@@ -37,7 +37,8 @@ static SweepOp join(SweepOp first, SweepOp second) {
   SweepBuilder parts(first.getContext(), first.getWhere());
   auto firstPlaces = parts.append(first);
   unsigned before = parts.getNumSegments();
-  // The segments of the second read nothing of the first; its `finish` may.
+  // The segments of the second sweep read no results of the first; its epilogue
+  // may.
   SmallVector<SweepBuilder::Place> secondPlaces;
   for (unsigned s = 0; s < second.getNumSegments(); ++s) {
     unsigned number = parts.addSegment();
@@ -59,7 +60,7 @@ static SweepOp join(SweepOp first, SweepOp second) {
            parts.addResult(number, mapping.lookup(value), result.getType(),
                            nameOf(result))});
   }
-  parts.appendFinish(
+  parts.appendEpilogue(
       second, secondPlaces, [&](Value operand, Type bound) -> Value {
         if (operand.getDefiningOp() != first.getOperation())
           return {};
@@ -67,7 +68,7 @@ static SweepOp join(SweepOp first, SweepOp second) {
         if (place.segment >= 0)
           return parts.listValue(place.segment, place.result, bound,
                                  nameOf(operand));
-        OpBuilder builder = parts.atFinish();
+        OpBuilder builder = parts.atEpilogue();
         return convertThrough(builder, operand.getLoc(), parts.yielded(place),
                               storageType(operand.getType()), bound);
       });
@@ -107,13 +108,14 @@ struct FusedFuseHorizontal
 };
 } // namespace
 
-/// How many sweeps and loops stand before each in its chain of dependences.
+/// The number of sweeps and loops before each operation in its longest chain of
+/// dependences.
 static llvm::DenseMap<Operation *, int> depths(Block &block) {
   llvm::DenseMap<Operation *, int> result;
   for (Operation &op : block)
     for (Operation *user : op.getUsers())
       if (Operation *next = block.findAncestorOpInBlock(*user)) {
-        // A `finish` that reads another's value can stand beside it.
+        // An epilogue may read results of a sweep at the same depth.
         auto from = dyn_cast<SweepOp>(op);
         auto to = dyn_cast<SweepOp>(next);
         int step = from && to && !segmentsRead(to, from) ? 0 : 1;

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A walk over pairs of sweeps in the order of what merging them saves. Legality
-// has two parts: no third operation stands between them, and no value is needed
-// in the second before it is complete. For the second part the merged sweep is
-// made and asked.
+// Visits pairs of sweeps in the order of the bytes that a merge saves. A merge
+// is legal if the sweeps depend on each other through no third operation, and
+// if the second needs no value before it is complete. The verifier of the
+// merged sweep checks the latter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ using heddle::foreach::isList;
 using heddle::foreach::storageType;
 
 namespace {
-/// How the one dimension of a sweep lies in a domain of two.
+/// The dimension of a domain of rank 2 that a domain of rank 1 is.
 enum class Fit { same, rows, columns };
 
 struct Pair {
@@ -40,7 +40,7 @@ struct Pair {
   SmallVector<Fit> fits;
   bool firstIsLarger;
   int64_t saved;
-  /// Among pairs that save the same, the first one is taken.
+  /// The first of the pairs that save equally many bytes is merged.
   size_t order;
 };
 } // namespace
@@ -83,7 +83,7 @@ static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
     auto reduce = dyn_cast<fused::ReduceOp>(clone);
     if (!reduce)
       continue;
-    // It counts what it counted, whatever its operand is made from now.
+    // The reduction keeps its meaning when its operand is replaced.
     Level from = levels->countedBy(cast<fused::ReduceOp>(op));
     if (fit != Fit::same && from == Level::element)
       from = fit == Fit::rows ? Level::row : Level::column;
@@ -92,7 +92,7 @@ static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
 }
 
 namespace {
-/// The sweep that two make, and what stands for their results in it.
+/// The sweep that replaces two, and the places of their results in it.
 class Merger {
 public:
   Merger(Pair pair, Fit fit)
@@ -101,9 +101,9 @@ public:
         secondFit(pair.firstIsLarger ? fit : Fit::same),
         parts(pair.first.getContext(), pair.first.getWhere()) {}
 
-  /// Makes the sweep before `second`; checks nothing.
+  /// Creates the sweep before `second`, without checks.
   SweepOp make();
-  /// Puts the sweep in the place of the two.
+  /// Replaces the two sweeps by the merged one.
   void commit();
 
 private:
@@ -118,8 +118,8 @@ private:
 };
 } // namespace
 
-/// What `operand` of the second sweep, a result of the first, is in the merged
-/// one: the yielded value, rounded as the result was.
+/// The value in the merged sweep of `operand`, a result of the first sweep: the
+/// yielded value, rounded to the type of the result.
 Value Merger::forwarded(OpBuilder builder, Value operand, Type bound) {
   auto place = firstPlaces[cast<OpResult>(operand).getResultNumber()];
   return convertThrough(builder, operand.getLoc(), parts.yielded(place),
@@ -155,15 +155,17 @@ SweepOp Merger::make() {
              sweep.getSegmentYield(0).getValues(), sweep.getSegmentResults(0)))
       places.push_back({0, parts.addResult(0, mapping.lookup(value),
                                            result.getType(), nameOf(result))});
-    parts.appendFinish(sweep, places, [&](Value operand, Type bound) -> Value {
-      if (sweep != second || operand.getDefiningOp() != first.getOperation())
-        return {};
-      unsigned number = cast<OpResult>(operand).getResultNumber();
-      auto place = firstPlaces[number];
-      if (place.segment < 0)
-        return forwarded(parts.atFinish(), operand, bound);
-      return parts.listValue(0, place.result, bound, nameOf(operand));
-    });
+    parts.appendEpilogue(
+        sweep, places, [&](Value operand, Type bound) -> Value {
+          if (sweep != second ||
+              operand.getDefiningOp() != first.getOperation())
+            return {};
+          unsigned number = cast<OpResult>(operand).getResultNumber();
+          auto place = firstPlaces[number];
+          if (place.segment < 0)
+            return forwarded(parts.atEpilogue(), operand, bound);
+          return parts.listValue(0, place.result, bound, nameOf(operand));
+        });
   }
   dropUnneeded();
   OpBuilder builder(second);
@@ -195,9 +197,9 @@ void Merger::commit() {
   }
 }
 
-/// Whether elements of `second` need what `first` computes at its very end.
-static bool readsFinish(SweepOp second, SweepOp first) {
-  unsigned yielded = first.getNumResults() - first.getFinishResults().size();
+/// Whether segments of `second` read a result of the epilogue of `first`.
+static bool readsEpilogue(SweepOp second, SweepOp first) {
+  unsigned yielded = first.getNumResults() - first.getEpilogueResults().size();
   return llvm::any_of(second.getInputs(), [&](Value input) {
     return input.getDefiningOp() == first.getOperation() &&
            cast<OpResult>(input).getResultNumber() >= yielded;
@@ -221,8 +223,8 @@ static StringRef whole(Level level) {
   }
 }
 
-/// Why a merged sweep was refused: the first value that the second needs and
-/// the first has only at its end.
+/// Why a merged sweep is not legal: the first value that the second sweep needs
+/// and that is complete only after the first.
 static std::string reasonAgainst(Pair pair, StringRef diagnostic) {
   SweepOp first = pair.first, second = pair.second;
   auto levels = Levels::infer(first, 0);
@@ -238,8 +240,8 @@ static std::string reasonAgainst(Pair pair, StringRef diagnostic) {
       after = of.after;
     }
     if (after)
-      return llvm::formatv("it needs {0} of {1}, complete only after the sweep "
-                           "that computes it",
+      return llvm::formatv("it needs {0} of {1}, which is complete only after "
+                           "the sweep that computes it",
                            quoted(operand), whole(level));
   }
   return diagnostic.str();
@@ -263,13 +265,13 @@ struct FusedFuseVertical
   int64_t savedBy(SweepOp first, SweepOp second, const Domains &domains,
                   TrafficList *list = nullptr);
 
-  /// Pairs that were tried in vain, by what the two sweeps are.
+  /// Pairs whose merge is not legal.
   llvm::DenseSet<std::pair<Operation *, Operation *>> refused;
 };
 } // namespace
 
-/// Bytes that need not move when two sweeps are one: operands of both are read
-/// once, results of the first that only the second reads are not written.
+/// The bytes that a merge saves: operands of both sweeps are read once, and
+/// results of the first that only the second reads are not written.
 int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
                                    const Domains &domains, TrafficList *list) {
   TrafficList saved;
@@ -345,18 +347,18 @@ void FusedFuseVertical::collect(Block &block, const Domains &domains,
 }
 
 bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
-  KernelOp kernel = getOperation();
+  ProgramOp program = getOperation();
   TrafficList saved;
   savedBy(pair.first, pair.second, domains, &saved);
   std::string why;
   for (Fit fit : pair.fits) {
-    if (readsFinish(pair.second, pair.first))
+    if (readsEpilogue(pair.second, pair.first))
       break;
     Merger merger(pair, fit);
     SweepOp merged = merger.make();
     bool legal;
     {
-      ScopedDiagnosticHandler handler(kernel.getContext(),
+      ScopedDiagnosticHandler handler(program.getContext(),
                                       [&](Diagnostic &diagnostic) {
                                         if (why.empty())
                                           why = diagnostic.str();
@@ -374,11 +376,11 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
                     << nameForRemarks(pair.first) << " merged into "
                     << nameForRemarks(pair.second);
       if (pair.saved > 0)
-        remark << ": saves " << describe(saved, kernel);
+        remark << ": saves " << describe(saved, program);
       else
-        remark << ": saves no bytes, but a sweep";
+        remark << ": saves no bytes, but one sweep";
     }
-    // The addresses of erased operations may come back.
+    // New operations may have the addresses of erased ones.
     for (auto tried : SmallVector<std::pair<Operation *, Operation *>>(
              refused.begin(), refused.end()))
       for (Operation *gone : {pair.first, pair.second})
@@ -391,7 +393,7 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
   ++numRefused;
   if (remarks)
     mlir::emitRemark(pair.second.getLoc())
-        << nameForRemarks(pair.second) << " stays a sweep after "
+        << nameForRemarks(pair.second) << " is not merged with "
         << nameForRemarks(pair.first) << ": " << reasonAgainst(pair, why);
   return false;
 }

@@ -1,9 +1,9 @@
-//===- FusedPrepareCuda.cpp - names and order: the last changes -----------===//
+//===- FusedPrepareCuda.cpp - names of sweeps and order of bodies ---------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// After it, emission is a pure function of the IR.
+// Names are those of functions and types in the CUDA source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,7 @@ using namespace heddle::fused;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// What no identifier of ours may be: words of C++ that a program may well use
-/// as a name.
+/// Whether `name` is a keyword of C++, which a program may use as a name.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> words = {
       "alignas",   "alignof",  "and",       "asm",      "auto",     "bool",
@@ -46,13 +45,13 @@ static bool isReserved(StringRef name) {
   return words.contains(name);
 }
 
-/// A C identifier as close to `text` as can be.
+/// The C identifier that is closest to `text`.
 static std::string identifier(StringRef text, StringRef otherwise) {
   constexpr size_t longest = 60;
   std::string name;
   for (char c : text.take_front(longest))
     name += llvm::isAlnum(c) ? c : '_';
-  // Leading underscores are the implementation's, digits a number's.
+  // C++ reserves leading underscores, and digits begin a number.
   StringRef trimmed = StringRef(name).ltrim('_').rtrim('_');
   if (trimmed.empty())
     return otherwise.str();
@@ -61,13 +60,13 @@ static std::string identifier(StringRef text, StringRef otherwise) {
   return trimmed.str();
 }
 
-static void nameAll(KernelOp kernel) {
+static void nameAll(ProgramOp program) {
   SmallVector<Operation *> ops;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+  program.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<SweepOp, LoopOp>(op))
       ops.push_back(op);
   });
-  std::string base = identifier(kernel.getName(), "kernel");
+  std::string base = identifier(program.getName(), "program");
   unsigned sweeps = llvm::count_if(ops, llvm::IsaPred<SweepOp>);
   llvm::StringSet<> taken;
   for (Operation *op : ops) {
@@ -79,7 +78,11 @@ static void nameAll(KernelOp kernel) {
     std::string unique = name;
     for (unsigned k = 2; !taken.insert(unique).second; ++k)
       unique = name + "_" + std::to_string(k);
-    op->setAttr("fused.name", StringAttr::get(op->getContext(), unique));
+    auto attr = StringAttr::get(op->getContext(), unique);
+    if (auto sweep = dyn_cast<SweepOp>(op))
+      sweep.setNameAttr(attr);
+    else
+      cast<LoopOp>(op).setNameAttr(attr);
   }
 }
 
@@ -87,8 +90,8 @@ static void nameAll(KernelOp kernel) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// Constants, then what every thread computes once, then elements with their
-/// rows and columns as they come, then what follows after the sweep.
+/// Constants first, then list and member values, then element, row and column
+/// values in their order, then values that are complete only after the sweep.
 static void orderSegment(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))

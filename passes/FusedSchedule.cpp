@@ -1,15 +1,15 @@
-//===- FusedSchedule.cpp - how every sweep walks its domain ---------------===//
+//===- FusedSchedule.cpp - how every sweep traverses its domain -----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A partition into tiles fixes the order of reductions, so it follows from the
-// types of the program alone, never from the card or the model.
+// The partition into tiles fixes the order of reductions, so it depends on the
+// types of the program only, never on the device or the extents.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
-#include "dialect/FusedPanel.h"
+#include "dialect/FusedPanelAnalysis.h"
 #include "dialect/Names.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Fusion.h"
@@ -30,16 +30,16 @@ using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
 static constexpr int64_t kThreads = 256;
-/// Bytes of the widest access, and elements that a thread takes at least.
+/// Bytes of the widest access, and the least number of elements of a thread.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
-/// A segment that reduces its elements takes longer tiles, whose partial
-/// results and tickets cost less. Its partition is one and the same whatever
-/// else it does: fused and unfused, a sum has the same bits.
+/// A segment that reduces its elements has longer tiles, so that partial
+/// results and tickets cost less. Its partition does not depend on its other
+/// operations: fused and unfused, a sum has the same bits.
 static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
-/// Rows of a panel that leaves one partial value per column.
+/// Rows of a tile that gives one partial value per column.
 static constexpr int64_t kPanel = 16;
-/// Rows of a tile that blocks share, columns of it that a thread takes at most,
-/// and words that it asks for at a time.
+/// Of a tile that several blocks share: its rows, the most columns of a thread,
+/// and the words that a thread loads at a time.
 static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 
 //===----------------------------------------------------------------------===//
@@ -89,9 +89,10 @@ static bool reducesColumns(SweepOp sweep, unsigned segment) {
   });
 }
 
-/// Columns that a thread takes at a time of each row where blocks share rows:
-/// what they are computed from is asked for all at once. (Rows begin at
-/// different places of a line of memory, and have other columns each.)
+/// The number of columns of each row that a thread processes at a time if
+/// blocks share rows: it loads all their operands at once. (Rows begin at
+/// different offsets within a line of memory, so that a thread has other
+/// columns of each.)
 static int64_t sharedVectorOf(SweepOp sweep) {
   int64_t most = 1;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -110,19 +111,20 @@ static int64_t sharedVectorOf(SweepOp sweep) {
   return std::clamp<int64_t>(kSharedWords / most, 1, kSharedColumns);
 }
 
-/// What the next step has in place of the kernel's argument that `operand` is:
-/// itself, unless the argument is donated. Null where it is no argument.
-static Value inNextStep(KernelOp kernel, Value operand) {
+/// The value of the argument `operand` of the program in the next step: the
+/// result that replaces it if it is donated, or itself. Null if it is no
+/// argument.
+static Value inNextStep(ProgramOp program, Value operand) {
   auto argument = dyn_cast<BlockArgument>(operand);
-  if (!argument || argument.getOwner() != &kernel.getBody().front())
+  if (!argument || argument.getOwner() != &program.getBody().front())
     return {};
-  auto donated = kernel.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                      kDonateAttr);
-  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  auto donated = program.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                       kDonateAttr);
+  auto yield = cast<YieldOp>(program.getBody().front().getTerminator());
   return donated ? yield.getValues()[donated.getInt()] : operand;
 }
 
-/// Whether blocks may share the rows of a segment whose elements are written.
+/// Whether blocks may share the rows of a segment that writes elements.
 static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
   Block &body = sweep.getSegmentBlock(segment);
   auto levels = Levels::infer(sweep, segment);
@@ -133,18 +135,17 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && levels->countedBy(reduce) == Level::element)
       return false;
-    // The block that ends the member replaces what is kept for the next step.
-    if (isa<AheadOp>(op) && llvm::any_of(op.getResults(), [&](Value value) {
-          return read.contains(value);
-        }))
+    // The block that ends the member replaces precomputed values.
+    if (isa<PrecomputeOp>(op) &&
+        llvm::any_of(op.getResults(),
+                     [&](Value value) { return read.contains(value); }))
       return false;
   }
-  // A scalar that the member's end replaces; expensive math over it is kept
-  // ahead.
-  auto kernel = sweep->getParentOfType<KernelOp>();
+  // The end of the member replaces a donated scalar.
+  auto program = sweep->getParentOfType<ProgramOp>();
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
-    if (Value next = inNextStep(kernel, operand);
+    if (Value next = inNextStep(program, operand);
         read.contains(argument) && rankOf(operand.getType()) == 0 && next &&
         next != operand)
       return false;
@@ -153,10 +154,9 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
       [](Type type) { return isList(type) && rankOf(type) == 1; });
 }
 
-/// Whether several blocks may share a row: nothing of the elements that are
-/// written meets, and their rows leave no value behind. Blocks that take a row
-/// from end to end read as many rows at once as there are blocks, which memory
-/// answers more slowly.
+/// Whether several blocks may share a row: no segment that writes elements
+/// reduces elements or has row results. If each block processed whole rows, the
+/// blocks would read as many rows at once as there are blocks, which is slower.
 static bool sharesRows(SweepOp sweep) {
   if (!needsRows(sweep) || sweep.getWhere() ||
       isa<LoopOp>(sweep->getParentOp()))
@@ -172,7 +172,7 @@ static bool sharesRows(SweepOp sweep) {
   return any;
 }
 
-/// `remark` says why a sweep of a loop is not walked by panels.
+/// Sets `remark` to the reason why a sweep in a loop has no panel schedule.
 static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   bool rows = needsRows(sweep);
   bool columns = false;
@@ -195,34 +195,34 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
     }
   }
   StringRef reason =
-      !rows ? (sweep.getDomainRank(0) == 2
-                   ? "a matrix whose rows and columns have no values of their "
-                     "own is walked as one vector"
-                   : "no value of a row or column")
-      : shared ? "what is computed of a row meets nowhere, so blocks share rows"
-      : columns ? "rows are complete while they are on chip; a panel of them "
-                  "leaves one partial value per column"
+      !rows    ? (sweep.getDomainRank(0) == 2
+                      ? "a matrix without row or column values is processed as "
+                        "one vector"
+                      : "elementwise, no row or column values")
+      : shared ? "rows are only mapped, so blocks share them"
+      : columns ? "rows are complete while they are on chip; a tile of them "
+                  "gives one partial value per column"
                 : "rows are complete while they are on chip";
   ScheduleKind kind = rows ? ScheduleKind::rows : ScheduleKind::stream;
-  if (rows && isa<LoopOp>(sweep->getParentOp()) && Panel::of(sweep, remark)) {
+  if (rows && isa<LoopOp>(sweep->getParentOp()) &&
+      PanelAnalysis::of(sweep, remark)) {
     kind = ScheduleKind::panel;
-    reason = "a loop whose rows meet their columns in every trip keeps columns "
-             "on chip and reads each element once";
+    reason = "a loop that reduces rows and then columns in every trip keeps "
+             "columns on chip and reads each element once";
   }
   return ScheduleAttr::get(sweep.getContext(), kind, kThreads, vector, tile,
                            kThreads * shared, reason);
 }
 
 //===----------------------------------------------------------------------===//
-// Ahead
+// Precomputed scalars
 //===----------------------------------------------------------------------===//
 
 /// Whether the value of `operand` in the next step is known in this one: the
-/// kernel leaves its buffer alone, or this segment replaces it by a value of
-/// its members.
-static bool isKnownAhead(KernelOp kernel, SweepOp sweep, unsigned segment,
-                         Value operand) {
-  Value next = inNextStep(kernel, operand);
+/// program does not change it, or this segment replaces it by a member value.
+static bool isKnownBefore(ProgramOp program, SweepOp sweep, unsigned segment,
+                          Value operand) {
+  Value next = inNextStep(program, operand);
   if (!next || next == operand)
     return static_cast<bool>(next);
   return isList(operand.getType()) && rankOf(operand.getType()) == 0 &&
@@ -246,32 +246,32 @@ struct FusedSchedule : heddle::impl::FusedScheduleBase<FusedSchedule> {
   }
 
   void schedule(SweepOp sweep, SweepOp before);
-  void moveAhead(SweepOp sweep, unsigned segment);
+  void movePrecomputable(SweepOp sweep, unsigned segment);
 };
 } // namespace
 
-/// Moves expensive math over members' and list's scalars into `fused.ahead`.
-void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
-  KernelOp kernel = getOperation();
-  // A member that has nothing but scalars computes them once anyway.
+/// Moves expensive math on member and list scalars into `fused.precompute`.
+void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
+  ProgramOp program = getOperation();
+  // A member of rank 0 computes its scalars once anyway.
   if (sweep.getDomainRank(segment) == 0)
     return;
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))
     return;
-  bool inKernel = sweep->getBlock() == &kernel.getBody().front();
+  bool inProgram = sweep->getBlock() == &program.getBody().front();
   Block &body = sweep.getSegmentBlock(segment);
   llvm::DenseSet<Value> known;
   llvm::DenseSet<Operation *> movable;
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
-    if (inKernel && !sweep.getWhere() &&
+    if (inProgram && !sweep.getWhere() &&
         levels->of(argument).level <= Level::member &&
-        isKnownAhead(kernel, sweep, segment, operand))
+        isKnownBefore(program, sweep, segment, operand))
       known.insert(argument);
   Operation *stays = nullptr;
   for (Operation &op : body.without_terminator()) {
-    if (op.getNumResults() == 0 || isa<fused::ReduceOp, AheadOp>(op))
+    if (op.getNumResults() == 0 || isa<fused::ReduceOp, PrecomputeOp>(op))
       continue;
     LevelOf of = levels->of(op.getResult(0));
     if (of.after || of.level > Level::member)
@@ -286,9 +286,9 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
   }
   if (stays && remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << ": '" << stays->getName()
-        << "' over scalars stays in the body: its operands "
-           "are not known before the step begins";
+        << nameForRemarks(sweep) << " computes '" << stays->getName()
+        << "' of scalars in its body: the operands are not known before the "
+           "step begins";
   Slice slice =
       expensiveSlice(body, [&](Operation *op) { return movable.contains(op); });
   if (slice.results.empty())
@@ -299,8 +299,9 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
   SmallVector<Type> types;
   for (Value value : slice.results)
     types.push_back(value.getType());
-  auto ahead = AheadOp::create(builder, sweep.getLoc(), types, inputs);
-  Block &region = ahead.getBody().emplaceBlock();
+  auto precompute =
+      PrecomputeOp::create(builder, sweep.getLoc(), types, inputs);
+  Block &region = precompute.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)
     mapping.map(input, region.addArgument(input.getType(), input.getLoc()));
@@ -311,44 +312,45 @@ void FusedSchedule::moveAhead(SweepOp sweep, unsigned segment) {
   for (Value value : slice.results)
     yielded.push_back(mapping.lookup(value));
   YieldOp::create(inner, sweep.getLoc(), yielded);
-  ahead->setLoc(UnknownLoc::get(ahead.getContext()));
-  for (auto [k, to] : llvm::enumerate(ahead.getResults())) {
+  precompute->setLoc(UnknownLoc::get(precompute.getContext()));
+  for (auto [k, to] : llvm::enumerate(precompute.getResults())) {
     Value from = slice.results[k];
     if (StringRef name = nameOf(from); !name.empty())
       setName(to, name);
     from.replaceUsesWithIf(to, [&](OpOperand &use) {
       return !slice.ops.contains(use.getOwner()) &&
-             use.getOwner()->getParentOp() != ahead;
+             use.getOwner()->getParentOp() != precompute;
     });
   }
   for (Operation *op : llvm::reverse(slice.ops.getArrayRef()))
     if (op->use_empty())
       op->erase();
-  ++numAhead;
+  ++numPrecomputed;
   if (remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << ": " << types.size()
-        << " scalars per member are computed at the end of "
-           "the step before";
+        << nameForRemarks(sweep) << " uses " << types.size()
+        << (types.size() == 1 ? " scalar" : " scalars")
+        << " per member that the step before computes";
 }
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
-  // Blocks that share a row are not done with what is kept when the first of
-  // them ends the member.
+  // If blocks share rows, some of them may still read precomputed values when
+  // one of them ends the member.
   bool shares = sharesRows(sweep);
-  if (ahead)
+  if (precompute)
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
       if (!shares || !writesElements(sweep, s))
-        moveAhead(sweep, s);
+        movePrecomputable(sweep, s);
   std::string whyNoPanels;
   ScheduleAttr schedule = scheduleFor(sweep, whyNoPanels);
   sweep.setScheduleAttr(schedule);
   if (remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << " is walked by '"
+        << nameForRemarks(sweep) << " has the schedule '"
         << stringifyScheduleKind(schedule.getKind())
         << "': " << schedule.getReason()
-        << (whyNoPanels.empty() ? "" : "; not by panels, for ") << whyNoPanels;
+        << (whyNoPanels.empty() ? "" : "; not 'panel', because ")
+        << whyNoPanels;
   if (!before)
     return;
   for (auto [operand, index] :
@@ -362,8 +364,9 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
     numReversed += sweep.getReversed();
     if (remarks && sweep.getReversed())
       mlir::emitRemark(sweep.getLoc())
-          << nameForRemarks(sweep) << " walks backwards: the sweep before it "
-          << "leaves the end of " << quoted(operand) << " in cache";
+          << nameForRemarks(sweep)
+          << " is reversed: after the sweep before it, the end of "
+          << quoted(operand) << " is in cache";
     return;
   }
 }

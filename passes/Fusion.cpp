@@ -1,9 +1,9 @@
-//===- Fusion.cpp - what both fusions ask of sweeps -----------------------===//
+//===- Fusion.cpp - facts about sweeps for fusion -------------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values are pure, so order is dependence: operations move freely along it.
+// Operations are pure, so only dependences restrict their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace heddle::fused {
 
-/// The operation of `block` that `op` is or stands in.
+/// The operation of `block` that is or contains `op`.
 static Operation *ancestorIn(Block *block, Operation *op) {
   return block->findAncestorOpInBlock(*op);
 }
@@ -77,7 +77,7 @@ bool needsRows(SweepOp sweep) {
     for (Operation &op : body) {
       if (llvm::any_of(op.getResults(), isOfLines))
         return true;
-      // Also what counts once for each row or column.
+      // So does a reduction that counts each row or column once.
       if (auto reduce = dyn_cast<fused::ReduceOp>(op);
           reduce && isLine(levels->countedBy(reduce)))
         return true;
@@ -109,7 +109,7 @@ StringRef mainName(Operation *op) {
   int64_t bestRank = -1;
   for (Value result : op->getResults()) {
     StringRef name = nameOf(result);
-    // What nobody reads is there for `finish` alone.
+    // A result that is never read exists for the epilogue only.
     int64_t rank = result.use_empty() ? 0
                    : !foreach::isList(result.getType())
                        ? 1
@@ -142,8 +142,8 @@ static void visitBlock(Block &block, llvm::function_ref<void(Block &)> visit) {
   visit(block);
 }
 
-void forEachBlock(KernelOp kernel, llvm::function_ref<void(Block &)> visit) {
-  visitBlock(kernel.getBody().front(), visit);
+void forEachBlock(ProgramOp program, llvm::function_ref<void(Block &)> visit) {
+  visitBlock(program.getBody().front(), visit);
 }
 
 } // namespace heddle::fused

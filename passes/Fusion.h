@@ -1,9 +1,9 @@
-//===- Fusion.h - what both fusions ask of sweeps ---------------*- C++ -*-===//
+//===- Fusion.h - facts about sweeps for fusion -----------------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dependences between the operations of a block, and how two become one.
+// Dependences between the operations of a block, and names for remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,38 +14,39 @@
 
 namespace heddle::fused {
 
-/// Whether `to` needs `from`, both operations of one block, by way of a third.
+/// Whether `to` depends on `from` through a third operation of their block.
 bool dependsIndirectly(mlir::Operation *to, mlir::Operation *from);
 
 /// Whether `to`, or an operation in it, reads a result of `from`.
 bool dependsDirectly(mlir::Operation *to, mlir::Operation *from);
 
-/// Whether `to` reads results of `from` outside of its `finish`.
+/// Whether `to` reads results of `from` outside of its epilogue.
 bool segmentsRead(SweepOp to, SweepOp from);
 
-/// Whether values of rows or columns are made in `sweep`, so that it must walk
-/// its matrices row by row.
+/// Whether `sweep` has row or column values, so that it must traverse its
+/// matrices row by row.
 bool needsRows(SweepOp sweep);
 
-/// Moves what stands between `first` and `second` and follows from `first`
+/// Moves the operations between `first` and `second` that depend on `first`
 /// behind `second`. The two must not depend indirectly.
 void makeAdjacent(mlir::Operation *first, mlir::Operation *second);
 
-/// The name of the result that says best what `op` is for: the first one of the
-/// largest domain. Empty where none has a name.
+/// The name of the most significant result of `op`: the first one of the
+/// largest domain. Empty if no result has a name.
 llvm::StringRef mainName(mlir::Operation *op);
 
-/// What remarks call a value.
+/// The name of a value in remarks.
 std::string quoted(mlir::Value value);
 
-/// What remarks call a sweep.
+/// The name of a sweep in remarks.
 std::string nameForRemarks(SweepOp sweep);
 
 /// The sweeps of `block` in order.
 llvm::SmallVector<SweepOp> sweepsOf(mlir::Block &block);
 
-/// Calls `visit` with every block of sweeps in a kernel, loops' first.
-void forEachBlock(KernelOp kernel,
+/// Calls `visit` with every block of sweeps in a program, the bodies of loops
+/// first.
+void forEachBlock(ProgramOp program,
                   llvm::function_ref<void(mlir::Block &)> visit);
 
 } // namespace heddle::fused

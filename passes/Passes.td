@@ -1,7 +1,7 @@
 //===- Passes.td - the passes of heddle -----------------------------------===//
 //
-// From foreach IR to fused IR that emitters print without another decision.
-// docs/lowering.md says what each leaves behind; Pipelines.cpp orders them.
+// From foreach IR to fused IR that emitters only print. docs/lowering.md tells
+// what each pass requires and guarantees; Pipelines.cpp gives their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,17 +11,19 @@
 include "mlir/Pass/PassBase.td"
 
 def RemarksOption : Option<"remarks", "remarks", "bool", /*default=*/"false",
-    "Say in remarks what was done, what was not, and why">;
+    "Emit remarks that tell what the pass did, what it did not do, and why">;
 
 def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
   let summary = "Simplifies bodies, expands `if`, separates uniform scalar math from element math";
   let description = [{
-    Folds only what is exact in IEEE arithmetic, signed zeros and NaN included: `x * 1` is `x`, `x + 0.0` is not
-    (`-0.0 + 0.0` is `0.0`). Operands that are bound twice are bound once, unused operands, results and computations
-    are removed, equal ones merged. `foreach.if` becomes maps that select. A reduction `along i` of a domain of rank 1
-    becomes one `along member`. Operations in the body of a map or reduction over lists that depend on device scalars
-    alone and are dear (divisions and square roots in double, powers, exponentials) move, with what they need, to a map
-    over those scalars; cheap ones stay where they cost nothing.
+    Folds only operations whose result is exact in IEEE arithmetic, including signed zeros and NaN: `x * 1` is `x`, but
+    `x + 0.0` is not `x` (`-0.0 + 0.0` is `0.0`). Operands that are bound twice are bound once. Unused operands, results
+    and operations are removed, equal operations merged. `foreach.if` becomes maps that select. A reduction `along i` of
+    a domain of rank 1 becomes one `along member`.
+
+    In the body of a map or reduction over lists, expensive operations on device scalars (divisions and square roots in
+    double, powers, exponentials) move to a map over these scalars, together with the operations that they need. Cheap
+    operations stay in the body.
 
     ```mlir
     %y = foreach.map (%x = %a : !list, %b = %beta : tensor<f64>) -> !list {
@@ -47,18 +49,18 @@ def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let statistics = [
-    Statistic<"numHoisted", "uniform-maps", "Maps of uniform scalar math taken out of element bodies">,
+    Statistic<"numHoisted", "uniform-maps", "Maps of uniform scalar math moved out of element bodies">,
     Statistic<"numIfs", "ifs", "foreach.if expanded into selections">];
 }
 
 def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncOp"> {
-  let summary = "Lets every logsumexp of a loop guess its result from the carried value that it replaces";
+  let summary = "Shifts every logsumexp in a loop by an estimate from the carried value that it replaces";
   let description = [{
-    A fixed point iteration carries a value, computes a `logsumexp` and from it the value anew. If the value is about to
-    settle, what the result must be follows from the value that enters the trip: the chain of maps from the result to
-    the new value is undone, step by step, from there. Steps are sums, differences, products, quotients, negations,
-    conversions and selections with what does not depend on the result. Where a trip scales the carried value first, the
-    scaled one is meant. Exponentials taken about the guess need no running maximum; the result is what it was.
+    A fixed point iteration carries a value and computes its next value from a `logsumexp`. Near the fixed point, the
+    value that enters a trip gives an estimate of the result: the pass inverts the chain of maps from the result to the
+    next value, step by step. It inverts sums, differences, products, quotients, negations, conversions and selections
+    whose other operands do not depend on the result. If a trip scales the carried value first, the scaled value is
+    used. Exponentials shifted by the estimate need no running maximum; the result is the same.
 
     ```mlir
     %u, %trips = foreach.while (%u = %u0 : !list) upto %limit -> (!list, tensor<i32>) {
@@ -75,25 +77,26 @@ def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncO
     ==>
     ```mlir
       %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats, %u = %u[i], %a = %log_a[i] : !list) -> !list {
-        %guess = arith.subf %a, %u : f32
-        foreach.yield %l, %guess : f32, f32
+        %shift = arith.subf %a, %u : f32
+        foreach.yield %l, %shift : f32, f32
       }
     ```
   }];
   let options = [RemarksOption];
   let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"numShifted", "shifted", "Reductions given a guess of their result">,
-                    Statistic<"numLeft", "left", "Reductions in loops left without a guess">];
+  let statistics = [Statistic<"numShifted", "shifted", "Reductions given a shift">,
+                    Statistic<"numLeft", "left", "Reductions in loops left without a shift">];
 }
 
-def ForeachOutlineKernels : Pass<"foreach-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turns every function of foreach IR into a kernel of sweeps and loops";
+def ForeachOutlineSweeps : Pass<"foreach-outline-sweeps", "::mlir::ModuleOp"> {
+  let summary = "Turns every function of foreach IR into a program of sweeps and loops";
   let description = [{
-    One sweep for every map and reduction, one loop for every `while`. Maps over device scalars that follow a reduction
-    of the whole list become the `finish` of its sweep; those that depend on arguments alone are cloned into the bodies
-    that use them, rounded as their result's type would round. Values of a loop beyond the carried ones, and trips
-    counted per member, become carried values with initial values of their own, so that a loop carries all it returns.
-    The traffic of this unfused form is kept in the kernel's attribute `fused.traffic_before`.
+    Each map and reduction becomes a sweep, each `while` a loop. Maps over device scalars that depend on a reduction of
+    the whole list move to the epilogue of its sweep. Those that depend on arguments only are cloned into the bodies
+    that use them, and rounded to the type of their result. Every value that a loop returns becomes a carried value,
+    including the numbers of trips of the members.
+
+    The attribute `traffic` of the program keeps the bytes that this unfused form moves.
 
     ```mlir
     func.func @norm(%x: !list) -> tensor<f64> {
@@ -107,12 +110,12 @@ def ForeachOutlineKernels : Pass<"foreach-outline-kernels", "::mlir::ModuleOp"> 
     ```
     ==>
     ```mlir
-    fused.kernel @norm(%x: !list) -> tensor<f64> {
+    fused.program @norm(%x: !list) -> tensor<f64> {
       %s, %n = fused.sweep (%x = %x as f64 : !list) -> tensor<f64> {
         ...
         %s = fused.reduce add list %xx : f64
         fused.yield %s : f64
-      } finish [%s : f64] () -> tensor<f64> {
+      } epilogue [%s : f64] () -> tensor<f64> {
         %n = math.sqrt %s : f64
         fused.yield %n : f64
       }
@@ -121,17 +124,17 @@ def ForeachOutlineKernels : Pass<"foreach-outline-kernels", "::mlir::ModuleOp"> 
     ```
   }];
   let dependentDialects = ["::heddle::fused::FusedDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"numSweeps", "sweeps", "Sweeps made">,
-                    Statistic<"numFinished", "finish-maps", "Uniform maps that became part of a 'finish'">];
+  let statistics = [Statistic<"numSweeps", "sweeps", "Sweeps created">,
+                    Statistic<"numEpilogueMaps", "epilogue-maps", "Uniform maps moved to an epilogue">];
 }
 
-def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::KernelOp"> {
-  let summary = "Merges sweeps over one domain: producers into consumers, siblings that read the same";
+def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::ProgramOp"> {
+  let summary = "Merges sweeps over one domain: producers into consumers, and siblings that read the same lists";
   let description = [{
-    Two sweeps over equal extents (or one over the rows, columns or members of the other's domain) become one where
-    nothing is needed in the second that is complete only after the first. Pairs are taken by bytes saved, the most
-    first; a merge that saves none is made where it saves a sweep. Yielded values are used directly, rounded as the
-    result that they replace would have rounded them.
+    Merges two sweeps over equal extents (or one over the rows, columns or members of the other's domain), unless the
+    second needs a value that is complete only after the first. The pass merges the pair that saves the most bytes
+    first. It also merges pairs that save no bytes, because each merge saves a sweep. The second body uses the yielded
+    values of the first, rounded to the type of the result that they replace.
 
     ```mlir
     %t = fused.sweep (%x = %a : !list) -> !list {...}
@@ -144,39 +147,40 @@ def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::KernelOp">
   }];
   let options = [RemarksOption];
   let statistics = [Statistic<"numMerged", "merged", "Sweeps merged into another">,
-                    Statistic<"numRefused", "refused", "Merges that were possible by domain and not made">];
+                    Statistic<"numRefused", "refused", "Pairs over one domain that were not merged">];
 }
 
-def FusedMergeReductions : Pass<"fused-merge-reductions", "::heddle::fused::KernelOp"> {
-  let summary = "Lets a logsumexp over columns use the exponentials of the one over rows";
+def FusedShareExponentials : Pass<"fused-share-exponentials", "::heddle::fused::ProgramOp"> {
+  let summary = "Marks each logsumexp over columns that can use the exponentials of one over rows";
   let description = [{
-    Vertical fusion leaves a reduction over rows and one over columns that follows from it in one sweep, with one read
-    of the matrix. Where both are `logsumexp` and their operands differ by values of rows and columns (and of members
-    and the list) alone, exp(y) is exp(x) times a factor of the row and one of the column: the exponential is taken once.
-    The operands are compared as sums of terms, each a value of elements times scalars.
+    After vertical fusion, a reduction over rows and a reduction over columns that depends on it stand in one sweep and
+    read the matrix once. If both are `logsumexp` and their operands x and y differ by values of rows, columns, members
+    and the list only, then exp(y) is exp(x) times a factor of the row and a factor of the column, so that one
+    exponential per element suffices. The pass compares the operands as sums of terms, each an element value times
+    scalars, and sets the hint `sharing`.
 
     ```mlir
     %x = arith.addf %l, %v : f32
-    %r = fused.reduce logsumexp row %x about %s : f32
+    %r = fused.reduce logsumexp row %x shift %s : f32
     %u = arith.subf %a, %r : f32
     %y = arith.addf %l, %u : f32
-    %c = fused.reduce logsumexp column %y about %t : f32
+    %c = fused.reduce logsumexp column %y shift %t : f32
     ```
     ==>
     ```mlir
-    %c = fused.reduce logsumexp column %y about %t sharing %r : f32
+    %c = fused.reduce logsumexp column %y shift %t sharing %r : f32
     ```
   }];
   let options = [RemarksOption];
-  let statistics = [Statistic<"numShared", "shared", "Reductions that use another's exponentials">,
-                    Statistic<"numRefused", "refused", "Pairs that take an exponential each">];
+  let statistics = [Statistic<"numShared", "shared", "Reductions that share exponentials">,
+                    Statistic<"numRefused", "refused", "Pairs that do not share exponentials">];
 }
 
-def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::KernelOp"> {
+def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::ProgramOp"> {
   let summary = "Joins independent sweeps as segments of one";
   let description = [{
-    Sweeps of one rank class on different lists, dtypes or groups become segments of one sweep, walked by one launch.
-    Their reductions over whole lists meet in one `finish`.
+    Sweeps over different lists, element types or groups become segments of one sweep and run in one launch, if all or
+    none of them have a domain of rank 2. Their reductions over whole lists are combined in one epilogue.
 
     ```mlir
     %a = fused.sweep (%x = %x : !list32) -> !list32 {...}
@@ -191,11 +195,11 @@ def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::Kernel
   let statistics = [Statistic<"numJoined", "joined", "Sweeps joined to another as segments">];
 }
 
-def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::KernelOp"> {
-  let summary = "Decides how every sweep walks its domain, and says why";
+def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::ProgramOp"> {
+  let summary = "Chooses how each sweep traverses its domain";
   let description = [{
-    Sets `schedule`; moves dear scalar math that follows from members' and list's scalars alone into `fused.ahead`;
-    marks sweeps `reversed` that read again what the sweep before them read. What a schedule is depends on types alone.
+    Sets `schedule`. Moves expensive scalar math on member and list scalars into `fused.precompute`. Marks a sweep
+    `reversed` if it reads a list that the sweep before it read or wrote. The schedule depends on types only.
 
     ```mlir
     %p = fused.sweep (%g = %grad : !list, %t = %step : !each, %b = %beta : !num) -> !list {
@@ -205,60 +209,107 @@ def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::KernelOp"> {
     ```
     ==>
     ```mlir
-    %p = fused.sweep schedule <stream, threads = 256, vector = [4], tile = [1024], reason = "..."> (...) -> !list {
-      %bt = fused.ahead (%t = %t, %b = %b : f32, f64) -> (f64) {...}
+    %p = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "..."> (...) -> !list {
+      %bt = fused.precompute (%t = %t, %b = %b : f32, f64) -> (f64) {...}
       ...
     }
     ```
   }];
   let options = [RemarksOption,
-    Option<"ahead", "ahead", "bool", /*default=*/"true", "Compute dear scalar math at the end of the step before">];
+    Option<"precompute", "precompute", "bool", /*default=*/"true",
+           "Compute expensive scalar math at the end of the step before">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"numAhead", "ahead", "fused.ahead made">,
-                    Statistic<"numReversed", "reversed", "Sweeps that walk backwards">];
+  let statistics = [Statistic<"numPrecomputed", "precompute", "fused.precompute created">,
+                    Statistic<"numReversed", "reversed", "Sweeps in reverse order">];
 }
 
-def FusedPlaceBuffers : Pass<"fused-place-buffers", "::heddle::fused::KernelOp"> {
-  let summary = "Decides in which buffer every value lives";
+def FusedMarkInactiveColumns : Pass<"fused-mark-inactive-columns", "::heddle::fused::ProgramOp"> {
+  let summary = "Marks columns whose log-sum-exp is not needed where it is -infinity";
   let description = [{
-    Arguments come first, then the buffers that the kernel's attribute `fused.buffers` lists. Every sweep, loop and the
-    kernel itself gets `fused.places`, one buffer per result. A donated argument is updated in place where that is
-    legal; temporaries of one type and extent share a buffer where their lifetimes do not meet.
+    In a sweep with the schedule `panel`, a sum of shifted exponentials that is 0 or out of range is computed again about
+    its maximum. A program may select away every value that depends on the log-sum-exp of a column, for each result below
+    infinity, if a flag of the column is set (a column without weight). The pass sets the hint `inactive` to this flag,
+    so that a sum of 0 is not computed again.
 
     ```mlir
-    fused.kernel @f(%x: !list {foreach.donate = 0 : i64}) -> (!list, tensor<f64>) {
-      %y, %s, %n = fused.sweep (%x = %x : !list) -> (!list, tensor<f64>) {...} finish [%s : f64] () -> tensor<f64> {...}
+    %r = fused.reduce logsumexp column %x shift %s : f32
+    %idle = arith.cmpf oeq, %log_b, %minus_infinity : f32
+    %d = arith.subf %log_b, %r : f32
+    %v = arith.select %idle, %minus_infinity, %d : f32
+    ```
+    ==>
+    ```mlir
+    %idle = arith.cmpf oeq, %log_b, %minus_infinity : f32
+    %r = fused.reduce logsumexp column %x shift %s inactive %idle : f32
+    ```
+  }];
+  let options = [RemarksOption];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [Statistic<"numMarked", "marked", "Reductions with inactive columns">];
+}
+
+def FusedAssignBuffers : Pass<"fused-assign-buffers", "::heddle::fused::ProgramOp"> {
+  let summary = "Assigns a buffer to every value";
+  let description = [{
+    Buffers are numbered: the arguments of the program first, then its attribute `buffers`. Each sweep, each loop and
+    the program itself get `result_buffers`, one buffer per result; a loop also gets `condition_buffer`. A donated
+    argument is updated in place if that is legal. Temporaries of one type and extent share a buffer if their lifetimes
+    do not overlap.
+
+    ```mlir
+    fused.program @f(%x: !list {foreach.donate = 0 : i64}) -> (!list, tensor<f64>) {
+      %y, %s, %n = fused.sweep (%x = %x : !list) -> (!list, tensor<f64>) {...} epilogue [%s : f64] () -> tensor<f64> {...}
       fused.yield %y, %n : !list, tensor<f64>
     }
     ```
     ==>
     ```mlir
-    fused.kernel @f(%x: !list {foreach.donate = 0 : i64}) -> (!list, tensor<f64>)
-        attributes {fused.buffers = [{extents = [], name = "n", role = "result", type = tensor<f64>} ],
-                    fused.places = array<i64: 0, 1>} {
-      %y, %s, %n = fused.sweep {fused.places = array<i64: 0, -1, 1>} ...
+    fused.program @f(%x: !list {foreach.donate = 0 : i64}) -> (!list, tensor<f64>)
+        attributes {buffers = [#fused.buffer<"n", result, tensor<f64>>], result_buffers = array<i64: 0, 1>} {
+      %y, %s, %n = fused.sweep result_buffers [0, -1, 1] (%x = %x : !list) -> (!list, tensor<f64>) {...} ...
     }
     ```
   }];
   let options = [RemarksOption];
-  let statistics = [Statistic<"numInPlace", "in-place", "Results that live in an operand's buffer">,
+  let statistics = [Statistic<"numInPlace", "in-place", "Results that replace an operand in its buffer">,
                     Statistic<"numTemporaries", "temporaries", "Buffers for temporaries">,
-                    Statistic<"numCopies", "copies", "Values that are copied to their place">];
+                    Statistic<"numCopies", "copies", "Values that are copied to another buffer">];
 }
 
-def FusedPrepareCuda : Pass<"fused-prepare-cuda", "::heddle::fused::KernelOp"> {
-  let summary = "Names sweeps and orders bodies: the last pass that may change IR";
+def FusedPrepareCuda : Pass<"fused-prepare-cuda", "::heddle::fused::ProgramOp"> {
+  let summary = "Names sweeps and loops and orders their bodies";
   let description = [{
-    Every sweep and loop gets `fused.name`, a C identifier of its own. Equal operations of a body become one, constants
-    come first, then operations by level: list, member, then elements in the order they had, and at last what follows
-    after the sweep.
+    Each sweep and loop gets a unique `name`, a C identifier. Equal operations of a body are merged. Constants come
+    first, then operations by level: list, member, then those of elements, rows and columns in their order, and last the
+    operations that run after the sweep.
 
     ```mlir
-    fused.kernel @"my step" (...) { %p = fused.sweep ... }
+    fused.program @"my step" (...) { %p = fused.sweep (...) ... }
     ```
     ==>
     ```mlir
-    fused.kernel @"my step" (...) { %p = fused.sweep ... attributes {fused.name = "my_step"} ... }
+    fused.program @"my step" (...) { %p = fused.sweep name "my_step" (...) ... }
+    ```
+  }];
+}
+
+def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::ProgramOp"> {
+  let summary = "Chooses how sweeps and loops are launched: the last pass that changes the IR";
+  let description = [{
+    Requires schedules, buffers and names. Sets `launch` of each sweep: its entry points with the number of blocks that
+    must fit a multiprocessor; when blocks take the ticket of their member; and, if the sweep depends on the sweep right
+    before it only, when its blocks wait for that one (programmatic dependent launch). Sets `cooperative` of a loop whose
+    sweeps can run in one launch, and `panels` of a loop that has the form of the panel schedule.
+
+    ```mlir
+    %p = fused.sweep schedule #fused.schedule<stream, ...> name "step" result_buffers [0] (...) -> !list {...}
+    ```
+    ==>
+    ```mlir
+    %p = fused.sweep schedule #fused.schedule<stream, ...> name "step"
+        launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>,
+                            <scalars = address, blocks = 5>], arrive = [none]>
+        result_buffers [0] (...) -> !list {...}
     ```
   }];
 }

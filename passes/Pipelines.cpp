@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One visible list: a pass that is not in it does not run.
+// The list of all passes that run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace heddle {
 namespace {
 struct Entry {
   StringRef name;
-  /// Whether the unfused form goes without it.
+  /// Whether the unfused form omits the pass.
   bool fuses;
   void (*add)(OpPassManager &, const PipelineOptions &);
 };
@@ -47,47 +47,57 @@ const Entry pipeline[] = {
        manager.addNestedPass<func::FuncOp>(createForeachShiftLogsumexp(
            withRemarks<ForeachShiftLogsumexpOptions>(options)));
      }},
-    {"foreach-outline-kernels", false,
+    {"foreach-outline-sweeps", false,
      [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addPass(createForeachOutlineKernels());
+       manager.addPass(createForeachOutlineSweeps());
      }},
     {"fused-fuse-vertical", true,
      [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::KernelOp>(createFusedFuseVertical(
+       manager.addNestedPass<fused::ProgramOp>(createFusedFuseVertical(
            withRemarks<FusedFuseVerticalOptions>(options)));
      }},
-    {"fused-merge-reductions", true,
+    {"fused-share-exponentials", true,
      [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::KernelOp>(createFusedMergeReductions(
-           withRemarks<FusedMergeReductionsOptions>(options)));
+       manager.addNestedPass<fused::ProgramOp>(createFusedShareExponentials(
+           withRemarks<FusedShareExponentialsOptions>(options)));
      }},
     {"fused-fuse-horizontal", true,
      [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::KernelOp>(createFusedFuseHorizontal(
+       manager.addNestedPass<fused::ProgramOp>(createFusedFuseHorizontal(
            withRemarks<FusedFuseHorizontalOptions>(options)));
      }},
     {"fused-schedule", false,
      [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::KernelOp>(
+       manager.addNestedPass<fused::ProgramOp>(
            createFusedSchedule(withRemarks<FusedScheduleOptions>(options)));
      }},
-    {"fused-place-buffers", false,
+    {"fused-mark-inactive-columns", true,
      [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::KernelOp>(createFusedPlaceBuffers(
-           withRemarks<FusedPlaceBuffersOptions>(options)));
+       manager.addNestedPass<fused::ProgramOp>(createFusedMarkInactiveColumns(
+           withRemarks<FusedMarkInactiveColumnsOptions>(options)));
+     }},
+    {"fused-assign-buffers", false,
+     [](OpPassManager &manager, const PipelineOptions &options) {
+       manager.addNestedPass<fused::ProgramOp>(createFusedAssignBuffers(
+           withRemarks<FusedAssignBuffersOptions>(options)));
      }},
     {"fused-prepare-cuda", false,
      [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addNestedPass<fused::KernelOp>(createFusedPrepareCuda());
+       manager.addNestedPass<fused::ProgramOp>(createFusedPrepareCuda());
+     }},
+    {"fused-configure-launches", false,
+     [](OpPassManager &manager, const PipelineOptions &) {
+       manager.addNestedPass<fused::ProgramOp>(createFusedConfigureLaunches());
      }},
 };
 
 struct TextOptions : PassPipelineOptions<TextOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::init(true),
-                    llvm::cl::desc("Fuse sweeps (off: one for every map and "
-                                   "reduction of the program)")};
+                    llvm::cl::desc("Fuse sweeps; otherwise each map and "
+                                   "reduction becomes a sweep of its own")};
   Option<bool> remarks{*this, "remarks", llvm::cl::init(false),
-                       llvm::cl::desc("Say what was done and why")};
+                       llvm::cl::desc("Emit remarks that tell what passes did "
+                                      "and why")};
 };
 } // namespace
 
@@ -111,7 +121,8 @@ void registerPasses() {
   registerHeddlePasses();
   PassPipelineRegistration<TextOptions>(
       "heddle-pipeline",
-      "From a program to scheduled, placed and named fused IR",
+      "Compile a program of foreach IR to fused IR with schedules, buffers, "
+      "names and launches",
       [](OpPassManager &manager, const TextOptions &text) {
         PipelineOptions options;
         options.fuse = text.fuse;

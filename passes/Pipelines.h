@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of what happens between a program and its emission.
+// The passes between a program and its emission.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +20,10 @@ class OpPassManager;
 namespace heddle {
 
 struct PipelineOptions {
-  /// Off: one sweep for every map and reduction of the program. Tests compare
-  /// the two forms.
+  /// If false, each map and reduction of the program becomes a sweep of its
+  /// own. Tests compare the two forms.
   bool fuse = true;
-  /// Whether passes say in remarks what they did, what not, and why.
+  /// Whether passes emit remarks.
   bool remarks = false;
 };
 

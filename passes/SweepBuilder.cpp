@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies grow in detached regions and move into the operation at the end, when
-// its operands and results are known.
+// Bodies grow in detached regions. They move into the operation when its
+// operands and results are known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace heddle::fused {
 
 SweepBuilder::SweepBuilder(MLIRContext *context, Value where)
     : context(context), where(where) {
-  finish.push_back(new Block);
+  epilogue.push_back(new Block);
 }
 
 unsigned SweepBuilder::addSegment() {
@@ -43,15 +43,17 @@ OpBuilder SweepBuilder::at(unsigned segment) {
   return atEnd(context, segments[segment].region->front());
 }
 
-OpBuilder SweepBuilder::atFinish() { return atEnd(context, finish.front()); }
+OpBuilder SweepBuilder::atEpilogue() {
+  return atEnd(context, epilogue.front());
+}
 
 static Location locFor(MLIRContext *context, StringRef name) {
   return name.empty() ? Location(UnknownLoc::get(context))
                       : namedLoc(context, name);
 }
 
-/// `argument` stands for an operand that is now also wanted as `bound`: both
-/// uses read it in the type it is computed in, and convert from there.
+/// The operand of `argument` is now also bound as `bound`. Both uses read it in
+/// its compute type and convert from there.
 BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
                                   Type storage, Type bound) {
   Type natural = computeType(storage);
@@ -70,7 +72,7 @@ BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
   };
   for (Segment &segment : segments)
     llvm::for_each(segment.results, update);
-  llvm::for_each(finishResults, update);
+  llvm::for_each(epilogueResults, update);
   return argument;
 }
 
@@ -99,24 +101,24 @@ unsigned SweepBuilder::addResult(unsigned segment, Value value, Type type,
   return results.size() - 1;
 }
 
-Value SweepBuilder::bindFinish(Value operand, Type bound, StringRef name) {
-  Block &block = finish.front();
-  auto found = finishInputs.find(operand);
-  if (found == finishInputs.end()) {
+Value SweepBuilder::bindEpilogue(Value operand, Type bound, StringRef name) {
+  Block &block = epilogue.front();
+  auto found = epilogueInputs.find(operand);
+  if (found == epilogueInputs.end()) {
     BlockArgument argument = block.addArgument(bound, locFor(context, name));
-    finishInputs.insert({operand, argument});
+    epilogueInputs.insert({operand, argument});
     return argument;
   }
   BlockArgument argument =
       share(block, found->second, storageType(operand.getType()), bound);
-  OpBuilder builder = atFinish();
+  OpBuilder builder = atEpilogue();
   return convertThrough(builder, argument.getLoc(), argument,
                         argument.getType(), bound);
 }
 
 Value SweepBuilder::listValue(unsigned segment, unsigned result, Type bound,
                               StringRef name) {
-  Block &block = finish.front();
+  Block &block = epilogue.front();
   auto [found, isNew] = listValues.insert({{segment, result}, {}});
   if (isNew) {
     found->second = block.addArgument(bound, locFor(context, name));
@@ -124,14 +126,15 @@ Value SweepBuilder::listValue(unsigned segment, unsigned result, Type bound,
   }
   Type storage = storageType(segments[segment].results[result].type);
   BlockArgument argument = share(block, found->second, storage, bound);
-  OpBuilder builder = atFinish();
+  OpBuilder builder = atEpilogue();
   return convertThrough(builder, argument.getLoc(), argument,
                         argument.getType(), bound);
 }
 
-unsigned SweepBuilder::addFinishResult(Value value, Type type, StringRef name) {
-  finishResults.push_back({value, type, name.str()});
-  return finishResults.size() - 1;
+unsigned SweepBuilder::addEpilogueResult(Value value, Type type,
+                                         StringRef name) {
+  epilogueResults.push_back({value, type, name.str()});
+  return epilogueResults.size() - 1;
 }
 
 SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
@@ -155,16 +158,17 @@ SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
                         addResult(number, mapping.lookup(value),
                                   result.getType(), nameOf(result))});
   }
-  appendFinish(sweep, places);
+  appendEpilogue(sweep, places);
   return places;
 }
 
-void SweepBuilder::appendFinish(SweepOp sweep, SmallVectorImpl<Place> &places,
-                                llvm::function_ref<Value(Value, Type)> bound) {
-  if (!sweep.hasFinish())
+void SweepBuilder::appendEpilogue(
+    SweepOp sweep, SmallVectorImpl<Place> &places,
+    llvm::function_ref<Value(Value, Type)> bound) {
+  if (!sweep.hasEpilogue())
     return;
   IRMapping mapping;
-  auto arguments = sweep.getFinish().getArguments();
+  auto arguments = sweep.getEpilogue().getArguments();
   SmallVector<unsigned> lists = sweep.getListResults();
   for (int pass = 0; pass < 2; ++pass) {
     for (auto [k, position] : llvm::enumerate(lists))
@@ -172,40 +176,40 @@ void SweepBuilder::appendFinish(SweepOp sweep, SmallVectorImpl<Place> &places,
                   listValue(places[position].segment, places[position].result,
                             arguments[k].getType(), nameOf(arguments[k])));
     for (auto [argument, operand] : llvm::zip_equal(
-             arguments.drop_front(lists.size()), sweep.getFinishInputs())) {
+             arguments.drop_front(lists.size()), sweep.getEpilogueInputs())) {
       Value value = bound ? bound(operand, argument.getType()) : Value();
       mapping.map(argument, value ? value
-                                  : bindFinish(operand, argument.getType(),
-                                               nameOf(argument)));
+                                  : bindEpilogue(operand, argument.getType(),
+                                                 nameOf(argument)));
     }
   }
-  OpBuilder builder = atFinish();
-  cloneBody(builder, sweep.getFinish().front(), mapping);
+  OpBuilder builder = atEpilogue();
+  cloneBody(builder, sweep.getEpilogue().front(), mapping);
   for (auto [value, result] : llvm::zip_equal(
-           sweep.getFinishYield().getValues(), sweep.getFinishResults()))
-    places.push_back({-1, addFinishResult(mapping.lookup(value),
-                                          result.getType(), nameOf(result))});
+           sweep.getEpilogueYield().getValues(), sweep.getEpilogueResults()))
+    places.push_back({-1, addEpilogueResult(mapping.lookup(value),
+                                            result.getType(), nameOf(result))});
 }
 
 Value SweepBuilder::yielded(Place place) const {
   return place.segment < 0
-             ? finishResults[place.result].value
+             ? epilogueResults[place.result].value
              : segments[place.segment].results[place.result].value;
 }
 
 Type SweepBuilder::resultType(Place place) const {
-  return place.segment < 0 ? finishResults[place.result].type
+  return place.segment < 0 ? epilogueResults[place.result].type
                            : segments[place.segment].results[place.result].type;
 }
 
 void SweepBuilder::drop(Place place) {
   if (place.segment < 0)
-    finishResults[place.result].dropped = true;
+    epilogueResults[place.result].dropped = true;
   else
     segments[place.segment].results[place.result].dropped = true;
 }
 
-/// Removes operations that nothing uses, last first.
+/// Removes unused operations, the last first.
 static void removeDead(Block &block, ArrayRef<Value> yielded) {
   llvm::SmallPtrSet<Operation *, 16> kept;
   for (Value value : yielded)
@@ -236,7 +240,7 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
         rest.push_back(segment.indices[other]);
         anyList |= isList(input.getType());
       }
-    // A domain that is named by this operand alone needs it.
+    // The operand stays if it alone gives the domain.
     if (!anyList || domainRank(rest) != rank)
       continue;
     if (rank == 2) {
@@ -253,20 +257,19 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
 }
 
 SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
-  bool hasFinish =
-      llvm::any_of(finishResults, [](Result &r) { return !r.dropped; });
+  bool hasEpilogue =
+      llvm::any_of(epilogueResults, [](Result &r) { return !r.dropped; });
   SmallVector<Value> values;
-  for (Result &result : finishResults)
+  for (Result &result : epilogueResults)
     if (!result.dropped)
       values.push_back(result.value);
-  removeDead(finish.front(), values);
-  // A list value that nobody needs was dropped by the caller; those that
-  // `finish` uses are needed.
-  auto isFinishUsed = [&](BlockArgument argument) {
+  removeDead(epilogue.front(), values);
+  // The caller drops unused list values; the epilogue needs the others.
+  auto isEpilogueUsed = [&](BlockArgument argument) {
     return !argument.use_empty() || llvm::is_contained(values, argument);
   };
   for (auto &[place, argument] : listValues)
-    if (isFinishUsed(argument))
+    if (isEpilogueUsed(argument))
       segments[place.first].results[place.second].dropped = false;
 
   SmallVector<SegmentSpec> specs;
@@ -288,20 +291,20 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     spec.inputs = segment.inputs;
     spec.indices = segment.indices;
   }
-  SmallVector<Type> finishTypes;
-  for (Result &result : finishResults)
+  SmallVector<Type> epilogueTypes;
+  for (Result &result : epilogueResults)
     if (!result.dropped) {
       result.position = position++;
-      finishTypes.push_back(result.type);
+      epilogueTypes.push_back(result.type);
       names.push_back(result.name);
     }
   SmallVector<Value> scalars;
-  if (hasFinish)
-    for (auto &[operand, argument] : finishInputs)
-      if (isFinishUsed(argument))
+  if (hasEpilogue)
+    for (auto &[operand, argument] : epilogueInputs)
+      if (isEpilogueUsed(argument))
         scalars.push_back(operand);
 
-  SweepOp sweep = createSweep(builder, loc, specs, scalars, finishTypes,
+  SweepOp sweep = createSweep(builder, loc, specs, scalars, epilogueTypes,
                               /*reversed=*/false, where);
   for (auto [s, segment] : llvm::enumerate(segments)) {
     sweep.getSegments()[s].takeBody(*segment.region);
@@ -312,10 +315,10 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     OpBuilder inner = OpBuilder::atBlockEnd(&sweep.getSegmentBlock(s));
     YieldOp::create(inner, loc, kept);
   }
-  if (hasFinish) {
+  if (hasEpilogue) {
     // The arguments in the order of the list values, then of the scalars.
     Block *block = new Block;
-    sweep.getFinish().push_back(block);
+    sweep.getEpilogue().push_back(block);
     SmallVector<std::pair<BlockArgument, BlockArgument>> replaced;
     for (auto [s, segment] : llvm::enumerate(segments))
       for (auto [r, result] : llvm::enumerate(segment.results)) {
@@ -331,11 +334,12 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
           replaced.push_back({found->second, argument});
         }
       }
-    for (auto &[operand, argument] : finishInputs)
-      if (isFinishUsed(argument))
+    for (auto &[operand, argument] : epilogueInputs)
+      if (isEpilogueUsed(argument))
         replaced.push_back({argument, block->addArgument(argument.getType(),
                                                          argument.getLoc())});
-    block->getOperations().splice(block->end(), finish.front().getOperations());
+    block->getOperations().splice(block->end(),
+                                  epilogue.front().getOperations());
     for (auto [from, to] : replaced)
       from.replaceAllUsesWith(to);
     for (Value &value : values)
@@ -345,7 +349,7 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     OpBuilder inner = OpBuilder::atBlockEnd(block);
     YieldOp::create(inner, loc, values);
   }
-  // One name a result, in one location; without any name the location stays.
+  // The location holds one name per result; it stays if no result has a name.
   if (llvm::any_of(names,
                    [](const std::string &name) { return !name.empty(); }))
     for (auto [result, name] : llvm::zip_equal(sweep.getResults(), names))
@@ -357,7 +361,7 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
 
 Value SweepBuilder::result(Place place) const {
   const Result &result = place.segment < 0
-                             ? finishResults[place.result]
+                             ? epilogueResults[place.result]
                              : segments[place.segment].results[place.result];
   return result.dropped ? Value() : Value(built->getOpResult(result.position));
 }

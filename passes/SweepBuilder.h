@@ -3,9 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Outlining and both fusions make sweeps out of pieces of others. The builder
-// binds every operand once, with a conversion where two pieces bound it as
-// different types, and keeps `finish` in step with the list values.
+// Outlining and both fusions make sweeps from parts of others. The builder
+// binds every operand once, with a conversion if two parts bind it as different
+// types, and keeps the arguments of the epilogue consistent with the list
+// values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,50 +28,51 @@ public:
   unsigned addSegment();
   unsigned getNumSegments() const { return segments.size(); }
 
-  /// A builder at the end of a segment's body, or of `finish`.
+  /// A builder at the end of a segment's body, or of the epilogue.
   mlir::OpBuilder at(unsigned segment);
-  mlir::OpBuilder atFinish();
+  mlir::OpBuilder atEpilogue();
 
-  /// The value in the body of `segment` that `operand` is bound to.
+  /// The value to which `operand` is bound in the body of `segment`.
   mlir::Value bind(unsigned segment, mlir::Value operand, int32_t index,
                    mlir::Type bound, llvm::StringRef name);
   /// Yields `value` from `segment` as a result of `type`; returns its number
   /// within the segment.
   unsigned addResult(unsigned segment, mlir::Value value, mlir::Type type,
                      llvm::StringRef name);
-  /// A scalar bound to `finish`.
-  mlir::Value bindFinish(mlir::Value operand, mlir::Type bound,
-                         llvm::StringRef name);
-  /// The list value that `segment` yields as its result `result`, in `finish`.
+  /// A scalar bound to the epilogue.
+  mlir::Value bindEpilogue(mlir::Value operand, mlir::Type bound,
+                           llvm::StringRef name);
+  /// The list value that `segment` yields as its result `result`, in the
+  /// epilogue.
   mlir::Value listValue(unsigned segment, unsigned result, mlir::Type bound,
                         llvm::StringRef name);
-  unsigned addFinishResult(mlir::Value value, mlir::Type type,
-                           llvm::StringRef name);
+  unsigned addEpilogueResult(mlir::Value value, mlir::Type type,
+                             llvm::StringRef name);
 
-  /// Copies all of `sweep` as further segments and further parts of `finish`.
-  /// `results` receives, for each of its results, where it went.
+  /// Copies all of `sweep` as further segments and further parts of the
+  /// epilogue. `results` receives the place of each of its results.
   struct Place {
-    /// Segment, or -1 for `finish`.
+    /// Segment, or -1 for the epilogue.
     int segment;
     unsigned result;
   };
   llvm::SmallVector<Place> append(SweepOp sweep);
-  /// Copies `finish` of `sweep`, whose segments were copied to `places`. Inputs
-  /// for which `bound` returns a value are not bound anew.
-  void appendFinish(
+  /// Copies the epilogue of `sweep`, whose segments were copied to `places`.
+  /// Inputs for which `bound` returns a value are not bound again.
+  void appendEpilogue(
       SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
       llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
   /// The value that was yielded at `place`, and its result's type.
   mlir::Value yielded(Place place) const;
   mlir::Type resultType(Place place) const;
 
-  /// Leaves out a result that nobody needs.
+  /// Omits an unused result.
   void drop(Place place);
 
-  /// Makes the sweep. Operands that nothing uses are left out unless the domain
-  /// is named by them alone.
+  /// Creates the sweep. Unused operands are omitted, unless only they give the
+  /// domain.
   SweepOp build(mlir::OpBuilder &builder, mlir::Location loc);
-  /// The result of the sweep built last that stands for `place`.
+  /// The result of the last sweep that corresponds to `place`.
   mlir::Value result(Place place) const;
 
 private:
@@ -94,16 +96,15 @@ private:
   mlir::MLIRContext *context;
   mlir::Value where;
   llvm::SmallVector<Segment> segments;
-  mlir::Region finish;
-  llvm::MapVector<mlir::Value, mlir::BlockArgument> finishInputs;
+  mlir::Region epilogue;
+  llvm::MapVector<mlir::Value, mlir::BlockArgument> epilogueInputs;
   llvm::MapVector<std::pair<unsigned, unsigned>, mlir::BlockArgument>
       listValues;
-  llvm::SmallVector<Result> finishResults;
+  llvm::SmallVector<Result> epilogueResults;
   mlir::Operation *built = nullptr;
 };
 
-/// Replaces `sweep` by one that has only the results that are used and only
-/// the operands that its bodies use.
+/// Replaces `sweep` by one without unused results and operands.
 SweepOp dropUnused(SweepOp sweep);
 
 } // namespace heddle::fused

@@ -1,10 +1,10 @@
-//===- Traffic.cpp - bytes that sweeps and kernels move -------------------===//
+//===- Traffic.cpp - bytes that sweeps and programs move ------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every operand is counted for the elements of its own domain: a row's scalar
-// in a sweep over a matrix counts once a row.
+// Each operand counts once for each element of its own domain: in a sweep over
+// a matrix, a row's scalar counts once for each row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
   bool perTrip = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
-  // Of a vector that is addressed by a trip, one entry moves.
+  // One entry moves of a vector that is bound at a trip.
   auto shapeOf = [&](Value value, bool byTrip) {
     Shape shape = domains.shapeOf(value);
     if (byTrip)
@@ -79,15 +79,15 @@ void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
   }
 }
 
-TrafficList trafficOf(KernelOp kernel, const Domains &domains) {
+TrafficList trafficOf(ProgramOp program, const Domains &domains) {
   TrafficList list;
-  kernel.walk<WalkOrder::PreOrder>(
+  program.walk<WalkOrder::PreOrder>(
       [&](SweepOp sweep) { addTraffic(list, trafficOf(sweep, domains)); });
   return list;
 }
 
-TrafficList trafficOf(KernelOp kernel) {
-  return trafficOf(kernel, Domains(kernel));
+TrafficList trafficOf(ProgramOp program) {
+  return trafficOf(program, Domains(program));
 }
 
 int64_t weigh(const TrafficList &list) {
@@ -98,7 +98,7 @@ int64_t weigh(const TrafficList &list) {
   return sum;
 }
 
-std::string describe(const TrafficList &list, KernelOp kernel) {
+std::string describe(const TrafficList &list, ProgramOp program) {
   SmallVector<const Traffic *> sorted;
   for (const Traffic &traffic : list)
     if (traffic.bytes() != 0)
@@ -114,7 +114,7 @@ std::string describe(const TrafficList &list, KernelOp kernel) {
        << (traffic->rank() ? "element" : "member");
     if (traffic->argument >= 0)
       if (StringRef name =
-              nameOf(kernel.getBody().getArgument(traffic->argument));
+              nameOf(program.getBody().getArgument(traffic->argument));
           !name.empty())
         os << " of '" << name << "'";
     if (traffic->perTrip)
@@ -124,38 +124,25 @@ std::string describe(const TrafficList &list, KernelOp kernel) {
 }
 
 ArrayAttr trafficAttr(MLIRContext *context, const TrafficList &list) {
-  Builder builder(context);
   SmallVector<Attribute> entries;
-  for (const Traffic &traffic : list) {
-    NamedAttrList fields;
-    fields.append("argument", builder.getI64IntegerAttr(traffic.argument));
-    fields.append("rank", builder.getI64IntegerAttr(traffic.rank()));
-    fields.append("read", builder.getI64IntegerAttr(traffic.read));
-    fields.append("written", builder.getI64IntegerAttr(traffic.written));
-    if (traffic.perTrip)
-      fields.append("per_trip", builder.getUnitAttr());
-    entries.push_back(builder.getDictionaryAttr(fields));
-  }
-  return builder.getArrayAttr(entries);
+  for (const Traffic &traffic : list)
+    entries.push_back(TrafficAttr::get(context, traffic.argument,
+                                       traffic.rank(), traffic.read,
+                                       traffic.written, traffic.perTrip));
+  return ArrayAttr::get(context, entries);
 }
 
-TrafficList trafficBefore(KernelOp kernel) {
+TrafficList trafficBefore(ProgramOp program) {
   TrafficList list;
-  auto attr = kernel->getAttrOfType<ArrayAttr>(kTrafficBefore);
-  if (!attr)
-    return list;
-  for (auto fields : attr.getAsRange<DictionaryAttr>()) {
-    Traffic &traffic = list.emplace_back();
-    auto number = [&](StringRef name) {
-      auto value = fields.getAs<IntegerAttr>(name);
-      return value ? value.getInt() : 0;
-    };
-    traffic.argument = number("argument");
-    traffic.shape.extents.assign(number("rank"), -1);
-    traffic.read = number("read");
-    traffic.written = number("written");
-    traffic.perTrip = fields.contains("per_trip");
-  }
+  if (auto attr = program.getTrafficAttr())
+    for (auto entry : attr.getAsRange<TrafficAttr>()) {
+      Traffic &traffic = list.emplace_back();
+      traffic.argument = entry.getArgument();
+      traffic.shape.extents.assign(entry.getRank(), -1);
+      traffic.read = entry.getRead();
+      traffic.written = entry.getWritten();
+      traffic.perTrip = entry.getPerTrip();
+    }
   return list;
 }
 

@@ -1,10 +1,10 @@
-//===- Traffic.h - bytes that sweeps and kernels move -----------*- C++ -*-===//
+//===- Traffic.h - bytes that sweeps and programs move ----------*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes read and written for each element of each domain. Fusion is decided by
-// them and `heddle explain` prints them with the floor that they imply.
+// Bytes read and written for each element of each domain. Fusion decides by
+// them; `heddle explain` prints them with the floor that they imply.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,11 @@
 
 namespace heddle::fused {
 
-/// Bytes moved for each element of one domain, once a step or once a trip of a
-/// loop. Device scalars move no bytes that count.
+/// Bytes moved for each element of one domain, in each step or in each trip of
+/// a loop. Device scalars do not count.
 struct Traffic {
   Shape shape;
-  /// An argument of the kernel that has this shape, or -1.
+  /// An argument of the program that has this shape, or -1.
   int argument = -1;
   /// Moved in every trip of a loop.
   bool perTrip = false;
@@ -31,28 +31,27 @@ struct Traffic {
 };
 using TrafficList = llvm::SmallVector<Traffic>;
 
-/// What one sweep moves, by domain: an operand that is bound more than once is
-/// read once.
+/// The bytes that one sweep moves, by domain. An operand that is bound more
+/// than once is read once.
 TrafficList trafficOf(SweepOp sweep, const Domains &domains);
-TrafficList trafficOf(KernelOp kernel, const Domains &domains);
-TrafficList trafficOf(KernelOp kernel);
+TrafficList trafficOf(ProgramOp program, const Domains &domains);
+TrafficList trafficOf(ProgramOp program);
 
 /// Adds (or with `sign` -1, subtracts) `from` to `to`.
 void addTraffic(TrafficList &to, const TrafficList &from, int sign = 1);
 
-/// One number to compare: bytes for each element of a domain of rank 2 outweigh
-/// those of rank 1, and these a member's.
+/// A number by which traffic compares: bytes for each element of a domain of
+/// rank 2 outweigh those of rank 1, and these outweigh those of a member.
 int64_t weigh(const TrafficList &traffic);
 
 /// "16 B per element of 'param'", for remarks and reports.
-std::string describe(const TrafficList &traffic, KernelOp kernel);
+std::string describe(const TrafficList &traffic, ProgramOp program);
 
-/// The attribute of a kernel that keeps its traffic before fusion.
-inline constexpr llvm::StringLiteral kTrafficBefore = "fused.traffic_before";
+/// `traffic` as an attribute, which a program keeps of its form before fusion.
 mlir::ArrayAttr trafficAttr(mlir::MLIRContext *context,
                             const TrafficList &traffic);
-/// What `fused.traffic_before` says; empty where a kernel has none.
-TrafficList trafficBefore(KernelOp kernel);
+/// The attribute `traffic` of a program; empty if it has none.
+TrafficList trafficBefore(ProgramOp program);
 
 } // namespace heddle::fused
 

@@ -39,7 +39,7 @@ public:
 };
 } // namespace
 
-static mlir::LogicalResult emitKernel(fused::KernelOp kernel, Ir &ir,
+static mlir::LogicalResult emitKernel(fused::ProgramOp kernel, Ir &ir,
                                       llvm::StringMap<SweepFunctions> &sweeps) {
   auto buffers = Buffers::read(kernel);
   if (failed(buffers))
@@ -62,7 +62,7 @@ static mlir::LogicalResult emitKernel(fused::KernelOp kernel, Ir &ir,
   return mlir::failure(result.wasInterrupted());
 }
 
-static Expected<Emitted> emit(fused::KernelOp kernel, const Host &host) {
+static Expected<Emitted> emit(fused::ProgramOp kernel, const Host &host) {
   Emitted emitted;
   emitted.context = std::make_unique<llvm::LLVMContext>();
   emitted.module =
@@ -96,7 +96,7 @@ static Error resolve(Jit &jit, const std::string &name, bool exists,
   return Error::success();
 }
 
-Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::KernelOp kernel) {
+Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp kernel) {
   auto host = Host::detect();
   if (!host)
     return host.takeError();
@@ -128,7 +128,7 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::KernelOp kernel) {
   return program;
 }
 
-Expected<std::string> printCpuIr(fused::KernelOp kernel, bool optimized) {
+Expected<std::string> printCpuIr(fused::ProgramOp kernel, bool optimized) {
   auto host = Host::detect();
   if (!host)
     return host.takeError();

@@ -18,10 +18,10 @@ namespace heddle {
 /// Compiles every sweep of `kernel`, including those in loops. Errors of the IR
 /// are reported at its operations; the returned error then refers to them.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
-compileForCpu(fused::KernelOp kernel);
+compileForCpu(fused::ProgramOp kernel);
 
 /// The LLVM IR of `kernel`, as emitted or `optimized` for this host.
-llvm::Expected<std::string> printCpuIr(fused::KernelOp kernel, bool optimized);
+llvm::Expected<std::string> printCpuIr(fused::ProgramOp kernel, bool optimized);
 
 } // namespace heddle
 

@@ -92,21 +92,21 @@ void SegmentEnd::storeResults() {
 }
 
 void SegmentEnd::emitFinish(llvm::ArrayRef<Value *> entering) {
-  mlir::Block &body = context.sweep.getFinish().front();
+  mlir::Block &body = context.sweep.getEpilogue().front();
   size_t bound = body.getNumArguments() - entering.size();
   for (auto [argument, value] : llvm::zip(body.getArguments(), entering))
     set(argument, value);
   for (size_t k = 0; k < bound; ++k) {
     mlir::BlockArgument argument = body.getArgument(entering.size() + k);
-    set(argument, loadScalar(layout.finishInputs[k], argument.getType()));
+    set(argument, loadScalar(layout.epilogueInputs[k], argument.getType()));
   }
   for (mlir::Operation &op : body.without_terminator())
     emitOp(op);
 }
 
 void SegmentEnd::storeFinishResults() {
-  auto values = context.sweep.getFinishYield().getValues();
-  for (auto [value, slot] : llvm::zip(values, layout.finishResults))
+  auto values = context.sweep.getEpilogueYield().getValues();
+  for (auto [value, slot] : llvm::zip(values, layout.epilogueResults))
     if (slot != SegmentLayout::kNowhere)
       storeScalar(slot, value.getType(), get(value));
 }
@@ -121,9 +121,9 @@ void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
     ir.when(ir.b.CreateNot(holds), [&] { ir.b.CreateRetVoid(); });
   for (SegmentEnd &end : ends)
     end.emit();
-  if (context.sweep.hasFinish()) {
+  if (context.sweep.hasEpilogue()) {
     llvm::SmallVector<Value *> entering;
-    mlir::Block &body = context.sweep.getFinish().front();
+    mlir::Block &body = context.sweep.getEpilogue().front();
     for (SegmentEnd &end : ends)
       for (auto [storage, value] : end.yielded()) {
         mlir::Type type = body.getArgument(entering.size()).getType();
@@ -133,7 +133,7 @@ void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
   }
   for (SegmentEnd &end : ends)
     end.storeResults();
-  if (context.sweep.hasFinish())
+  if (context.sweep.hasEpilogue())
     ends.front().storeFinishResults();
 }
 

@@ -124,7 +124,7 @@ FailureOr<Segment> Segment::analyse(fused::SweepOp sweep, unsigned number,
         type, segment.levelOf(value), sweep.getDomainRank(number),
         static_cast<bool>(value.getDefiningOp<fused::RecordOp>()));
     bool read = slot != SegmentLayout::kNowhere ||
-                (at == Level::list && sweep.hasFinish());
+                (at == Level::list && sweep.hasEpilogue());
     if (read)
       segment.results.push_back({value, storageType(type), at, slot});
   }

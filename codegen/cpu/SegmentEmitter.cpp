@@ -42,10 +42,15 @@ Value *SegmentEmitter::argument(int64_t position, const Twine &name) {
   return ir.field(b.getPtrTy(), arguments, 8 * position, name);
 }
 
-Value *SegmentEmitter::scalar(int slot) { return argument(1 + slot, "scalar"); }
+Value *SegmentEmitter::scalar(int slot) {
+  return argument(
+      context.signature.positionOf(KernelArgumentKind::scalar, slot), "scalar");
+}
 
 Value *SegmentEmitter::scratch(int slot) {
-  return argument(1 + layout.scalars.size() + slot, "scratch");
+  return argument(
+      context.signature.positionOf(KernelArgumentKind::scratch, slot),
+      "scratch");
 }
 
 Value *SegmentEmitter::scratch(const SegmentReduction &reduction,
@@ -55,7 +60,8 @@ Value *SegmentEmitter::scratch(const SegmentReduction &reduction,
 
 Value *SegmentEmitter::members() {
   // The second field of a heddle_table.
-  return ir.field(b.getPtrTy(), argument(0, "table"), 8, "members");
+  int table = context.signature.positionOf(KernelArgumentKind::table);
+  return ir.field(b.getPtrTy(), argument(table, "table"), 8, "members");
 }
 
 Value *SegmentEmitter::flag() {
@@ -190,7 +196,7 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
 }
 
 void SegmentEmitter::emitOp(mlir::Operation &op) {
-  if (auto ahead = llvm::dyn_cast<fused::AheadOp>(op)) {
+  if (auto ahead = llvm::dyn_cast<fused::PrecomputeOp>(op)) {
     // Computed where it is used; the bits are those of precomputed scalars.
     for (auto [argument, input] :
          llvm::zip(ahead.getBody().getArguments(), ahead.getInputs()))

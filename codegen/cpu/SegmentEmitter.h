@@ -9,6 +9,7 @@
 #ifndef HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 #define HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 
+#include "codegen/KernelSignature.h"
 #include "codegen/cpu/Reduction.h"
 #include "codegen/cpu/Segment.h"
 
@@ -24,6 +25,7 @@ struct SweepContext {
   Ir &ir;
   fused::SweepOp sweep;
   const SweepLayout &layout;
+  KernelSignature signature;
   /// Set after a diagnostic; the code that was built is then invalid.
   bool failed = false;
 

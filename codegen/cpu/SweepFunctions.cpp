@@ -142,7 +142,7 @@ static mlir::LogicalResult verifyReads(fused::SweepOp sweep,
   auto scalarFits = [&](int slot) {
     return slot >= 0 && slot < static_cast<int>(layout.scalars.size());
   };
-  bool fits = llvm::all_of(layout.finishInputs, scalarFits) &&
+  bool fits = llvm::all_of(layout.epilogueInputs, scalarFits) &&
               (!layout.whereScalar || scalarFits(*layout.whereScalar));
   for (const SegmentLayout &segment : layout.segments) {
     fits &= llvm::all_of(segment.inputs, [&](int slot) {
@@ -180,13 +180,13 @@ mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
       return mlir::failure();
     segments.push_back(std::move(*segment));
   }
-  SweepContext context{ir, sweep, layout};
+  SweepContext context{ir, sweep, layout, KernelSignature::of(layout)};
   Functions functions(context, segments);
   SweepFunctions made;
   made.tile = llvm::any_of(segments, worksInTiles);
   made.member = llvm::any_of(segments, worksInMembers);
   made.finish =
-      sweep.hasFinish() || llvm::any_of(segments, [](const Segment &segment) {
+      sweep.hasEpilogue() || llvm::any_of(segments, [](const Segment &segment) {
         return llvm::any_of(segment.results, [](auto &result) {
           return result.at == Level::list;
         });

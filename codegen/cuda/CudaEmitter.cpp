@@ -17,81 +17,19 @@ using heddle::foreach::isList;
 
 namespace heddle::cuda {
 
-int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
-  if (sweep.getScheduleAttr().getKind() != fused::ScheduleKind::stream)
-    return RowsEmitter::minimumBlocks(sweep, layout);
-  // A sweep that streams needs loads in flight: as many blocks as leave every
-  // thread registers for its elements, for addresses and what is computed from
-  // them (about two thirds as many again, and a dozen), and for scalars that
-  // are read rather than passed. Doubles take two registers, and their
-  // divisions and square roots a few besides.
-  int64_t registers = 0;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-    const SegmentLayout &segment = layout.segments[s];
-    int64_t words = 0, loaded = 0;
-    // Of a sweep that only reads, the elements of all rounds are held at once.
-    bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-      return slot.written && slot.index == kI;
-    });
-    int64_t rounds =
-        writes ? 1
-               : std::max<int64_t>(1, segment.tile /
-                                          (layout.threads * segment.vector));
-    bool doubles = llvm::any_of(
-        sweep.getSegmentBlock(s).getOps<fused::ReduceOp>(),
-        [](fused::ReduceOp op) { return op.getValue().getType().isF64(); });
-    for (auto [argument, slot] :
-         llvm::zip(sweep.getSegmentBlock(s).getArguments(), segment.inputs)) {
-      if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
-        loaded += 3;
-      if (slot >= 0 && segment.operands[slot].index == kScalar &&
-          storageBytes(segment.operands[slot].storage) == 8)
-        loaded += 3;
-      if (slot < 0 || segment.operands[slot].index != kI)
-        continue;
-      bool wide = storageBytes(segment.operands[slot].storage) == 8;
-      doubles |= wide;
-      words += segment.vector * rounds * (wide ? 2 : 1);
-    }
-    int64_t own = 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
-                  (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
-    // What is only read is on its way as a whole, and folded as it arrives;
-    // where the member's own values lie is kept for the end.
-    if (!writes)
-      own = 8 + words + loaded + (doubles ? 24 : 0) +
-            2 * llvm::count_if(segment.operands, [](const OperandSlot &slot) {
-              return isMemberIndex(slot.index);
-            });
-    registers = std::max(registers, own);
-  }
-  registers = llvm::alignTo(registers, 8);
-  return std::clamp<int64_t>(65536 / (layout.threads * registers), 1, 8);
-}
-
-SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
-  if (inLoop)
-    return {{"_tiles", false, false}};
-  bool numbers = llvm::any_of(
-      layout.scalars, [](const ScalarSlot &slot) { return slot.isNumber; });
-  bool replaces =
-      llvm::any_of(layout.segments, [](const SegmentLayout &segment) {
-        return llvm::any_of(segment.operands, [](const OperandSlot &slot) {
-          return slot.written && slot.index == kI;
-        });
-      });
-  SmallVector<Entry> entries;
-  if (layout.rank != 2 && replaces)
-    entries.push_back({"_cached", true, true});
-  entries.push_back({"_tiles", true, false});
-  if (numbers)
-    entries.push_back({"_tiles_by_address", false, false});
-  return entries;
+StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
+  if (variant.getEvictFirst())
+    return "_cached";
+  bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
+  return inLoop || variant.getScalars() == fused::ScalarPassing::value
+             ? "_tiles"
+             : "_tiles_by_address";
 }
 
 namespace {
 class KernelEmitter {
 public:
-  KernelEmitter(fused::KernelOp kernel, const Buffers &buffers)
+  KernelEmitter(fused::ProgramOp kernel, const Buffers &buffers)
       : os(stream), kernel(kernel), buffers(buffers) {}
   LogicalResult emit();
   LogicalResult emitPanels();
@@ -112,14 +50,14 @@ private:
   void emitDispatch(const SweepLayout &layout, const SweepNames &names);
   LogicalResult emitLoop(fused::LoopOp loop);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                 const SweepNames &names, const Entry &entry);
+                 const SweepNames &names, fused::VariantAttr variant);
 
   std::string text; ///< of the section under way
   llvm::raw_string_ostream stream{text};
   raw_indented_ostream os;
   std::vector<std::string> entriesOfSection;
   runtime::Source source;
-  fused::KernelOp kernel;
+  fused::ProgramOp kernel;
   const Buffers &buffers;
   llvm::SmallVector<fused::SweepOp> sweeps;
 };
@@ -195,7 +133,7 @@ void KernelEmitter::emitBanner() {
 void KernelEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, trips = false;
   kernel.walk([&](Operation *op) {
-    reduces |= isa<fused::ReduceOp, fused::AheadOp>(op);
+    reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
   });
   for (fused::SweepOp sweep : sweeps)
@@ -233,20 +171,24 @@ SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
   names.sweep = identifierFrom(layout.name);
   Scope scope;
   std::string parameters = "heddle_table table", arguments = "table";
-  for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
-    bool isTrip = layout.trip == static_cast<int>(k);
-    std::string name =
-        scope.fresh(isTrip ? "trip_at" : buffers[slot.buffer].name + "_at");
-    names.scalars.push_back(name);
-    std::string type = storedType(slot.storage).str();
-    if (slot.isNumber)
-      parameters += ", heddle::number<" + type + ", ByValue> " + name;
-    else
-      parameters += (slot.written ? ", " : ", const ") + type + " *" + name;
-    arguments += ", " + name;
-  }
   unsigned aheads = 0;
-  for (const ScratchSlot &slot : layout.scratch) {
+  for (const KernelArgument &argument : KernelSignature::of(layout).arguments) {
+    if (argument.kind == KernelArgumentKind::scalar) {
+      const ScalarSlot &slot = layout.scalars[argument.slot];
+      bool isTrip = layout.trip == argument.slot;
+      std::string name =
+          scope.fresh(isTrip ? "trip_at" : buffers[slot.buffer].name + "_at");
+      names.scalars.push_back(name);
+      std::string type = storedType(slot.storage).str();
+      if (argument.byValue)
+        parameters += ", heddle::number<" + type + ", ByValue> " + name;
+      else
+        parameters += (slot.written ? ", " : ", const ") + type + " *" + name;
+      arguments += ", " + name;
+    }
+    if (argument.kind != KernelArgumentKind::scratch)
+      continue;
+    const ScratchSlot &slot = layout.scratch[argument.slot];
     std::string type, name;
     if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
       bool isTicket = slot.per == ScratchPer::ticket;
@@ -285,7 +227,7 @@ LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
                                         const SweepLayout &layout,
                                         const SweepNames &names) {
   for (auto [slot, type] : llvm::zip(layout.scratch, names.scratchTypes)) {
-    auto ahead = dyn_cast<fused::AheadOp>(slot.owner);
+    auto ahead = dyn_cast<fused::PrecomputeOp>(slot.owner);
     if (!ahead)
       continue;
     Block &body = ahead.getBody().front();
@@ -366,20 +308,22 @@ void KernelEmitter::emitDispatch(const SweepLayout &layout,
 }
 
 void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                              const SweepNames &names, const Entry &entry) {
-  // Reading scalars costs registers that having them does not.
-  int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue);
-  StringRef byValue = entry.byValue ? "true" : "false";
+                              const SweepNames &names,
+                              fused::VariantAttr variant) {
+  bool isByValue = variant.getScalars() == fused::ScalarPassing::value;
+  StringRef byValue = isByValue ? "true" : "false";
   std::string parameters = names.parameters;
   // The template argument; a name has neither commas nor brackets around it.
   for (size_t at; (at = parameters.find(", ByValue>")) != std::string::npos;)
     parameters.replace(at + 2, strlen("ByValue"), byValue);
   os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
-     << ", HEDDLE_BLOCKS(" << blocks << "))\n"
-     << names.sweep << entry.suffix << "(" << parameters << ") {\n";
+     << ", HEDDLE_BLOCKS(" << variant.getBlocks() << "))\n"
+     << names.sweep << entrySuffix(sweep, variant) << "(" << parameters
+     << ") {\n";
   os.indent();
   std::string values =
-      ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
+      ("<" + byValue + (variant.getEvictFirst() ? ", true>(" : ", false>("))
+          .str();
   if (names.hasNext)
     os << "heddle::let_next_begin();\n";
   if (layout.whereScalar && names.hasPrevious)
@@ -400,28 +344,26 @@ void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   os.unindent() << "}\n\n";
 }
 
-static bool isSweep(Operation *op) {
-  return isa_and_nonnull<fused::SweepOp>(op);
+/// Whether the launch of `op` may begin before the one before it has ended.
+static bool isDependent(Operation *op) {
+  auto sweep = dyn_cast_or_null<fused::SweepOp>(op);
+  return sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
 }
 
 LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
+  if (!sweep.getLaunchAttr())
+    return sweep.emitOpError("has no launch; run fused-configure-launches");
   SweepNames names = nameSweep(sweep, *layout);
-  names.hasPrevious = isSweep(sweep->getPrevNode());
-  names.hasNext = isSweep(sweep->getNextNode());
-  if (isa<fused::LoopOp>(sweep->getParentOp()))
-    names.hasPrevious = names.hasNext = false;
-  for (Operation *op = sweep->getPrevNode(); op; op = op->getPrevNode())
-    for (Value result : op->getResults())
-      names.writtenBefore.insert(buffers.of(result));
-  bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
+  names.hasPrevious = isDependent(sweep);
+  names.hasNext = isDependent(sweep->getNextNode());
   std::vector<std::string> entries;
-  for (const Entry &entry : entriesOf(*layout, inLoop))
-    entries.push_back(names.sweep + entry.suffix.str());
+  for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants())
+    entries.push_back(names.sweep + variant.getSuffix().str());
   if (auto loop = dyn_cast<fused::LoopOp>(sweep->getParentOp()))
-    if (runsInOneLaunch(loop, buffers))
+    if (loop.getCooperativeAttr())
       entries.push_back(oneLaunchEntry(loop));
   beginSection(std::move(entries));
   emitRowTypes(*layout, names);
@@ -440,9 +382,9 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names);
-  for (const Entry &entry : entriesOf(*layout, inLoop)) {
-    beginSection({names.sweep + entry.suffix.str()});
-    emitEntry(sweep, *layout, names, entry);
+  for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
+    beginSection({names.sweep + variant.getSuffix().str()});
+    emitEntry(sweep, *layout, names, variant);
   }
   return success();
 }
@@ -451,99 +393,103 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// A sweep that runs where the flag of its member holds, or null.
-static fused::SweepOp sweepUnder(Value active) {
-  for (OpOperand &use : active.getUses())
-    if (auto sweep = dyn_cast<fused::SweepOp>(use.getOwner()))
-      if (sweep.getWhere() == active)
-        return sweep;
-  return {};
-}
-
-bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
-  for (Operation &op : loop.getBody().front().without_terminator())
-    if (!isa<fused::SweepOp>(op))
-      return false;
-  // The flags of members are found in the rows of a sweep, in the place where
-  // the next trip looks for them.
-  if (Value active = loop.getActive())
-    if (!sweepUnder(active) ||
-        buffers.of(active) != buffers.of(loop.getYield().getMore()))
-      return false;
-  // Values that are carried elsewhere than they are yielded are copied between
-  // trips, by nodes of their own.
-  return llvm::all_of(llvm::zip(loop.getYield().getValues(), loop.getResults()),
-                      [&](auto pair) {
-                        int to = buffers.of(std::get<1>(pair));
-                        return to < 0 || to == buffers.of(std::get<0>(pair));
-                      });
-}
-
 /// One launch for the whole loop: all its blocks are resident and meet between
 /// sweeps.
 LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
-  if (!runsInOneLaunch(loop, buffers))
+  auto cooperative = loop.getCooperativeAttr();
+  if (!cooperative)
     return success();
   std::string name = oneLaunchEntry(loop);
   beginSection({name});
   Scope scope;
   std::string parameters;
   struct Call {
-    std::string table, function, finish, row, arguments;
+    std::string table, function, finish, row, arguments, scratch;
+    std::map<int, std::string> scalars; // by their slots
     bool endsList, reversed;
   };
   SmallVector<Call> calls;
-  Value active = loop.getActive();
-  std::string anyActive;
+  std::vector<SweepLayout> layouts;
+  std::vector<SweepNames> ownNames;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
       return failure();
     SweepNames names = nameSweep(sweep, *layout);
     Call call;
-    call.table = scope.fresh("table_of_" + names.sweep);
     call.function = names.sweep + "_tile<false, false>";
     call.finish = names.sweep + "_finish<false, false>";
     call.row = names.sweep + "_tile_row";
-    call.arguments = call.table;
     call.endsList = layout->endsList;
     call.reversed = sweep.getReversed();
-    parameters +=
-        (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
+    calls.push_back(std::move(call));
+    layouts.push_back(std::move(*layout));
+    ownNames.push_back(std::move(names));
+  }
+  std::string tripsAt, limitAt, moreAt, barrier;
+  auto add = [&](const std::string &type, const std::string &parameter) {
+    parameters += (parameters.empty() ? "" : ", ") + type + parameter;
+    return parameter;
+  };
+  KernelSignature signature =
+      KernelSignature::ofCooperative(loop, layouts, buffers);
+  for (const KernelArgument &argument : signature.arguments) {
+    const SweepNames &names = ownNames[argument.sweep];
+    Call &call = calls[argument.sweep];
+    switch (argument.kind) {
+    case KernelArgumentKind::table:
+      call.table = add("heddle_table ", scope.fresh("table_of_" + names.sweep));
+      call.arguments = call.table;
+      break;
+    case KernelArgumentKind::scalar: {
+      const ScalarSlot &slot = layouts[argument.sweep].scalars[argument.slot];
+      std::string type = storedType(slot.storage).str();
+      call.scalars[argument.slot] =
+          add(argument.byValue ? "heddle::number<" + type + ", false> "
+              : slot.written   ? type + " *"
+                               : "const " + type + " *",
+              scope.fresh(names.scalars[argument.slot]));
+      break;
+    }
+    case KernelArgumentKind::scratch:
+      call.scratch += ", " + add(names.scratchTypes[argument.slot] + " *",
+                                 scope.fresh(names.scratch[argument.slot]));
+      break;
+    case KernelArgumentKind::trips:
+      tripsAt = add("int *", scope.fresh("trips_at"));
+      break;
+    case KernelArgumentKind::limit:
+      limitAt = add("const int *", scope.fresh("limit_at"));
+      break;
+    case KernelArgumentKind::condition:
+      moreAt = add("const bool *", scope.fresh("more_at"));
+      break;
+    case KernelArgumentKind::barrier:
+      barrier = add("unsigned *", scope.fresh("barrier"));
+      break;
+    case KernelArgumentKind::panelScratch:
+      break;
+    }
+  }
+  Value active = loop.getActive();
+  std::string anyActive;
+  for (auto [sweep, layout, names, call] :
+       llvm::zip(loop.getBody().front().getOps<fused::SweepOp>(), layouts,
+                 ownNames, calls)) {
+    for (size_t k = 0; k < layout.scalars.size(); ++k)
+      call.arguments +=
+          ", " +
+          (layout.trip == static_cast<int>(k) ? "&trips" : call.scalars[k]);
+    call.arguments += call.scratch;
     if (active && sweep.getWhere() == active)
       anyActive =
           llvm::formatv("heddle::any_member<{0}_member_row, {1}>({2}.members, "
                         "{2}.member_count)",
-                        names.sweep, layout->whereOperand[0], call.table);
-    for (auto [k, slot, own] :
-         llvm::enumerate(layout->scalars, names.scalars)) {
-      if (layout->trip == static_cast<int>(k)) {
-        call.arguments += ", &trips";
-        continue;
-      }
-      std::string parameter = scope.fresh(own);
-      std::string type = storedType(slot.storage).str();
-      parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
-                    : slot.written ? ", " + type + " *"
-                                   : ", const " + type + " *";
-      parameters += parameter;
-      call.arguments += ", " + parameter;
-    }
-    for (auto [own, type] : llvm::zip(names.scratch, names.scratchTypes)) {
-      std::string parameter = scope.fresh(own);
-      parameters += ", " + type + " *" + parameter;
-      call.arguments += ", " + parameter;
-    }
-    calls.push_back(std::move(call));
+                        names.sweep, layout.whereOperand[0], call.table);
   }
-  std::string tripsAt = scope.fresh("trips_at"),
-              limitAt = scope.fresh("limit_at"),
-              moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
-  os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
-     << ", 2)\n"
-     << name << "(" << parameters << ", int *" << tripsAt << ", const int *"
-     << limitAt << (active ? "" : ", const bool *" + moreAt) << ", unsigned *"
-     << barrier << ") {\n";
+  os << "extern \"C\" __global__ void __launch_bounds__("
+     << cooperative.getThreads() << ", " << cooperative.getBlocks() << ")\n"
+     << name << "(" << parameters << ") {\n";
   os.indent();
   os << "const int limit = *" << limitAt << ";\n"
      << "int trips = 0;\n"
@@ -598,9 +544,14 @@ LogicalResult KernelEmitter::emitPanels() {
   LogicalResult done = success();
   bool any = false;
   kernel.walk([&](fused::LoopOp loop) {
-    auto panel = PanelLayout::compute(loop, buffers);
-    if (!panel)
+    if (!loop.getPanels())
       return;
+    auto panel = PanelLayout::compute(loop, buffers);
+    if (!panel) {
+      done = loop.emitOpError("cannot run in panels; run "
+                              "fused-configure-launches");
+      return;
+    }
     auto sweep = cast<fused::SweepOp>(loop.getBody().front().front());
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout)) {
@@ -620,7 +571,7 @@ LogicalResult KernelEmitter::emitPanels() {
   return done;
 }
 
-FailureOr<runtime::Source> emitKernel(fused::KernelOp kernel,
+FailureOr<runtime::Source> emitKernel(fused::ProgramOp kernel,
                                       const Buffers &buffers) {
   KernelEmitter emitter(kernel, buffers);
   if (failed(emitter.emit()))
@@ -628,7 +579,7 @@ FailureOr<runtime::Source> emitKernel(fused::KernelOp kernel,
   return emitter.takeSource();
 }
 
-FailureOr<std::string> emitPanels(fused::KernelOp kernel,
+FailureOr<std::string> emitPanels(fused::ProgramOp kernel,
                                   const Buffers &buffers) {
   KernelEmitter emitter(kernel, buffers);
   if (failed(emitter.emitPanels()))

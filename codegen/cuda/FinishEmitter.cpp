@@ -128,8 +128,8 @@ LogicalResult FinishEmitter::emit() {
         bindScalar(argument, -1 - slot);
   }
   os << "if (threadIdx.x != 0)\n  return;\n";
-  if (sweep.hasFinish()) {
-    Block &block = sweep.getFinish().front();
+  if (sweep.hasEpilogue()) {
+    Block &block = sweep.getEpilogue().front();
     // `finish` goes on with what was stored, rounded as it was.
     for (auto [argument, value, position] :
          llvm::zip(block.getArguments(), listValues, sweep.getListResults())) {
@@ -146,12 +146,12 @@ LogicalResult FinishEmitter::emit() {
     }
     for (auto [argument, slot] :
          llvm::zip(block.getArguments().drop_front(listValues.size()),
-                   layout.finishInputs))
+                   layout.epilogueInputs))
       bindScalar(argument, slot);
     if (failed(declareOps(block)))
       return failure();
     for (auto [slot, value] :
-         llvm::zip(layout.finishResults, sweep.getFinishYield().getValues()))
+         llvm::zip(layout.epilogueResults, sweep.getEpilogueYield().getValues()))
       if (slot != SegmentLayout::kNowhere)
         stored.emplace_back(slot, value);
   }

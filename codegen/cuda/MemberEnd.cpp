@@ -75,7 +75,7 @@ void SegmentEmitter::storeListStates() {
 void SegmentEmitter::emitAheadOfNextStep() {
   auto yield = sweep.getSegmentYield(segment);
   for (Operation &op : body) {
-    auto ahead = dyn_cast<fused::AheadOp>(op);
+    auto ahead = dyn_cast<fused::PrecomputeOp>(op);
     if (!ahead)
       continue;
     int area = layout.scratchOf(&op, ScratchPer::member);
@@ -119,7 +119,7 @@ void SegmentEmitter::findUsedAtEnd() {
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) <= Level::member)
       open.push_back(op.getValue());
-  for (auto ahead : body.getOps<fused::AheadOp>())
+  for (auto ahead : body.getOps<fused::PrecomputeOp>())
     llvm::append_range(open, ahead.getInputs());
   while (!open.empty()) {
     Value value = open.pop_back_val();
@@ -205,7 +205,7 @@ LogicalResult SegmentEmitter::emitEnd() {
       return behind.contains(value) && isUsedAtEnd(value);
     };
     bool replaced =
-        llvm::any_of(body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+        llvm::any_of(body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
           return llvm::any_of(ahead.getResults(), read);
         });
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
@@ -270,7 +270,7 @@ LogicalResult SegmentEmitter::emitEndFunction() {
   // computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
   bool fromAhead =
-      llvm::any_of(body.getOps<fused::AheadOp>(), [&](fused::AheadOp ahead) {
+      llvm::any_of(body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
         return llvm::any_of(ahead.getResults(),
                             [&](Value value) { return isUsedAtEnd(value); });
       });

@@ -28,7 +28,7 @@ LogicalResult PanelEmitter::emitColumns() {
     std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part
        << "_of_run[heddle::block_threads];\n";
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       os << "__shared__ " << computed(column) << " exact_" << part
          << "_of[batch];\n";
   }
@@ -55,7 +55,7 @@ LogicalResult PanelEmitter::emitColumns() {
   llvm::DenseMap<Operation *, fused::Exponent> own;
   for (fused::ReduceOp column : passes.columns) {
     scope.declare(column.getResult(0), "sum"); // declareNeeded stops there
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       own[column] = *fused::decompose(column.getValue(), levels);
       llvm::append_range(all, valuesOf(own[column].column));
       llvm::append_range(all, valuesOfColumns(powersOf(column)));
@@ -93,7 +93,7 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   llvm::DenseMap<Operation *, std::string> idle;
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       FailureOr<std::string> name = declareIdle(column);
       if (failed(name))
         return failure();
@@ -120,7 +120,7 @@ LogicalResult PanelEmitter::emitColumns() {
   open("if (is_first) {");
   SmallVector<Value> before;
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       llvm::append_range(before, valuesOf(own[column].column));
       llvm::append_range(before, valuesOfColumns(powersOf(column)));
     }
@@ -129,7 +129,7 @@ LogicalResult PanelEmitter::emitColumns() {
   for (fused::ReduceOp column : passes.columns) {
     std::string type = computed(column), sum = columnSums[column] + "_sum";
     os << "const " << type << ' ' << scope[column.getResult(0)] << " = ";
-    if (!fused::Panel::sumsPowers(column)) {
+    if (!fused::PanelAnalysis::sumsPowers(column)) {
       os << kindOf(column) << "::value(" << sum << ");\n";
       continue;
     }
@@ -145,8 +145,8 @@ LogicalResult PanelEmitter::emitColumns() {
         mine.empty()
             ? ""
             : "member.count == 0 ? -heddle::infinity<" + type + ">() : ";
-    if (fused::Panel::takesOwnPowers(column)) {
-      back = " + " + text(column.getAbout());
+    if (fused::PanelAnalysis::takesOwnPowers(column)) {
+      back = " + " + text(column.getShift());
     } else {
       std::string taken = columnTermOf(powersOf(column));
       back = (taken.empty() ? "" : " - " + inBrackets(taken)) + plus;

@@ -55,10 +55,10 @@ PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
                                          PanelBuffer::panelNames, buffers, 0),
       panel(panel), passes(panel.passes) {
   for (fused::ReduceOp row : passes.rows)
-    if (row.getAbout())
+    if (row.getShift())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::takesOwnPowers(column))
+    if (fused::PanelAnalysis::takesOwnPowers(column))
       exponentials.push_back(
           {column, *fused::decompose(column.getValue(), levels)});
   for (StringRef name : kOwnNames)
@@ -92,14 +92,14 @@ void PanelEmitter::findElementValues() {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> left;
   for (fused::ReduceOp row : passes.rows)
-    if (!row.getAbout())
+    if (!row.getShift())
       left.push_back(row.getValue());
   for (Exponential &sum : exponentials) {
     llvm::append_range(left, valuesOf(sum.exponent.element));
     llvm::append_range(left, valuesOf(sum.exponent.row));
   }
   for (fused::ReduceOp column : passes.columns) {
-    if (fused::Panel::takesOwnPowers(column))
+    if (fused::PanelAnalysis::takesOwnPowers(column))
       continue;
     if (!sharedBy(column)) {
       left.push_back(column.getValue());
@@ -154,7 +154,7 @@ SmallVector<Value> PanelEmitter::rootsOfRowResults() {
     if (!isOverColumns(member))
       roots.push_back(member.getValue());
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       llvm::append_range(
           roots, valuesOf(fused::decompose(column.getValue(), levels)->row));
   return roots;
@@ -225,7 +225,7 @@ void PanelEmitter::nameFields() {
     parts[column] = globals.fresh(own + "_parts");
     if (sharedBy(column) && isNormalized(column))
       numerators[column] = ofRows(own + "_numerator", computed(column));
-    if (fused::Panel::sumsPowers(column))
+    if (fused::PanelAnalysis::sumsPowers(column))
       fallbacks[column] = globals.fresh(own + "_fallback");
   }
   for (fused::ReduceOp row : passes.rows) {
@@ -235,7 +235,7 @@ void PanelEmitter::nameFields() {
         "loop." + rowReductions.add("heddle::row_reduction<" + partKind(row) +
                                         ", " + number + ">",
                                     own + "_reduction");
-    if (row.getAbout())
+    if (row.getShift())
       fallbacks[row] = globals.fresh(own + "_fallback");
   }
   for (fused::ReduceOp member : passes.members) {
@@ -280,7 +280,7 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
   if (failed(emitRowResults()) || failed(emitPanels()))
     return failure();
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column) && failed(emitColumnFallback(column)))
+    if (fused::PanelAnalysis::sumsPowers(column) && failed(emitColumnFallback(column)))
       return failure();
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();

@@ -9,7 +9,7 @@
 #ifndef HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 #define HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 
-#include "codegen/PanelLayout.h"
+#include "codegen/KernelSignature.h"
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Exponents.h"
 
@@ -224,7 +224,7 @@ private:
                                 const llvm::Twine &base);
 
   const PanelLayout &panel;
-  const fused::Panel &passes;
+  const fused::PanelAnalysis &passes;
   /// Names of the namespace and of its functions' parameters.
   Scope globals;
   std::vector<Exponential> exponentials;

@@ -22,7 +22,7 @@ namespace heddle::cuda {
 SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
   SmallVector<Value> values = valuesOf(sum.exponent.column);
   if (!sum.isOfRows())
-    values.push_back(fused::ReduceOp(sum.reduce).getAbout());
+    values.push_back(fused::ReduceOp(sum.reduce).getShift());
   return values;
 }
 
@@ -33,7 +33,7 @@ std::string PanelEmitter::columnTermOf(const Exponential &sum) {
   if (!sum.isOfRows())
     part +=
         (part.empty() ? "-" : " - ") +
-        ("heddle::known(" + text(fused::ReduceOp(sum.reduce).getAbout()) + ")");
+        ("heddle::known(" + text(fused::ReduceOp(sum.reduce).getShift()) + ")");
   return part;
 }
 
@@ -146,7 +146,7 @@ LogicalResult PanelEmitter::emitReducePhase() {
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp row : passes.rows)
-    if (!row.getAbout())
+    if (!row.getShift())
       roots.push_back(row.getValue());
   for (Exponential &sum : exponentialsOfRows())
     for (const fused::Term &term : sum.exponent.element)
@@ -165,7 +165,7 @@ LogicalResult PanelEmitter::emitReducePhase() {
   for (fused::ReduceOp row : passes.rows) {
     evens[row] = scope.fresh("even");
     odds[row] = scope.fresh("odd");
-    std::string none = row.getAbout() ? "0" : kindOf(row) + "::neutral()";
+    std::string none = row.getShift() ? "0" : kindOf(row) + "::neutral()";
     os << partType(row) << ' ' << evens[row] << " = " << none << ", "
        << odds[row] << " = " << none << ";\n";
   }
@@ -182,7 +182,7 @@ LogicalResult PanelEmitter::emitReducePhase() {
     os << keptArrays[value] << "[b][k] = " << text(value) << ";\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string part = "(k % 2 ? " + odds[row] + " : " + evens[row] + ")";
-    if (!row.getAbout()) {
+    if (!row.getShift()) {
       os << "if (has_column)\n  " << part << " = " << kindOf(row)
          << "::combine(" << part << ", " << kindOf(row) << "::lift("
          << text(row.getValue()) << ", rows.first_column + rows.column(k)));\n";
@@ -254,7 +254,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
      << "  loop.queue.next();\n";
   for (fused::ReduceOp row : passes.rows) {
     std::string type = computed(row), total = totals[row];
-    if (!row.getAbout()) {
+    if (!row.getShift()) {
       os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
          << " = " << kindOf(row) << "::value(" << total << ");\n";
       continue;
@@ -275,7 +275,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   llvm::DenseMap<Operation *, std::string> powers;
   for (fused::ReduceOp column : passes.columns) {
     Operation *shared = sharedBy(column);
-    if (fused::Panel::takesOwnPowers(column)) {
+    if (fused::PanelAnalysis::takesOwnPowers(column)) {
       std::string type = computed(column);
       std::string terms = sumOf(exponentialOf(column).exponent.row, type);
       os << "const " << type << ' '
@@ -307,7 +307,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   open("if (rows.thread == 0) {");
   for (fused::ReduceOp row : passes.rows) {
     os << rowSums[row] << "[r] = ";
-    if (row.getAbout())
+    if (row.getShift())
       os << safe[row] << " ? " << totals[row] << " : heddle::not_a_number<"
          << computed(row) << ">();\n";
     else
@@ -321,7 +321,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   for (Operation *row : awaited) {
     SmallVector<fused::ReduceOp> columns;
     for (fused::ReduceOp column : passes.columns)
-      if (fused::Panel::sumsPowers(column) &&
+      if (fused::PanelAnalysis::sumsPowers(column) &&
           passes.awaited.lookup(column) == row)
         columns.push_back(column);
     if (columns.empty())
@@ -350,7 +350,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   }
   SmallVector<Value> roots;
   for (fused::ReduceOp column : passes.columns)
-    if (!fused::Panel::sumsPowers(column))
+    if (!fused::PanelAnalysis::sumsPowers(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsUsedBy(roots))
@@ -366,7 +366,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
     if (failed(declareNeeded(roots)))
       return failure();
     for (fused::ReduceOp column : passes.columns)
-      if (!fused::Panel::sumsPowers(column)) {
+      if (!fused::PanelAnalysis::sumsPowers(column)) {
         std::string part = "sums." + columnSums[column] + "[k]";
         os << "if (has_column)\n  " << part << " = " << kindOf(column)
            << "::combine(" << part << ", " << kindOf(column) << "::lift("

@@ -24,7 +24,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   SmallVector<Value> roots(rowValues.begin(), rowValues.end());
   for (Exponential &sum : exponentialsOfRows()) {
     llvm::append_range(roots, valuesOf(sum.exponent.row));
-    roots.push_back(sum.reduce.getAbout());
+    roots.push_back(sum.reduce.getShift());
   }
   SmallVector<fused::ReduceOp> normalized;
   llvm::DenseMap<Operation *, std::string> shifts;
@@ -54,7 +54,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   for (Exponential &sum : exponentialsOfRows()) {
     std::string type = computed(sum.reduce);
     std::string shift = scope.fresh("shift");
-    os << type << ' ' << shift << " = " << text(sum.reduce.getAbout()) << ";\n"
+    os << type << ' ' << shift << " = " << text(sum.reduce.getShift()) << ";\n"
        << "if (!heddle::is_finite(" << shift << "))\n  " << shift
        << " = loop.iteration ? " << scratch(sum.reduce, PanelScratchPer::row)
        << "[row] : 0;\n"
@@ -96,7 +96,7 @@ LogicalResult PanelEmitter::emitRowResults() {
   open(kForEachRow);
   os << "const long long row = rows.row(r);\n";
   for (fused::ReduceOp row : passes.rows)
-    if (row.getAbout())
+    if (row.getShift())
       os << "const " << computed(row) << ' '
          << scope.declare(row.getResult(0), "row") << " = "
          << exponentialOf(row).shift << "[r] + heddle::per_e<" << computed(row)
@@ -113,7 +113,7 @@ LogicalResult PanelEmitter::emitRowResults() {
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
   for (fused::ReduceOp column : passes.columns)
-    if (fused::Panel::sumsPowers(column)) {
+    if (fused::PanelAnalysis::sumsPowers(column)) {
       std::string type = computed(column);
       std::string terms =
           sumOf(fused::decompose(column.getValue(), levels)->row, type);
@@ -268,7 +268,7 @@ LogicalResult PanelEmitter::emitPanels() {
   open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
   for (fused::ReduceOp column : passes.columns)
     os << "sums." << columnSums[column] << "[k] = "
-       << (fused::Panel::sumsPowers(column) ? "0"
+       << (fused::PanelAnalysis::sumsPowers(column) ? "0"
                                             : kindOf(column) + "::neutral()")
        << ";\n";
   close();

@@ -114,7 +114,7 @@ std::string PanelEmitter::computed(fused::ReduceOp op) const {
 }
 
 static bool sumsPowers(fused::ReduceOp op) {
-  return fused::Panel::sumsPowers(op) && op.getLevel() != Level::member;
+  return fused::PanelAnalysis::sumsPowers(op) && op.getLevel() != Level::member;
 }
 
 std::string PanelEmitter::partType(fused::ReduceOp op) const {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/RowsForm.h"
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 
@@ -16,40 +17,6 @@ namespace heddle::cuda {
 
 /// Words of a batch of columns that a thread holds: operands, and states.
 static constexpr size_t kMostHeld = 24;
-
-/// Whether elements meet down columns and nowhere else, and rows leave nothing
-/// behind: what goes to the member is combined row after row.
-bool RowsEmitter::goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
-                           unsigned segment) {
-  auto levels = fused::Levels::infer(sweep, segment);
-  return layout.tickets >= 0 && succeeded(levels) &&
-         llvm::all_of(sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>(),
-                      [&](fused::ReduceOp op) {
-                        return op.getLevel() == Level::column ||
-                               levels->countedBy(op) == Level::column;
-                      }) &&
-         llvm::none_of(layout.results, [&](int slot) {
-           return slot >= 0 && (layout.operands[slot].index == kI ||
-                                layout.operands[slot].index == kIJ);
-         });
-}
-
-bool RowsEmitter::goesDown(fused::SweepOp sweep, const SweepLayout &layout) {
-  for (auto [s, segment] : llvm::enumerate(layout.segments))
-    if (!goesDown(segment, sweep, s))
-      return false;
-  return true;
-}
-
-/// Blocks that should fit a multiprocessor: one thread waits for what it has of
-/// a column, so many others have to be at work.
-int RowsEmitter::downBlocks(fused::SweepOp sweep) {
-  bool doubles = false;
-  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
-      doubles |= isa<fused::ReduceOp>(op) && op.getOperand(0).getType().isF64();
-  return doubles ? 2 : 3;
-}
 
 LogicalResult RowsEmitter::emitDownWalk() {
   declareAccumulators([&](Operation *op) {
@@ -73,7 +40,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
   for (fused::ReduceOp op : taken)
     words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
   std::string first = scope.fresh("first_column");
-  int size = batchOf(words, kMostHeld);
+  int size = columnBatch(words, kMostHeld);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";

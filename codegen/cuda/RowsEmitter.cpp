@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/RowsForm.h"
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
@@ -16,42 +17,6 @@ using heddle::foreach::isList;
 using heddle::fused::Level;
 
 namespace heddle::cuda {
-
-int RowsEmitter::batchOf(size_t words, size_t most) {
-  int batch = 8;
-  while (batch > 1 && batch * words > most)
-    batch /= 2;
-  return batch;
-}
-
-int RowsEmitter::minimumBlocks(fused::SweepOp sweep,
-                               const SweepLayout &layout) {
-  if (layout.columns)
-    return sharedBlocks(sweep, layout);
-  if (goesDown(sweep, layout))
-    return downBlocks(sweep);
-  // Where elements are written, others must be on their way meanwhile.
-  size_t most = 0;
-  bool doubles = false;
-  for (const SegmentLayout &segment : layout.segments) {
-    auto isElement = [](const OperandSlot &slot) { return slot.index == kIJ; };
-    if (llvm::none_of(segment.operands, [&](const OperandSlot &slot) {
-          return slot.written && isElement(slot);
-        }))
-      return 1;
-    size_t words = 0;
-    for (const OperandSlot &slot : segment.operands)
-      if (slot.read && (isElement(slot) || slot.index == kJ)) {
-        bool wide = storageBytes(slot.storage) == 8;
-        doubles |= wide;
-        words += wide ? 2 : 1;
-      }
-    most = std::max(most, words);
-  }
-  int64_t registers =
-      llvm::alignTo(24 + 3 * batchOf(most) * most + (doubles ? 48 : 0), 8);
-  return std::clamp<int64_t>(65536 / (layout.threads * registers), 1, 5);
-}
 
 void RowsEmitter::assignPhases() {
   for (Operation &op : body.without_terminator()) {
@@ -235,7 +200,7 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   // before is at work, and before that writes anything.
   Slice slice = sliceOf(roots);
   std::string first = scope.fresh("first_column");
-  Batch batch = declareBatch(slice.inputs, batchOf(wordsOf(slice.inputs)));
+  Batch batch = declareBatch(slice.inputs, columnBatch(wordsOf(slice.inputs)));
   std::string nth = nthColumn(first, batch);
   emitAsk(batch, first, nth, "column < tile.columns");
   if (!batch.inputs.empty())
@@ -374,7 +339,7 @@ LogicalResult RowsEmitter::emitWalk() {
     return failure();
   if (slots.columns)
     return emitSharedWalk();
-  if (goesDown(slots, sweep, segment))
+  if (goesDownColumns(slots, sweep, segment))
     return emitDownWalk();
   auto overTile = [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;

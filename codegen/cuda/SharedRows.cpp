@@ -17,24 +17,6 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-int RowsEmitter::sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout) {
-  // Registers for a batch (see FusedSchedule) and its addresses; exponentials
-  // and divisions in double take more, and so may what shares no rows.
-  int blocks = 5;
-  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
-    if (!segment.columns) {
-      blocks = std::min(blocks, 4);
-      continue;
-    }
-    auto levels = fused::Levels::infer(sweep, s);
-    for (Value value : fused::behind(fused::elementResults(sweep, s)))
-      if (succeeded(levels) && levels->of(value).level > Level::member &&
-          value.getType().getIntOrFloatBitWidth() == 64)
-        blocks = std::min(blocks, 2);
-  }
-  return blocks;
-}
-
 /// The arguments and operations of rows that `roots`, and what `elements`
 /// computes, are computed from.
 RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,

@@ -61,7 +61,7 @@ static bool isInlined(Operation *op) {
     return true;
   return op->getNumResults() == 1 && op->getResult(0).hasOneUse() &&
          nameOf(op->getResult(0)).empty() &&
-         !isa<fused::ReduceOp, fused::AheadOp>(op);
+         !isa<fused::ReduceOp, fused::PrecomputeOp>(op);
 }
 
 Expression SegmentEmitter::expression(Value value) {
@@ -82,8 +82,8 @@ Expression SegmentEmitter::expression(Value value) {
 
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
-    if (isa<fused::ReduceOp, fused::RecordOp, fused::AheadOp, foreach::TripOp>(
-            op) ||
+    if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
+            foreach::TripOp>(op) ||
         !wanted(&op) || scope.knows(op.getResult(0)))
       continue;
     // The terminator reads accumulators and stores after the loop that declares
@@ -196,7 +196,7 @@ void SegmentEmitter::declareScalarInputs(
 
 LogicalResult SegmentEmitter::declareAhead() {
   for (Operation &op : body) {
-    auto ahead = dyn_cast<fused::AheadOp>(op);
+    auto ahead = dyn_cast<fused::PrecomputeOp>(op);
     if (!ahead)
       continue;
     int area = layout.scratchOf(&op, ScratchPer::member);
@@ -232,12 +232,7 @@ LogicalResult SegmentEmitter::declareAhead() {
 
 bool SegmentEmitter::waitsAtOnce() const {
   return names.hasPrevious &&
-         (schedule != fused::ScheduleKind::stream ||
-          !layout.whereOperand.empty() ||
-          llvm::any_of(slots.operands, [&](const OperandSlot &slot) {
-            return !isMemberIndex(slot.index) &&
-                   names.writtenBefore.contains(slot.buffer);
-          }));
+         fused::SweepOp(sweep).getLaunchAttr().getWaits()[segment] == fused::Wait::first;
 }
 
 void SegmentEmitter::waitForPrevious() {
@@ -252,7 +247,7 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
     Operation *user = use.getOwner();
     if (fused::isHint(use) || isOnlyHinted(user))
       continue;
-    if (isa<fused::AheadOp>(user))
+    if (isa<fused::PrecomputeOp>(user))
       return true;
     if (isa<fused::YieldOp>(user)) {
       int slot = slots.results[use.getOperandNumber()];

@@ -30,8 +30,6 @@ struct SweepNames {
   std::string templateHead = "template <bool ByValue, bool Passing>\n";
   /// Whether a launch before (behind) this one may overlap with it.
   bool hasPrevious = false, hasNext = false;
-  /// Buffers that launches before this one write.
-  llvm::DenseSet<int> writtenBefore;
 };
 
 /// `heddle::add<double>`, and the type of the state it keeps.
@@ -111,7 +109,8 @@ protected:
   /// Whether a block counts itself before its work is done: nothing of what it
   /// stores is needed at the member's end.
   bool arrivesEarly() const {
-    return slots.endsMembers && !slots.endsAfterStores;
+    return fused::SweepOp(sweep).getLaunchAttr().getArrivals()[segment] ==
+           fused::Arrival::early;
   }
   void arriveEarly();
   /// Whether a scalar from before the sweep is wanted in the walk.
@@ -221,26 +220,14 @@ class RowsEmitter : public SegmentEmitter {
 public:
   using SegmentEmitter::SegmentEmitter;
 
-  /// Blocks that should fit a multiprocessor.
-  static int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout);
-
 private:
   mlir::LogicalResult emitWalk() override;
-  /// Words that a thread asks for at a time.
-  static constexpr size_t kMostAsked = 16;
-  /// Columns that a thread takes at a time, of each of which it has `words`, of
-  /// all at most `most`.
-  static int batchOf(size_t words, size_t most = kMostAsked);
   void assignPhases();
   /// Prints what is done with the elements of a row in one pass over them.
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
   /// Where rows have nothing of their own (RowsDown.cpp).
-  static bool goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
-                       unsigned segment);
-  static bool goesDown(fused::SweepOp sweep, const SweepLayout &layout);
-  static int downBlocks(fused::SweepOp sweep);
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
@@ -271,7 +258,6 @@ private:
   void declareRowInputs();
   void storeRow();
   /// Where blocks share a tile (SharedRows.cpp).
-  static int sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout);
   std::string firstColumn; // of those that blocks take at a time
   std::string beforeRow, mostBefore, part;
   void declareBeforeRows();

@@ -4,10 +4,10 @@
 // RUN: %heddle emit %s --stage fused | FileCheck %s
 // RUN: %heddle emit %s | FileCheck %s --check-prefix=CUDA
 
-// CHECK: fused.name = "late_q", fused.places = array<i64: [[Q:[0-9]+]]>
+// CHECK: name "late_q" {{.*}}result_buffers {{\[}}[[Q:[0-9]+]]]
 // CHECK: tile = [4] by 2048
-// CHECK-SAME: fused.name = "late_y", fused.places = array<i64: 0,
-// CHECK-NOT: [[Q]]>
+// CHECK-SAME: name "late_y" {{.*}}result_buffers [0,
+// CHECK-NOT: [[Q]]]
 // CHECK-SAME: (%x = %x[i, j]
 // CUDA: float *__restrict__ const x = static_cast<float *>(
 // CUDA: float *const [[TO:x_part_[0-9]]] = &x[row * x_stride + part.first];

@@ -1,10 +1,10 @@
 // As late_readers.mlir, of scalars of the list, which its end replaces.
 // RUN: %heddle emit %s --stage fused | FileCheck %s
 
-// CHECK: fused.name = "late_list_q", fused.places = array<i64: [[Q:[0-9]+]]>
+// CHECK: name "late_list_q" {{.*}}result_buffers {{\[}}[[Q:[0-9]+]]]
 // CHECK: tile = [4] by 2048
-// CHECK-SAME: fused.name = "late_list_y", fused.places = array<i64: 0,
-// CHECK-NOT: [[Q]]>
+// CHECK-SAME: name "late_list_y" {{.*}}result_buffers [0,
+// CHECK-NOT: [[Q]]]
 // CHECK-SAME: (%x = %x[i, j]
 
 !list = !foreach.list<tensor<?xf32>>

@@ -72,7 +72,7 @@
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 1024
 // EXPLAIN: schedule: rows, 256 threads, tiles of 4 rows, 1024 columns per block
-// EXPLAIN-NEXT: reason:   what is computed of a row meets nowhere, so blocks share rows
+// EXPLAIN-NEXT: reason:   rows are only mapped, so blocks share them
 
 func.func @shared(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {

@@ -15,9 +15,9 @@ func.func @function(%x: !list {foreach.donate = 1 : i64, foreach.initial = 0.0 :
   return %lr, %x : tensor<f64>, !list
 }
 
-// CHECK-LABEL: fused.kernel @kernel(
+// CHECK-LABEL: fused.program @kernel(
 // CHECK-SAME: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}
 // CHECK-SAME: tensor<f64> {foreach.default = 1.000000e-03 : f64}
-fused.kernel @kernel(%x: !list {foreach.donate = 0 : i64}, %lr: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> !list {
+fused.program @kernel(%x: !list {foreach.donate = 0 : i64}, %lr: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> !list {
   fused.yield %x : !list
 }

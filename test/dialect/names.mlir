@@ -28,16 +28,16 @@ func.func @loops(%x: !list, %more: tensor<i1>, %limit: tensor<i32>) -> (!list, t
   return %r, %trips : !list, tensor<i32>
 }
 
-// CHECK-LABEL: fused.kernel @kernels(
-fused.kernel @kernels(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
+// CHECK-LABEL: fused.program @kernels(
+fused.program @kernels(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
   // CHECK: fused.sweep (%m = %{{.*}} : !foreach.list<tensor<?xf32>>, %lr = %{{.*}} as f32 : tensor<f64>) -> tensor<f32> {
   %total, %root = fused.sweep (%m = %momentum : !list, %lr = %rate as f32 : tensor<f64>) -> tensor<f32> {
     // CHECK-NEXT: arith.mulf %m, %lr : f32
     %s = arith.mulf %m, %lr : f32
     %total = fused.reduce add list %s : f32
     fused.yield %total : f32
-  // CHECK: finish [%whole: f32] (%again = %{{.*}} : tensor<f64>) -> tensor<f32> {
-  } finish [%whole : f32] (%again = %rate : tensor<f64>) -> tensor<f32> {
+  // CHECK: epilogue [%whole: f32] (%again = %{{.*}} : tensor<f64>) -> tensor<f32> {
+  } epilogue [%whole : f32] (%again = %rate : tensor<f64>) -> tensor<f32> {
     // CHECK-NEXT: math.sqrt %whole : f32
     %root = math.sqrt %whole : f32
     fused.yield %root : f32
@@ -45,11 +45,11 @@ fused.kernel @kernels(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
   fused.yield %root : tensor<f32>
 }
 
-// CHECK-LABEL: fused.kernel @ahead(
-fused.kernel @ahead(%step: !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
+// CHECK-LABEL: fused.program @ahead(
+fused.program @ahead(%step: !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
   %r = fused.sweep (%t = %step : !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
-    // CHECK: fused.ahead (%now = %t : f32) -> f32 {
-    %e = fused.ahead (%now = %t : f32) -> f32 {
+    // CHECK: fused.precompute (%now = %t : f32) -> f32 {
+    %e = fused.precompute (%now = %t : f32) -> f32 {
       // CHECK-NEXT: math.exp %now : f32
       %e = math.exp %now : f32
       fused.yield %e : f32

@@ -7,8 +7,8 @@
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// CHECK-LABEL: fused.kernel @kinds
-fused.kernel @kinds(%c: !mats, %s: !each) -> !each {
+// CHECK-LABEL: fused.program @kinds
+fused.program @kinds(%c: !mats, %s: !each) -> !each {
   %r = fused.sweep (%x = %c : !mats, %m = %s : !each) -> !each {
     // CHECK: fused.reduce mul row %{{.*}} : f32
     %0 = fused.reduce mul row %x : f32
@@ -37,20 +37,20 @@ fused.kernel @kinds(%c: !mats, %s: !each) -> !each {
 }
 
 // Hints: what exponentials are taken about, and whose they are.
-// CHECK-LABEL: fused.kernel @hints
-fused.kernel @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !list, !each) {
+// CHECK-LABEL: fused.program @hints
+fused.program @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !list, !each) {
   %r, %s, %m = fused.sweep (%x = %c : !mats, %ai = %a[i], %bj = %b[j] : !list, %e = %e : !each) -> (!list, !list, !each) {
-    // CHECK: %[[ROW:.*]] = fused.reduce logsumexp row %[[X:.*]] about %[[A:.*]] : f32
-    %row = fused.reduce logsumexp row %x about %ai : f32
-    // CHECK: fused.reduce logsumexp column %[[X]] about %{{.*}} sharing %[[ROW]] : f32
-    %0 = fused.reduce logsumexp column %x about %bj sharing %row : f32
+    // CHECK: %[[ROW:.*]] = fused.reduce logsumexp row %[[X:.*]] shift %[[A:.*]] : f32
+    %row = fused.reduce logsumexp row %x shift %ai : f32
+    // CHECK: fused.reduce logsumexp column %[[X]] shift %{{.*}} sharing %[[ROW]] : f32
+    %0 = fused.reduce logsumexp column %x shift %bj sharing %row : f32
     // CHECK: fused.reduce logsumexp column %[[X]] sharing %[[ROW]] {note = "kept"} : f32
     %1 = fused.reduce logsumexp column %x sharing %row {note = "kept"} : f32
     // A guess may be of a lower level.
-    // CHECK: fused.reduce logsumexp member %[[A]] from element about %[[E:.*]] : f32
-    %2 = fused.reduce logsumexp member %ai from element about %e : f32
-    // CHECK: fused.reduce logsumexp row %[[X]] about %[[E]] : f32
-    %3 = fused.reduce logsumexp row %x about %e : f32
+    // CHECK: fused.reduce logsumexp member %[[A]] from element shift %[[E:.*]] : f32
+    %2 = fused.reduce logsumexp member %ai from element shift %e : f32
+    // CHECK: fused.reduce logsumexp row %[[X]] shift %[[E]] : f32
+    %3 = fused.reduce logsumexp row %x shift %e : f32
     fused.yield %3, %0, %2 : f32, f32, f32
   }
   fused.yield %r, %s, %m : !list, !list, !each

@@ -7,8 +7,8 @@
 !flag = !foreach.list<tensor<i1>>
 
 // One flag for all.
-// CHECK-LABEL: fused.kernel @for_all
-fused.kernel @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
+// CHECK-LABEL: fused.program @for_all
+fused.program @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
   // CHECK: fused.loop (%x = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} attributes {note = "kept"} -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
   %x, %sum, %trips = fused.loop (%x = %x0 : !list) upto %limit attributes {note = "kept"}
       -> (!list, tensor<f32>, tensor<i32>) {
@@ -17,7 +17,7 @@ fused.kernel @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, t
       %b = arith.mulf %a, %a : f32
       %s = fused.reduce add list %b : f32
       fused.yield %b, %s : f32, f32
-    } finish [%s : f32] () -> tensor<i1> {
+    } epilogue [%s : f32] () -> tensor<i1> {
       %one = arith.constant 1.0 : f32
       %m = arith.cmpf ogt, %s, %one : f32
       fused.yield %m : i1
@@ -29,8 +29,8 @@ fused.kernel @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, t
 }
 
 // A flag for each member; loops nest.
-// CHECK-LABEL: fused.kernel @for_each
-fused.kernel @for_each(%x0: !list, %n: tensor<i32>, %flag: !flag)
+// CHECK-LABEL: fused.program @for_each
+fused.program @for_each(%x0: !list, %n: tensor<i32>, %flag: !flag)
     -> (!list, !foreach.list<tensor<i32>>) {
   // CHECK: fused.loop (%x = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %[[N:.*]] active %running: !foreach.list<tensor<i1>> -> (!foreach.list<tensor<?xf32>>, !foreach.list<tensor<i32>>) {
   %x, %trips = fused.loop (%x = %x0 : !list) upto %n active %running : !flag -> (!list, !foreach.list<tensor<i32>>) {

@@ -10,8 +10,8 @@
 !flag = !foreach.list<tensor<i1>>
 
 // A value of every level is a result: an element, a row, a column, a member.
-// CHECK-LABEL: fused.kernel @levels
-fused.kernel @levels(%c: !mats, %u: !list, %v: !list, %s: !each) -> (!mats, !list, !list, !each, tensor<f32>) {
+// CHECK-LABEL: fused.program @levels
+fused.program @levels(%c: !mats, %u: !list, %v: !list, %s: !each) -> (!mats, !list, !list, !each, tensor<f32>) {
   // CHECK: fused.sweep (%x = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %ui = %{{.*}}[i], %vj = %{{.*}}[j] : !foreach.list<tensor<?xf32>>, %m = %{{.*}} : !foreach.list<tensor<f32>>)
   // CHECK-SAME: -> (!foreach.list<tensor<?x?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>>, tensor<f32>) {
   %e, %r, %k, %n, %t = fused.sweep (%x = %c : !mats, %ui = %u[i], %vj = %v[j] : !list, %m = %s : !each)
@@ -31,8 +31,8 @@ fused.kernel @levels(%c: !mats, %u: !list, %v: !list, %s: !each) -> (!mats, !lis
   fused.yield %e, %r, %k, %n, %t : !mats, !list, !list, !each, tensor<f32>
 }
 
-// CHECK-LABEL: fused.kernel @segments
-fused.kernel @segments(%x: !list, %y: !half, %scale: tensor<f64>) -> (!list, !half, tensor<f64>) {
+// CHECK-LABEL: fused.program @segments
+fused.program @segments(%x: !list, %y: !half, %scale: tensor<f64>) -> (!list, !half, tensor<f64>) {
   // CHECK: %{{.*}}:5 = fused.sweep (%a = %{{.*}} : !foreach.list<tensor<?xf32>>, %s = %{{.*}} as f32 : tensor<f64>) -> (!foreach.list<tensor<?xf32>>, tensor<f64>) {
   %p, %s1, %q, %s2, %norm = fused.sweep (%a = %x : !list, %s = %scale as f32 : tensor<f64>) -> (!list, tensor<f64>) {
     %b = arith.mulf %a, %s : f32
@@ -42,8 +42,8 @@ fused.kernel @segments(%x: !list, %y: !half, %scale: tensor<f64>) -> (!list, !ha
   } and (%a = %y as f32 : !half) -> (!half, tensor<f64>) {
     %sum = fused.reduce add list %a : f32
     fused.yield %a, %sum : f32, f32
-  // CHECK: } finish [%one: f64, %two: f64] () -> tensor<f64> {
-  } finish [%one : f64, %two : f64] () -> tensor<f64> {
+  // CHECK: } epilogue [%one: f64, %two: f64] () -> tensor<f64> {
+  } epilogue [%one : f64, %two : f64] () -> tensor<f64> {
     %sum = arith.addf %one, %two : f64
     %norm = math.sqrt %sum : f64
     fused.yield %norm : f64
@@ -51,12 +51,12 @@ fused.kernel @segments(%x: !list, %y: !half, %scale: tensor<f64>) -> (!list, !ha
   fused.yield %p, %q, %norm : !list, !half, tensor<f64>
 }
 
-// CHECK-LABEL: fused.kernel @modifiers
-fused.kernel @modifiers(%x: !list, %flag: !flag, %all: tensor<i1>) -> (!list, !list) {
-  // CHECK: fused.sweep reversed where %{{.*}} : !foreach.list<tensor<i1>> schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column"> attributes {fused.name = "first"} (%a = %{{.*}} : !foreach.list<tensor<?xf32>>)
+// CHECK-LABEL: fused.program @modifiers
+fused.program @modifiers(%x: !list, %flag: !flag, %all: tensor<i1>) -> (!list, !list) {
+  // CHECK: fused.sweep reversed where %{{.*}} : !foreach.list<tensor<i1>> schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values"> name "first" (%a = %{{.*}} : !foreach.list<tensor<?xf32>>)
   %y = fused.sweep reversed where %flag : !flag
-      schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column">
-      attributes {fused.name = "first"} (%a = %x : !list) -> !list {
+      schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values">
+      name "first" (%a = %x : !list) -> !list {
     fused.yield %a : f32
   }
   // CHECK: fused.sweep where %{{.*}} : tensor<i1> schedule #fused.schedule<rows, threads = 128, vector = [1, 8], tile = [1, 2], reason = "two">
@@ -71,8 +71,8 @@ fused.kernel @modifiers(%x: !list, %flag: !flag, %all: tensor<i1>) -> (!list, !l
 }
 
 // A sweep over member scalars alone has a domain of rank 0.
-// CHECK-LABEL: fused.kernel @member_scalars
-fused.kernel @member_scalars(%x: !each) -> (!each, tensor<f32>) {
+// CHECK-LABEL: fused.program @member_scalars
+fused.program @member_scalars(%x: !each) -> (!each, tensor<f32>) {
   // CHECK: fused.sweep (%a = %{{.*}} : !foreach.list<tensor<f32>>) -> (!foreach.list<tensor<f32>>, tensor<f32>) {
   %y, %s = fused.sweep (%a = %x : !each) -> (!each, tensor<f32>) {
     %b = arith.addf %a, %a : f32

@@ -37,8 +37,8 @@ func.func @anneal(%x: !mats, %schedule: !list, %errors: !halfs, %limit: tensor<i
   return %h, %trips : !halfs, !foreach.list<tensor<i32>>
 }
 
-// CHECK-LABEL: fused.kernel @kernel
-fused.kernel @kernel(%x: !mats, %schedule: !list, %errors: !halfs, %limit: tensor<i32>) -> !halfs {
+// CHECK-LABEL: fused.program @kernel
+fused.program @kernel(%x: !mats, %schedule: !list, %errors: !halfs, %limit: tensor<i32>) -> !halfs {
   %h, %trips = fused.loop (%h = %errors : !halfs) upto %limit active %active : !flag
       -> (!halfs, !foreach.list<tensor<i32>>) {
     // CHECK: (%a = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %e = %{{.*}}[trip] : !foreach.list<tensor<?xf32>>, %[[INTO:.*]] = %h[trip] as f32 : !foreach.list<tensor<?xbf16>>)

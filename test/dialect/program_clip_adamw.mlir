@@ -8,9 +8,9 @@
 !each = !foreach.list<tensor<f32>>
 !num  = tensor<f64>
 
-// CHECK-LABEL: fused.kernel @clip_adamw(
+// CHECK-LABEL: fused.program @clip_adamw(
 // CHECK-SAME: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}
-fused.kernel @clip_adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
+fused.program @clip_adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
                          %exp_avg: !list {foreach.donate = 1 : i64}, %exp_avg_sq: !list {foreach.donate = 2 : i64},
                          %decay: !each, %size: !each, %root: !each, %w1: !num, %beta2: !num, %w2: !num, %eps: !num,
                          %max_norm: !num {foreach.default = 1.0 : f64}) -> (!list, !list, !list, !num) {
@@ -20,8 +20,8 @@ fused.kernel @clip_adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
     // CHECK: fused.reduce add list %{{.*}} : f64
     %sum = fused.reduce add list %square : f64
     fused.yield %sum : f64
-  // CHECK: } finish [%sum{{.*}}: f64] (%max = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
-  } finish [%sum : f64] (%max = %max_norm : !num) -> (!num, !num) {
+  // CHECK: } epilogue [%sum{{.*}}: f64] (%max = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+  } epilogue [%sum : f64] (%max = %max_norm : !num) -> (!num, !num) {
     %norm = math.sqrt %sum : f64
     %tiny = arith.constant 1.0e-6 : f64
     %padded = arith.addf %norm, %tiny : f64

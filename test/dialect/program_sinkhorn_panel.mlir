@@ -11,8 +11,8 @@
 !flag = !foreach.list<tensor<i1>>
 !trip = !foreach.list<tensor<i32>>
 
-// CHECK-LABEL: fused.kernel @sinkhorn_panel(
-fused.kernel @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
+// CHECK-LABEL: fused.program @sinkhorn_panel(
+fused.program @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
                              %limit: tensor<i32>) -> (!list, !list, !each, !trip) {
   // CHECK: fused.loop (%u = %{{.*}}, %v = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} active %active: !foreach.list<tensor<i1>> -> (
   %u, %v, %error, %trips = fused.loop (%u = %u0, %v = %v0 : !list) upto %limit active %active : !flag

@@ -76,6 +76,6 @@ func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 // The same holds for kernels.
 !list = !foreach.list<tensor<?xf32>>
 // expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of one of its 1 results}}
-fused.kernel @kernel(%x: !list {foreach.donate = 1 : i64}) -> !list {
+fused.program @kernel(%x: !list {foreach.donate = 1 : i64}) -> !list {
   fused.yield %x : !list
 }

@@ -1,7 +1,7 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @kind(%x: !list) {
+fused.program @kind(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{expected a kind (add, mul, min, max, any, all, logsumexp or argmax) and a level (row, column, member, list), found 'sum list'}}
     %s = fused.reduce sum list %a : f32
@@ -13,7 +13,7 @@ fused.kernel @kind(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @level(%x: !list) {
+fused.program @level(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{and a level (row, column, member, list), found 'add tensor'}}
     %s = fused.reduce add tensor %a : f32
@@ -25,7 +25,7 @@ fused.kernel @level(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @from(%x: !list) {
+fused.program @from(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{expected a level after 'from', found 'tensor'}}
     %s = fused.reduce add list %a from tensor : f32
@@ -37,7 +37,7 @@ fused.kernel @from(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @flags(%x: !list) {
+fused.program @flags(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op cannot combine values of 'f32' by any}}
     %s = fused.reduce any list %a : f32
@@ -49,7 +49,7 @@ fused.kernel @flags(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xi1>>
-fused.kernel @numbers(%x: !list) {
+fused.program @numbers(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op cannot combine values of 'i1' by add}}
     %s = fused.reduce add list %a : i1
@@ -61,7 +61,7 @@ fused.kernel @numbers(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xi32>>
-fused.kernel @integers(%x: !list) {
+fused.program @integers(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op cannot combine values of 'i32' by logsumexp}}
     %s = fused.reduce logsumexp list %a : i32
@@ -73,7 +73,7 @@ fused.kernel @integers(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @result(%x: !list) {
+fused.program @result(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected one result of its operand's type}}
     %s = "fused.reduce"(%a) <{kind = 0 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> f64
@@ -85,7 +85,7 @@ fused.kernel @result(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @position(%x: !list) {
+fused.program @position(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected the maximum and its position, an i64}}
     %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> (f32, i32)
@@ -106,10 +106,10 @@ func.func @outside(%x: f32) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @hint_of_sum(%c: !mats, %a: !list) {
+fused.program @hint_of_sum(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
-    // expected-error@+1 {{'fused.reduce' op has 'about' or 'sharing', which only logsumexp takes}}
-    %r = fused.reduce add row %x about %ai : f32
+    // expected-error@+1 {{'fused.reduce' op expected 'shift', 'sharing' and 'inactive' at a logsumexp only, found a reduction of kind}}
+    %r = fused.reduce add row %x shift %ai : f32
     fused.yield
   }
   fused.yield
@@ -119,10 +119,10 @@ fused.kernel @hint_of_sum(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @about_column(%c: !mats, %a: !list) {
+fused.program @about_column(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
-    // expected-error@+1 {{'fused.reduce' op reduces to a row value about a column value; expected one of its own level or lower}}
-    %r = fused.reduce logsumexp row %x about %aj : f32
+    // expected-error@+1 {{'fused.reduce' op expected a shift of level row or lower, found a column value}}
+    %r = fused.reduce logsumexp row %x shift %aj : f32
     fused.yield
   }
   fused.yield
@@ -132,10 +132,10 @@ fused.kernel @about_column(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @about_row(%c: !mats, %a: !list) {
+fused.program @about_row(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
-    // expected-error@+1 {{'fused.reduce' op reduces to a column value about a row value; expected one of its own level or lower}}
-    %r = fused.reduce logsumexp column %x about %ai : f32
+    // expected-error@+1 {{'fused.reduce' op expected a shift of level column or lower, found a row value}}
+    %r = fused.reduce logsumexp column %x shift %ai : f32
     fused.yield
   }
   fused.yield
@@ -145,10 +145,10 @@ fused.kernel @about_row(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @about_element(%c: !mats, %a: !list) {
+fused.program @about_element(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
-    // expected-error@+1 {{'fused.reduce' op reduces to a row value about a element value; expected one of its own level or lower}}
-    %r = fused.reduce logsumexp row %x about %x : f32
+    // expected-error@+1 {{'fused.reduce' op expected a shift of level row or lower, found an element value}}
+    %r = fused.reduce logsumexp row %x shift %x : f32
     fused.yield
   }
   fused.yield
@@ -158,11 +158,11 @@ fused.kernel @about_element(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @about_later(%c: !mats, %a: !list) {
+fused.program @about_later(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     %m = fused.reduce max column %x : f32
-    // expected-error@+1 {{'fused.reduce' op reduces to a column value about a column value that is complete only after the sweep}}
-    %r = fused.reduce logsumexp column %x about %m : f32
+    // expected-error@+1 {{'fused.reduce' op expected a shift of level column or lower, found a column value that is complete only after the sweep}}
+    %r = fused.reduce logsumexp column %x shift %m : f32
     fused.yield
   }
   fused.yield
@@ -172,7 +172,7 @@ fused.kernel @about_later(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @sharing_argument(%c: !mats, %a: !list) {
+fused.program @sharing_argument(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
     %r = fused.reduce logsumexp column %x sharing %ai : f32
@@ -185,7 +185,7 @@ fused.kernel @sharing_argument(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @sharing_sum(%c: !mats, %a: !list) {
+fused.program @sharing_sum(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     %s = fused.reduce add row %x : f32
     // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
@@ -199,7 +199,7 @@ fused.kernel @sharing_sum(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @sharing_columns(%c: !mats, %a: !list) {
+fused.program @sharing_columns(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     %s = fused.reduce logsumexp column %x : f32
     // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
@@ -213,7 +213,7 @@ fused.kernel @sharing_columns(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @rows_sharing(%c: !mats, %a: !list) {
+fused.program @rows_sharing(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     %s = fused.reduce logsumexp row %x : f32
     // expected-error@+1 {{'fused.reduce' op expected a reduction over columns to share the exponentials of a logsumexp over the rows of the same segment}}
@@ -227,9 +227,9 @@ fused.kernel @rows_sharing(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @about_type(%c: !mats, %a: !list) {
+fused.program @about_type(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i] as f64 : !list) {
-    // expected-error@+1 {{'fused.reduce' op combines values of 'f32' about a 'f64'}}
+    // expected-error@+1 {{'fused.reduce' op expected a shift of the operand's type 'f32', found 'f64'}}
     %r = "fused.reduce"(%x, %ai) <{kind = 6 : i32, level = 3 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}> : (f32, f64) -> f32
     fused.yield
   }
@@ -239,11 +239,11 @@ fused.kernel @about_type(%c: !mats, %a: !list) {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @sharing_type(%c: !mats) {
+fused.program @sharing_type(%c: !mats) {
   fused.sweep (%x = %c : !mats) {
     %w = arith.extf %x : f32 to f64
     %s = fused.reduce logsumexp row %w : f64
-    // expected-error@+1 {{'fused.reduce' op combines values of 'f32' sharing exponentials of 'f64'}}
+    // expected-error@+1 {{'fused.reduce' op expected to share exponentials of the operand's type 'f32', found 'f64'}}
     %r = "fused.reduce"(%x, %s) <{kind = 6 : i32, level = 2 : i32, operandSegmentSizes = array<i32: 1, 0, 1>}> : (f32, f64) -> f32
     fused.yield
   }

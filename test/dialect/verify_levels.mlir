@@ -4,10 +4,10 @@
 // elements of the same sweep again.
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @element_by_column_sum(%x: !mats) -> !mats {
+fused.program @element_by_column_sum(%x: !mats) -> !mats {
   %r = fused.sweep (%a = %x : !mats) -> !mats {
     %sum = fused.reduce add column %a : f32
-    // expected-error@+1 {{'arith.divf' op computes a element value from one that is complete only after the sweep; it needs another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes an element value from one that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %a, %sum : f32
     fused.yield %q : f32
   }
@@ -18,7 +18,7 @@ fused.kernel @element_by_column_sum(%x: !mats) -> !mats {
 
 // The sum of its row is at hand when a row is complete.
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @element_by_row_sum(%x: !mats) -> !mats {
+fused.program @element_by_row_sum(%x: !mats) -> !mats {
   %r = fused.sweep (%a = %x : !mats) -> !mats {
     %sum = fused.reduce add row %a : f32
     %q = arith.divf %a, %sum : f32
@@ -31,10 +31,10 @@ fused.kernel @element_by_row_sum(%x: !mats) -> !mats {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @row_and_member(%x: !mats, %u: !list) -> !list {
+fused.program @row_and_member(%x: !mats, %u: !list) -> !list {
   %r = fused.sweep (%a = %x : !mats, %ui = %u[i] : !list) -> !list {
     %sum = fused.reduce add member %a : f32
-    // expected-error@+1 {{'arith.divf' op computes a row value from one that is complete only after the sweep; it needs another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes a row value from one that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %ui, %sum : f32
     fused.yield %q : f32
   }
@@ -44,10 +44,10 @@ fused.kernel @row_and_member(%x: !mats, %u: !list) -> !list {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @uses_list(%x: !list) -> tensor<f32> {
+fused.program @uses_list(%x: !list) -> tensor<f32> {
   %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %sum = fused.reduce add list %a : f32
-    // expected-error@+1 {{'math.sqrt' op uses a value of the whole list, which is complete only after the sweep; it belongs in 'finish'}}
+    // expected-error@+1 {{'math.sqrt' op uses a list value that is complete only after the sweep; it belongs in the epilogue}}
     %root = math.sqrt %sum : f32
     fused.yield %root : f32
   }
@@ -57,7 +57,7 @@ fused.kernel @uses_list(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @to_element(%x: !list) {
+fused.program @to_element(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected to reduce to row, column, member or list, found element}}
     %sum = fused.reduce add element %a : f32
@@ -69,9 +69,9 @@ fused.kernel @to_element(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @row_of_vector(%x: !list) {
+fused.program @row_of_vector(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{'fused.reduce' op reduces to a row in a domain of rank 1}}
+    // expected-error@+1 {{'fused.reduce' op expected a domain of rank 2 for a reduction to row, found rank 1}}
     %sum = fused.reduce add row %a : f32
     fused.yield
   }
@@ -81,10 +81,10 @@ fused.kernel @row_of_vector(%x: !list) {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @row_of_row(%x: !mats) {
+fused.program @row_of_row(%x: !mats) {
   fused.sweep (%a = %x : !mats) {
     %sum = fused.reduce add row %a : f32
-    // expected-error@+1 {{'fused.reduce' op reduces a row value to a row value}}
+    // expected-error@+1 {{'fused.reduce' op cannot reduce a row value to a row value}}
     %again = fused.reduce add row %sum : f32
     fused.yield
   }
@@ -94,10 +94,10 @@ fused.kernel @row_of_row(%x: !mats) {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @column_of_row(%x: !mats) {
+fused.program @column_of_row(%x: !mats) {
   fused.sweep (%a = %x : !mats) {
     %sum = fused.reduce add row %a : f32
-    // expected-error@+1 {{'fused.reduce' op reduces a row value to a column value}}
+    // expected-error@+1 {{'fused.reduce' op cannot reduce a row value to a column value}}
     %again = fused.reduce add column %sum : f32
     fused.yield
   }
@@ -107,9 +107,9 @@ fused.kernel @column_of_row(%x: !mats) {
 // -----
 
 !each = !foreach.list<tensor<f32>>
-fused.kernel @member_of_member(%x: !each) {
+fused.program @member_of_member(%x: !each) {
   fused.sweep (%a = %x : !each) {
-    // expected-error@+1 {{'fused.reduce' op reduces a member value to a member value}}
+    // expected-error@+1 {{'fused.reduce' op cannot reduce a member value to a member value}}
     %sum = fused.reduce add member %a : f32
     fused.yield
   }
@@ -119,10 +119,10 @@ fused.kernel @member_of_member(%x: !each) {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @after_the_sweep(%x: !mats) {
+fused.program @after_the_sweep(%x: !mats) {
   fused.sweep (%a = %x : !mats) {
     %sum = fused.reduce add column %a : f32
-    // expected-error@+1 {{'fused.reduce' op reduces a column value that is complete only after the sweep; it needs another sweep}}
+    // expected-error@+1 {{'fused.reduce' op reduces a column value that is complete only after the sweep; it belongs in another sweep}}
     %all = fused.reduce add member %sum : f32
     fused.yield
   }
@@ -133,7 +133,7 @@ fused.kernel @after_the_sweep(%x: !mats) {
 
 // Members, though, meet in the list when they are complete.
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @list_of_members(%x: !list) -> tensor<f32> {
+fused.program @list_of_members(%x: !list) -> tensor<f32> {
   %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %sum = fused.reduce add member %a : f32
     %root = math.sqrt %sum : f32
@@ -146,10 +146,10 @@ fused.kernel @list_of_members(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @ahead_of_elements(%x: !list) {
+fused.program @ahead_of_elements(%x: !list) {
   fused.sweep (%a = %x : !list) {
-    // expected-error@+1 {{'fused.ahead' op expected operands that are member or list scalars bound to the sweep}}
-    %e = fused.ahead (%b = %a : f32) -> f32 {
+    // expected-error@+1 {{'fused.precompute' op expected operands that are member or list scalars bound to the sweep}}
+    %e = fused.precompute (%b = %a : f32) -> f32 {
       fused.yield %b : f32
     }
     fused.yield
@@ -160,11 +160,11 @@ fused.kernel @ahead_of_elements(%x: !list) {
 // -----
 
 !each = !foreach.list<tensor<f32>>
-fused.kernel @ahead_of_values(%x: !each) {
+fused.program @ahead_of_values(%x: !each) {
   fused.sweep (%a = %x : !each) {
     %d = arith.addf %a, %a : f32
-    // expected-error@+1 {{'fused.ahead' op expected operands that are member or list scalars bound to the sweep}}
-    %e = fused.ahead (%b = %d : f32) -> f32 {
+    // expected-error@+1 {{'fused.precompute' op expected operands that are member or list scalars bound to the sweep}}
+    %e = fused.precompute (%b = %d : f32) -> f32 {
       fused.yield %b : f32
     }
     fused.yield

@@ -3,7 +3,7 @@
 // Carried values, flag, bound and results follow the rules of `foreach.while`.
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @no_yield(%x: !list, %n: tensor<i32>) {
+fused.program @no_yield(%x: !list, %n: tensor<i32>) {
   // expected-error@+1 {{'fused.loop' op expected its region to end with 'fused.yield'}}
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     %y = fused.sweep (%b = %a : !list) -> !list { fused.yield %b : f32 }
@@ -14,7 +14,7 @@ fused.kernel @no_yield(%x: !list, %n: tensor<i32>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @no_flag(%x: !list, %n: tensor<i32>) {
+fused.program @no_flag(%x: !list, %n: tensor<i32>) {
   // expected-error@+1 {{'fused.loop' op expected its region to end with 'yield ... while' and a flag}}
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     fused.yield %a : !list
@@ -25,9 +25,9 @@ fused.kernel @no_flag(%x: !list, %n: tensor<i32>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @other_op(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+fused.program @other_op(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'arith.constant' op stands in a loop, which is made of sweeps and loops}}
+    // expected-error@+1 {{'arith.constant' op expected only sweeps and loops in a loop}}
     %c = arith.constant 1 : i32
     fused.yield %a while %f : !list while tensor<i1>
   }
@@ -37,7 +37,7 @@ fused.kernel @other_op(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @carried(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+fused.program @carried(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   // expected-error@+1 {{'fused.loop' op carries '!foreach.list<tensor<?xf32>>' as value #0 but its region yields 'tensor<i32>'}}
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (tensor<i32>, tensor<i32>) {
     fused.yield %n while %f : tensor<i32> while tensor<i1>
@@ -49,7 +49,7 @@ fused.kernel @carried(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
-fused.kernel @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
+fused.program @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
   // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has one}}
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, !foreach.list<tensor<i32>>) {
     fused.yield %a while %f : !list while !flag
@@ -60,7 +60,7 @@ fused.kernel @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+fused.program @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, 'tensor<i1>', if and only if every member has one}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : tensor<i1> -> (!list, tensor<i32>) {
     fused.yield %a while %f : !list while tensor<i1>
@@ -72,7 +72,7 @@ fused.kernel @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
-fused.kernel @active_type(%x: !list, %n: tensor<i32>, %f: !flag) {
+fused.program @active_type(%x: !list, %n: tensor<i32>, %f: !flag) {
   // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has one}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : !foreach.list<tensor<f32>> -> (!list, !foreach.list<tensor<i32>>) {
     fused.yield %a while %f : !list while !flag

@@ -1,7 +1,7 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @no_yield(%x: !list) {
+fused.program @no_yield(%x: !list) {
   // expected-error@+1 {{'fused.sweep' op expected its region to end with 'fused.yield'}}
   fused.sweep (%a = %x : !list) {
     %b = arith.addf %a, %a : f32
@@ -12,7 +12,7 @@ fused.kernel @no_yield(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @empty(%x: !list) {
+fused.program @empty(%x: !list) {
   // expected-error@+1 {{'fused.sweep' op expected its region to end with 'fused.yield'}}
   fused.sweep (%a = %x : !list) {
   }
@@ -21,8 +21,8 @@ fused.kernel @empty(%x: !list) {
 
 // -----
 
-fused.kernel @no_list(%s: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op segment #0 visits no list}}
+fused.program @no_list(%s: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'fused.sweep' op segment #0 expected at least one list among its operands}}
   %r = fused.sweep (%a = %s : tensor<f32>) -> tensor<f32> { fused.yield %a : f32 }
   fused.yield %r : tensor<f32>
 }
@@ -30,8 +30,8 @@ fused.kernel @no_list(%s: tensor<f32>) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @number_of_values(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op segment #1 is to yield 1 values}}
+fused.program @number_of_values(%x: !list) -> !list {
+  // expected-error@+1 {{'fused.sweep' op segment #1 expected to yield 1 values, found 2}}
   %r, %q = fused.sweep (%a = %x : !list) -> !list {
     fused.yield %a : f32
   } and (%a = %x : !list) -> !list {
@@ -43,8 +43,8 @@ fused.kernel @number_of_values(%x: !list) -> !list {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @storage(%x: !list) -> !foreach.list<tensor<?xi32>> {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xi32>>' cannot hold a 'f32'}}
+fused.program @storage(%x: !list) -> !foreach.list<tensor<?xi32>> {
+  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xi32>>' cannot hold values of type 'f32'}}
   %r = fused.sweep (%a = %x : !list) -> !foreach.list<tensor<?xi32>> { fused.yield %a : f32 }
   fused.yield %r : !foreach.list<tensor<?xi32>>
 }
@@ -52,8 +52,8 @@ fused.kernel @storage(%x: !list) -> !foreach.list<tensor<?xi32>> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @element_for_list(%x: !list) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type 'tensor<f32>' is one for the whole list but its value is a element value}}
+fused.program @element_for_list(%x: !list) -> tensor<f32> {
+  // expected-error@+1 {{'fused.sweep' op result #0 of type 'tensor<f32>' expected a list value, found an element value}}
   %r = fused.sweep (%a = %x : !list) -> tensor<f32> { fused.yield %a : f32 }
   fused.yield %r : tensor<f32>
 }
@@ -61,7 +61,7 @@ fused.kernel @element_for_list(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @list_for_element(%x: !list) -> !list {
+fused.program @list_for_element(%x: !list) -> !list {
   // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' is a list but its value is complete only after the whole list was visited}}
   %r = fused.sweep (%a = %x : !list) -> !list {
     %s = fused.reduce add list %a : f32
@@ -73,7 +73,7 @@ fused.kernel @list_for_element(%x: !list) -> !list {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @element_for_member(%x: !list) -> !foreach.list<tensor<f32>> {
+fused.program @element_for_member(%x: !list) -> !foreach.list<tensor<f32>> {
   // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<f32>>' has rank 0 but its value is a element value of a domain of rank 1}}
   %r = fused.sweep (%a = %x : !list) -> !foreach.list<tensor<f32>> { fused.yield %a : f32 }
   fused.yield %r : !foreach.list<tensor<f32>>
@@ -82,7 +82,7 @@ fused.kernel @element_for_member(%x: !list) -> !foreach.list<tensor<f32>> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @member_for_element(%x: !list) -> !list {
+fused.program @member_for_element(%x: !list) -> !list {
   // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' has rank 1 but its value is a member value, complete after the sweep, of a domain of rank 1}}
   %r = fused.sweep (%a = %x : !list) -> !list {
     %s = fused.reduce add member %a : f32
@@ -95,7 +95,7 @@ fused.kernel @member_for_element(%x: !list) -> !list {
 
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @element_for_vector(%x: !mats) -> !list {
+fused.program @element_for_vector(%x: !mats) -> !list {
   // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' has rank 1 but its value is a element value of a domain of rank 2}}
   %r = fused.sweep (%a = %x : !mats) -> !list { fused.yield %a : f32 }
   fused.yield %r : !list
@@ -104,8 +104,8 @@ fused.kernel @element_for_vector(%x: !mats) -> !list {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @ranks(%x: !list, %m: !foreach.list<tensor<?x?xf32>>) {
-  // expected-error@+1 {{'fused.sweep' op joins domains of rank 1 and 2}}
+fused.program @ranks(%x: !list, %m: !foreach.list<tensor<?x?xf32>>) {
+  // expected-error@+1 {{'fused.sweep' op expected segments with domains of rank 2 only, or of lower ranks only, found ranks 1 and 2}}
   fused.sweep (%a = %x : !list) {
     fused.yield
   } and (%a = %m : !foreach.list<tensor<?x?xf32>>) {
@@ -117,8 +117,8 @@ fused.kernel @ranks(%x: !list, %m: !foreach.list<tensor<?x?xf32>>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @schedule(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op has a schedule for 2 segments, expected 1}}
+fused.program @schedule(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with a vector and a tile for each of its 1 segments, found 2 vectors and 2 tiles}}
   fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4, 4], tile = [1024, 1024], reason = "">
       (%a = %x : !list) {
     fused.yield
@@ -131,12 +131,12 @@ fused.kernel @schedule(%x: !list) {
 // What follows the segments.
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_without_end(%x: !list) -> tensor<f32> {
+fused.program @finish_without_end(%x: !list) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op expected its region to end with 'fused.yield'}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] () -> tensor<f32> {
+  } epilogue [%s : f32] () -> tensor<f32> {
     %c = arith.constant 1.0 : f32
   }
   fused.yield %r : tensor<f32>
@@ -145,12 +145,12 @@ fused.kernel @finish_without_end(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op 'finish' takes 1 values; expected the 1 list values of the segments and the 1 scalars bound to it}}
+fused.program @finish_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'fused.sweep' op expected the epilogue to take 1 list values of the segments and 1 bound scalars, found 1 arguments}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [] (%t = %t : tensor<f32>) -> tensor<f32> {
+  } epilogue [] (%t = %t : tensor<f32>) -> tensor<f32> {
     fused.yield %t : f32
   }
   fused.yield %r : tensor<f32>
@@ -159,12 +159,12 @@ fused.kernel @finish_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_type(%x: !list) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op 'finish' takes a 'i32' for result #0 of type 'tensor<f32>'}}
+fused.program @finish_type(%x: !list) -> tensor<f32> {
+  // expected-error@+1 {{'fused.sweep' op result #0 of type 'tensor<f32>' cannot hold values of type 'i32', which the epilogue takes for it}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : i32] () -> tensor<f32> {
+  } epilogue [%s : i32] () -> tensor<f32> {
     %c = arith.constant 1.0 : f32
     fused.yield %c : f32
   }
@@ -174,12 +174,12 @@ fused.kernel @finish_type(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
+fused.program @finish_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op binds operand #0 of element type 'i32' as 'f32'; 'as' converts between floating-point types, to f32 or f64}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] (%t = %t as f32 : tensor<i32>) -> tensor<f32> {
+  } epilogue [%s : f32] (%t = %t as f32 : tensor<i32>) -> tensor<f32> {
     fused.yield %t : f32
   }
   fused.yield %r : tensor<f32>
@@ -188,12 +188,12 @@ fused.kernel @finish_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tensor<f32> {
+fused.program @finish_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tensor<f32> {
   // expected-error@+1 {{must be variadic of a device scalar (a tensor of rank 0), but got '!foreach.list<tensor<f32>>'}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] (%t = %y : !foreach.list<tensor<f32>>) -> tensor<f32> {
+  } epilogue [%s : f32] (%t = %y : !foreach.list<tensor<f32>>) -> tensor<f32> {
     fused.yield %t : f32
   }
   fused.yield %r : tensor<f32>
@@ -202,11 +202,11 @@ fused.kernel @finish_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tenso
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_body(%x: !list) -> tensor<f32> {
+fused.program @finish_body(%x: !list) -> tensor<f32> {
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] () -> tensor<f32> {
+  } epilogue [%s : f32] () -> tensor<f32> {
     // expected-error@+1 {{'fused.reduce' op is not a scalar operation, which the body of 'fused.sweep' requires}}
     %t = fused.reduce add list %s : f32
     fused.yield %t : f32
@@ -217,12 +217,12 @@ fused.kernel @finish_body(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_values(%x: !list) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op 'finish' yields 2 values for 1 results}}
+fused.program @finish_values(%x: !list) -> tensor<f32> {
+  // expected-error@+1 {{'fused.sweep' op expected the epilogue to yield 1 values, found 2}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] () -> tensor<f32> {
+  } epilogue [%s : f32] () -> tensor<f32> {
     fused.yield %s, %s : f32, f32
   }
   fused.yield %r : tensor<f32>
@@ -231,12 +231,12 @@ fused.kernel @finish_values(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @finish_result(%x: !list) -> tensor<i32> {
-  // expected-error@+1 {{'fused.sweep' op result #1 of type 'tensor<i32>' cannot hold the 'f32' that 'finish' yields for it}}
+fused.program @finish_result(%x: !list) -> tensor<i32> {
+  // expected-error@+1 {{'fused.sweep' op result #1 of type 'tensor<i32>' cannot hold values of type 'f32', which the epilogue yields for it}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
-  } finish [%s : f32] () -> tensor<i32> {
+  } epilogue [%s : f32] () -> tensor<i32> {
     fused.yield %s : f32
   }
   fused.yield %r : tensor<i32>
@@ -247,8 +247,8 @@ fused.kernel @finish_result(%x: !list) -> tensor<i32> {
 // Counts that only the generic form can get wrong.
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @no_segment(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op has 1 segments; expected as many as it counts operands and results for}}
+fused.program @no_segment(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected at least one segment, and counts of operands and results for each, found 1 segments}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
@@ -260,8 +260,8 @@ fused.kernel @no_segment(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @operands(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op counts more or fewer operands, indices or results than it has}}
+fused.program @operands(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected counts that add up to its}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
@@ -273,8 +273,8 @@ fused.kernel @operands(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @negative(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op counts more or fewer operands, indices or results than it has}}
+fused.program @negative(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected counts that add up to its}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: -1, 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0, 0>}> ({
   }, {
   ^bb0(%a: f32):
@@ -289,8 +289,8 @@ fused.kernel @negative(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @results(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op has results that no segment yields and no 'finish'}}
+fused.program @results(%x: !list) -> !list {
+  // expected-error@+1 {{'fused.sweep' op expected an epilogue, because it has results that no segment yields}}
   %r = "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
@@ -304,7 +304,7 @@ fused.kernel @results(%x: !list) -> !list {
 // Bindings follow the rules of `foreach.map`.
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @bindings(%x: !list) -> !list {
+fused.program @bindings(%x: !list) -> !list {
   // expected-error@+1 {{'fused.sweep' op operand #0 has rank 1 and 2 indices}}
   %r = fused.sweep (%a = %x[i, j] : !list) -> !list { fused.yield %a : f32 }
   fused.yield %r : !list
@@ -313,8 +313,8 @@ fused.kernel @bindings(%x: !list) -> !list {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @negative_columns(%x: !mats) -> !mats {
-  // expected-error@+1 {{'fused.sweep' op has a schedule by -5 columns; expected a positive number, of 'rows' outside of loops}}
+fused.program @negative_columns(%x: !mats) -> !mats {
+  // expected-error@+1 {{'fused.sweep' op expected a positive number of columns, in a schedule by 'rows' outside of loops, found -5 columns}}
   %y = fused.sweep schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [2] by -5, reason = ""> (%x = %x[i, j] : !mats) -> !mats {
     fused.yield %x : f32
   }
@@ -324,8 +324,8 @@ fused.kernel @negative_columns(%x: !mats) -> !mats {
 // -----
 
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.kernel @columns_of_a_stream(%x: !mats) -> !mats {
-  // expected-error@+1 {{'fused.sweep' op has a schedule by 1024 columns; expected a positive number, of 'rows' outside of loops}}
+fused.program @columns_of_a_stream(%x: !mats) -> !mats {
+  // expected-error@+1 {{'fused.sweep' op expected a positive number of columns, in a schedule by 'rows' outside of loops, found 1024 columns}}
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024] by 1024, reason = ""> (%x = %x[i, j] : !mats) -> !mats {
     fused.yield %x : f32
   }

@@ -168,10 +168,10 @@ func.func @record_type(%h: !list, %e: tensor<i32>, %n: tensor<i32>, %f: tensor<i
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.kernel @record_of_elements(%h: !list, %x: !list, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_of_elements(%h: !list, %x: !list, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     %h1 = fused.sweep (%into = %a[trip], %x = %x[i] : !list) -> !list {
-      // expected-error@+1 {{'fused.record' op records a element value; expected one for each member}}
+      // expected-error@+1 {{'fused.record' op expected to record a member or list value, found an element value}}
       %e = fused.record %x in %into : f32 in f32
       fused.yield %e : f32
     }
@@ -184,7 +184,7 @@ fused.kernel @record_of_elements(%h: !list, %x: !list, %n: tensor<i32>, %f: tens
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
-fused.kernel @record_in_element(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_in_element(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     %h1 = fused.sweep (%into = %a : !list, %x = %x : !each) -> !list {
       // expected-error@+1 {{'fused.record' op expected to be yielded, and alone to have an argument that is bound to a vector at [trip]}}
@@ -200,7 +200,7 @@ fused.kernel @record_in_element(%h: !list, %x: !each, %n: tensor<i32>, %f: tenso
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
-fused.kernel @record_of_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_of_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     // expected-error@+1 {{'fused.sweep' op records in a vector that the loop around it does not carry}}
     %h1 = fused.sweep (%into = %h[trip] : !list, %x = %x : !each) -> !list {
@@ -216,9 +216,9 @@ fused.kernel @record_of_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tenso
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
-fused.kernel @record_as_scalar(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_as_scalar(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<f32>>' is recorded; expected a list of rank 1}}
+    // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<f32>>' expected a list of rank 1 for a recorded value}}
     %h1 = fused.sweep (%into = %a[trip] : !list, %x = %x : !each) -> !each {
       %e = fused.record %x in %into : f32 in f32
       fused.yield %e : f32
@@ -232,9 +232,9 @@ fused.kernel @record_as_scalar(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
-fused.kernel @record_as_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_as_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'fused.sweep' op records in a '!foreach.list<tensor<?xf32>>' for a result of type '!foreach.list<tensor<?xf64>>'}}
+    // expected-error@+1 {{'fused.sweep' op expected to record in a vector of the result's type '!foreach.list<tensor<?xf64>>', found '!foreach.list<tensor<?xf32>>'}}
     %h1 = fused.sweep (%into = %a[trip] : !list, %x = %x : !each) -> !foreach.list<tensor<?xf64>> {
       %e = fused.record %x in %into : f32 in f32
       fused.yield %e : f32
@@ -248,7 +248,7 @@ fused.kernel @record_as_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tenso
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
-fused.kernel @record_in_next(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
+fused.program @record_in_next(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     %h1 = fused.sweep (%into = %a[next] : !list, %x = %x : !each) -> !list {
       // expected-error@+1 {{'fused.record' op expected to be yielded, and alone to have an argument that is bound to a vector at [trip]}}

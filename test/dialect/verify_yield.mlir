@@ -8,6 +8,6 @@ func.func @foreach_outside(%x: tensor<f32>) {
 // -----
 
 func.func @fused_outside(%x: tensor<f32>) {
-  // expected-error@+1 {{'fused.yield' op expects parent op to be one of 'fused.kernel, fused.sweep, fused.ahead, fused.loop'}}
+  // expected-error@+1 {{'fused.yield' op expects parent op to be one of 'fused.program, fused.sweep, fused.precompute, fused.loop'}}
   fused.yield %x : tensor<f32>
 }

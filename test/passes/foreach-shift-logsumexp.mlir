@@ -17,8 +17,8 @@
 // CHECK-SAME:    %[[QJ:[a-z0-9_]+]] = %[[Q]][j], %[[CJ:[a-z0-9_]+]] = %{{.*}}[j] :
 // CHECK:         %[[G:.*]] = arith.subf %[[CJ]], %[[QJ]]
 // CHECK-NEXT:    foreach.yield %{{.*}}, %[[G]] : f32, f32
-// REMARK: [[#@LINE+5]]:17: remark: a value is guessed from 'p', which it replaces: no running maximum
-// REMARK: [[#@LINE+12]]:20: remark: a value is guessed from 'q', which it replaces: no running maximum
+// REMARK: [[#@LINE+5]]:17: remark: a value is shifted by an estimate from 'p', which it replaces: no running maximum
+// REMARK: [[#@LINE+12]]:20: remark: a value is shifted by an estimate from 'q', which it replaces: no running maximum
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, tensor<i32>) {
   %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
@@ -248,11 +248,11 @@ func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !fl
 // What cannot be said is left alone, and the reason given.
 // CHECK-LABEL: func.func @left
 // CHECK-NOT:   f32, f32
-// REMARK: remark: a value is not guessed: a value follows from it in more than one way
-// REMARK: remark: a value is not guessed: it goes through 'math.exp', which cannot be undone
-// REMARK: remark: a value is not guessed: it takes a value, computed after it
-// REMARK: remark: a value is not guessed: a value follows from it by a condition alone
-// REMARK: remark: a value is not guessed: it replaces no value that the loop carries
+// REMARK: remark: a value is not shifted: a value depends on it in more than one way
+// REMARK: remark: a value is not shifted: it goes through 'math.exp', which cannot be inverted
+// REMARK: remark: a value is not shifted: it depends on a value, which is computed after it
+// REMARK: remark: a value is not shifted: a value depends on it through a condition only
+// REMARK: remark: a value is not shifted: it replaces no value that the loop carries
 func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %e0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
   %a, %b, %c, %e, %d, %trips = foreach.while (%a = %a0, %b = %b0, %c = %c0, %e = %e0 : !vecs) upto %limit

@@ -8,14 +8,14 @@
 
 // Reductions over two lists meet in one `finish`.
 // REMARK: remark: a sweep joined to a sweep as a segment: independent, saves a sweep
-// CHECK-LABEL: fused.kernel @norm
+// CHECK-LABEL: fused.program @norm
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%{{.*}} = %{{.*}} as f64 : !foreach.list<tensor<?xf32>>) -> tensor<f64> {
 // CHECK:         } and (%{{.*}} = %{{.*}} as f64 : !foreach.list<tensor<?xbf16>>) -> tensor<f64> {
-// CHECK:         } finish [%[[A:.*]]: f64, %[[B:.*]]: f64] () -> tensor<f64> {
+// CHECK:         } epilogue [%[[A:.*]]: f64, %[[B:.*]]: f64] () -> tensor<f64> {
 // CHECK-NEXT:      %[[S:.*]] = arith.addf %[[A]], %[[B]] : f64
 // CHECK-NEXT:      fused.yield %[[S]]
 // CHECK-NOT:     fused.sweep
-fused.kernel @norm(%x: !list, %y: !half) -> !num {
+fused.program @norm(%x: !list, %y: !half) -> !num {
   %a = fused.sweep (%x = %x as f64 : !list) -> !num {
     %a = fused.reduce add list %x : f64
     fused.yield %a : f64
@@ -23,7 +23,7 @@ fused.kernel @norm(%x: !list, %y: !half) -> !num {
   %b, %s = fused.sweep (%y = %y as f64 : !half) -> !num {
     %b = fused.reduce add list %y : f64
     fused.yield %b : f64
-  } finish [%b : f64] (%a = %a : !num) -> !num {
+  } epilogue [%b : f64] (%a = %a : !num) -> !num {
     %s = arith.addf %a, %b : f64
     fused.yield %s : f64
   }
@@ -37,13 +37,13 @@ fused.kernel @norm(%x: !list, %y: !half) -> !num {
 !num = tensor<f32>
 
 // Chains over different lists pair up stage by stage.
-// CHECK-LABEL: fused.kernel @chains
+// CHECK-LABEL: fused.program @chains
 // CHECK:         %[[N:.*]]:2 = fused.sweep
 // CHECK:         and
 // CHECK:         fused.sweep ({{.*}} = %[[N]]#0 : tensor<f32>)
 // CHECK:         and ({{.*}} = %[[N]]#1 : tensor<f32>)
 // CHECK-NOT:     fused.sweep
-fused.kernel @chains(%x: !list, %y: !half) -> (!list, !half) {
+fused.program @chains(%x: !list, %y: !half) -> (!list, !half) {
   %a = fused.sweep (%x = %x : !list) -> !num {
     %a = fused.reduce add list %x : f32
     fused.yield %a : f32
@@ -69,9 +69,9 @@ fused.kernel @chains(%x: !list, %y: !half) -> (!list, !half) {
 !mats = !foreach.list<tensor<?x?xf32>>
 
 // Matrices and vectors, and matrices whose rows matter or not, stay apart.
-// CHECK-LABEL: fused.kernel @classes
+// CHECK-LABEL: fused.program @classes
 // CHECK-COUNT-3: fused.sweep
-fused.kernel @classes(%x: !list, %m: !mats, %l: !mats) -> (!list, !mats, !list) {
+fused.program @classes(%x: !list, %m: !mats, %l: !mats) -> (!list, !mats, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -91,9 +91,9 @@ fused.kernel @classes(%x: !list, %m: !mats, %l: !mats) -> (!list, !mats, !list) 
 !num = tensor<f32>
 
 // What depends on another sweep by its elements stays behind it.
-// CHECK-LABEL: fused.kernel @dependent
+// CHECK-LABEL: fused.program @dependent
 // CHECK-COUNT-2: fused.sweep
-fused.kernel @dependent(%x: !list, %y: !list) -> !list {
+fused.program @dependent(%x: !list, %y: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !num {
     %a = fused.reduce add list %x : f32
     fused.yield %a : f32

@@ -3,7 +3,7 @@
 
 !list = !foreach.list<tensor<?xf32>>
 
-fused.kernel @saves(%x: !list loc("x")) -> !list {
+fused.program @saves(%x: !list loc("x")) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !list {
     %a = arith.mulf %x, %x : f32
     fused.yield %a : f32
@@ -22,7 +22,7 @@ fused.kernel @saves(%x: !list loc("x")) -> !list {
 !each = !foreach.list<tensor<f32>>
 
 // Where members alone are shared; and where nothing is, but a sweep is saved.
-fused.kernel @few_bytes(%x: !list, %y: !list, %t: !each loc("t")) -> (!list, !list, !list) {
+fused.program @few_bytes(%x: !list, %y: !list, %t: !each loc("t")) -> (!list, !list, !list) {
   %a = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
     %a = arith.mulf %x, %t : f32
     fused.yield %a : f32
@@ -45,12 +45,12 @@ fused.kernel @few_bytes(%x: !list, %y: !list, %t: !each loc("t")) -> (!list, !li
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-fused.kernel @member(%x: !list) -> !list {
+fused.program @member(%x: !list) -> !list {
   %s = fused.sweep (%x = %x : !list) -> !each {
     %s = fused.reduce add member %x : f32
     fused.yield %s : f32
   }
-  // expected-remark@+1 {{a sweep stays a sweep after a sweep: it needs a value of a member, complete only after the sweep that computes it}}
+  // expected-remark@+1 {{a sweep is not merged with a sweep: it needs a value of a member, which is complete only after the sweep that computes it}}
   %y = fused.sweep (%x = %x : !list, %n = %s : !each) -> !list {
     %y = arith.divf %x, %n : f32
     fused.yield %y : f32
@@ -63,12 +63,12 @@ fused.kernel @member(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-fused.kernel @list(%x: !list) -> !list {
+fused.program @list(%x: !list) -> !list {
   %s = fused.sweep (%x = %x : !list) -> !num {
     %s = fused.reduce add list %x : f32
     fused.yield %s : f32
   }
-  // expected-remark@+1 {{it needs a value of the whole list, complete only after the sweep that computes it}}
+  // expected-remark@+1 {{it needs a value of the whole list, which is complete only after the sweep that computes it}}
   %y = fused.sweep (%x = %x : !list, %n = %s : !num) -> !list {
     %y = arith.divf %x, %n : f32
     fused.yield %y : f32
@@ -81,12 +81,12 @@ fused.kernel @list(%x: !list) -> !list {
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-fused.kernel @column(%l: !mats) -> !mats {
+fused.program @column(%l: !mats) -> !mats {
   %c = fused.sweep (%l = %l[i, j] : !mats) -> !vec {
     %c = fused.reduce add column %l : f32
     fused.yield %c : f32
   }
-  // expected-remark@+1 {{it needs a value of a column, complete only after the sweep that computes it}}
+  // expected-remark@+1 {{it needs a value of a column, which is complete only after the sweep that computes it}}
   %p = fused.sweep (%l = %l[i, j] : !mats, %c = %c[j] : !vec) -> !mats {
     %p = arith.divf %l, %c : f32
     fused.yield %p : f32

@@ -5,7 +5,7 @@
 !half = !foreach.list<tensor<?xbf16>>
 
 // A map into a map: the list between them is gone, rounded as it was.
-// CHECK-LABEL: fused.kernel @rounding
+// CHECK-LABEL: fused.program @rounding
 // CHECK-NEXT:    %[[R:.*]] = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
 // CHECK-NEXT:      %[[A:.*]] = arith.mulf %[[X]], %[[X]] : f32
 // CHECK-NEXT:      %[[B:.*]] = arith.truncf %[[A]] : f32 to bf16
@@ -13,7 +13,7 @@
 // CHECK-NEXT:      %[[D:.*]] = arith.addf %[[C]], %[[X]] : f32
 // CHECK-NEXT:      fused.yield %[[D]] : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @rounding(%x: !list) -> !list {
+fused.program @rounding(%x: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !half {
     %a = arith.mulf %x, %x : f32
     fused.yield %a : f32
@@ -31,11 +31,11 @@ fused.kernel @rounding(%x: !list) -> !list {
 !wide = !foreach.list<tensor<?xf64>>
 
 // A wider list keeps the value as it is: no conversion is left.
-// CHECK-LABEL: fused.kernel @wider
+// CHECK-LABEL: fused.program @wider
 // CHECK:           %[[A:.*]] = arith.mulf
 // CHECK-NEXT:      arith.addf %[[A]], %[[A]] : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @wider(%x: !list) -> !list {
+fused.program @wider(%x: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !wide {
     %a = arith.mulf %x, %x : f32
     fused.yield %a : f32
@@ -55,13 +55,13 @@ fused.kernel @wider(%x: !list) -> !list {
 
 // A map into a reduction, siblings that read one list (in two types), and a
 // result that is still returned.
-// CHECK-LABEL: fused.kernel @siblings
+// CHECK-LABEL: fused.program @siblings
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
 // CHECK-DAG:       arith.extf %[[X]] : f32 to f64
 // CHECK-DAG:       fused.reduce add list %{{.*}} : f64
 // CHECK-DAG:       fused.reduce max member %{{.*}} : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @siblings(%x: !list) -> (!num, !each, !list) {
+fused.program @siblings(%x: !list) -> (!num, !each, !list) {
   %s = fused.sweep (%x = %x as f64 : !list) -> !num {
     %xx = arith.mulf %x, %x : f64
     %s = fused.reduce add list %xx : f64
@@ -84,12 +84,12 @@ fused.kernel @siblings(%x: !list) -> (!num, !each, !list) {
 !each = !foreach.list<tensor<f32>>
 
 // Values of members join the elements of the same members.
-// CHECK-LABEL: fused.kernel @members
+// CHECK-LABEL: fused.program @members
 // CHECK:         %[[R:.*]]:2 = fused.sweep (%[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<?xf32>>) {
 // CHECK:           %[[T1:.*]] = arith.addf %[[T]]
 // CHECK:           arith.divf %[[X]], %[[T1]]
 // CHECK-NOT:     fused.sweep
-fused.kernel @members(%t: !each, %x: !list) -> (!each, !list) {
+fused.program @members(%t: !each, %x: !list) -> (!each, !list) {
   %t1 = fused.sweep (%t = %t : !each) -> !each {
     %one = arith.constant 1.0 : f32
     %t1 = arith.addf %t, %one : f32
@@ -109,13 +109,13 @@ fused.kernel @members(%t: !each, %x: !list) -> (!each, !list) {
 
 // A member's value is complete after the sweep: what elements follow from it
 // needs another, what members follow from it does not.
-// CHECK-LABEL: fused.kernel @after
+// CHECK-LABEL: fused.program @after
 // CHECK:         %[[N:.*]] = fused.sweep
 // CHECK:           %[[S:.*]] = fused.reduce add member
 // CHECK:           math.sqrt %[[S]] : f32
 // CHECK:         %{{.*}} = fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<?xf32>>, %{{.*}} = %[[N]] :
 // CHECK-NOT:     fused.sweep
-fused.kernel @after(%x: !list) -> !list {
+fused.program @after(%x: !list) -> !list {
   %s = fused.sweep (%x = %x : !list) -> !each {
     %xx = arith.mulf %x, %x : f32
     %s = fused.reduce add member %xx : f32
@@ -139,11 +139,11 @@ fused.kernel @after(%x: !list) -> !list {
 
 // So is one of the list; a third sweep that stands between two keeps them
 // apart although they read the same.
-// CHECK-LABEL: fused.kernel @between
+// CHECK-LABEL: fused.program @between
 // CHECK:         fused.sweep
 // CHECK:         fused.sweep
 // CHECK-NOT:     fused.sweep
-fused.kernel @between(%x: !list) -> !list {
+fused.program @between(%x: !list) -> !list {
   %n = fused.sweep (%x = %x : !list) -> !num {
     %s = fused.reduce add list %x : f32
     fused.yield %s : f32
@@ -164,9 +164,9 @@ fused.kernel @between(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 
 // Lists that never meet may have other members and extents.
-// CHECK-LABEL: fused.kernel @strangers
+// CHECK-LABEL: fused.program @strangers
 // CHECK-COUNT-2: fused.sweep
-fused.kernel @strangers(%x: !list, %y: !list) -> (!list, !list) {
+fused.program @strangers(%x: !list, %y: !list) -> (!list, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -185,13 +185,13 @@ fused.kernel @strangers(%x: !list, %y: !list) -> (!list, !list) {
 // Sweeps over rows and columns join the matrix: a row's value may meet its
 // elements again; what follows from a column stays behind the sweep. A count of
 // elements of the vector becomes one of rows.
-// CHECK-LABEL: fused.kernel @matrix
+// CHECK-LABEL: fused.program @matrix
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%{{.*}} = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %{{.*}} = %{{.*}}[i], %{{.*}} = %{{.*}}[j] :
 // CHECK:           fused.reduce add row
 // CHECK:           fused.reduce add column
 // CHECK:           fused.reduce add member %{{.*}} from row : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @matrix(%l: !mats, %a: !vec, %b: !vec) -> (!vec, !vec, !each) {
+fused.program @matrix(%l: !mats, %a: !vec, %b: !vec) -> (!vec, !vec, !each) {
   %r = fused.sweep (%l = %l[i, j] : !mats) -> !vec {
     %r = fused.reduce add row %l : f32
     fused.yield %r : f32
@@ -223,9 +223,9 @@ fused.kernel @matrix(%l: !mats, %a: !vec, %b: !vec) -> (!vec, !vec, !each) {
 !mats = !foreach.list<tensor<?x?xf32>>
 
 // A column's value is complete after the sweep.
-// CHECK-LABEL: fused.kernel @column_first
+// CHECK-LABEL: fused.program @column_first
 // CHECK-COUNT-2: fused.sweep
-fused.kernel @column_first(%l: !mats) -> !mats {
+fused.program @column_first(%l: !mats) -> !mats {
   %c = fused.sweep (%l = %l[i, j] : !mats) -> !vec {
     %c = fused.reduce add column %l : f32
     fused.yield %c : f32
@@ -244,25 +244,25 @@ fused.kernel @column_first(%l: !mats) -> !mats {
 
 // `finish` of both become one; what the second's takes from the first's is
 // rounded as it was.
-// CHECK-LABEL: fused.kernel @finish
-// CHECK:         finish [%[[S:.*]]: f64] () -> (tensor<f32>, tensor<f64>) {
+// CHECK-LABEL: fused.program @finish
+// CHECK:         epilogue [%[[S:.*]]: f64] () -> (tensor<f32>, tensor<f64>) {
 // CHECK-NEXT:      %[[N:.*]] = math.sqrt %[[S]] : f64
 // CHECK-NEXT:      %[[T:.*]] = arith.truncf %[[N]] : f64 to f32
 // CHECK-NEXT:      %[[E:.*]] = arith.extf %[[T]] : f32 to f64
 // CHECK-NEXT:      %[[M:.*]] = arith.addf %[[E]], %[[S]] : f64
 // CHECK-NEXT:      fused.yield %[[N]], %[[M]]
 // CHECK-NOT:     fused.sweep
-fused.kernel @finish(%x: !list) -> (tensor<f32>, !num, !list) {
+fused.program @finish(%x: !list) -> (tensor<f32>, !num, !list) {
   %s, %n = fused.sweep (%x = %x as f64 : !list) -> !num {
     %s = fused.reduce add list %x : f64
     fused.yield %s : f64
-  } finish [%s : f64] () -> tensor<f32> {
+  } epilogue [%s : f64] () -> tensor<f32> {
     %n = math.sqrt %s : f64
     fused.yield %n : f64
   }
   %y, %m = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
-  } finish [] (%n = %n as f64 : tensor<f32>, %s = %s : !num) -> !num {
+  } epilogue [] (%n = %n as f64 : tensor<f32>, %s = %s : !num) -> !num {
     %m = arith.addf %n, %s : f64
     fused.yield %m : f64
   }
@@ -275,12 +275,12 @@ fused.kernel @finish(%x: !list) -> (tensor<f32>, !num, !list) {
 !flag = !foreach.list<tensor<i1>>
 
 // Sweeps of a loop merge under the same flags.
-// CHECK-LABEL: fused.kernel @loop
+// CHECK-LABEL: fused.program @loop
 // CHECK:         fused.loop
 // CHECK:           fused.sweep where %{{.*}} : !foreach.list<tensor<i1>>
 // CHECK:             fused.reduce max member
 // CHECK-NOT:       fused.sweep
-fused.kernel @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
+fused.program @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
   %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !foreach.list<tensor<i32>>) {
     %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
       %y = math.sqrt %x : f32
@@ -302,11 +302,11 @@ fused.kernel @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
 !each = !foreach.list<tensor<f32>>
 
 // A value that is the same for a whole member is summed for each element still.
-// CHECK-LABEL: fused.kernel @broadcast
+// CHECK-LABEL: fused.program @broadcast
 // CHECK:         fused.sweep
 // CHECK:           fused.reduce add list %{{.*}} from element : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @broadcast(%x: !list, %t: !each) -> tensor<f32> {
+fused.program @broadcast(%x: !list, %t: !each) -> tensor<f32> {
   %y = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
     fused.yield %t : f32
   }
@@ -323,12 +323,12 @@ fused.kernel @broadcast(%x: !list, %t: !each) -> tensor<f32> {
 !each = !foreach.list<tensor<f32>>
 
 // The same holds where folding is what finds out.
-// CHECK-LABEL: fused.kernel @either
+// CHECK-LABEL: fused.program @either
 // CHECK:         fused.sweep
 // CHECK-NOT:       arith.select
 // CHECK:           fused.reduce add list %{{.*}} from element : f32
 // CHECK-NOT:     fused.sweep
-fused.kernel @either(%x: !list, %t: !each) -> tensor<f32> {
+fused.program @either(%x: !list, %t: !each) -> tensor<f32> {
   %yz:2 = fused.sweep (%x = %x : !list, %t = %t : !each) -> (!list, !list) {
     fused.yield %t, %t : f32, f32
   }

@@ -6,8 +6,8 @@
 !num = tensor<f64>
 
 // Equal constants and computations once; then list, member, element, after.
-// CHECK-LABEL: fused.kernel @step
-// CHECK:         fused.sweep attributes {fused.name = "step"}
+// CHECK-LABEL: fused.program @step
+// CHECK:         fused.sweep name "step" (
 // CHECK-NEXT:      arith.constant 1.0{{.*}} : f64
 // CHECK-NEXT:      arith.subf %{{.*}}, %{{.*}} : f64
 // CHECK-NEXT:      arith.truncf
@@ -17,7 +17,7 @@
 // CHECK-NEXT:      fused.reduce add member
 // CHECK-NEXT:      math.sqrt
 // CHECK-NEXT:      fused.yield
-fused.kernel @step(%x: !list, %t: !each, %b: !num) -> (!list, !each) {
+fused.program @step(%x: !list, %t: !each, %b: !num) -> (!list, !each) {
   %y, %n = fused.sweep (%x = %x : !list, %t = %t : !each, %b = %b : !num) -> (!list, !each) {
     %s = fused.reduce add member %x : f32
     %n = math.sqrt %s : f32
@@ -38,12 +38,12 @@ fused.kernel @step(%x: !list, %t: !each, %b: !num) -> (!list, !each) {
 !list = !foreach.list<tensor<?xf32>>
 
 // Names are C identifiers, whatever a program calls itself or its values.
-// CHECK-LABEL: fused.kernel @"\22; __trap(); //"
-// CHECK:         fused.name = "trap_a_b"
-// CHECK:         fused.name = "trap_a_b_2"
-// CHECK:         fused.name = "trap_sweep"
-// CHECK:         fused.name = "trap_sweep_int"
-fused.kernel @"\"; __trap(); //"(%x: !list) -> (!list, !list, !list, !list) {
+// CHECK-LABEL: fused.program @"\22; __trap(); //"
+// CHECK:         name "trap_a_b"
+// CHECK:         name "trap_a_b_2"
+// CHECK:         name "trap_sweep"
+// CHECK:         name "trap_sweep_int"
+fused.program @"\"; __trap(); //"(%x: !list) -> (!list, !list, !list, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   } loc("a b")
@@ -63,9 +63,9 @@ fused.kernel @"\"; __trap(); //"(%x: !list) -> (!list, !list, !list, !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// CHECK-LABEL: fused.kernel @"7"
-// CHECK:         fused.name = "kernel_7"
-fused.kernel @"7"(%x: !list) -> !list {
+// CHECK-LABEL: fused.program @"7"
+// CHECK:         name "program_7"
+fused.program @"7"(%x: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -76,9 +76,9 @@ fused.kernel @"7"(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// CHECK-LABEL: fused.kernel @"\C3\A9"
-// CHECK:         fused.name = "kernel"
-fused.kernel @"\C3\A9"(%x: !list) -> !list {
+// CHECK-LABEL: fused.program @"\C3\A9"
+// CHECK:         name "program"
+fused.program @"\C3\A9"(%x: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -89,14 +89,14 @@ fused.kernel @"\C3\A9"(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// CHECK-LABEL: fused.kernel @iterate
-// CHECK:         fused.loop {{.*}}fused.name = "iterate_loop"
-// CHECK:           fused.sweep attributes {fused.name = "iterate"}
-fused.kernel @iterate(%x0: !list, %n: tensor<i32>) -> !list {
+// CHECK-LABEL: fused.program @iterate
+// CHECK:         fused.loop name "iterate_loop" (
+// CHECK:           fused.sweep name "iterate" (
+fused.program @iterate(%x0: !list, %n: tensor<i32>) -> !list {
   %x, %t = fused.loop (%x = %x0 : !list) upto %n -> (!list, tensor<i32>) {
     %y, %m = fused.sweep (%x = %x : !list) -> !list {
       fused.yield %x : f32
-    } finish [] () -> tensor<i1> {
+    } epilogue [] () -> tensor<i1> {
       %true = arith.constant true
       fused.yield %true : i1
     }

@@ -1,9 +1,9 @@
 // Schedules, scalar math ahead of the step, and sweeps that walk backwards.
 // RUN: %heddle_opt --fused-schedule --split-input-file %s | FileCheck %s
-// RUN: %heddle_opt --fused-schedule=ahead=false --split-input-file %s | FileCheck %s --check-prefix=PLAIN
+// RUN: %heddle_opt --fused-schedule=precompute=false --split-input-file %s | FileCheck %s --check-prefix=PLAIN
 // RUN: %heddle_opt --fused-schedule=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// PLAIN-NOT: fused.ahead
+// PLAIN-NOT: fused.precompute
 
 !f32 = !foreach.list<tensor<?xf32>>
 !bf16 = !foreach.list<tensor<?xbf16>>
@@ -13,10 +13,10 @@
 
 // Elements per thread by the smallest type, eight rounds of four elements where
 // elements are reduced, one tile for a member of rank 0.
-// REMARK: remark: a sweep is walked by 'stream': no value of a row or column
-// CHECK-LABEL: fused.kernel @tiles
+// REMARK: remark: a sweep has the schedule 'stream': elementwise, no row or column values
+// CHECK-LABEL: fused.program @tiles
 // CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 8192, 1],
-fused.kernel @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32, !bf16, !f64, !i8, tensor<f32>, !each) {
+fused.program @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32, !bf16, !f64, !i8, tensor<f32>, !each) {
   %r:6 = fused.sweep (%a = %a : !f32) -> !f32 {
     fused.yield %a : f32
   } and (%b = %b as f32 : !bf16) -> !bf16 {
@@ -40,10 +40,10 @@ fused.kernel @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32,
 !each = !foreach.list<tensor<f32>>
 
 // A count of members reduces no elements, one of elements does.
-// CHECK-LABEL: fused.kernel @counts
+// CHECK-LABEL: fused.program @counts
 // CHECK:         vector = [4], tile = [1024]
 // CHECK:         vector = [4], tile = [8192]
-fused.kernel @counts(%a: !list, %b: !list) -> (!list, tensor<f32>, !list, tensor<f32>) {
+fused.program @counts(%a: !list, %b: !list) -> (!list, tensor<f32>, !list, tensor<f32>) {
   %r:2 = fused.sweep (%a = %a : !list) -> (!list, tensor<f32>) {
     %one = arith.constant 1.0 : f32
     %n = fused.reduce add list %one from member : f32
@@ -62,15 +62,15 @@ fused.kernel @counts(%a: !list, %b: !list) -> (!list, tensor<f32>, !list, tensor
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// A matrix is walked by rows where they have values of their own; a reduction
+// A matrix has the schedule rows where they have values of their own; a reduction
 // to columns takes panels of them.
-// REMARK: remark: a sweep is walked by 'stream': a matrix whose rows and columns have no values of their own is walked as one vector
-// REMARK: remark: a sweep is walked by 'rows': rows are complete while they are on chip
-// CHECK-LABEL: fused.kernel @matrices
+// REMARK: remark: a sweep has the schedule 'stream': a matrix without row or column values is processed as one vector
+// REMARK: remark: a sweep has the schedule 'rows': rows are complete while they are on chip
+// CHECK-LABEL: fused.program @matrices
 // CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024],
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason = "rows are complete while they are on chip">
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [16],
-fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
+fused.program @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
   %a = fused.sweep (%l = %l[i, j] : !mats) -> !mats {
     fused.yield %l : f32
   }
@@ -93,13 +93,13 @@ fused.kernel @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) {
 
 // Rows that are only mapped are shared; a block takes as many columns of them as
 // its threads can ask for at once. Not those that leave a value of the row.
-// REMARK: remark: a sweep is walked by 'rows': what is computed of a row meets nowhere, so blocks share rows
-// CHECK-LABEL: fused.kernel @mapped
+// REMARK: remark: a sweep has the schedule 'rows': rows are only mapped, so blocks share them
+// CHECK-LABEL: fused.program @mapped
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4] by 1024,
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4] by 1024,
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [2], tile = [4] by 512,
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [1], reason
-fused.kernel @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> (!mats, !mats, !wide, !mats, !list) {
+fused.program @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> (!mats, !mats, !wide, !mats, !list) {
   %a = fused.sweep (%l = %l[i, j] : !mats, %r = %r[i], %c = %c[j] : !list) -> !mats {
     %p = arith.mulf %l, %r : f32
     %q = arith.addf %p, %c : f32
@@ -128,9 +128,9 @@ fused.kernel @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> (
 !each = !foreach.list<tensor<f32>>
 
 // So is one whose rows are counted.
-// CHECK-LABEL: fused.kernel @rows
+// CHECK-LABEL: fused.program @rows
 // CHECK:         schedule #fused.schedule<rows,
-fused.kernel @rows(%l: !mats) -> (!mats, !each) {
+fused.program @rows(%l: !mats) -> (!mats, !each) {
   %r:2 = fused.sweep (%l = %l[i, j] : !mats) -> (!mats, !each) {
     %one = arith.constant 1.0 : f32
     %n = fused.reduce add member %one from row : f32
@@ -148,10 +148,10 @@ fused.kernel @rows(%l: !mats) -> (!mats, !each) {
 // Powers move ahead, with what they need (the step's successor among it) and
 // what follows from them alone; the step's successor is computed in the body
 // too, for it is cheap. The learning rate changes often: it stays, in f32.
-// REMARK: remark: a sweep: 1 scalars per member are computed at the end of the step before
-// CHECK-LABEL: fused.kernel @ahead
+// REMARK: remark: a sweep uses 1 scalar per member that the step before computes
+// CHECK-LABEL: fused.program @ahead
 // CHECK:         fused.sweep {{.*}} (%[[X:.*]] = {{.*}} : !foreach.list<tensor<?xf32>>, %[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[B:.*]] = %{{.*}}, %[[LR:.*]] = %{{.*}} as f32 : tensor<f64>)
-// CHECK-NEXT:      %[[BC:.*]] = fused.ahead (%[[T2:.*]] = %[[T]], %[[B2:.*]] = %[[B]] : f32, f64) -> f32 {
+// CHECK-NEXT:      %[[BC:.*]] = fused.precompute (%[[T2:.*]] = %[[T]], %[[B2:.*]] = %[[B]] : f32, f64) -> f32 {
 // CHECK:             %[[T3:.*]] = arith.addf %[[T2]]
 // CHECK:             %[[N:.*]] = arith.fptosi %[[T3]]
 // CHECK:             %[[P:.*]] = math.fpowi %[[B2]], %[[N]]
@@ -162,7 +162,7 @@ fused.kernel @rows(%l: !mats) -> (!mats, !each) {
 // CHECK-NOT:       math.fpowi
 // CHECK:           arith.divf %[[LR]], %[[BC]] : f32
 // CHECK:           fused.yield %[[T1]]
-fused.kernel @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num, %lr: !num) -> (!each, !list) {
+fused.program @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num, %lr: !num) -> (!each, !list) {
   %t1, %y = fused.sweep (%x = %x : !list, %t = %t : !each, %b = %beta : !num, %lr = %lr as f32 : !num) -> (!each, !list) {
     %onef = arith.constant 1.0 : f32
     %one = arith.constant 1.0 : f64
@@ -184,12 +184,12 @@ fused.kernel @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num
 !num = tensor<f64>
 
 // What the kernel itself computes is not known before the step begins.
-// REMARK: remark: a sweep: 'math.exp' over scalars stays in the body: its operands are not known before the step begins
-// CHECK-LABEL: fused.kernel @unknown
-// CHECK-NOT:     fused.ahead
-// REMARK: remark: a sweep walks backwards: the sweep before it leaves the end of a value in cache
+// REMARK: remark: a sweep computes 'math.exp' of scalars in its body: the operands are not known before the step begins
+// CHECK-LABEL: fused.program @unknown
+// CHECK-NOT:     fused.precompute
+// REMARK: remark: a sweep is reversed: after the sweep before it, the end of a value is in cache
 // CHECK:         fused.sweep reversed
-fused.kernel @unknown(%x: !list) -> !list {
+fused.program @unknown(%x: !list) -> !list {
   %s = fused.sweep (%x = %x as f64 : !list) -> !num {
     %s = fused.reduce add list %x : f64
     fused.yield %s : f64
@@ -209,9 +209,9 @@ fused.kernel @unknown(%x: !list) -> !list {
 !each = !foreach.list<tensor<f32>>
 
 // A step counter that something else replaces is not known either.
-// CHECK-LABEL: fused.kernel @replaced
-// CHECK-NOT:     fused.ahead
-fused.kernel @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!each, !list) {
+// CHECK-LABEL: fused.program @replaced
+// CHECK-NOT:     fused.precompute
+fused.program @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!each, !list) {
   %y = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
     %e = math.exp %t : f32
     %y = arith.mulf %x, %e : f32
@@ -229,9 +229,9 @@ fused.kernel @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!eac
 !each = !foreach.list<tensor<f32>>
 
 // A member that has nothing but scalars computes them once anyway.
-// CHECK-LABEL: fused.kernel @members
-// CHECK-NOT:     fused.ahead
-fused.kernel @members(%t: !each) -> !each {
+// CHECK-LABEL: fused.program @members
+// CHECK-NOT:     fused.precompute
+fused.program @members(%t: !each) -> !each {
   %y = fused.sweep (%t = %t : !each) -> !each {
     %e = math.exp %t : f32
     fused.yield %e : f32

@@ -9,17 +9,17 @@
 
 // One sweep: bias corrections computed ahead, 1 - beta in the body, every list
 // updated in place.
-// CHECK-LABEL: fused.kernel @adamw
-// CHECK-SAME:    fused.buffers = [], fused.places = array<i64: 0, 2, 3, 4>
-// CHECK-NEXT:    fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "no value of a row or column"> attributes {fused.name = "adamw", fused.places = array<i64: 4, 0, 2, 3>}
-// CHECK:           fused.ahead
+// CHECK-LABEL: fused.program @adamw
+// CHECK-SAME:    buffers = [], result_buffers = array<i64: 0, 2, 3, 4>
+// CHECK-NEXT:    fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values"> name "adamw" launch <variants = [{{.*}}], arrive = [early]> result_buffers [4, 0, 2, 3] (
+// CHECK:           fused.precompute
 // CHECK-COUNT-2:     math.fpowi
 // CHECK:             math.sqrt %{{.*}} : f64
 // CHECK:             fused.yield
 // CHECK-NOT:       f64
 // CHECK:           fused.yield
 // CHECK-NOT:     fused.sweep
-// UNFUSED-LABEL: fused.kernel @adamw
+// UNFUSED-LABEL: fused.program @adamw
 // UNFUSED-COUNT-2: fused.sweep
 // UNFUSED-NOT:   fused.sweep
 func.func @adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
@@ -82,18 +82,18 @@ func.func @adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
 
 // Two sweeps over two dtypes: the norm of both lists with one `finish`, then the
 // update, backwards. The clipped gradient of bf16 is rounded as its list was.
-// CHECK-LABEL: fused.kernel @clip_sgdm
-// CHECK-SAME:    fused.places = array<i64: 0, 2, 3, 5, 9>
+// CHECK-LABEL: fused.program @clip_sgdm
+// CHECK-SAME:    result_buffers = array<i64: 0, 2, 3, 5, 9>
 // CHECK:         fused.sweep schedule
 // CHECK:         } and (
-// CHECK:         } finish [
+// CHECK:         } epilogue [
 // CHECK:         fused.sweep reversed
 // CHECK-NOT:       bf16
 // CHECK:         } and (
 // CHECK:           arith.truncf %{{.*}} : f32 to bf16
 // CHECK-NEXT:      arith.extf %{{.*}} : bf16 to f32
 // CHECK-NOT:     fused.sweep
-// UNFUSED-LABEL: fused.kernel @clip_sgdm
+// UNFUSED-LABEL: fused.program @clip_sgdm
 // UNFUSED-COUNT-6: fused.sweep
 // UNFUSED-NOT:   fused.sweep
 func.func @clip_sgdm(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %buf: !list {foreach.donate = 1 : i64},
@@ -151,7 +151,7 @@ func.func @clip_sgdm(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %bu
 !mats = !foreach.list<tensor<?x?xf32>>
 
 // Row softmax, written out, and the sums of its columns: one sweep.
-// CHECK-LABEL: fused.kernel @softmax
+// CHECK-LABEL: fused.program @softmax
 // CHECK:         %{{.*}}:2 = fused.sweep schedule #fused.schedule<rows,
 // CHECK-SAME:    (%[[L:.*]] = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>) -> (!foreach.list<tensor<?x?xf32>>, !foreach.list<tensor<?xf32>>) {
 // CHECK-NEXT:      %[[M:.*]] = fused.reduce max row %[[L]]
@@ -162,7 +162,7 @@ func.func @clip_sgdm(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %bu
 // CHECK-NEXT:      %[[C:.*]] = fused.reduce add column %[[P]]
 // CHECK-NEXT:      fused.yield %[[P]], %[[C]]
 // CHECK-NOT:     fused.sweep
-// UNFUSED-LABEL: fused.kernel @softmax
+// UNFUSED-LABEL: fused.program @softmax
 // UNFUSED-COUNT-4: fused.sweep
 // UNFUSED-NOT:   fused.sweep
 func.func @softmax(%L: !mats) -> (!mats, !vec) {
@@ -195,24 +195,24 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 
 // A fixed point with one flag for all: one sweep in the loop (and one before it,
 // for what the error is when no trip runs); x stays in its place.
-// CHECK-LABEL: fused.kernel @uniform
+// CHECK-LABEL: fused.program @uniform
 // CHECK:         fused.sweep
 // CHECK:         fused.loop
-// CHECK-SAME:      fused.places = array<i64: 0, 4, 5>
+// CHECK-SAME:      result_buffers [0, 4, 5]
 // CHECK:           fused.sweep
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
 // With a flag for every member, each stops alone and counts its trips.
-// CHECK-LABEL: fused.kernel @members
+// CHECK-LABEL: fused.program @members
 // CHECK:         fused.sweep
 // CHECK:         fused.loop {{.*}} active %[[ON:.*]]: !foreach.list<tensor<i1>>
 // CHECK:           fused.sweep where %[[ON]] :
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
-// UNFUSED-LABEL: fused.kernel @uniform
+// UNFUSED-LABEL: fused.program @uniform
 // UNFUSED:       fused.loop
 // UNFUSED-COUNT-2: fused.sweep
-// UNFUSED-LABEL: fused.kernel @members
+// UNFUSED-LABEL: fused.program @members
 // UNFUSED:       fused.loop
 // UNFUSED-COUNT-4: fused.sweep where
 func.func @uniform(%x0: !list {foreach.donate = 0 : i64}, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
@@ -269,7 +269,7 @@ func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>
 !trip = !foreach.list<tensor<i32>>
 
 // Both halves of an iteration, its error and its flags: one sweep.
-// CHECK-LABEL: fused.kernel @sinkhorn
+// CHECK-LABEL: fused.program @sinkhorn
 // CHECK:         fused.loop
 // CHECK:           fused.sweep where
 // CHECK-NOT:       fused.sweep
@@ -321,7 +321,7 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
 !num = tensor<f64>
 
 // An update that is skipped when a gradient overflowed: two sweeps.
-// CHECK-LABEL: fused.kernel @skip
+// CHECK-LABEL: fused.program @skip
 // CHECK:         fused.sweep
 // CHECK:           fused.reduce any list
 // CHECK:         fused.sweep reversed
@@ -364,14 +364,14 @@ func.func @skip(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {fore
 
 // Log-domain matrix balancing: one sweep in the loop, one read and one
 // exponential per element. Unfused it is the textbook's.
-// CHECK-LABEL: fused.kernel @balance
+// CHECK-LABEL: fused.program @balance
 // CHECK:         fused.loop
 // CHECK:           fused.sweep
 // CHECK:             %[[R:.*]] = fused.reduce logsumexp row %{{.*}} about
-// CHECK:             fused.reduce logsumexp column %{{.*}} about %{{.*}} sharing %[[R]]
+// CHECK:             fused.reduce logsumexp column %{{.*}} shift %{{.*}} sharing %[[R]]
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
-// UNFUSED-LABEL: fused.kernel @balance
+// UNFUSED-LABEL: fused.program @balance
 // UNFUSED-NOT:   about
 // UNFUSED-NOT:   sharing
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
@@ -404,7 +404,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
 
 // P^T D P x: a sum over rows and one over columns that follows from it, in one
 // sweep with one read of P.
-// CHECK-LABEL: fused.kernel @normal
+// CHECK-LABEL: fused.program @normal
 // CHECK:         fused.sweep
 // CHECK-SAME:    (%[[P:.*]] = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %[[X:.*]] = %{{.*}}[j], %[[D:.*]] = %{{.*}}[i] :
 // CHECK-NEXT:      %[[PX:.*]] = arith.mulf %[[P]], %[[X]]
@@ -414,7 +414,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
 // CHECK-NEXT:      %[[C:.*]] = fused.reduce add column %[[Q]]
 // CHECK-NEXT:      fused.yield %[[C]]
 // CHECK-NOT:     fused.sweep
-// UNFUSED-LABEL: fused.kernel @normal
+// UNFUSED-LABEL: fused.program @normal
 // UNFUSED-COUNT-3: fused.sweep
 func.func @normal(%P: !mats, %d: !vecs, %x: !vecs) -> !vecs {
   %px = foreach.reduce add along j (%p = %P : !mats, %x = %x[j] : !vecs) -> !vecs {

@@ -1,6 +1,6 @@
 // What is addressed by the trip: one sweep for a trip of a matrix loop that
 // reads a schedule and records its errors, whose entries are written in place.
-// RUN: %heddle_opt --foreach-outline-kernels %s | FileCheck %s --check-prefix=OUTLINE
+// RUN: %heddle_opt --foreach-outline-sweeps %s | FileCheck %s --check-prefix=OUTLINE
 // RUN: %heddle_opt --heddle-pipeline %s | FileCheck %s
 
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -11,20 +11,20 @@
 !trip = !foreach.list<tensor<i32>>
 
 // A record is a sweep over the members.
-// OUTLINE-LABEL: fused.kernel @donated
+// OUTLINE-LABEL: fused.program @donated
 // OUTLINE:         fused.loop
 // OUTLINE:           fused.sweep where %active : {{.*}}[i, j] : {{.*}}[trip] as f32 :
 // OUTLINE:           fused.sweep where %active : !foreach.list<tensor<i1>> (%{{.*}} = %{{.*}} : !foreach.list<tensor<f32>>, %[[INTO:.*]] = %h[trip] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
 // OUTLINE-NEXT:        %[[R:.*]] = fused.record %{{.*}} in %[[INTO]] : f32 in f32
 // OUTLINE-NEXT:        fused.yield %[[R]] : f32
 
-// CHECK-LABEL: fused.kernel @donated
+// CHECK-LABEL: fused.program @donated
 // One entry moves in a trip, not a vector: 8 of the bytes read are of the
 // schedule, 4 of those written of the history.
-// CHECK-SAME:    {argument = 4 : i64, per_trip, rank = 0 : i64, read = 29 : i64, written = 13 : i64}
-// CHECK:         fused.loop {{.*}}fused.places = array<i64: 6, 2, 7, 8>
+// CHECK-SAME:    #fused.traffic<argument = 4, rank = 0, read = 29, written = 13, per_trip = true>
+// CHECK:         fused.loop {{.*}}result_buffers [6, 2, 7, 8]
 // CHECK-NEXT:      {{.*}}fused.sweep where %active {{.*}}schedule #fused.schedule<rows
-// CHECK-SAME:        fused.places = array<i64: 6, 2, {{[0-9]+}}, 7>
+// CHECK-SAME:        result_buffers [6, 2, {{[0-9]+}}, 7]
 // CHECK-SAME:        [trip] as f32 : !foreach.list<tensor<?xf64>>, %[[H:.*]] = %h[trip] : !foreach.list<tensor<?xf32>>
 // CHECK:             %[[S:.*]] = fused.reduce add member
 // CHECK-NEXT:        fused.record %[[S]] in %[[H]] : f32 in f32
@@ -53,11 +53,11 @@ func.func @donated(%x: !mats, %u0: !list, %history: !list {foreach.donate = 1 : 
 
 // What is not donated is copied to the place of the result, before the loop; a
 // device scalar is recorded for all, after the sweep that computes it.
-// CHECK-LABEL: fused.kernel @kept
-// CHECK-SAME:    fused.places = array<i64: 3>
-// CHECK:         fused.loop (%h = %{{.*}}) {{.*}}fused.places = array<i64: 3,
+// CHECK-LABEL: fused.program @kept
+// CHECK-SAME:    result_buffers = array<i64: 3>
+// CHECK:         fused.loop {{.*}}result_buffers [3, {{.*}} (%h = %{{.*}})
 // CHECK:           fused.reduce add list
-// CHECK:           fused.places = array<i64: 3>{{.*}}[trip] : !foreach.list<tensor<?xf32>>
+// CHECK:           result_buffers [3] {{.*}}[trip] : !foreach.list<tensor<?xf32>>
 // CHECK:             fused.record
 func.func @kept(%x: !list, %history: !list, %limit: tensor<i32>) -> !list {
   %h, %trips = foreach.while (%h = %history : !list) upto %limit -> (!list, tensor<i32>) {

@@ -21,12 +21,12 @@ void expectError(
 !one = !foreach.list<tensor<f32>>
 !mat = !foreach.list<tensor<?x?xf32>>
 !vec = !foreach.list<tensor<?xf32>>
-fused.kernel @sums(%x: !list) -> !one
-    attributes {fused.buffers = [{name = "s", type = !one, role = "result"}]} {
+fused.program @sums(%x: !list) -> !one
+    attributes {buffers = [#fused.buffer<"s", result, !one>]} {
   %s = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "sum", fused.places = array<i64: 1>}
+      name "sum" result_buffers [1]
       (%v = %x : !list) -> !one {
     %s = fused.reduce add member %v : f32
     fused.yield %s : f32
@@ -47,8 +47,7 @@ fused.kernel @sums(%x: !list) -> !one
 }
 
 TEST(CpuError, Unplaced) {
-  expectError("has no 'fused.places'",
-              {{", fused.places = array<i64: 1>", ""}});
+  expectError("has no 'result_buffers'", {{"result_buffers [1]", ""}});
 }
 
 TEST(CpuError, Unscheduled) {
@@ -59,7 +58,7 @@ TEST(CpuError, Unscheduled) {
 }
 
 TEST(CpuError, Unnamed) {
-  expectError("has no name", {{"fused.name = \"sum\", ", ""}});
+  expectError("has no name", {{"name \"sum\" ", ""}});
 }
 
 TEST(CpuError, Threads) {
@@ -100,12 +99,12 @@ TEST(CpuError, TwoSweepsOfOneName) {
   std::string sweep = R"(fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "same", fused.places = array<i64: 0>}
+      name "same" result_buffers [0]
       (%v = %x : !list) -> !list {
     fused.yield %v : f32
   })";
   CpuHarness harness("!list = !foreach.list<tensor<?xf32>>\n"
-                     "fused.kernel @k(%x: !list) -> !list {\n%a = " +
+                     "fused.program @k(%x: !list) -> !list {\n%a = " +
                      sweep + "\n%b = " + sweep + "\nfused.yield %b : !list\n}");
   EXPECT_FALSE(harness.compile());
   expectContains(harness.diagnostics, "has the name of another sweep");
@@ -120,19 +119,19 @@ TEST(CpuError, ReadsWhatWasNotPlaced) {
         "tile = [1024], reason = \"\">";
     std::string text =
         "!list = !foreach.list<tensor<?xf32>>\n!flag = tensor<i1>\n"
-        "fused.kernel @k(%x: !list) -> !list {\n%s = fused.sweep " +
+        "fused.program @k(%x: !list) -> !list {\n%s = fused.sweep " +
         schedule +
-        " attributes {fused.name = \"a\", fused.places = array<i64: -1>} "
+        " name \"a\" result_buffers [-1] "
         "(%v = %x : !list) -> !flag {\n%p = math.isnan %v : f32\n"
         "%s = fused.reduce any list %p : i1\nfused.yield %s : i1\n}\n"
         "%y" +
         std::string(inFinish ? ", %z" : "") + " = fused.sweep " +
         (asFlag ? "where %s : !flag " : "") + schedule +
-        " attributes {fused.name = \"b\", fused.places = array<i64: 0" +
-        (inFinish ? ", -1" : "") + ">} (%v = %x : !list" +
+        " name \"b\" result_buffers [0" +
+        (inFinish ? ", -1" : "") + "] (%v = %x : !list" +
         (asFlag || inFinish ? "" : ", %t = %s : !flag") +
         ") -> !list {\nfused.yield %v : f32\n}" +
-        (inFinish ? " finish [] (%t = %s : !flag) -> !flag {\n"
+        (inFinish ? " epilogue [] (%t = %s : !flag) -> !flag {\n"
                     "fused.yield %t : i1\n}"
                   : "") +
         "\nfused.yield %y : !list\n}";
@@ -144,7 +143,7 @@ TEST(CpuError, ReadsWhatWasNotPlaced) {
 }
 
 TEST(CpuError, UnknownSweep) {
-  CpuHarness harness("fused.kernel @k() {\nfused.yield\n}");
+  CpuHarness harness("fused.program @k() {\nfused.yield\n}");
   ASSERT_TRUE(harness.kernel()) << harness.diagnostics;
   auto program = heddle::compileForCpu(harness.kernel());
   ASSERT_TRUE(static_cast<bool>(program)) << toString(program.takeError());

@@ -35,7 +35,7 @@ CpuHarness::CpuHarness(const std::string &text) {
   });
   module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
   if (module)
-    for (auto kernel : module->getOps<fused::KernelOp>())
+    for (auto kernel : module->getOps<fused::ProgramOp>())
       kernelOp = kernel;
 }
 
@@ -208,9 +208,8 @@ static std::string schedule(const std::string &kind, const std::string &name,
                             const std::string &places, int vector, int tile) {
   return " schedule #fused.schedule<" + kind + ", threads = 256, vector = [" +
          std::to_string(vector) + "], tile = [" + std::to_string(tile) +
-         "], reason = \"test\"> attributes {fused.name = \"" + name +
-         "\", fused.places = array<i64" + (places.empty() ? "" : ": ") +
-         places + ">} ";
+         "], reason = \"test\"> name \"" + name + "\" result_buffers [" +
+         places + "] ";
 }
 
 std::string stream(const std::string &name, const std::string &places,

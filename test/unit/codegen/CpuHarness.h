@@ -85,7 +85,7 @@ public:
   void bind();
   void launch();
 
-  fused::KernelOp kernel() { return kernelOp; }
+  fused::ProgramOp kernel() { return kernelOp; }
 
 private:
   struct Bound;
@@ -94,7 +94,7 @@ private:
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  fused::KernelOp kernelOp;
+  fused::ProgramOp kernelOp;
   std::unique_ptr<runtime::CpuProgram> program;
   std::vector<std::vector<Member>> lists;
   std::vector<void *> scalars;

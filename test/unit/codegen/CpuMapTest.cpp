@@ -43,10 +43,10 @@ void scaledAdd(const std::string &element, const std::string &computed,
   using C = decltype(widen(T()));
   std::string list = listType(element);
   CpuHarness harness(
-      "fused.kernel @k(%p: " + list + ", %g: " + list +
+      "fused.program @k(%p: " + list + ", %g: " + list +
       ", %s: tensor<f64>) -> " + list +
-      " attributes {fused.buffers = [{name = \"r\", type = " + list +
-      ", role = \"result\"}]} {\n%r = fused.sweep" + stream("add", "3") +
+      " attributes {buffers = [#fused.buffer<\"r\", result, " + list +
+      ">]} {\n%r = fused.sweep" + stream("add", "3") +
       "(%pp = %p as " + computed + ", %gg = %g as " + computed + " : " + list +
       ", %ss = %s as " + computed + " : tensor<f64>) -> " + list +
       " {\n%m = arith.mulf %ss, %gg : " + computed +
@@ -106,9 +106,9 @@ TEST(CpuMap, ScaledAddF16) {
 std::string copyKernel(const std::string &from, const std::string &to,
                        const std::string &computed) {
   std::string in = listType(from), out = listType(to);
-  return "fused.kernel @k(%p: " + in + ") -> " + out +
-         " attributes {fused.buffers = [{name = \"r\", type = " + out +
-         ", role = \"result\"}]} {\n%r = fused.sweep" + stream("copy", "1") +
+  return "fused.program @k(%p: " + in + ") -> " + out +
+         " attributes {buffers = [#fused.buffer<\"r\", result, " + out +
+         ">]} {\n%r = fused.sweep" + stream("copy", "1") +
          "(%x = %p as " + computed + " : " + in + ") -> " + out +
          " {\nfused.yield %x : " + computed + "\n}\nfused.yield %r : " + out +
          "\n}";
@@ -179,25 +179,25 @@ const char *adamw = R"(
 !list = !foreach.list<tensor<?xf32>>
 !one = !foreach.list<tensor<f32>>
 !num = tensor<f64>
-fused.kernel @adamw(%param: !list {foreach.donate = 0 : i64},
+fused.program @adamw(%param: !list {foreach.donate = 0 : i64},
                     %grad: !list,
                     %m: !list {foreach.donate = 1 : i64},
                     %v: !list {foreach.donate = 2 : i64},
                     %step: !one {foreach.donate = 3 : i64},
                     %lr: !num, %beta1: !num, %beta2: !num, %eps: !num,
                     %decay: !num) -> (!list, !list, !list, !one)
-    attributes {fused.buffers = []} {
+    attributes {buffers = []} {
   %p1, %m1, %v1, %t1 = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "step", fused.places = array<i64: 0, 2, 3, 4>}
+      name "step" result_buffers [0, 2, 3, 4]
       (%p = %param, %g = %grad, %mm = %m, %vv = %v : !list, %t = %step : !one,
        %lr32 = %lr as f32, %b1 = %beta1, %b2 = %beta2, %e = %eps as f32,
        %wd = %decay as f32 : !num) -> (!list, !list, !list, !one) {
     %one32 = arith.constant 1.0 : f32
     %next = arith.addf %t, %one32 : f32
     %c1, %c2, %b1f, %b2f, %n1f, %n2f =
-        fused.ahead (%s = %t, %x1 = %b1, %x2 = %b2 : f32, f64, f64)
+        fused.precompute (%s = %t, %x1 = %b1, %x2 = %b2 : f32, f64, f64)
         -> (f32, f32, f32, f32, f32, f32) {
       %one = arith.constant 1.0 : f64
       %i1 = arith.constant 1.0 : f32
@@ -312,13 +312,13 @@ TEST(CpuMap, TwoSegments) {
   CpuHarness harness(R"(
 !f = !foreach.list<tensor<?xf32>>
 !d = !foreach.list<tensor<?xf64>>
-fused.kernel @k(%a: !f {foreach.donate = 0 : i64},
+fused.program @k(%a: !f {foreach.donate = 0 : i64},
                 %b: !d {foreach.donate = 1 : i64}, %s: tensor<f32>) -> (!f, !d)
-    attributes {fused.buffers = []} {
+    attributes {buffers = []} {
   %x, %y = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4, 2],
                                tile = [1024, 512], reason = "">
-      attributes {fused.name = "two", fused.places = array<i64: 0, 1>}
+      name "two" result_buffers [0, 1]
       (%p = %a : !f, %q = %s : tensor<f32>) -> !f {
     %r = arith.mulf %p, %q : f32
     fused.yield %r : f32

@@ -57,19 +57,19 @@ TEST(CpuReduce, NormBitForBit) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
-fused.kernel @k(%grad: !list, %max: !num) -> (!num, !num)
-    attributes {fused.buffers = [
-      {name = "norm", type = !num, role = "result"},
-      {name = "clip", type = !num, role = "result"}]} {
+fused.program @k(%grad: !list, %max: !num) -> (!num, !num)
+    attributes {buffers = [
+      #fused.buffer<"norm", result, !num>,
+      #fused.buffer<"clip", result, !num>]} {
   %sum, %norm, %clip = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [4096], reason = "">
-      attributes {fused.name = "norm", fused.places = array<i64: -1, 2, 3>}
+      name "norm" result_buffers [-1, 2, 3]
       (%g = %grad as f64 : !list) -> (!num) {
     %gg = arith.mulf %g, %g : f64
     %sum = fused.reduce add list %gg : f64
     fused.yield %sum : f64
-  } finish [%s : f64] (%m = %max : !num) -> (!num, !num) {
+  } epilogue [%s : f64] (%m = %max : !num) -> (!num, !num) {
     %n = math.sqrt %s : f64
     %r = arith.divf %m, %n : f64
     %one = arith.constant 1.0 : f64
@@ -106,12 +106,12 @@ TEST(CpuReduce, NormOfNothing) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
-fused.kernel @k(%grad: !list) -> (!num)
-    attributes {fused.buffers = [{name = "s", type = !num, role = "result"}]} {
+fused.program @k(%grad: !list) -> (!num)
+    attributes {buffers = [#fused.buffer<"s", result, !num>]} {
   %sum = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [4096], reason = "">
-      attributes {fused.name = "sum", fused.places = array<i64: 1>}
+      name "sum" result_buffers [1]
       (%g = %grad : !list) -> (!num) {
     %sum = fused.reduce add list %g : f32
     fused.yield %sum : f32
@@ -134,10 +134,10 @@ struct Kinds {
         const std::string &kind, int vector, int tile) {
     std::string list = listType(element), one = listType(computed, 0),
                 num = "tensor<" + computed + ">";
-    text = "fused.kernel @k(%x: " + list + ") -> (" + one + ", " + num +
-           ") attributes {fused.buffers = [{name = \"m\", type = " + one +
-           ", role = \"result\"}, {name = \"l\", type = " + num +
-           ", role = \"result\"}]} {\n%m, %l = fused.sweep" +
+    text = "fused.program @k(%x: " + list + ") -> (" + one + ", " + num +
+           ") attributes {buffers = [#fused.buffer<\"m\", result, " + one +
+           ">, #fused.buffer<\"l\", result, " + num +
+           ">]} {\n%m, %l = fused.sweep" +
            stream("reduce", "1, 2", vector, tile) + "(%v = %x" +
            (element == computed ? "" : " as " + computed) + " : " + list +
            ") -> (" + one + ", " + num + ") {\n%a = fused.reduce " + kind +
@@ -262,13 +262,13 @@ TEST(CpuReduce, Argmax) {
 !list = !foreach.list<tensor<?xf32>>
 !one = !foreach.list<tensor<f32>>
 !at = !foreach.list<tensor<i64>>
-fused.kernel @k(%x: !list) -> (!one, !at)
-    attributes {fused.buffers = [{name = "m", type = !one, role = "result"},
-                                 {name = "i", type = !at, role = "result"}]} {
+fused.program @k(%x: !list) -> (!one, !at)
+    attributes {buffers = [#fused.buffer<"m", result, !one>,
+                                 #fused.buffer<"i", result, !at>]} {
   %m, %i = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "most", fused.places = array<i64: 1, 2>}
+      name "most" result_buffers [1, 2]
       (%v = %x : !list) -> (!one, !at) {
     %a, %b = fused.reduce argmax member %v : f32
     fused.yield %a, %b : f32, i64
@@ -308,16 +308,16 @@ TEST(CpuReduce, MapAndMemberValues) {
 !list = !foreach.list<tensor<?xbf16>>
 !one = !foreach.list<tensor<f32>>
 !num = tensor<f32>
-fused.kernel @k(%x: !list {foreach.donate = 0 : i64},
+fused.program @k(%x: !list {foreach.donate = 0 : i64},
                 %state: !one {foreach.donate = 1 : i64}, %scale: !num)
     -> (!list, !one, !num, !num)
-    attributes {fused.buffers = [
-      {name = "total", type = !num, role = "result"},
-      {name = "most", type = !num, role = "result"}]} {
+    attributes {buffers = [
+      #fused.buffer<"total", result, !num>,
+      #fused.buffer<"most", result, !num>]} {
   %y, %s, %total, %most = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [8],
                                tile = [2048], reason = "">
-      attributes {fused.name = "both", fused.places = array<i64: 0, 1, 3, 4>}
+      name "both" result_buffers [0, 1, 3, 4]
       (%v = %x as f32 : !list, %st = %state : !one, %sc = %scale : !num)
       -> (!list, !one, !num, !num) {
     %w = arith.mulf %v, %sc : f32
@@ -383,19 +383,19 @@ TEST(CpuReduce, SegmentsMeetInFinish) {
 !f = !foreach.list<tensor<?xf32>>
 !d = !foreach.list<tensor<?xf64>>
 !num = tensor<f64>
-fused.kernel @k(%a: !f, %b: !d) -> !num
-    attributes {fused.buffers = [{name = "n", type = !num, role = "result"}]} {
+fused.program @k(%a: !f, %b: !d) -> !num
+    attributes {buffers = [#fused.buffer<"n", result, !num>]} {
   %s, %t, %n = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4, 4],
                                tile = [4096, 4096], reason = "">
-      attributes {fused.name = "norms", fused.places = array<i64: -1, -1, 2>}
+      name "norms" result_buffers [-1, -1, 2]
       (%p = %a as f64 : !f) -> !num {
     %s = fused.reduce add list %p : f64
     fused.yield %s : f64
   } and (%p = %b : !d) -> !num {
     %s = fused.reduce add list %p : f64
     fused.yield %s : f64
-  } finish [%s : f64, %t : f64] () -> !num {
+  } epilogue [%s : f64, %t : f64] () -> !num {
     %n = arith.subf %s, %t : f64
     fused.yield %n : f64
   }
@@ -427,15 +427,15 @@ fused.kernel @k(%a: !f, %b: !d) -> !num
 TEST(CpuReduce, MemberScalars) {
   CpuHarness harness(R"(
 !one = !foreach.list<tensor<f32>>
-fused.kernel @k(%a: !one {foreach.donate = 0 : i64})
+fused.program @k(%a: !one {foreach.donate = 0 : i64})
     -> (!one, tensor<f32>, tensor<i64>)
-    attributes {fused.buffers = [
-      {name = "m", type = tensor<f32>, role = "result"},
-      {name = "i", type = tensor<i64>, role = "result"}]} {
+    attributes {buffers = [
+      #fused.buffer<"m", result, tensor<f32>>,
+      #fused.buffer<"i", result, tensor<i64>>]} {
   %b, %m, %i = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [1],
                                tile = [1], reason = "">
-      attributes {fused.name = "scalars", fused.places = array<i64: 0, 1, 2>}
+      name "scalars" result_buffers [0, 1, 2]
       (%x = %a : !one) -> (!one, tensor<f32>, tensor<i64>) {
     %y = arith.addf %x, %x : f32
     %m, %i = fused.reduce argmax list %y : f32
@@ -465,13 +465,13 @@ fused.kernel @k(%a: !one {foreach.donate = 0 : i64})
 TEST(CpuReduce, MatrixAsAStream) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>
-fused.kernel @k(%a: !mat {foreach.donate = 0 : i64}) -> (!mat, tensor<f64>)
-    attributes {fused.buffers = [
-      {name = "s", type = tensor<f64>, role = "result"}]} {
+fused.program @k(%a: !mat {foreach.donate = 0 : i64}) -> (!mat, tensor<f64>)
+    attributes {buffers = [
+      #fused.buffer<"s", result, tensor<f64>>]} {
   %b, %s = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "matrix", fused.places = array<i64: 0, 1>}
+      name "matrix" result_buffers [0, 1]
       (%x = %a[i, j] : !mat) -> (!mat, tensor<f64>) {
     %y = arith.addf %x, %x : f32
     %w = arith.extf %y : f32 to f64

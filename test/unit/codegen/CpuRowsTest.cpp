@@ -62,15 +62,15 @@ float columnOrder(int64_t rows, int64_t tile, Value value) {
 const char *softmax = R"(
 !mat = !foreach.list<tensor<?x?xf32>>
 !vec = !foreach.list<tensor<?xf32>>
-fused.kernel @k(%x: !mat) -> (!mat, !vec, !vec)
-    attributes {fused.buffers = [
-      {name = "y", type = !mat, role = "result"},
-      {name = "rows", type = !vec, role = "result"},
-      {name = "columns", type = !vec, role = "result"}]} {
+fused.program @k(%x: !mat) -> (!mat, !vec, !vec)
+    attributes {buffers = [
+      #fused.buffer<"y", result, !mat>,
+      #fused.buffer<"rows", result, !vec>,
+      #fused.buffer<"columns", result, !vec>]} {
   %y, %r, %c = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "softmax", fused.places = array<i64: 1, 2, 3>}
+      name "softmax" result_buffers [1, 2, 3]
       (%v = %x[i, j] : !mat) -> (!mat, !vec, !vec) {
     %m = fused.reduce max row %v : f32
     %d = arith.subf %v, %m : f32
@@ -163,18 +163,18 @@ TEST(CpuRows, SoftmaxOfAnything) {
 // What exponentials may be taken about, and whose they may be, changes no bit;
 // not even a guess that is a row value of its own, or no number.
 TEST(CpuRows, HintsChangeNothing) {
-  const std::string with[] = {" about %guess", " about %other sharing %r"};
+  const std::string with[] = {" shift %guess", " shift %other sharing %r"};
   std::string text = R"(
 !mat = !foreach.list<tensor<?x?xf32>>
 !vec = !foreach.list<tensor<?xf32>>
-fused.kernel @k(%x: !mat, %u: !vec, %v: !vec) -> (!vec, !vec)
-    attributes {fused.buffers = [
-      {name = "rows", type = !vec, role = "result"},
-      {name = "columns", type = !vec, role = "result"}]} {
+fused.program @k(%x: !mat, %u: !vec, %v: !vec) -> (!vec, !vec)
+    attributes {buffers = [
+      #fused.buffer<"rows", result, !vec>,
+      #fused.buffer<"columns", result, !vec>]} {
   %r, %c = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "balance", fused.places = array<i64: 3, 4>}
+      name "balance" result_buffers [3, 4]
       (%a = %x[i, j] : !mat, %p = %u[i] : !vec, %q = %v[j] : !vec)
       -> (!vec, !vec) {
     %zero = arith.constant 0.0 : f32
@@ -233,20 +233,20 @@ TEST(CpuRows, EveryLevel) {
 !vec = !foreach.list<tensor<?xf32>>
 !one = !foreach.list<tensor<f32>>
 !num = tensor<f32>
-fused.kernel @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
+fused.program @k(%x: !mat, %u: !vec, %v: !vec {foreach.donate = 0 : i64},
                 %w: !one {foreach.donate = 1 : i64})
     -> (!vec, !one, !one, !one, !one, !num, !vec)
-    attributes {fused.buffers = [
-      {name = "rowsum", type = !one, role = "result"},
-      {name = "colsum", type = !one, role = "result"},
-      {name = "count", type = !one, role = "result"},
-      {name = "total", type = !num, role = "result"},
-      {name = "scaled", type = !vec, role = "result"}]} {
+    attributes {buffers = [
+      #fused.buffer<"rowsum", result, !one>,
+      #fused.buffer<"colsum", result, !one>,
+      #fused.buffer<"count", result, !one>,
+      #fused.buffer<"total", result, !num>,
+      #fused.buffer<"scaled", result, !vec>]} {
   %v1, %w1, %rs, %cs, %n, %t, %uu = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "levels",
-                  fused.places = array<i64: 2, 3, 4, 5, 6, 7, 8>}
+      name "levels"
+                  result_buffers [2, 3, 4, 5, 6, 7, 8]
       (%a = %x[i, j] : !mat, %b = %u[i] : !vec, %c = %v[j] : !vec,
        %d = %w : !one) -> (!vec, !one, !one, !one, !one, !num, !vec) {
     %ab = arith.mulf %a, %b : f32
@@ -347,21 +347,21 @@ TEST(CpuRows, KindsOfRowsAndColumns) {
 !vec = !foreach.list<tensor<?xf32>>
 !at = !foreach.list<tensor<?xi64>>
 !flag = !foreach.list<tensor<?xi1>>
-fused.kernel @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
-    attributes {fused.buffers = [
-      {name = "rm", type = !vec, role = "result"},
-      {name = "ra", type = !at, role = "result"},
-      {name = "rl", type = !vec, role = "result"},
-      {name = "cm", type = !vec, role = "result"},
-      {name = "ca", type = !at, role = "result"},
-      {name = "cl", type = !vec, role = "result"},
-      {name = "any", type = !flag, role = "result"},
-      {name = "all", type = !flag, role = "result"}]} {
+fused.program @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
+    attributes {buffers = [
+      #fused.buffer<"rm", result, !vec>,
+      #fused.buffer<"ra", result, !at>,
+      #fused.buffer<"rl", result, !vec>,
+      #fused.buffer<"cm", result, !vec>,
+      #fused.buffer<"ca", result, !at>,
+      #fused.buffer<"cl", result, !vec>,
+      #fused.buffer<"any", result, !flag>,
+      #fused.buffer<"all", result, !flag>]} {
   %rm, %ra, %rl, %cm, %ca, %cl, %any, %all = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "kinds",
-                  fused.places = array<i64: 1, 2, 3, 4, 5, 6, 7, 8>}
+      name "kinds"
+                  result_buffers [1, 2, 3, 4, 5, 6, 7, 8]
       (%a = %x[i, j] : !mat)
       -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag) {
     %rm, %ra = fused.reduce argmax row %a : f32
@@ -446,12 +446,12 @@ fused.kernel @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
 TEST(CpuRows, InPlace) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>
-fused.kernel @k(%x: !mat {foreach.donate = 0 : i64}) -> (!mat, !mat)
-    attributes {fused.buffers = [{name = "q", type = !mat, role = "result"}]} {
+fused.program @k(%x: !mat {foreach.donate = 0 : i64}) -> (!mat, !mat)
+    attributes {buffers = [#fused.buffer<"q", result, !mat>]} {
   %y, %z = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "double", fused.places = array<i64: 0, 1>}
+      name "double" result_buffers [0, 1]
       (%a = %x[i, j] : !mat) -> (!mat, !mat) {
     %two = arith.addf %a, %a : f32
     %s = fused.reduce add row %two : f32

@@ -18,9 +18,9 @@ std::vector<R> evaluate(const std::string &body, const std::string &ta,
                         std::vector<A> a, std::vector<B> b) {
   std::string la = listType(ta), lb = listType(tb), lr = listType(tr);
   CpuHarness harness(
-      "fused.kernel @k(%x: " + la + ", %y: " + lb + ") -> " + lr +
-      " attributes {fused.buffers = [{name = \"r\", type = " + lr +
-      ", role = \"result\"}]} {\n%z = fused.sweep" + stream("op", "2") +
+      "fused.program @k(%x: " + la + ", %y: " + lb + ") -> " + lr +
+      " attributes {buffers = [#fused.buffer<\"r\", result, " + lr +
+      ">]} {\n%z = fused.sweep" + stream("op", "2") +
       "(%a = %x : " + la + ", %b = %y : " + lb + ") -> " + lr + " {\n" + body +
       "\nfused.yield %r : " + tr + "\n}\nfused.yield %z : " + lr + "\n}");
   bool compiled = harness.compile();

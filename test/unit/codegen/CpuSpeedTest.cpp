@@ -49,14 +49,14 @@ TEST(CpuSpeed, DISABLED_Adamw) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
-fused.kernel @k(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
+fused.program @k(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
                 %m: !list {foreach.donate = 1 : i64},
                 %v: !list {foreach.donate = 2 : i64}, %lr: !num)
-    -> (!list, !list, !list) attributes {fused.buffers = []} {
+    -> (!list, !list, !list) attributes {buffers = []} {
   %p1, %m1, %v1 = fused.sweep
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "step", fused.places = array<i64: 0, 2, 3>}
+      name "step" result_buffers [0, 2, 3]
       (%p = %param, %g = %grad, %mm = %m, %vv = %v : !list, %l = %lr : !num)
       -> (!list, !list, !list) {
     %b1 = arith.constant 0.9 : f32
@@ -118,9 +118,9 @@ TEST(CpuSpeed, DISABLED_Norm) {
     std::string num = "tensor<" + computed + ">";
     CpuHarness harness(
         "!list = !foreach.list<tensor<?xf32>>\n"
-        "fused.kernel @k(%x: !list) -> " +
-        num + " attributes {fused.buffers = [{name = \"s\", type = " + num +
-        ", role = \"result\"}]} {\n%s = fused.sweep" +
+        "fused.program @k(%x: !list) -> " +
+        num + " attributes {buffers = [#fused.buffer<\"s\", result, " + num +
+        ">]} {\n%s = fused.sweep" +
         stream("norm", "1", 4, 4096) + "(%g = %x as " + computed +
         " : !list) -> " + num + " {\n%q = arith.mulf %g, %g : " + computed +
         "\n%s = fused.reduce add list %q : " + computed +
@@ -141,12 +141,12 @@ TEST(CpuSpeed, DISABLED_Norm) {
 TEST(CpuSpeed, DISABLED_Softmax) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>
-fused.kernel @k(%x: !mat) -> !mat
-    attributes {fused.buffers = [{name = "y", type = !mat, role = "result"}]} {
+fused.program @k(%x: !mat) -> !mat
+    attributes {buffers = [#fused.buffer<"y", result, !mat>]} {
   %y = fused.sweep
       schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4],
                                reason = "">
-      attributes {fused.name = "softmax", fused.places = array<i64: 1>}
+      name "softmax" result_buffers [1]
       (%v = %x[i, j] : !mat) -> !mat {
     %m = fused.reduce max row %v : f32
     %d = arith.subf %v, %m : f32

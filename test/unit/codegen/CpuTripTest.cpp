@@ -17,16 +17,16 @@ std::string bodyOf(const std::string &element, const std::string &bound) {
   std::string convert = bound == "i32"   ? "%w = arith.sitofp %s : i32 to f64"
                         : bound == "f32" ? "%w = arith.extf %s : f32 to f64"
                                          : "%w = arith.addf %s, %zero : f64";
-  return "fused.kernel @k(%x0: " + each + " {foreach.donate = 0 : i64}, " +
+  return "fused.program @k(%x0: " + each + " {foreach.donate = 0 : i64}, " +
          "%schedule: " + list + ", %history: " + listType("f32") +
          " {foreach.donate = 1 : i64}, %limit: tensor<i32>, %go: tensor<i1>)" +
          " -> (" + each + ", " + listType("f32") + ")" +
-         R"( attributes {fused.buffers = [
-      {name = "trips", type = tensor<i32>, role = "temporary"}]} {
+         R"( attributes {buffers = [
+      #fused.buffer<"trips", temporary, tensor<i32>>]} {
   %x, %h, %t = fused.loop (%x = %x0 : )" +
          each + ", %h = %history : " + listType("f32") +
-         R"() upto %limit attributes {fused.name = "loop", fused.more = 4 : i64,
-      fused.places = array<i64: 0, 2, 5>} -> ()" +
+         R"() upto %limit attributes {name = "loop", condition_buffer = 4 : i64,
+      result_buffers = array<i64: 0, 2, 5>} -> ()" +
          each + ", " + listType("f32") +
          ", tensor<i32>) {\n    %x1, %h1 = " + "fused.sweep" +
          stream("step", "0, 2", 1, 1) + "(%x = %x : " + each +

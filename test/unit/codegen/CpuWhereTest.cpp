@@ -14,14 +14,14 @@ TEST(CpuWhere, Members) {
 !list = !foreach.list<tensor<?xf32>>
 !one = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-fused.kernel @k(%x: !list {foreach.donate = 0 : i64}, %on: !flag, %n: !one)
+fused.program @k(%x: !list {foreach.donate = 0 : i64}, %on: !flag, %n: !one)
     -> (!list, !one, tensor<f32>, !flag)
-    attributes {fused.buffers = [
-      {name = "sum", type = tensor<f32>, role = "result"}]} {
+    attributes {buffers = [
+      #fused.buffer<"sum", result, tensor<f32>>]} {
   %y, %s, %t, %more = fused.sweep where %on : !flag
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "step", fused.places = array<i64: 0, 2, 3, 1>}
+      name "step" result_buffers [0, 2, 3, 1]
       (%v = %x : !list, %k = %n : !one) -> (!list, !one, tensor<f32>, !flag) {
     %w = arith.addf %v, %v : f32
     %s = fused.reduce add member %w : f32
@@ -70,20 +70,20 @@ TEST(CpuWhere, WholeSweep) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
 !flag = tensor<i1>
-fused.kernel @k(%x: !list {foreach.donate = 0 : i64}, %on: !flag)
+fused.program @k(%x: !list {foreach.donate = 0 : i64}, %on: !flag)
     -> (!list, tensor<f32>, tensor<f32>)
-    attributes {fused.buffers = [
-      {name = "sum", type = tensor<f32>, role = "result"},
-      {name = "twice", type = tensor<f32>, role = "result"}]} {
+    attributes {buffers = [
+      #fused.buffer<"sum", result, tensor<f32>>,
+      #fused.buffer<"twice", result, tensor<f32>>]} {
   %y, %s, %d = fused.sweep where %on : !flag
       schedule #fused.schedule<stream, threads = 256, vector = [4],
                                tile = [1024], reason = "">
-      attributes {fused.name = "step", fused.places = array<i64: 0, 2, 3>}
+      name "step" result_buffers [0, 2, 3]
       (%v = %x : !list) -> (!list, tensor<f32>) {
     %w = arith.addf %v, %v : f32
     %s = fused.reduce add list %v : f32
     fused.yield %w, %s : f32, f32
-  } finish [%s : f32] () -> tensor<f32> {
+  } epilogue [%s : f32] () -> tensor<f32> {
     %d = arith.addf %s, %s : f32
     fused.yield %d : f32
   }

@@ -88,7 +88,7 @@ TEST(Text, NamesInKernels) {
 !each_i32 = !foreach.list<tensor<i32>>
 !each_i1 = !foreach.list<tensor<i1>>
 module {
-  fused.kernel @f(%x0: !list, %limit: tensor<i32>, %tol: tensor<f64>) -> (!list, !each_i32) {
+  fused.program @f(%x0: !list, %limit: tensor<i32>, %tol: tensor<f64>) -> (!list, !each_i32) {
     %x, %trips = fused.loop (%x = %x0 : !list) upto %limit active %active: !each_i1 -> (!list, !each_i32) {
       %y, %sum, %more, %norm = fused.sweep reversed where %active : !each_i1 (%x = %x : !list, %tol = %tol as f32 : tensor<f64>) -> (!list, tensor<f32>, !each_i1) {
         %y = arith.mulf %x, %x : f32
@@ -96,7 +96,7 @@ module {
         %size = fused.reduce max member %y : f32
         %more = arith.cmpf ogt, %size, %tol : f32
         fused.yield %y, %sum, %more : f32, f32, i1
-      } finish [%sum: f32] (%tol = %tol : tensor<f64>) -> tensor<f64> {
+      } epilogue [%sum: f32] (%tol = %tol : tensor<f64>) -> tensor<f64> {
         %norm = math.sqrt %tol : f64
         fused.yield %norm : f64
       }

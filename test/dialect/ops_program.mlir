@@ -5,15 +5,15 @@
 
 !list = !foreach.list<tensor<?xf32>>
 
-// CHECK-LABEL: fused.kernel @nothing() {
-fused.kernel @nothing() {
+// CHECK-LABEL: fused.program @nothing() {
+fused.program @nothing() {
   // CHECK-NEXT: fused.yield{{$}}
   fused.yield
 }
 
-// CHECK-LABEL: fused.kernel private @passes_on(
+// CHECK-LABEL: fused.program private @passes_on(
 // CHECK-SAME: tensor<f64>) -> (!foreach.list<tensor<?xf32>>, tensor<f64>) attributes {note = "kept"} {
-fused.kernel private @passes_on(%x: !list, %s: tensor<f64>) -> (!list, tensor<f64>) attributes {note = "kept"} {
+fused.program private @passes_on(%x: !list, %s: tensor<f64>) -> (!list, tensor<f64>) attributes {note = "kept"} {
   // CHECK-NEXT: fused.yield %{{.*}}, %{{.*}} : !foreach.list<tensor<?xf32>>, tensor<f64>
   fused.yield %x, %s : !list, tensor<f64>
 }

@@ -1,11 +1,10 @@
-//===- FusedMergeReductions.cpp - one exponential for rows and columns ----===//
+//===- FusedShareExponentials.cpp - one exponential for rows and columns --===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vertical fusion has put reductions of one matrix into one sweep, which reads
-// it once. Of two logsumexp over rows and columns the dear part is left, the
-// exponential of every element.
+// After vertical fusion, one sweep reads the matrix once for both reductions.
+// The expensive part is the exponential of each element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +13,7 @@
 #include "passes/Passes.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_FUSEDMERGEREDUCTIONS
+#define GEN_PASS_DEF_FUSEDSHAREEXPONENTIALS
 #include "passes/Passes.h.inc"
 } // namespace heddle
 
@@ -23,43 +22,43 @@ using namespace heddle;
 using namespace heddle::fused;
 
 namespace {
-struct FusedMergeReductions
-    : heddle::impl::FusedMergeReductionsBase<FusedMergeReductions> {
-  using FusedMergeReductionsBase::FusedMergeReductionsBase;
+struct FusedShareExponentials
+    : heddle::impl::FusedShareExponentialsBase<FusedShareExponentials> {
+  using FusedShareExponentialsBase::FusedShareExponentialsBase;
 
   void runOnOperation() override {
     getOperation().walk([&](SweepOp sweep) {
       for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
-        mergeSegment(sweep, s);
+        markSegment(sweep, s);
     });
   }
 
-  void mergeSegment(SweepOp sweep, unsigned segment);
-  bool merge(fused::ReduceOp rows, fused::ReduceOp columns,
+  void markSegment(SweepOp sweep, unsigned segment);
+  bool share(fused::ReduceOp rows, fused::ReduceOp columns,
              const Levels &levels);
 };
 } // namespace
 
-/// Lets `columns` use the exponentials of `rows`, if it may.
-bool FusedMergeReductions::merge(fused::ReduceOp rows, fused::ReduceOp columns,
-                                 const Levels &levels) {
+/// Marks `columns` to share the exponentials of `rows`, if that is legal.
+bool FusedShareExponentials::share(fused::ReduceOp rows,
+                                   fused::ReduceOp columns,
+                                   const Levels &levels) {
   auto refuse = [&](StringRef why) {
     ++numRefused;
     if (remarks)
       mlir::emitRemark(columns.getLoc())
           << quoted(columns.getResult(0)) << " and "
           << quoted(rows.getResult(0))
-          << " take an exponential each per element: " << why;
+          << " take one exponential each per element: " << why;
     return false;
   };
   auto x = decompose(rows.getValue(), levels);
   auto y = decompose(columns.getValue(), levels);
   if (rows.getValue().getType() != columns.getValue().getType() || failed(x) ||
       failed(y) || !sameElementTerms(*x, *y))
-    return refuse("their arguments differ by more than values of rows and of "
-                  "columns");
-  if (!rows.getAbout())
-    return refuse("those of the rows have no guess to be taken about");
+    return refuse("their operands differ by more than row and column values");
+  if (!rows.getShift())
+    return refuse("the one over rows has no shift");
   columns.getSharingMutable().assign(rows.getResult(0));
   ++numShared;
   if (remarks)
@@ -70,7 +69,7 @@ bool FusedMergeReductions::merge(fused::ReduceOp rows, fused::ReduceOp columns,
   return true;
 }
 
-void FusedMergeReductions::mergeSegment(SweepOp sweep, unsigned segment) {
+void FusedShareExponentials::markSegment(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))
     return;
@@ -83,6 +82,6 @@ void FusedMergeReductions::mergeSegment(SweepOp sweep, unsigned segment) {
       rows.push_back(op);
     else if (op.getLevel() == Level::column && !op.getSharing())
       (void)llvm::any_of(
-          rows, [&](fused::ReduceOp row) { return merge(row, op, *levels); });
+          rows, [&](fused::ReduceOp row) { return share(row, op, *levels); });
   }
 }

@@ -1,6 +1,6 @@
-//===- FusedPanel.cpp - a sweep that keeps its columns on chip ------------===//
+//===- FusedPanelAnalysis.cpp - sweeps for the panel schedule -------------===//
 
-#include "dialect/FusedPanel.h"
+#include "dialect/FusedPanelAnalysis.h"
 #include "dialect/Bindings.h"
 #include "dialect/Exponents.h"
 #include "dialect/ReduceKinds.h"
@@ -12,27 +12,28 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::fused {
 
-/// Why a sweep can have no panels at all, whatever its body; empty if it may.
+/// Why a sweep cannot have the panel schedule whatever its body is; empty if it
+/// may.
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());
   if (!loop || !loop.getActive())
-    return "it is in no loop whose members stop on their own";
+    return "it is in no loop with a flag for every member";
   if (!llvm::hasSingleElement(loop.getBody().front().without_terminator()))
-    return "its loop has other sweeps besides";
-  if (sweep.getNumSegments() != 1 || sweep.hasFinish())
-    return "its lists differ, or meet";
+    return "its loop has other sweeps";
+  if (sweep.getNumSegments() != 1 || sweep.hasEpilogue())
+    return "it has several segments or an epilogue";
   if (sweep.getDomainRank(0) != 2)
     return "its domain has no rows and columns";
   for (Value result : sweep.getResults())
     if (!isList(result.getType()) || rankOf(result.getType()) == 2)
-      return "it writes elements, or a value of the whole list";
+      return "it writes elements or list values";
   if (!llvm::is_contained(sweep.getIndices(), kIJ))
     return "it reads no elements";
   return "";
 }
 
-/// Whether the terms of elements in the exponent of `sum` are made of values of
-/// rows that the loop carries.
+/// Whether the element terms in the exponent of `sum` depend on row values that
+/// the loop carries.
 static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp sum,
                                  const Levels &levels) {
   auto exponent = decompose(sum.getValue(), levels);
@@ -59,7 +60,8 @@ static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp sum,
   return false;
 }
 
-std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
+std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
+                                               std::string &why) {
   auto refuse = [&](const llvm::Twine &reason) {
     why = reason.str();
     return std::nullopt;
@@ -68,12 +70,12 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
     return refuse(reason);
   auto levels = Levels::infer(sweep, 0);
   if (failed(levels))
-    return refuse("its levels do not agree");
-  Panel panel;
+    return refuse("its levels are not valid");
+  PanelAnalysis panel;
   Block &body = sweep.getSegmentBlock(0);
   for (Operation &op : body.without_terminator()) {
-    if (isa<AheadOp>(op))
-      return refuse("it keeps scalars from trip to trip");
+    if (isa<PrecomputeOp>(op))
+      return refuse("it uses precomputed scalars");
     auto reduce = dyn_cast<ReduceOp>(op);
     bool second = llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
       return !isHint(operand) && panel.isSecond(operand.get());
@@ -85,29 +87,31 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
           reduce.getFrom() ? join(of.level, *reduce.getFrom()) : of.level;
       bool sums = reduce.getKind() == ReduceKind::logsumexp;
       if (foreach::hasPosition(reduce.getKind()))
-        return refuse("positions of maxima are not combined in panels");
+        return refuse("panels do not combine positions of maxima");
       if (level == Level::row) {
         if (second)
-          return refuse("a row is reduced after another reduction of it");
+          return refuse("a reduction over rows depends on another one");
         if (of.level != Level::element)
-          return refuse("what a row is reduced from is no value of elements");
-        if (sums && !reduce.getAbout())
-          return refuse("a log-sum-exp of rows has nothing to be taken about");
+          return refuse(
+              "a reduction over rows has an operand that is no element value");
+        if (sums && !reduce.getShift())
+          return refuse("a log-sum-exp over rows has no shift");
         panel.rows.push_back(reduce);
       } else if (level == Level::column) {
         if (of.level != Level::element)
-          return refuse(
-              "what a column is reduced from is no value of elements");
+          return refuse("a reduction over columns has an operand that is no "
+                        "element value");
         if (sums && !sumsPowers(reduce))
-          return refuse("a log-sum-exp of columns has nothing to be taken "
-                        "about, and shares no exponential with one of rows");
+          return refuse("a log-sum-exp over columns has no shift and shares no "
+                        "exponentials");
         panel.columns.push_back(reduce);
       } else if (level == Level::member && !of.after && of.level == from &&
                  (from == Level::row || from == Level::column)) {
         panel.members.push_back(reduce);
       } else {
-        return refuse("it reduces other values over a member than those of "
-                      "rows, or of columns as the trip begins");
+        return refuse(
+            "it reduces values over a member that are neither row values nor "
+            "column values from before the trip");
       }
       second |= level == Level::row;
     }
@@ -119,18 +123,20 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
   if (panel.rows.empty() || panel.columns.empty())
     return refuse("it does not reduce both rows and columns");
   if (llvm::any_of(panel.rows,
-                   [](ReduceOp row) { return bool(row.getAbout()); }))
+                   [](ReduceOp row) { return bool(row.getShift()); }))
     for (ReduceOp column : panel.columns)
       if (!sumsPowers(column))
-        return refuse("its rows sum up exponentials, and not all of its "
-                      "columns do");
-  // A row that was not safe is taken anew by itself.
+        return refuse(
+            "its rows are sums of exponentials and not all of its columns "
+            "are");
+  // A row whose sum is not safe is computed again on its own.
   for (ReduceOp column : panel.columns) {
     if (!sumsPowers(column))
       continue;
     auto exponent = decompose(column.getValue(), *levels);
     if (failed(exponent))
-      return refuse("a column's exponents are complete only after the sweep");
+      return refuse(
+          "the exponents of a column are complete only after the sweep");
     Value only = column.getSharing();
     for (const Term &term : exponent->row)
       for (ReduceOp row : panel.rows) {
@@ -138,26 +144,27 @@ std::optional<Panel> Panel::of(SweepOp sweep, std::string &why) {
             row.getResult(0) == only)
           continue;
         if (only)
-          return refuse("the exponents of a column depend on another reduction "
-                        "of the row than the one whose exponentials they share "
-                        "or that they wait for");
+          return refuse("the exponents of a column depend on two reductions of "
+                        "the row");
         only = row.getResult(0);
       }
     auto row = only ? only.getDefiningOp<ReduceOp>() : ReduceOp();
-    panel.awaited[column] = row && row.getAbout() ? row : nullptr;
+    panel.awaited[column] = row && row.getShift() ? row : nullptr;
     if (llvm::any_of(exponent->element, [&](const Term &term) {
           return panel.isSecond(term.value);
         }))
-      return refuse("the exponents of a column multiply elements by what their "
-                    "row is reduced to");
+      return refuse(
+          "the exponents of a column multiply elements by a reduction of "
+          "their row");
   }
-  // Columns may have to be reduced anew when the rows' values of the trip have
-  // replaced those that it began with.
+  // Columns may have to be computed again when the trip has replaced the row
+  // values with which it began.
   for (ReduceOp sum : llvm::concat<ReduceOp>(panel.rows, panel.columns))
-    if (sum.getAbout() && dependsOnCarriedRows(sweep, sum, *levels))
-      return refuse("the elements of an exponent are made of values of rows "
-                    "that the trip replaces");
-  // What the second pass finds of the first.
+    if (sum.getShift() && dependsOnCarriedRows(sweep, sum, *levels))
+      return refuse(
+          "the element terms of an exponent depend on row values that the "
+          "trip replaces");
+  // Values of the reduce phase that the accumulate phase uses.
   auto keep = [&](Value value) {
     if (levels->of(value).level == Level::element && !panel.isSecond(value))
       panel.kept.insert(value);

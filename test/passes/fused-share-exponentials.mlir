@@ -1,22 +1,22 @@
-// RUN: %heddle_opt --fused-merge-reductions --split-input-file %s | FileCheck %s
-// RUN: %heddle_opt '--fused-merge-reductions=remarks=true' --split-input-file %s 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
+// RUN: %heddle_opt --fused-share-exponentials --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt '--fused-share-exponentials=remarks=true' --split-input-file %s 2>&1 >/dev/null | FileCheck --check-prefix=REMARK %s
 
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// CHECK-LABEL: fused.kernel @balance
-// CHECK:       %[[R:.*]] = fused.reduce logsumexp row %{{.*}} about %{{.*}} : f32
-// CHECK:       fused.reduce logsumexp column %{{.*}} about %{{.*}} sharing %[[R]] : f32
+// CHECK-LABEL: fused.program @balance
+// CHECK:       %[[R:.*]] = fused.reduce logsumexp row %{{.*}} shift %{{.*}} : f32
+// CHECK:       fused.reduce logsumexp column %{{.*}} shift %{{.*}} sharing %[[R]] : f32
 // REMARK: [[#@LINE+9]]:10: remark: a value shares the exponentials of a value: one exponential per element instead of two
-fused.kernel @balance(%M: !mats, %a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs) -> (!vecs, !vecs) {
+fused.program @balance(%M: !mats, %a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs) -> (!vecs, !vecs) {
   %p1, %q1 = fused.sweep (%m = %M : !mats, %a = %a[i], %p = %p[i], %b = %b[j], %q = %q[j] : !vecs) -> (!vecs, !vecs) {
     %s = arith.subf %a, %p : f32
     %t = arith.subf %b, %q : f32
     %x = arith.addf %m, %q : f32
-    %r = fused.reduce logsumexp row %x about %s : f32
+    %r = fused.reduce logsumexp row %x shift %s : f32
     %u = arith.subf %a, %r : f32
     %y = arith.addf %u, %m : f32
-    %c = fused.reduce logsumexp column %y about %t : f32
+    %c = fused.reduce logsumexp column %y shift %t : f32
     %v = arith.subf %b, %c : f32
     fused.yield %u, %v : f32, f32
   }
@@ -30,11 +30,11 @@ fused.kernel @balance(%M: !mats, %a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs) -> 
 !num = tensor<f64>
 
 // A cost times -1/eps on either side, written in three ways: the same terms.
-// CHECK-LABEL: fused.kernel @scaled
+// CHECK-LABEL: fused.program @scaled
 // CHECK:       %[[R:.*]] = fused.reduce logsumexp row
 // CHECK:       fused.reduce logsumexp column %{{.*}} sharing %[[R]]
 // CHECK:       fused.reduce logsumexp column %{{.*}} sharing %[[R]]
-fused.kernel @scaled(%C: !mats, %D: !mats, %f: !vecs, %g: !vecs, %inv_eps: !num) -> (!vecs, !vecs, !vecs) {
+fused.program @scaled(%C: !mats, %D: !mats, %f: !vecs, %g: !vecs, %inv_eps: !num) -> (!vecs, !vecs, !vecs) {
   %r, %c, %d = fused.sweep (%c = %C, %d = %D : !mats, %f = %f[i], %g = %g[j] : !vecs, %ie = %inv_eps as f32 : !num) -> (!vecs, !vecs, !vecs) {
     // (g - C - D/4) * inv_eps
     %quarter = arith.constant 0.25 : f32
@@ -42,7 +42,7 @@ fused.kernel @scaled(%C: !mats, %D: !mats, %f: !vecs, %g: !vecs, %inv_eps: !num)
     %gc = arith.subf %g, %c : f32
     %gcd = arith.subf %gc, %d4 : f32
     %x = arith.mulf %gcd, %ie : f32
-    %r = fused.reduce logsumexp row %x about %f : f32
+    %r = fused.reduce logsumexp row %x shift %f : f32
     // -(inv_eps * C) + (f + r) * inv_eps - inv_eps * D / 4
     %ic = arith.mulf %ie, %c : f32
     %nc = arith.negf %ic : f32
@@ -72,16 +72,16 @@ fused.kernel @scaled(%C: !mats, %D: !mats, %f: !vecs, %g: !vecs, %inv_eps: !num)
 
 // What is neither a sum nor a product with a scalar stays whole, and is the same
 // where it is the same value: costs from points, divided by a temperature.
-// CHECK-LABEL: fused.kernel @points
+// CHECK-LABEL: fused.program @points
 // CHECK:       %[[R:.*]] = fused.reduce logsumexp row
 // CHECK:       fused.reduce logsumexp column %{{.*}} sharing %[[R]]
-fused.kernel @points(%a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs, %eps: !num) -> (!vecs, !vecs) {
+fused.program @points(%a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs, %eps: !num) -> (!vecs, !vecs) {
   %r, %c = fused.sweep (%a = %a[i], %b = %b[j], %p = %p[i], %q = %q[j] : !vecs, %eps = %eps : !num) -> (!vecs, !vecs) {
     %d = arith.subf %a, %b : f32
     %dd = arith.mulf %d, %d : f32
     %l = arith.divf %dd, %eps : f32
     %x = arith.subf %q, %l : f32
-    %r = fused.reduce logsumexp row %x about %p : f32
+    %r = fused.reduce logsumexp row %x shift %p : f32
     %y = arith.subf %r, %l : f32
     %c = fused.reduce logsumexp column %y : f32
     fused.yield %r, %c : f32, f32
@@ -97,17 +97,17 @@ fused.kernel @points(%a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs, %eps: !num) -> 
 
 // Other elements, another temperature, another sign, a row's factor: none is
 // merged. Nor is one without a guess.
-// CHECK-LABEL: fused.kernel @different
+// CHECK-LABEL: fused.program @different
 // CHECK-NOT:   sharing
-// CHECK-LABEL: fused.kernel @no_guess
+// CHECK-LABEL: fused.program @no_guess
 // CHECK-NOT:   sharing
-// REMARK-COUNT-4: remark: a value and a value take an exponential each per element: their arguments differ by more than values of rows and of columns
-// REMARK: remark: a value and a value take an exponential each per element: those of the rows have no guess to be taken about
+// REMARK-COUNT-4: remark: a value and a value take one exponential each per element: their operands differ by more than row and column values
+// REMARK: remark: a value and a value take one exponential each per element: the one over rows has no shift
 // REMARK-NOT: remark
-fused.kernel @different(%L: !mats, %M: !mats, %p: !vecs, %s: !num, %t: !num) -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
+fused.program @different(%L: !mats, %M: !mats, %p: !vecs, %s: !num, %t: !num) -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
   %0:5 = fused.sweep (%l = %L, %m = %M : !mats, %p = %p[i] : !vecs, %s = %s, %t = %t : !num) -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
     %ls = arith.mulf %l, %s : f32
-    %r = fused.reduce logsumexp row %ls about %p : f32
+    %r = fused.reduce logsumexp row %ls shift %p : f32
     %ms = arith.mulf %m, %s : f32
     %w = fused.reduce logsumexp column %ms : f32
     %lt = arith.mulf %l, %t : f32
@@ -120,7 +120,7 @@ fused.kernel @different(%L: !mats, %M: !mats, %p: !vecs, %s: !num, %t: !num) -> 
   }
   fused.yield %0#0, %0#1, %0#2, %0#3, %0#4 : !vecs, !vecs, !vecs, !vecs, !vecs
 }
-fused.kernel @no_guess(%L: !mats) -> (!vecs, !vecs) {
+fused.program @no_guess(%L: !mats) -> (!vecs, !vecs) {
   %r, %c = fused.sweep (%l = %L : !mats) -> (!vecs, !vecs) {
     %r = fused.reduce logsumexp row %l : f32
     %x = arith.subf %l, %r : f32
@@ -136,12 +136,12 @@ fused.kernel @no_guess(%L: !mats) -> (!vecs, !vecs) {
 !mats = !foreach.list<tensor<?x?xf32>>
 
 // Other kinds, and reductions of what is no element, take no exponential of one.
-// CHECK-LABEL: fused.kernel @others
+// CHECK-LABEL: fused.program @others
 // CHECK-NOT:   sharing
 // REMARK-NOT:  remark
-fused.kernel @others(%L: !mats, %p: !vecs) -> (!vecs, !vecs) {
+fused.program @others(%L: !mats, %p: !vecs) -> (!vecs, !vecs) {
   %r, %c = fused.sweep (%l = %L : !mats, %p = %p[i] : !vecs) -> (!vecs, !vecs) {
-    %r = fused.reduce logsumexp row %l about %p : f32
+    %r = fused.reduce logsumexp row %l shift %p : f32
     %s = fused.reduce logsumexp column %r from element : f32
     %c = fused.reduce max column %l : f32
     %d = arith.addf %s, %c : f32

@@ -1,13 +1,13 @@
 // What becomes of maps, reductions, loops and maps over device scalars.
-// RUN: %heddle_opt --foreach-outline-kernels --mlir-use-nameloc-as-prefix --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt --foreach-outline-sweeps --mlir-use-nameloc-as-prefix --split-input-file %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
 // One to one, with names, attributes and conversions.
-// CHECK-LABEL: fused.kernel @map
+// CHECK-LABEL: fused.program @map
 // CHECK-SAME:    (%[[P:.*]]: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}, %[[LR:.*]]: tensor<f64> {foreach.default = 1.000000e-03 : f64})
-// CHECK-SAME:    fused.traffic_before = [{argument = 0 : i64, rank = 1 : i64, read = 4 : i64, written = 4 : i64}]
+// CHECK-SAME:    traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4>]
 // CHECK-NEXT:    %[[R:.*]] = fused.sweep (%[[X:.*]] = %[[P]] : !foreach.list<tensor<?xf32>>, %[[Y:.*]] = %[[LR]] as f32 : tensor<f64>) -> !foreach.list<tensor<?xf32>> {
 // CHECK-NEXT:      %[[V:.*]] = arith.mulf %[[X]], %[[Y]] : f32
 // CHECK-NEXT:      fused.yield %[[V]] : f32
@@ -28,7 +28,7 @@ func.func @map(%p: !list {foreach.donate = 0 : i64}, %lr: !num {foreach.default 
 !each = !foreach.list<tensor<f32>>
 !at = !foreach.list<tensor<?xi64>>
 
-// CHECK-LABEL: fused.kernel @reductions
+// CHECK-LABEL: fused.program @reductions
 // CHECK:         fused.reduce logsumexp row
 // CHECK:         fused.reduce max column
 // CHECK:         fused.reduce mul member
@@ -60,7 +60,7 @@ func.func @reductions(%m: !mats) -> (!list, !list, !each, tensor<f32>, !list, !a
 !each = !foreach.list<tensor<f32>>
 
 // A value of a lower level counts once for every element of the domain.
-// CHECK-LABEL: fused.kernel @counts
+// CHECK-LABEL: fused.program @counts
 // CHECK:         fused.reduce add member %{{.*}} from element : f32
 // CHECK:         fused.reduce add row %{{.*}} from element : f32
 // CHECK:         fused.reduce add list %{{.*}} from member : f32
@@ -87,7 +87,7 @@ func.func @counts(%x: !list, %m: !mats, %u: !list, %t: !each) -> (!each, !list, 
 
 // A map over arguments alone is cloned into the bodies that use it, rounded as
 // its result was: here from f64 to f32 and, where it is bound, back.
-// CHECK-LABEL: fused.kernel @cloned
+// CHECK-LABEL: fused.program @cloned
 // CHECK:         fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>, %[[B:.*]] = %{{.*}} : tensor<f64>) -> !foreach.list<tensor<?xf32>> {
 // CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1.0{{.*}} : f64
 // CHECK-NEXT:      %[[W:.*]] = arith.subf %[[ONE]], %[[B]] : f64
@@ -120,11 +120,11 @@ func.func @cloned(%x: !list, %beta: !num) -> !list {
 
 // A map that follows from a reduction of the list is its sweep's `finish`, with
 // what follows from it in turn; one that needs two sweeps goes to the later.
-// CHECK-LABEL: fused.kernel @finish
+// CHECK-LABEL: fused.program @finish
 // CHECK:         %[[A:.*]] = fused.sweep
 // CHECK-NOT:     finish
 // CHECK:         %[[B:.*]]:3 = fused.sweep
-// CHECK:         finish [%[[T:.*]]: f64] (%[[S:.*]] = %[[A]], %[[M:.*]] = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+// CHECK:         epilogue [%[[T:.*]]: f64] (%[[S:.*]] = %[[A]], %[[M:.*]] = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
 // CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[S]], %[[T]] : f64
 // CHECK-NEXT:      %[[N:.*]] = math.sqrt %[[SUM]] : f64
 // CHECK-NEXT:      %[[Q:.*]] = arith.divf %[[M]], %[[N]] : f64
@@ -155,9 +155,9 @@ func.func @finish(%x: !list, %y: !list, %max: !num) -> (!num, !num) {
 !num = tensor<f64>
 
 // A map over arguments that the kernel returns is written by some `finish`.
-// CHECK-LABEL: fused.kernel @returned
+// CHECK-LABEL: fused.program @returned
 // CHECK:         %[[R:.*]]:2 = fused.sweep
-// CHECK:         finish [] (%[[A:.*]] = %{{.*}} : tensor<f64>) -> tensor<f64> {
+// CHECK:         epilogue [] (%[[A:.*]] = %{{.*}} : tensor<f64>) -> tensor<f64> {
 // CHECK-NEXT:      arith.addf %[[A]], %[[A]] : f64
 // CHECK:         fused.yield %[[R]]#0, %[[R]]#1
 func.func @returned(%x: !list, %a: !num) -> (!list, !num) {
@@ -178,10 +178,10 @@ func.func @returned(%x: !list, %a: !num) -> (!list, !num) {
 !num = tensor<f64>
 
 // Without any sweep, one over the smallest list there is computes it.
-// CHECK-LABEL: fused.kernel @scalars
+// CHECK-LABEL: fused.program @scalars
 // CHECK:         fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<f32>>) {
 // CHECK-NEXT:      fused.yield
-// CHECK:         finish []
+// CHECK:         epilogue []
 func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num {
   %b = foreach.map (%a = %a : !num) -> !num {
     %b = arith.addf %a, %a : f64
@@ -196,14 +196,14 @@ func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num 
 
 // What a loop returns beyond the carried values becomes carried, from +inf (0
 // for integers), which is what it is when no trip ran.
-// CHECK-LABEL: fused.kernel @loop
+// CHECK-LABEL: fused.program @loop
 // CHECK:         %[[INF:.*]] = fused.sweep
-// CHECK:         finish [] () -> tensor<f32> {
+// CHECK:         epilogue [] () -> tensor<f32> {
 // CHECK-NEXT:      arith.constant 0x7F800000 : f32
 // CHECK:         %[[L:.*]]:3 = fused.loop (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>, %{{.*}} = %[[INF]] : tensor<f32>) upto %{{.*}} -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
 // CHECK:           %[[Y:.*]] = fused.sweep
 // CHECK:           %[[E:.*]]:2 = fused.sweep
-// CHECK:           finish [%[[V:.*]]: f32] (%[[T:.*]] = %{{.*}} : tensor<f32>) -> tensor<i1> {
+// CHECK:           epilogue [%[[V:.*]]: f32] (%[[T:.*]] = %{{.*}} : tensor<f32>) -> tensor<i1> {
 // CHECK-NEXT:        arith.cmpf ogt, %[[V]], %[[T]] : f32
 // CHECK:           fused.yield %[[Y]], %[[E]]#0 while %[[E]]#1 : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
 func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
@@ -235,7 +235,7 @@ func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tenso
 
 // With a flag for every member, sweeps run where it holds, and members count
 // their trips themselves.
-// CHECK-LABEL: fused.kernel @members
+// CHECK-LABEL: fused.program @members
 // CHECK:         arith.constant 0 : i32
 // CHECK:         fused.loop ({{.*}}) upto %{{.*}} active %[[ACTIVE:.*]]: !foreach.list<tensor<i1>>
 // CHECK:           fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>>
@@ -266,7 +266,7 @@ func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !t
 
 // Values that change places in a loop, or between arguments, are copied by a
 // sweep: a buffer is written by the operation whose result it holds.
-// CHECK-LABEL: fused.kernel @exchange
+// CHECK-LABEL: fused.program @exchange
 // CHECK:         fused.loop (%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
 // CHECK:           fused.sweep (%{{.*}} = %[[Y]] : !foreach.list<tensor<?xf32>>)
 // CHECK:           fused.sweep (%{{.*}} = %[[X]] : !foreach.list<tensor<?xf32>>)

@@ -1,21 +1,21 @@
 // Where values live: in place, in results, in temporaries that share.
-// RUN: %heddle_opt --fused-place-buffers --split-input-file %s | FileCheck %s
-// RUN: %heddle_opt --fused-place-buffers=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: %heddle_opt --fused-assign-buffers --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt --fused-assign-buffers=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
 // Donated arguments are updated in place: elements, members, device scalars.
-// CHECK-LABEL: fused.kernel @in_place
-// CHECK-SAME:    fused.buffers = [], fused.places = array<i64: 0, 2, 3>
-// CHECK:         fused.sweep attributes {fused.places = array<i64: 0, 2, 3>}
-fused.kernel @in_place(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {foreach.donate = 1 : i64},
+// CHECK-LABEL: fused.program @in_place
+// CHECK-SAME:    buffers = [], result_buffers = array<i64: 0, 2, 3>
+// CHECK:         fused.sweep result_buffers [0, 2, 3] (
+fused.program @in_place(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {foreach.donate = 1 : i64},
                        %n: tensor<f32> {foreach.donate = 2 : i64}) -> (!list, !each, tensor<f32>) {
   %p1, %t1, %n1 = fused.sweep (%p = %p, %g = %g : !list, %t = %t : !each, %n = %n : tensor<f32>) -> (!list, !each) {
     %a = arith.addf %p, %g : f32
     %b = arith.addf %t, %n : f32
     fused.yield %a, %b : f32, f32
-  } finish [] (%n = %n : tensor<f32>) -> tensor<f32> {
+  } epilogue [] (%n = %n : tensor<f32>) -> tensor<f32> {
     %m = arith.addf %n, %n : f32
     fused.yield %m : f32
   }
@@ -29,16 +29,16 @@ fused.kernel @in_place(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !eac
 
 // Results and temporaries, with their extents; nothing for a value that `finish`
 // alone reads.
-// CHECK-LABEL: fused.kernel @roles
-// CHECK-SAME:    fused.buffers = [{extents = {{\[\[}}0, 0]], members = 0 : i64, name = "y", role = "result", type = !foreach.list<tensor<?xf32>>}, {extents = [], name = "n", role = "temporary", type = tensor<f64>}]
-// CHECK-SAME:    fused.places = array<i64: 1>
-// CHECK:         fused.places = array<i64: -1, 2>
-// CHECK:         fused.places = array<i64: 1>
-fused.kernel @roles(%x: !list loc("x")) -> !list {
+// CHECK-LABEL: fused.program @roles
+// CHECK-SAME:    buffers = [#fused.buffer<"y", result, !foreach.list<tensor<?xf32>>, extents = {{\[\[}}0, 0]], members = 0>, #fused.buffer<"n", temporary, tensor<f64>>]
+// CHECK-SAME:    result_buffers = array<i64: 1>
+// CHECK:         result_buffers [-1, 2] (
+// CHECK:         result_buffers [1] (
+fused.program @roles(%x: !list loc("x")) -> !list {
   %s, %n = fused.sweep (%x = %x as f64 : !list) -> !num {
     %s = fused.reduce add list %x : f64
     fused.yield %s : f64
-  } finish [%s : f64] () -> !num {
+  } epilogue [%s : f64] () -> !num {
     %n = math.sqrt %s : f64
     fused.yield %n : f64
   } loc(fused[callsite("s" at "k"), "n"])
@@ -56,12 +56,12 @@ fused.kernel @roles(%x: !list loc("x")) -> !list {
 
 // Rows and columns have the extents of the matrix; a matrix walked by rows is
 // read more than once, so that it is not overwritten, but its vectors are.
-// CHECK-LABEL: fused.kernel @matrix
-// CHECK-SAME:    fused.buffers = [{extents = {{\[\[}}0, 0], [0, 1]], members = 0 : i64, name = "temporary", role = "temporary", type = !foreach.list<tensor<?x?xf32>>}]
-// CHECK-SAME:    fused.places = array<i64: 0, 1, 2>
-// CHECK:         fused.places = array<i64: 3, 1, 2>
-// REMARK: remark: a value is copied to the place of a value at the end: its rows are read more than once
-fused.kernel @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.donate = 1 : i64}, %v: !vec {foreach.donate = 2 : i64}) -> (!mats, !vec, !vec) {
+// CHECK-LABEL: fused.program @matrix
+// CHECK-SAME:    buffers = [#fused.buffer<"temporary", temporary, !foreach.list<tensor<?x?xf32>>, extents = {{\[\[}}0, 0], [0, 1]], members = 0>]
+// CHECK-SAME:    result_buffers = array<i64: 0, 1, 2>
+// CHECK:         result_buffers [3, 1, 2] (
+// REMARK: remark: a value is copied to the buffer of a value in the end: its rows are read more than once
+fused.program @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.donate = 1 : i64}, %v: !vec {foreach.donate = 2 : i64}) -> (!mats, !vec, !vec) {
   %p, %r, %c = fused.sweep (%l = %l[i, j] : !mats, %u = %u[i], %v = %v[j] : !vec) -> (!mats, !vec, !vec) {
     %x = arith.addf %l, %u : f32
     %y = arith.addf %x, %v : f32
@@ -80,13 +80,13 @@ fused.kernel @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.don
 
 // An old value that is read later is kept: the new one is made elsewhere and
 // copied at the end.
-// REMARK: remark: a value is copied to the place of a value at the end: it is read again later
-// CHECK-LABEL: fused.kernel @read_again
+// REMARK: remark: a value is copied to the buffer of a value in the end: it is read again later
+// CHECK-LABEL: fused.program @read_again
 // CHECK-SAME:    role = "temporary"
-// CHECK-SAME:    fused.places = array<i64: 0, 1>
-// CHECK:         fused.places = array<i64: 2>
-// CHECK:         fused.places = array<i64: 1>
-fused.kernel @read_again(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
+// CHECK-SAME:    result_buffers = array<i64: 0, 1>
+// CHECK:         result_buffers [2] (
+// CHECK:         result_buffers [1] (
+fused.program @read_again(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
   %a = fused.sweep (%p = %p : !list) -> !list {
     %a = arith.addf %p, %p : f32
     fused.yield %a : f32
@@ -103,13 +103,13 @@ fused.kernel @read_again(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list)
 !list = !foreach.list<tensor<?xf32>>
 
 // A reader that needs nothing of the new value goes first.
-// CHECK-LABEL: fused.kernel @read_first
+// CHECK-LABEL: fused.program @read_first
 // CHECK-NOT:     "temporary"
-// CHECK:         fused.places = array<i64: 1>
+// CHECK:         result_buffers [1] (
 // CHECK:           arith.mulf
-// CHECK:         fused.places = array<i64: 0>
+// CHECK:         result_buffers [0] (
 // CHECK:           arith.addf
-fused.kernel @read_first(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
+fused.program @read_first(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list) {
   %a = fused.sweep (%p = %p : !list) -> !list {
     %a = arith.addf %p, %p : f32
     fused.yield %a : f32
@@ -128,14 +128,14 @@ fused.kernel @read_first(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list)
 
 // Temporaries of one type and extent share a buffer once the first is not
 // needed (a and c, then e in place of c); those of another type do not.
-// CHECK-LABEL: fused.kernel @share
-// CHECK-SAME:    fused.buffers = [{{{.*}}role = "result"{{.*}}}, {{{.*}}role = "temporary"{{.*}}}, {{{.*}}role = "temporary"{{.*}}xbf16{{.*}}}]
-// CHECK:         fused.places = array<i64: 2>
-// CHECK:         fused.places = array<i64: 3>
-// CHECK:         fused.places = array<i64: 2>
-// CHECK:         fused.places = array<i64: 2>
-// CHECK:         fused.places = array<i64: 1>
-fused.kernel @share(%x: !list) -> !list {
+// CHECK-LABEL: fused.program @share
+// CHECK-SAME:    buffers = [#fused.buffer<"{{.*}}", result, {{.*}}>, #fused.buffer<"{{.*}}", temporary, {{.*}}>, #fused.buffer<"{{.*}}", temporary, {{.*}}xbf16{{.*}}>]
+// CHECK:         result_buffers [2] (
+// CHECK:         result_buffers [3] (
+// CHECK:         result_buffers [2] (
+// CHECK:         result_buffers [2] (
+// CHECK:         result_buffers [1] (
+fused.program @share(%x: !list) -> !list {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -161,17 +161,17 @@ fused.kernel @share(%x: !list) -> !list {
 
 // What a loop carries lives in one buffer: the donated argument's for x; y is
 // not donated, so its initial value is copied to its result's place.
-// CHECK-LABEL: fused.kernel @loop
-// CHECK-SAME:    fused.buffers = [{{{.*}}role = "result", type = !foreach.list<tensor<?xf32>>}, {{{.*}}role = "result", type = tensor<i32>}, {{{.*}}role = "temporary", type = tensor<i1>}]
-// CHECK-SAME:    fused.places = array<i64: 0, 3, 4>
-// CHECK:         fused.loop {{.*}} attributes {fused.more = 5 : i64, fused.places = array<i64: 0, 3, 4>}
-// CHECK:           fused.sweep attributes {fused.places = array<i64: 0, 3, 5>}
-fused.kernel @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tensor<i32>) -> (!list, !list, tensor<i32>) {
+// CHECK-LABEL: fused.program @loop
+// CHECK-SAME:    buffers = [{{{.*}}role = "result", type = !foreach.list<tensor<?xf32>>}, {{{.*}}role = "result", type = tensor<i32>}, {{{.*}}role = "temporary", type = tensor<i1>}]
+// CHECK-SAME:    result_buffers = array<i64: 0, 3, 4>
+// CHECK:         fused.loop result_buffers [0, 3, 4] condition_buffer 5 (
+// CHECK:           fused.sweep result_buffers [0, 3, 5] (
+fused.program @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tensor<i32>) -> (!list, !list, tensor<i32>) {
   %x, %y, %t = fused.loop (%x = %x0, %y = %y0 : !list) upto %n -> (!list, !list, tensor<i32>) {
     %a, %b, %m = fused.sweep (%x = %x, %y = %y : !list) -> (!list, !list) {
       %a = arith.addf %x, %y : f32
       fused.yield %a, %x : f32, f32
-    } finish [] () -> tensor<i1> {
+    } epilogue [] () -> tensor<i1> {
       %true = arith.constant true
       fused.yield %true : i1
     }
@@ -189,13 +189,13 @@ fused.kernel @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tensor
 // Flags of members are overwritten in place; the trips of all are counted in a
 // device scalar. What is copied at the end of the body (here, for x is read
 // again) has a buffer of its own: members that have stopped keep theirs.
-// CHECK-LABEL: fused.kernel @members
-// CHECK-SAME:    name = "temporary_2", role = "temporary", type = !foreach.list<tensor<?xf32>>
-// CHECK:         fused.loop {{.*}} attributes {fused.more = [[FLAGS:[0-9]+]] : i64, fused.places = array<i64: 2, [[TRIPS:[0-9]+]]>}
-// CHECK:           fused.places = array<i64: [[Y:[0-9]+]]>
-// CHECK:           fused.places = array<i64: [[FLAGS]]>
-// REMARK: remark: a value is copied to the place of 'x' at the end: it is read again later
-fused.kernel @members(%x0: !list, %n: tensor<i32>) -> !list {
+// CHECK-LABEL: fused.program @members
+// CHECK-SAME:    #fused.buffer<"temporary_2", temporary, !foreach.list<tensor<?xf32>>
+// CHECK:         fused.loop result_buffers [2, [[TRIPS:[0-9]+]]] condition_buffer [[FLAGS:[0-9]+]] (
+// CHECK:           result_buffers {{\[}}[[Y:[0-9]+]]] (
+// CHECK:           result_buffers {{\[}}[[FLAGS]]] (
+// REMARK: remark: a value is copied to the buffer of 'x' in the end: it is read again later
+fused.program @members(%x0: !list, %n: tensor<i32>) -> !list {
   %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !trip) {
     %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
       %y = math.sqrt %x : f32
@@ -219,9 +219,9 @@ fused.kernel @members(%x0: !list, %n: tensor<i32>) -> !list {
 
 // Results that are the same value share a buffer; one that is an argument is
 // that argument's.
-// CHECK-LABEL: fused.kernel @same
-// CHECK-SAME:    fused.places = array<i64: 1, 1, 0>
-fused.kernel @same(%x: !list) -> (!list, !list, !list) {
+// CHECK-LABEL: fused.program @same
+// CHECK-SAME:    result_buffers = array<i64: 1, 1, 0>
+fused.program @same(%x: !list) -> (!list, !list, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }

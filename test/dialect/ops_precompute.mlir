@@ -6,11 +6,11 @@
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// CHECK-LABEL: fused.kernel @bias_corrections
-fused.kernel @bias_corrections(%param: !list, %step: !each, %beta: tensor<f64>) -> (!list, !each) {
+// CHECK-LABEL: fused.program @bias_corrections
+fused.program @bias_corrections(%param: !list, %step: !each, %beta: tensor<f64>) -> (!list, !each) {
   %r, %next = fused.sweep (%p = %param : !list, %step = %step : !each, %beta = %beta : tensor<f64>) -> (!list, !each) {
-    // CHECK: %[[AHEAD:.*]]:2 = fused.ahead (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
-    %t1, %bc = fused.ahead (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
+    // CHECK: %[[AHEAD:.*]]:2 = fused.precompute (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
+    %t1, %bc = fused.precompute (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
       %one = arith.constant 1.0 : f32
       %t1 = arith.addf %t, %one : f32
       %n = arith.fptosi %t1 : f32 to i32

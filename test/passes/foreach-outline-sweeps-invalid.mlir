@@ -1,9 +1,9 @@
 // Programs that no kernel can be made of.
-// RUN: %heddle_opt --foreach-outline-kernels --split-input-file --verify-diagnostics %s
+// RUN: %heddle_opt --foreach-outline-sweeps --split-input-file --verify-diagnostics %s
 
 !num = tensor<f64>
 
-// expected-error@+6 {{kernel 'scalars' computes device scalars alone; expected at least one list among its arguments, whose sweep can write them}}
+// expected-error@+6 {{expected at least one list among the arguments of program 'scalars', whose sweep can write device scalars, found none}}
 func.func @scalars(%a: !num) -> !num {
   %b = foreach.map (%a = %a : !num) -> !num {
     %b = arith.addf %a, %a : f64
@@ -21,7 +21,7 @@ func.func @nothing(%x: !foreach.list<tensor<?xf32>>) {
 
 // -----
 
-// expected-error@+1 {{cannot become a kernel; expected a body of one block}}
+// expected-error@+1 {{cannot become a program; expected a body of one block}}
 func.func private @external(%x: !foreach.list<tensor<?xf32>>)
 
 // -----
@@ -29,7 +29,7 @@ func.func private @external(%x: !foreach.list<tensor<?xf32>>)
 !list = !foreach.list<tensor<?xf32>>
 
 func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
-  // expected-error@+1 {{cannot become part of a kernel; expected map, reduce, record and while (foreach-simplify expands if)}}
+  // expected-error@+1 {{cannot become part of a program; expected map, reduce, record or while (foreach-simplify expands if)}}
   %p1 = foreach.if %ok -> (!list) {
     %a = foreach.map (%p = %p : !list) -> !list {
       foreach.yield %p : f32
@@ -47,7 +47,7 @@ func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
 
 func.func @members(%x0: !each, %n: tensor<i32>) -> !each {
   %x, %sum, %trips = foreach.while (%x = %x0 : !each) upto %n -> (!each, tensor<f32>, !trip) {
-    // expected-error@+1 {{reduces the whole list in a loop with a flag for every member, whose members stop one by one}}
+    // expected-error@+1 {{expected a reduction along a member or an axis of it in a loop with a flag for every member, found one along the list}}
     %sum = foreach.reduce add along list (%x = %x : !each) -> tensor<f32> {
       foreach.yield %x : f32
     }

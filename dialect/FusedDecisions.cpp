@@ -1,0 +1,480 @@
+//===- FusedDecisions.cpp - buffers, names and launches of the IR ---------===//
+//
+// Syntax and rules of the attributes by which passes record their decisions on
+// programs, sweeps and loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Fused.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+
+//===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StringRef> fused::decisionAttrs() {
+  static const StringRef names[] = {"name",           "launch",
+                                    "cooperative",    "panels",
+                                    "result_buffers", "condition_buffer"};
+  return names;
+}
+
+/// `[0, 2, -1]`.
+static ParseResult parseNumbers(OpAsmParser &parser, Attribute &attr) {
+  SmallVector<int64_t> numbers;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(numbers.emplace_back());
+      }))
+    return failure();
+  attr = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return success();
+}
+
+template <typename T>
+static ParseResult parseTyped(OpAsmParser &parser, Attribute &attr) {
+  T typed;
+  if (parser.parseCustomAttributeWithFallback(typed))
+    return failure();
+  attr = typed;
+  return success();
+}
+
+ParseResult fused::parseDecisions(OpAsmParser &parser, OperationState &state) {
+  bool isSweep = state.name.getStringRef() == SweepOp::getOperationName();
+  Attribute attr;
+  auto parse = [&](StringRef name, auto value) -> ParseResult {
+    if (failed(parser.parseOptionalKeyword(name)))
+      return success();
+    if (value(attr))
+      return failure();
+    state.addAttribute(name, attr);
+    return success();
+  };
+  auto parseName = [&](Attribute &attr) -> ParseResult {
+    StringAttr name;
+    if (parser.parseAttribute(name))
+      return failure();
+    attr = name;
+    return success();
+  };
+  auto parseBuffers = [&](Attribute &attr) {
+    return parseNumbers(parser, attr);
+  };
+  auto parseFlag = [&](Attribute &attr) -> ParseResult {
+    attr = parser.getBuilder().getUnitAttr();
+    return success();
+  };
+  auto parseBuffer = [&](Attribute &attr) -> ParseResult {
+    int64_t number;
+    if (parser.parseInteger(number))
+      return failure();
+    attr = parser.getBuilder().getI64IntegerAttr(number);
+    return success();
+  };
+  if (parse("name", parseName))
+    return failure();
+  if (isSweep)
+    return failure(parse("launch",
+                         [&](Attribute &attr) {
+                           return parseTyped<LaunchAttr>(parser, attr);
+                         }) ||
+                   parse("result_buffers", parseBuffers));
+  return failure(parse("cooperative",
+                       [&](Attribute &attr) {
+                         return parseTyped<CooperativeAttr>(parser, attr);
+                       }) ||
+                 parse("panels", parseFlag) ||
+                 parse("result_buffers", parseBuffers) ||
+                 parse("condition_buffer", parseBuffer));
+}
+
+void fused::printDecisions(OpAsmPrinter &printer, Operation *op) {
+  auto sweep = dyn_cast<SweepOp>(op);
+  auto loop = dyn_cast<LoopOp>(op);
+  if (auto name = sweep ? sweep.getNameAttr() : loop.getNameAttr())
+    printer << " name " << name;
+  if (sweep && sweep.getLaunchAttr()) {
+    printer << " launch ";
+    printer.printStrippedAttrOrType(sweep.getLaunchAttr());
+  }
+  if (loop && loop.getCooperativeAttr()) {
+    printer << " cooperative ";
+    printer.printStrippedAttrOrType(loop.getCooperativeAttr());
+  }
+  if (loop && loop.getPanels())
+    printer << " panels";
+  if (auto buffers =
+          sweep ? sweep.getResultBuffers() : loop.getResultBuffers()) {
+    printer << " result_buffers [";
+    llvm::interleaveComma(*buffers, printer);
+    printer << ']';
+  }
+  if (loop)
+    if (auto condition = loop.getConditionBuffer())
+      printer << " condition_buffer " << *condition;
+}
+
+/// `[[0, 0], [2, 1]]`: pairs of a buffer and one of its dimensions.
+static ParseResult
+parseExtents(AsmParser &parser,
+             SmallVector<std::pair<int64_t, int64_t>> &extents) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    auto &[buffer, dimension] = extents.emplace_back();
+    return failure(parser.parseLSquare() || parser.parseInteger(buffer) ||
+                   parser.parseComma() || parser.parseInteger(dimension) ||
+                   parser.parseRSquare());
+  });
+}
+
+static void printExtents(AsmPrinter &printer,
+                         ArrayRef<std::pair<int64_t, int64_t>> extents) {
+  printer << '[';
+  llvm::interleaveComma(extents, printer, [&](auto extent) {
+    printer << '[' << extent.first << ", " << extent.second << ']';
+  });
+  printer << ']';
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/FusedAttributes.cpp.inc"
+
+void FusedDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/FusedAttributes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+LogicalResult BufferAttr::verify(EmitError error, StringRef name,
+                                 BufferRole role, Type type,
+                                 ArrayRef<std::pair<int64_t, int64_t>> extents,
+                                 int64_t members) {
+  if (name.empty())
+    return error() << "expected a buffer with a name, found \"\"";
+  if (role == BufferRole::argument)
+    return error() << "expected the role 'result' or 'temporary' for buffer '"
+                   << name << "', found 'argument'";
+  auto scalar = dyn_cast<RankedTensorType>(type);
+  if (!isList(type) && !(scalar && scalar.getRank() == 0))
+    return error() << "expected the type of a list or of a device scalar for "
+                      "buffer '"
+                   << name << "', found " << type;
+  int64_t rank = isList(type) ? rankOf(type) : 0;
+  if (!extents.empty() && static_cast<int64_t>(extents.size()) != rank)
+    return error() << "expected " << rank << " extents for buffer '" << name
+                   << "' of type " << type << ", found " << extents.size();
+  if (members < -1 || (members >= 0 && !isList(type)))
+    return error() << "expected members of a list only, found " << members
+                   << " for buffer '" << name << "' of type " << type;
+  return success();
+}
+
+LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
+                                  int64_t rank, int64_t read, int64_t written,
+                                  bool) {
+  if (argument < -1)
+    return error() << "expected the number of an argument, or -1, found "
+                   << argument;
+  if (rank < 0 || rank > 2)
+    return error() << "expected a rank of 0, 1 or 2, found " << rank;
+  if (read < 0 || written < 0)
+    return error() << "expected numbers of bytes that are not negative, found "
+                   << read << " read and " << written << " written";
+  return success();
+}
+
+/// Threads that can reside on a multiprocessor.
+static constexpr int64_t kMostThreads = 2048;
+
+LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
+                                  int64_t blocks, bool) {
+  if (blocks < 1 || blocks > 32)
+    return error() << "expected 1 to 32 blocks on a multiprocessor, found "
+                   << blocks;
+  return success();
+}
+
+LogicalResult LaunchAttr::verify(EmitError error,
+                                 ArrayRef<VariantAttr> variants,
+                                 ArrayRef<Arrival> arrivals,
+                                 ArrayRef<Wait> waits) {
+  if (variants.empty())
+    return error() << "expected at least one variant, found none";
+  for (auto [k, variant] : llvm::enumerate(variants))
+    if (llvm::any_of(variants.take_front(k), [&](VariantAttr other) {
+          return other.getScalars() == variant.getScalars() &&
+                 other.getEvictFirst() == variant.getEvictFirst();
+        }))
+      return error() << "expected variants that differ, found " << variant
+                     << " like one before it";
+  if (!waits.empty() && waits.size() != arrivals.size())
+    return error() << "expected as many waits as arrivals, " << arrivals.size()
+                   << ", or none, found " << waits.size();
+  return success();
+}
+
+LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
+                                      int64_t blocks) {
+  if (threads < 32 || threads > 1024 || threads % 32)
+    return error() << "expected a multiple of 32 threads, at most 1024, found "
+                   << threads;
+  if (blocks < 1 || threads * blocks > kMostThreads)
+    return error() << "expected at least one block and at most " << kMostThreads
+                   << " threads on a multiprocessor, found " << blocks
+                   << " blocks of " << threads << " threads";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Whether the end of a member needs results of its elements, so that blocks
+/// arrive late in segment `segment`.
+static bool needsLateArrival(SweepOp sweep, unsigned segment) {
+  if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream ||
+      sweep.hasEpilogue() || !sweep.getListResults().empty())
+    return true;
+  return llvm::any_of(
+      sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>(),
+      [](fused::ReduceOp reduce) { return reduce.getLevel() != Level::row; });
+}
+
+LogicalResult fused::verifyLaunch(SweepOp sweep) {
+  LaunchAttr launch = sweep.getLaunchAttr();
+  if (!launch)
+    return success();
+  auto schedule = sweep.getScheduleAttr();
+  if (!schedule)
+    return sweep.emitOpError("expected a schedule together with 'launch'");
+  if (launch.getArrivals().size() != sweep.getNumSegments())
+    return sweep.emitOpError("expected a launch for ")
+           << sweep.getNumSegments() << " segments, found one with "
+           << launch.getArrivals().size() << " arrivals";
+  for (VariantAttr variant : launch.getVariants())
+    if (variant.getBlocks() * schedule.getThreads() > kMostThreads)
+      return sweep.emitOpError("expected at most ")
+             << kMostThreads << " threads on a multiprocessor, found "
+             << variant.getBlocks() << " blocks of " << schedule.getThreads();
+  for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
+    if (arrival == Arrival::early && needsLateArrival(sweep, s))
+      return sweep.emitOpError("segment #")
+             << s << " expected to arrive late, because the end of a member "
+             << "needs the results of its elements, found 'early'";
+  if (isa_and_nonnull<LoopOp>(sweep->getParentOp())) {
+    // A launch in a loop has no parameters of its own from step to step.
+    if (launch.getVariants().size() != 1 ||
+        launch.getVariants()[0].getScalars() != ScalarPassing::address)
+      return sweep.emitOpError("expected one variant with scalars by address "
+                               "in a loop, found ")
+             << launch;
+    if (launch.isDependent())
+      return sweep.emitOpError("expected no 'wait' in a loop, found ")
+             << launch;
+  }
+  if (launch.isDependent() && !isa_and_nonnull<SweepOp>(sweep->getPrevNode()))
+    return sweep.emitOpError("expected a sweep right before a sweep with "
+                             "'wait', found none");
+  return success();
+}
+
+LogicalResult fused::verifyForms(LoopOp loop) {
+  Block &body = loop.getBody().front();
+  if (loop.getPanels()) {
+    auto sweep = dyn_cast<SweepOp>(body.front());
+    if (!sweep || !llvm::hasSingleElement(body.without_terminator()) ||
+        !sweep.getScheduleAttr() ||
+        sweep.getScheduleAttr().getKind() != ScheduleKind::panel)
+      return loop.emitOpError("expected a body of one sweep with the schedule "
+                              "'panel' for 'panels'");
+  }
+  if (!loop.getCooperativeAttr())
+    return success();
+  for (Operation &op : body.without_terminator())
+    if (!isa<SweepOp>(op))
+      return loop.emitOpError("expected a body of sweeps only for "
+                              "'cooperative', found a '")
+             << op.getName() << "'";
+  int64_t threads = loop.getCooperativeAttr().getThreads();
+  for (auto sweep : body.getOps<SweepOp>())
+    if (auto schedule = sweep.getScheduleAttr();
+        schedule && schedule.getThreads() != threads)
+      return loop.emitOpError("expected sweeps of ")
+             << threads << " threads for 'cooperative', found one of "
+             << schedule.getThreads();
+  Value active = loop.getActive();
+  if (active && llvm::none_of(body.getOps<SweepOp>(), [&](SweepOp sweep) {
+        return sweep.getWhere() == active;
+      }))
+    return loop.emitOpError("expected a sweep 'where' the flags of members are "
+                            "set for 'cooperative'");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and names
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The types of all buffers of a program: of its arguments, then of `buffers`.
+class BufferVerifier {
+public:
+  explicit BufferVerifier(ProgramOp program) : program(program) {
+    llvm::append_range(types, program.getArgumentTypes());
+    if (auto buffers = program.getBuffersAttr())
+      for (auto buffer : buffers.getAsRange<BufferAttr>())
+        types.push_back(buffer.getType());
+  }
+
+  LogicalResult verifyTable();
+  /// Checks that `numbers` are buffers for `values`; -1 means that a value is
+  /// never read, if it `mayBeUnused`.
+  LogicalResult verifyResults(Operation *op, ArrayRef<int64_t> numbers,
+                              TypeRange values, bool mayBeUnused);
+  LogicalResult verifySweep(SweepOp sweep);
+  LogicalResult verifyLoop(LoopOp loop);
+  LogicalResult verifyName(Operation *op, StringAttr name);
+
+private:
+  bool isBuffer(int64_t number) const {
+    return number >= 0 && number < static_cast<int64_t>(types.size());
+  }
+
+  ProgramOp program;
+  SmallVector<Type> types;
+  llvm::StringMap<Operation *> names;
+};
+} // namespace
+
+LogicalResult BufferVerifier::verifyTable() {
+  auto buffers = program.getBuffersAttr();
+  if (!buffers)
+    return success();
+  for (auto buffer : buffers.getAsRange<BufferAttr>()) {
+    for (auto [other, dimension] : buffer.getExtents())
+      if (!isBuffer(other) || !isList(types[other]) || dimension < 0 ||
+          dimension >= rankOf(types[other]))
+        return program.emitOpError("expected extents that are dimensions of "
+                                   "lists among its ")
+               << types.size() << " buffers, found dimension " << dimension
+               << " of buffer " << other << " in " << buffer;
+    if (int64_t other = buffer.getMembers();
+        other >= 0 && (!isBuffer(other) || !isList(types[other])))
+      return program.emitOpError("expected members of a list among its ")
+             << types.size() << " buffers, found " << other << " in " << buffer;
+  }
+  return success();
+}
+
+LogicalResult BufferVerifier::verifyResults(Operation *op,
+                                            ArrayRef<int64_t> numbers,
+                                            TypeRange values,
+                                            bool mayBeUnused) {
+  if (numbers.size() != values.size())
+    return op->emitOpError("expected 'result_buffers' of ")
+           << values.size() << " results, found " << numbers.size();
+  for (auto [k, number, type] : llvm::enumerate(numbers, values)) {
+    if (number == -1 && mayBeUnused)
+      continue;
+    if (!isBuffer(number))
+      return op->emitOpError("expected one of ")
+             << types.size() << " buffers" << (mayBeUnused ? ", or -1," : "")
+             << " for result #" << k << ", found " << number;
+    if (types[number] != type)
+      return op->emitOpError("expected a buffer of type ")
+             << type << " for result #" << k << ", found buffer " << number
+             << " of type " << types[number];
+  }
+  return success();
+}
+
+LogicalResult BufferVerifier::verifySweep(SweepOp sweep) {
+  if (failed(verifyName(sweep, sweep.getNameAttr())))
+    return failure();
+  auto numbers = sweep.getResultBuffers();
+  if (!numbers)
+    return success();
+  if (failed(verifyResults(sweep, *numbers, sweep.getResultTypes(),
+                           /*mayBeUnused=*/true)))
+    return failure();
+  for (auto [k, number] : llvm::enumerate(*numbers))
+    if (number >= 0 && llvm::is_contained(numbers->take_front(k), number))
+      return sweep.emitOpError("expected a buffer of its own for each result, "
+                               "found buffer ")
+             << number << " twice";
+  return success();
+}
+
+LogicalResult BufferVerifier::verifyLoop(LoopOp loop) {
+  if (failed(verifyName(loop, loop.getNameAttr())))
+    return failure();
+  auto numbers = loop.getResultBuffers();
+  if (numbers.has_value() != loop.getConditionBuffer().has_value())
+    return loop.emitOpError("expected both 'result_buffers' and "
+                            "'condition_buffer' or neither");
+  if (!numbers)
+    return success();
+  // Targets count trips in a device scalar, whatever the type of the result is.
+  SmallVector<Type> results(loop.getResultTypes());
+  results.back() =
+      RankedTensorType::get({}, IntegerType::get(loop.getContext(), 32));
+  if (failed(verifyResults(loop, *numbers, results, /*mayBeUnused=*/false)))
+    return failure();
+  int64_t condition = *loop.getConditionBuffer();
+  Type flag = loop.getYield().getMore().getType();
+  if (!isBuffer(condition) || types[condition] != flag)
+    return loop.emitOpError("expected a 'condition_buffer' of type ")
+           << flag << " among its " << types.size() << " buffers, found "
+           << condition;
+  return success();
+}
+
+LogicalResult BufferVerifier::verifyName(Operation *op, StringAttr name) {
+  if (!name)
+    return success();
+  StringRef text = name.getValue();
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (text.empty() || llvm::isDigit(text.front()) ||
+      !llvm::all_of(text, isWord))
+    return op->emitOpError("expected a name that is a C identifier, found ")
+           << name;
+  if (!names.try_emplace(text, op).second)
+    return op->emitOpError("expected a name of its own, found the name of "
+                           "another sweep or loop, ")
+           << name;
+  return success();
+}
+
+LogicalResult fused::verifyBuffers(ProgramOp program) {
+  BufferVerifier verifier(program);
+  if (failed(verifier.verifyTable()))
+    return failure();
+  if (auto numbers = program.getResultBuffers())
+    if (failed(verifier.verifyResults(program, *numbers,
+                                      program.getResultTypes(),
+                                      /*mayBeUnused=*/false)))
+      return failure();
+  auto result = program.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    LogicalResult checked = success();
+    if (auto sweep = dyn_cast<SweepOp>(op))
+      checked = verifier.verifySweep(sweep);
+    else if (auto loop = dyn_cast<LoopOp>(op))
+      checked = verifier.verifyLoop(loop);
+    return failed(checked) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

@@ -1,0 +1,53 @@
+//===- FusedPanelAnalysis.h - sweeps for the panel schedule -----*- C++ -*-===//
+//
+// In the panel schedule a block processes each row in two phases: the reduce
+// phase reduces the row; the accumulate phase adds the row to the columns while
+// it is still on chip. The analysis tells which operation belongs to which
+// phase, or why a sweep cannot have this schedule.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_FUSEDPANELANALYSIS_H
+#define HEDDLE_DIALECT_FUSEDPANELANALYSIS_H
+
+#include "dialect/FusedLevels.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace heddle::fused {
+
+/// The phases of a sweep of one segment in a loop.
+struct PanelAnalysis {
+  /// Reductions over rows, over columns, and over the member (of row values, or
+  /// of column values from before the sweep), in order.
+  llvm::SmallVector<ReduceOp> rows, columns, members;
+  /// Values of the accumulate phase: they depend on a reduction of their row.
+  llvm::DenseSet<mlir::Value> second;
+  /// Element values of the reduce phase that the accumulate phase uses, except
+  /// the exponentials that columns share with rows.
+  llvm::SetVector<mlir::Value> kept;
+  /// Row reductions whose exponentials columns share.
+  llvm::SetVector<mlir::Operation *> shared;
+  /// For each log-sum-exp over columns, the shifted row reduction on which its
+  /// exponents depend: a row can be added to the column once that is complete.
+  /// Null if there is none.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> awaited;
+
+  /// The phases of `sweep`, which is alone in the body of a loop with a flag
+  /// for every member. Nothing, and the reason in `why`, if it has no two
+  /// phases.
+  static std::optional<PanelAnalysis> of(SweepOp sweep, std::string &why);
+
+  bool isSecond(mlir::Value value) const { return second.contains(value); }
+  /// Whether `column` is a plain sum of exponentials: those of a row, or its
+  /// own shifted ones.
+  static bool sumsPowers(ReduceOp column) {
+    return column.getSharing() || column.getShift();
+  }
+  static bool takesOwnPowers(ReduceOp column) {
+    return column.getShift() && !column.getSharing();
+  }
+};
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_DIALECT_FUSEDPANELANALYSIS_H

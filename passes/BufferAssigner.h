@@ -1,0 +1,88 @@
+//===- BufferAssigner.h - a buffer for every value --------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The steps of fused-assign-buffers, which share one state. Each group of them
+// is in a file of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_BUFFERASSIGNER_H
+#define HEDDLE_PASSES_BUFFERASSIGNER_H
+
+#include "mlir/Pass/Pass.h"
+#include "passes/Domains.h"
+
+namespace heddle::fused {
+
+/// A buffer that the program needs besides its arguments.
+struct NewBuffer {
+  mlir::Type type;
+  Shape shape;
+  BufferRole role;
+  std::string name;
+  /// Positions of the operations between which its content matters.
+  int begin = 0, end = 0;
+  /// The last value that it holds, and the first.
+  mlir::Value first, last;
+  /// Its number in the end: several temporaries may have one.
+  int number = -1;
+};
+
+class BufferAssigner {
+public:
+  BufferAssigner(ProgramOp program, bool remarks,
+                 mlir::Pass::Statistic &inPlace,
+                 mlir::Pass::Statistic &temporaries,
+                 mlir::Pass::Statistic &copies)
+      : program(program), domains(program), remarks(remarks),
+        numInPlace(inPlace), numTemporaries(temporaries), numCopies(copies) {}
+  mlir::LogicalResult run();
+
+private:
+  // Positions in the order of execution.
+  void number(mlir::Block &block);
+  int beginOf(mlir::Operation *op) const { return begins.lookup(op); }
+  int endOf(mlir::Operation *op) const { return ends.lookup(op); }
+  int lastUse(mlir::Value value) const;
+
+  // Whether a value may take the place of another.
+  bool mayReplace(mlir::Value result, mlir::Value old,
+                  std::string *why = nullptr);
+  bool mayOverwrite(mlir::OpResult result, mlir::OpOperand &use,
+                    std::string *why);
+  void readFirst(mlir::Value result, mlir::Value old);
+
+  // Wishes, from the results backwards.
+  int place(mlir::Value value) const;
+  void set(mlir::Value value, int buffer);
+  int addBuffer(mlir::Value value, BufferRole role, mlir::Type type = {});
+  void want(mlir::Value value, int buffer, mlir::Value old);
+  void wantLoop(LoopOp loop, unsigned result, int buffer, mlir::Value old);
+  void placeProgramResults();
+  void placeLoops(mlir::Block &block);
+  void placeRest(mlir::Block &block);
+  void extend(int buffer, int begin, int end);
+
+  void shareTemporaries();
+  mlir::LogicalResult writeAttributes();
+  void countCopies(mlir::Block &block);
+
+  ProgramOp program;
+  Domains domains;
+  bool remarks;
+  mlir::Pass::Statistic &numInPlace, &numTemporaries, &numCopies;
+  int position = 0;
+  llvm::DenseMap<mlir::Operation *, int> begins, ends;
+  /// Places before temporaries share: arguments, then `buffers`.
+  llvm::DenseMap<mlir::Value, int> places;
+  llvm::SmallVector<NewBuffer> buffers;
+  llvm::DenseMap<mlir::Operation *, int> tripBuffers, flagBuffers;
+  llvm::SmallVector<int> resultPlaces;
+  unsigned numArguments = 0;
+};
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_PASSES_BUFFERASSIGNER_H

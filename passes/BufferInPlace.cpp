@@ -1,0 +1,168 @@
+//===- BufferInPlace.cpp - results that replace operands ------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A result may take the buffer of an operand if no element is overwritten
+// before its last use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+#include "passes/BufferAssigner.h"
+#include "passes/Fusion.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+
+void BufferAssigner::number(Block &block) {
+  for (Operation &op : block) {
+    begins[&op] = position++;
+    if (auto loop = dyn_cast<LoopOp>(op))
+      number(loop.getBody().front());
+    ends[&op] = position++;
+  }
+}
+
+/// The position of the last operation that reads `value`. A loop reads the
+/// values that it uses until it ends.
+int BufferAssigner::lastUse(Value value) const {
+  Block *block = value.getParentBlock();
+  int last = value.getDefiningOp() ? endOf(value.getDefiningOp()) : -1;
+  for (Operation *user : value.getUsers())
+    if (Operation *op = block->findAncestorOpInBlock(*user))
+      last = std::max(last, endOf(op));
+  return last;
+}
+
+/// Whether `result` of a sweep may overwrite the operand `use` of the sweep:
+/// each element of the result depends on no other element of the operand.
+bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
+                                  std::string *why) {
+  auto sweep = cast<SweepOp>(result.getOwner());
+  auto no = [&](StringRef reason) {
+    if (why)
+      *why = reason.str();
+    return false;
+  };
+  unsigned number = use.getOperandNumber();
+  // Blocks that share a row may still run when the member, or the list, ends.
+  bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
+  auto isReadLate = [&](unsigned segment, unsigned operand) {
+    Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
+    return shared && behind(elementResults(sweep, segment)).contains(bound);
+  };
+  constexpr StringRef late =
+      "blocks that share its rows may still read it at the end of a member";
+  // Device scalars are written after all blocks have finished. The epilogue
+  // reads its operands before it writes.
+  if (!isList(result.getType())) {
+    unsigned first = 0;
+    for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+      unsigned count = sweep.getInputCounts()[s];
+      if (number >= first && number < first + count &&
+          isReadLate(s, number - first))
+        return no(late);
+      first += count;
+    }
+    return true;
+  }
+  if (number >= sweep.getInputs().size()) {
+    // All blocks of a member read `where` before the last one writes.
+    return sweep.getNumSegments() == 1 ||
+           no("the flags are read by other segments too");
+  }
+  unsigned segment = 0, firstInput = 0, firstResult = 0;
+  auto inputCounts = sweep.getInputCounts();
+  auto resultCounts = sweep.getResultCounts();
+  while (number >= firstInput + inputCounts[segment]) {
+    firstInput += inputCounts[segment];
+    firstResult += resultCounts[segment++];
+  }
+  unsigned position = result.getResultNumber();
+  if (position < firstResult || position >= firstResult + resultCounts[segment])
+    return no("another segment reads it");
+  int32_t index = sweep.getIndices()[number];
+  // An entry replaces the entry before it, and nothing else.
+  auto record = sweep.getRecord(position);
+  Value bound = sweep.getSegmentBlock(segment).getArgument(number - firstInput);
+  if (record || isEntryIndex(index))
+    return (record && record.getInto() == bound) ||
+           no("it is read by another index");
+  int64_t rank = sweep.getDomainRank(segment);
+  int64_t resultRank = rankOf(result.getType());
+  if (resultRank == 0) // Written when the member is complete.
+    return !isReadLate(segment, number - firstInput) || no(late);
+  if (resultRank == rank) {
+    // An element that is only mapped is read once, by the thread that writes
+    // it.
+    if (rank == 2 && needsRows(sweep) && !shared)
+      return no("its rows are read more than once");
+    return index == (rank == 2 ? kIJ : kI) || no("it is read by another index");
+  }
+  auto levels = Levels::infer(sweep, segment);
+  Value value =
+      sweep.getSegmentYield(segment).getValues()[position - firstResult];
+  int32_t own = levels->of(value).level == Level::column ? kJ : kI;
+  return index == own || no("it is read by another index");
+}
+
+/// Whether `result` may overwrite `old`: no operation after the one that
+/// computes `result` reads `old`.
+bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
+  if (!old)
+    return true;
+  Operation *op = result.getDefiningOp();
+  if (!op || op->getBlock() != old.getParentBlock())
+    return false;
+  for (OpOperand &use : old.getUses()) {
+    Operation *user =
+        old.getParentBlock()->findAncestorOpInBlock(*use.getOwner());
+    if (user == op) {
+      if (auto loop = dyn_cast<LoopOp>(op)) {
+        // `old` may be the initial value of the carried value that replaces it.
+        bool starts =
+            use.getOwner() == op &&
+            use.getOperandNumber() == cast<OpResult>(result).getResultNumber();
+        if (!starts) {
+          if (why)
+            *why = "the loop reads it again";
+          return false;
+        }
+      } else if (!mayOverwrite(cast<OpResult>(result), use, why)) {
+        return false;
+      }
+    } else if (!user || endOf(user) > beginOf(op)) {
+      if (why)
+        *why = "it is read again later";
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Moves sweeps that read `old` before the operation that computes `result`, if
+/// they do not depend on it.
+void BufferAssigner::readFirst(Value result, Value old) {
+  Operation *op = result.getDefiningOp();
+  if (!op || !old || op->getBlock() != old.getParentBlock())
+    return;
+  SmallVector<Operation *> readers;
+  for (Operation *user : old.getUsers())
+    if (isa<SweepOp>(user) && user->getBlock() == op->getBlock() &&
+        op->isBeforeInBlock(user))
+      readers.push_back(user);
+  for (Operation *reader : readers) {
+    bool free = llvm::all_of(reader->getOperands(), [&](Value operand) {
+      Operation *source = operand.getDefiningOp();
+      return !source || source->getBlock() != op->getBlock() ||
+             source->isBeforeInBlock(op);
+    });
+    if (free)
+      reader->moveBefore(op);
+  }
+}

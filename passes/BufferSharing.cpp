@@ -1,0 +1,54 @@
+//===- BufferSharing.cpp - temporaries that share buffers -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Temporaries of one type and shape share a buffer if their lifetimes do not
+// overlap, or if the later one may replace the earlier one in place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/BufferAssigner.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+
+void BufferAssigner::shareTemporaries() {
+  SmallVector<NewBuffer *> order;
+  int next = numArguments;
+  for (NewBuffer &buffer : buffers) {
+    if (buffer.role == BufferRole::result)
+      buffer.number = next++;
+    else
+      order.push_back(&buffer);
+  }
+  llvm::sort(order, [](NewBuffer *a, NewBuffer *b) {
+    return std::pair(a->begin, a) < std::pair(b->begin, b);
+  });
+  /// For each number, the last temporary that has it.
+  SmallVector<NewBuffer *> holders;
+  for (NewBuffer *buffer : order) {
+    for (NewBuffer *&holder : holders) {
+      if (holder->type != buffer->type || !(holder->shape == buffer->shape))
+        continue;
+      Operation *maker = buffer->first.getDefiningOp();
+      bool touches =
+          isa_and_nonnull<SweepOp>(maker) && holder->first == holder->last &&
+          holder->end == endOf(maker) && buffer->begin == beginOf(maker) &&
+          mayReplace(buffer->first, holder->last);
+      if (holder->end >= buffer->begin && !touches)
+        continue;
+      if (touches)
+        ++numInPlace;
+      buffer->number = holder->number;
+      holder = buffer;
+      break;
+    }
+    if (buffer->number < 0) {
+      buffer->number = next++;
+      holders.push_back(buffer);
+      ++numTemporaries;
+    }
+  }
+}

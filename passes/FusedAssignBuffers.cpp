@@ -1,0 +1,157 @@
+//===- FusedAssignBuffers.cpp - a buffer for every value ------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of the steps, and the attributes that record the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Names.h"
+#include "passes/BufferAssigner.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FUSEDASSIGNBUFFERS
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::isList;
+using heddle::foreach::kDonateAttr;
+
+LogicalResult BufferAssigner::writeAttributes() {
+  MLIRContext *context = program.getContext();
+  Builder builder(context);
+  auto final = [&](int buffer) -> int64_t {
+    return buffer < static_cast<int>(numArguments)
+               ? buffer
+               : buffers[buffer - numArguments].number;
+  };
+  llvm::StringSet<> taken;
+  for (BlockArgument argument : program.getBody().getArguments())
+    taken.insert(nameOf(argument));
+  SmallVector<Attribute> entries;
+  SmallVector<NewBuffer *> byNumber;
+  for (NewBuffer &buffer : buffers) {
+    size_t number = buffer.number - numArguments;
+    if (byNumber.size() <= number)
+      byNumber.resize(number + 1);
+    if (!byNumber[number])
+      byNumber[number] = &buffer;
+  }
+  for (NewBuffer *buffer : byNumber) {
+    std::string base = buffer->name.empty()
+                           ? stringifyBufferRole(buffer->role).str()
+                           : buffer->name;
+    std::string name = base;
+    for (unsigned k = 2; !taken.insert(name).second; ++k)
+      name = base + "_" + std::to_string(k);
+    SmallVector<std::pair<int64_t, int64_t>> extents;
+    auto unknown = [&](StringRef what) {
+      return emitError(buffer->first.getLoc())
+             << "expected an argument of program '" << program.getName()
+             << "' with the " << what << " of '" << name << "' of type "
+             << buffer->type << ", found none";
+    };
+    for (int extent : buffer->shape.extents) {
+      auto source = domains.sourceOf(extent);
+      if (!source)
+        return unknown("extents");
+      extents.emplace_back(source->first, source->second);
+    }
+    int64_t sameMembers = -1;
+    if (isList(buffer->type)) {
+      auto members = domains.membersSource(buffer->shape.members);
+      if (!members)
+        return unknown("members");
+      sameMembers = *members;
+    }
+    entries.push_back(BufferAttr::get(context, name, buffer->role, buffer->type,
+                                      extents, sameMembers));
+  }
+  program.setBuffersAttr(builder.getArrayAttr(entries));
+  SmallVector<int64_t> results;
+  for (int buffer : resultPlaces)
+    results.push_back(final(buffer));
+  program.setResultBuffersAttr(builder.getDenseI64ArrayAttr(results));
+  program.walk([&](Operation *op) {
+    if (!isa<SweepOp, LoopOp>(op))
+      return;
+    SmallVector<int64_t> numbers;
+    for (Value result : op->getResults()) {
+      int buffer = place(result);
+      numbers.push_back(buffer < 0 ? -1 : final(buffer));
+    }
+    auto resultBuffers = builder.getDenseI64ArrayAttr(numbers);
+    if (auto sweep = dyn_cast<SweepOp>(op))
+      return sweep.setResultBuffersAttr(resultBuffers);
+    auto loop = cast<LoopOp>(op);
+    loop.setResultBuffersAttr(resultBuffers);
+    loop.setConditionBufferAttr(
+        builder.getI64IntegerAttr(final(flagBuffers.lookup(loop))));
+  });
+  return success();
+}
+
+void BufferAssigner::countCopies(Block &block) {
+  auto yield = cast<YieldOp>(block.getTerminator());
+  for (auto loop : block.getOps<LoopOp>()) {
+    for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
+      numCopies += place(init) != place(carried);
+    countCopies(loop.getBody().front());
+  }
+  if (auto loop = dyn_cast<LoopOp>(block.getParentOp())) {
+    for (auto [value, carried] :
+         llvm::zip(yield.getValues(), loop.getCarried()))
+      numCopies += place(value) != place(carried);
+    numCopies += place(yield.getMore()) != flagBuffers.lookup(loop);
+  } else {
+    for (auto [value, result] : llvm::zip(yield.getValues(), resultPlaces))
+      numCopies += place(value) != result;
+  }
+}
+
+LogicalResult BufferAssigner::run() {
+  Block &body = program.getBody().front();
+  numArguments = body.getNumArguments();
+  for (BlockArgument argument : body.getArguments())
+    set(argument, argument.getArgNumber());
+  auto yield = cast<YieldOp>(body.getTerminator());
+  for (BlockArgument argument : body.getArguments())
+    if (auto result = program.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), kDonateAttr))
+      readFirst(yield.getValues()[result.getInt()], argument);
+  program.walk([&](LoopOp loop) {
+    for (auto [value, carried] :
+         llvm::zip(loop.getYield().getValues(), loop.getCarried()))
+      if (value != carried)
+        readFirst(value, carried);
+  });
+  begins[program] = position++;
+  number(body);
+  ends[program] = position++;
+  placeProgramResults();
+  placeLoops(body);
+  placeRest(body);
+  shareTemporaries();
+  countCopies(body);
+  return writeAttributes();
+}
+
+namespace {
+struct FusedAssignBuffers
+    : heddle::impl::FusedAssignBuffersBase<FusedAssignBuffers> {
+  using FusedAssignBuffersBase::FusedAssignBuffersBase;
+
+  void runOnOperation() override {
+    if (failed(BufferAssigner(getOperation(), remarks, numInPlace,
+                              numTemporaries, numCopies)
+                   .run()))
+      signalPassFailure();
+  }
+};
+} // namespace

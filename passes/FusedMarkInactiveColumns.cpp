@@ -1,0 +1,184 @@
+//===- FusedMarkInactiveColumns.cpp - columns whose sums may be 0 ---------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program may select away every value that depends on a column's log-sum-exp,
+// if a flag of the column is set and the log-sum-exp is below infinity.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/FusedPanelAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Fusion.h"
+#include "passes/Passes.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_FUSEDMARKINACTIVECOLUMNS
+#include "passes/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+
+namespace {
+/// Flags of columns. A result is not needed where all of them are set, or, if
+/// `isNegated`, where one of them is not.
+struct Choice {
+  SmallVector<Value> flags;
+  bool isNegated;
+};
+
+class InactiveColumns {
+public:
+  InactiveColumns(fused::ReduceOp reduce, const Levels &levels)
+      : result(reduce.getResult(0)), levels(levels) {}
+  /// The choices that must all hold for the result not to be needed, for every
+  /// result below infinity. Nothing if it may be needed anyhow.
+  std::optional<SmallVector<Choice>> find() const;
+
+private:
+  std::optional<SmallVector<Value>> flagsOf(Value condition) const;
+
+  Value result;
+  const Levels &levels;
+};
+
+struct FusedMarkInactiveColumns
+    : heddle::impl::FusedMarkInactiveColumnsBase<FusedMarkInactiveColumns> {
+  using FusedMarkInactiveColumnsBase::FusedMarkInactiveColumnsBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](SweepOp sweep) {
+      // Other schedules ignore the hint.
+      if (sweep.getScheduleAttr() &&
+          sweep.getScheduleAttr().getKind() == ScheduleKind::panel)
+        markSweep(sweep);
+    });
+  }
+
+  void markSweep(SweepOp sweep);
+  void mark(fused::ReduceOp column, ArrayRef<Choice> choices);
+};
+} // namespace
+
+/// The flags of columns whose conjunction `condition` is for every result below
+/// infinity. Nothing if it depends on the result in another way.
+std::optional<SmallVector<Value>>
+InactiveColumns::flagsOf(Value condition) const {
+  if (levels.of(condition) == LevelOf{Level::column, false})
+    return SmallVector<Value>{condition};
+  Operation *op = condition.getDefiningOp();
+  if (auto compare = dyn_cast_or_null<arith::CmpFOp>(op))
+    if (compare.getPredicate() == arith::CmpFPredicate::OLT &&
+        compare.getLhs() == result &&
+        matchPattern(compare.getRhs(), m_PosInfFloat()))
+      return SmallVector<Value>{};
+  if (!isa_and_nonnull<arith::AndIOp>(op))
+    return std::nullopt;
+  auto all = flagsOf(op->getOperand(0));
+  auto more = flagsOf(op->getOperand(1));
+  if (!all || !more)
+    return std::nullopt;
+  llvm::append_range(*all, *more);
+  return all;
+}
+
+std::optional<SmallVector<Choice>> InactiveColumns::find() const {
+  SmallVector<Choice> choices;
+  SmallVector<Value> open = {result};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<YieldOp, fused::ReduceOp, RecordOp>(user))
+        return std::nullopt;
+      if (value == result && isa<arith::CmpFOp>(user) &&
+          flagsOf(user->getResult(0)))
+        continue; // true for every result below infinity
+      if (auto select = dyn_cast<arith::SelectOp>(user);
+          select && use.getOperandNumber() > 0 &&
+          select.getTrueValue() != select.getFalseValue())
+        if (auto flags = flagsOf(select.getCondition())) {
+          choices.push_back({*flags, use.getOperandNumber() == 1});
+          continue;
+        }
+      llvm::append_range(open, user->getResults());
+    }
+  }
+  return choices;
+}
+
+/// Moves the operations of its block that compute `value` before `op`.
+static void computeBefore(Value value, Operation *op) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker || maker->isBeforeInBlock(op))
+    return;
+  for (Value operand : maker->getOperands())
+    computeBefore(operand, op);
+  maker->moveBefore(op);
+}
+
+/// Sets `inactive` of `column` to the conjunction of `choices`.
+void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
+                                    ArrayRef<Choice> choices) {
+  OpBuilder builder(column);
+  Location loc = column.getLoc();
+  SmallVector<Value> all;
+  auto require = [&](Value flag) {
+    if (!llvm::is_contained(all, flag))
+      all.push_back(flag);
+  };
+  auto conjunction = [&](ArrayRef<Value> flags) {
+    Value result = flags.front();
+    for (Value flag : flags.drop_front())
+      result = arith::AndIOp::create(builder, loc, result, flag);
+    return result;
+  };
+  auto constant = [&](bool value) {
+    return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value))
+        .getResult();
+  };
+  for (const Choice &choice : choices) {
+    for (Value flag : choice.flags)
+      computeBefore(flag, column);
+    // A select whose other value is taken for every result below infinity.
+    if (choice.flags.empty() && choice.isNegated)
+      return;
+    if (choice.isNegated)
+      require(arith::XOrIOp::create(builder, loc, conjunction(choice.flags),
+                                    constant(true)));
+    else
+      llvm::for_each(choice.flags, require);
+  }
+  column.getInactiveMutable().assign(all.empty() ? constant(true)
+                                                 : conjunction(all));
+  ++numMarked;
+  if (remarks)
+    mlir::emitRemark(column.getLoc())
+        << quoted(column.getResult(0))
+        << " is not computed again for inactive columns, whose sum of "
+           "exponentials is 0";
+}
+
+void FusedMarkInactiveColumns::markSweep(SweepOp sweep) {
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    auto levels = Levels::infer(sweep, s);
+    if (failed(levels))
+      continue;
+    for (auto column : llvm::make_early_inc_range(
+             sweep.getSegmentBlock(s).getOps<fused::ReduceOp>())) {
+      if (column.getKind() != ReduceKind::logsumexp ||
+          column.getLevel() != Level::column || column.getInactive() ||
+          !PanelAnalysis::sumsPowers(column))
+        continue;
+      if (auto choices = InactiveColumns(column, *levels).find())
+        mark(column, *choices);
+    }
+  }
+}

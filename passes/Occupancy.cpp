@@ -1,0 +1,148 @@
+//===- Occupancy.cpp - blocks that must fit a multiprocessor --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Estimates of the registers of a thread, from what compilers need for the
+// emitted source.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Occupancy.h"
+#include "codegen/RowsForm.h"
+#include "dialect/Bindings.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace heddle::fused {
+
+/// Registers of a multiprocessor.
+static constexpr int64_t kRegisters = 65536;
+
+static int64_t blocksFor(int64_t registers, int64_t threads, int64_t most) {
+  registers = llvm::alignTo(registers, 8);
+  return std::clamp<int64_t>(kRegisters / (threads * registers), 1, most);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+/// Registers for the elements of a thread, for addresses and intermediate
+/// values (about two thirds as many, and a dozen), and for scalars that are
+/// loaded rather than passed. Doubles take two registers, and their divisions
+/// and square roots a few more.
+static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
+                               unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  Block &body = sweep.getSegmentBlock(number);
+  int64_t words = 0, loaded = 0;
+  // A sweep that only reads holds the elements of all rounds at once.
+  bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
+    return slot.written && slot.index == kI;
+  });
+  int64_t rounds =
+      writes ? 1
+             : std::max<int64_t>(1, segment.tile /
+                                        (layout.threads * segment.vector));
+  bool doubles = llvm::any_of(body.getOps<ReduceOp>(), [](ReduceOp op) {
+    return op.getValue().getType().isF64();
+  });
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), segment.inputs)) {
+    if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
+      loaded += 3;
+    if (slot >= 0 && segment.operands[slot].index == kScalar &&
+        storageBytes(segment.operands[slot].storage) == 8)
+      loaded += 3;
+    if (slot < 0 || segment.operands[slot].index != kI)
+      continue;
+    bool wide = storageBytes(segment.operands[slot].storage) == 8;
+    doubles |= wide;
+    words += segment.vector * rounds * (wide ? 2 : 1);
+  }
+  if (writes)
+    return 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
+           (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
+  // Elements that are only read are all in flight and combined as they arrive.
+  // The addresses of the member's own values are kept for its end.
+  return 8 + words + loaded + (doubles ? 24 : 0) +
+         2 * llvm::count_if(segment.operands, [](const OperandSlot &slot) {
+           return isMemberIndex(slot.index);
+         });
+}
+
+static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
+  int64_t registers = 0;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    registers = std::max(registers, streamRegisters(sweep, layout, s));
+  return blocksFor(registers, layout.threads, 8);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+/// Blocks that share rows need registers for a batch (FusedSchedule.cpp) and
+/// its addresses. Exponentials and divisions in double need more, and so may a
+/// segment whose rows are not shared.
+static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
+  int64_t blocks = 5;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    if (!segment.columns) {
+      blocks = std::min<int64_t>(blocks, 4);
+      continue;
+    }
+    auto levels = Levels::infer(sweep, s);
+    for (Value value : behind(elementResults(sweep, s)))
+      if (succeeded(levels) && levels->of(value).level > Level::member &&
+          value.getType().getIntOrFloatBitWidth() == 64)
+        blocks = std::min<int64_t>(blocks, 2);
+  }
+  return blocks;
+}
+
+/// A thread that goes down columns waits for its loads, so that many others
+/// must be at work.
+static int64_t downBlocks(SweepOp sweep) {
+  bool doubles = false;
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    for (Operation &op : sweep.getSegmentBlock(s).without_terminator())
+      doubles |= isa<ReduceOp>(op) && op.getOperand(0).getType().isF64();
+  return doubles ? 2 : 3;
+}
+
+/// While a block writes the elements of a row, others must load theirs.
+static int64_t rowBlocks(const SweepLayout &layout) {
+  auto isElement = [](const OperandSlot &slot) { return slot.index == kIJ; };
+  size_t most = 0;
+  bool doubles = false;
+  for (const SegmentLayout &segment : layout.segments) {
+    if (llvm::none_of(segment.operands, [&](const OperandSlot &slot) {
+          return slot.written && isElement(slot);
+        }))
+      return 1;
+    size_t words = 0;
+    for (const OperandSlot &slot : segment.operands)
+      if (slot.read && (isElement(slot) || slot.index == kJ)) {
+        bool wide = storageBytes(slot.storage) == 8;
+        doubles |= wide;
+        words += wide ? 2 : 1;
+      }
+    most = std::max(most, words);
+  }
+  return blocksFor(24 + 3 * columnBatch(most) * most + (doubles ? 48 : 0),
+                   layout.threads, 5);
+}
+
+int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout) {
+  if (sweep.getScheduleAttr().getKind() == ScheduleKind::stream)
+    return streamBlocks(sweep, layout);
+  if (layout.columns)
+    return sharedBlocks(sweep, layout);
+  if (goesDownColumns(sweep, layout))
+    return downBlocks(sweep);
+  return rowBlocks(layout);
+}
+
+} // namespace heddle::fused

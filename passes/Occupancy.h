@@ -1,0 +1,22 @@
+//===- Occupancy.h - blocks that must fit a multiprocessor ------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_OCCUPANCY_H
+#define HEDDLE_PASSES_OCCUPANCY_H
+
+#include "codegen/SweepLayout.h"
+
+namespace heddle::fused {
+
+/// The number of blocks of `sweep` that must be able to reside on a
+/// multiprocessor so that enough loads are in flight. It bounds the registers
+/// of a thread.
+int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout);
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_PASSES_OCCUPANCY_H

@@ -1,0 +1,172 @@
+//===- OutlineLoops.cpp - loops carry all values that they return ---------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Values beyond the carried ones, and the numbers of trips of members, become
+// carried values with initial values of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Outliner.h"
+#include "passes/SweepBuilder.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::computeType;
+using heddle::foreach::isList;
+using heddle::foreach::ListType;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+/// A map over device scalars that yields a constant.
+static Value constantScalar(OpBuilder &builder, Location loc, Type type,
+                            TypedAttr number) {
+  auto map = foreach::MapOp::create(builder, loc, type, ValueRange(),
+                                    ArrayRef<int32_t>());
+  OpBuilder inner = OpBuilder::atBlockEnd(&map.getBody().emplaceBlock());
+  Value value = arith::ConstantOp::create(inner, loc, number);
+  foreach
+    ::YieldOp::create(inner, loc, value);
+  return map.getResult(0);
+}
+
+/// A value of `type` with all elements equal to `number`, computed before
+/// `loop`.
+FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
+                                   const Shape &shape, Type type,
+                                   TypedAttr number, StringRef name) {
+  if (!isList(type)) {
+    Value scalar = constantScalar(builder, loop.getLoc(), type, number);
+    if (!name.empty())
+      setName(scalar, name);
+    return scalar;
+  }
+  // The smallest argument of the program that spans the domain.
+  Domains domains(program);
+  Value source;
+  for (BlockArgument argument : program.getBody().getArguments()) {
+    if (!isList(argument.getType()))
+      continue;
+    Shape of = domains.shapeOf(argument);
+    bool spans =
+        shape.extents.empty() ? of.members == shape.members : of == shape;
+    if (spans &&
+        (!source || rankOf(argument.getType()) < rankOf(source.getType())))
+      source = argument;
+  }
+  if (!source)
+    return loop.emitOpError("expected an argument of the program with the "
+                            "members and extents of a result of type ")
+           << type << ", found none";
+  SweepBuilder parts(context, activeAround(builder.getBlock()));
+  unsigned segment = parts.addSegment();
+  parts.bind(segment, source, defaultIndex(source.getType()),
+             computeType(storageType(source.getType())), nameOf(source));
+  OpBuilder inner = parts.at(segment);
+  Value value = arith::ConstantOp::create(inner, loop.getLoc(), number);
+  parts.addResult(segment, value, type, name);
+  ++numSweeps;
+  return parts.build(builder, loop.getLoc()).getResult(0);
+}
+
+/// The value of a result of no trip: infinity, or 0 for integers.
+static TypedAttr ofNoTrip(Type storage) {
+  Type type = computeType(storage);
+  if (auto real = dyn_cast<FloatType>(type))
+    return FloatAttr::get(type, APFloat::getInf(real.getFloatSemantics()));
+  return IntegerAttr::get(type, 0);
+}
+
+/// Yielded values beyond the carried ones become carried, and so does the
+/// number of trips of each member. Then buffers hold all results of a loop at
+/// any time, and targets need no other rule for them.
+FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
+  fused::YieldOp yield = loop.getYield();
+  unsigned carried = loop.getInits().size();
+  unsigned yielded = yield.getValues().size();
+  Value active = loop.getActive();
+  bool counts = active && !loop.getTrips().use_empty();
+  if (carried == yielded && !counts)
+    return loop;
+
+  OpBuilder builder(loop);
+  Domains domains(program);
+  SmallVector<Value> inits(loop.getInits());
+  SmallVector<Type> types;
+  for (Value value : yield.getValues())
+    types.push_back(value.getType());
+  for (unsigned k = carried; k < yielded; ++k) {
+    Type type = types[k];
+    auto init = initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
+                        ofNoTrip(storageType(type)), nameOf(loop.getResult(k)));
+    if (failed(init))
+      return failure();
+    inits.push_back(*init);
+  }
+  Type count = ListType::get(0, builder.getI32Type());
+  if (counts) {
+    auto init = initial(builder, loop, domains.shapeOf(loop.getTrips()), count,
+                        builder.getI32IntegerAttr(0), "trips");
+    if (failed(init))
+      return failure();
+    inits.push_back(*init);
+    types.push_back(count);
+  }
+  types.push_back(loop.getTrips().getType());
+  auto larger =
+      LoopOp::create(builder, loop.getLoc(), types, inits, loop.getLimit());
+  larger.getBody().takeBody(loop.getBody());
+  Block &body = larger.getBody().front();
+  for (unsigned k = carried; k < inits.size(); ++k)
+    body.insertArgument(k, inits[k].getType(), inits[k].getLoc());
+  for (unsigned k = 0; k < yielded; ++k) {
+    loop.getResult(k).replaceAllUsesWith(larger.getResult(k));
+    if (StringRef name = nameOf(loop.getResult(k)); !name.empty()) {
+      setName(larger.getResult(k), name);
+      if (k >= carried)
+        setName(body.getArgument(k), name);
+    }
+  }
+  if (counts) {
+    // A member counts the trips in which it is active.
+    yield = larger.getYield();
+    OpBuilder inner(yield);
+    BlockArgument trips = body.getArgument(yielded);
+    setName(trips, "trips");
+    SweepBuilder parts(context, larger.getActive());
+    unsigned segment = parts.addSegment();
+    Value before =
+        parts.bind(segment, trips, kScalar, inner.getI32Type(), "trips");
+    OpBuilder at = parts.at(segment);
+    Value one =
+        arith::ConstantOp::create(at, loop.getLoc(), at.getI32IntegerAttr(1));
+    Value after = arith::AddIOp::create(at, loop.getLoc(), before, one);
+    parts.addResult(segment, after, count, "trips");
+    yield.getValuesMutable().append(
+        parts.build(inner, loop.getLoc()).getResult(0));
+    ++numSweeps;
+    loop.getTrips().replaceAllUsesWith(larger.getResult(yielded));
+    setName(larger.getResult(yielded), "trips");
+  } else {
+    loop.getTrips().replaceAllUsesWith(larger.getTrips());
+    if (StringRef name = nameOf(loop.getTrips()); !name.empty())
+      setName(larger.getTrips(), name);
+  }
+  loop.erase();
+  return larger;
+}
+
+LogicalResult Outliner::carryAll(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto loop = dyn_cast<LoopOp>(op)) {
+      auto larger = carryAll(loop);
+      if (failed(larger) || failed(carryAll(larger->getBody().front())))
+        return failure();
+    }
+  return success();
+}

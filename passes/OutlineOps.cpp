@@ -1,0 +1,201 @@
+//===- OutlineOps.cpp - operations become sweeps and loops ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One sweep for each map, reduction and record, one loop for each while.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/FusedLevels.h"
+#include "dialect/Names.h"
+#include "passes/Outliner.h"
+#include "passes/Scalars.h"
+#include "passes/SweepBuilder.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::Axis;
+using heddle::foreach::computeType;
+using heddle::foreach::isList;
+using heddle::foreach::storageType;
+
+Value Outliner::activeAround(Block *block) {
+  auto loop = dyn_cast<LoopOp>(block->getParentOp());
+  return loop ? loop.getActive() : Value();
+}
+
+void Outliner::mapResults(Operation *from, ValueRange to) {
+  copyNames(from->getResults(), to);
+  values.map(from->getResults(), to);
+}
+
+void Outliner::lowerMap(foreach::MapOp op, OpBuilder &builder) {
+  SweepBuilder parts(context, activeAround(builder.getBlock()));
+  unsigned segment = parts.addSegment();
+  Block &body = op.getBody().front();
+  IRMapping mapping;
+  for (int pass = 0; pass < 2; ++pass)
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
+      mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
+                                       argument.getType(), nameOf(argument)));
+  OpBuilder inner = parts.at(segment);
+  cloneBody(inner, body, mapping);
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), op.getYield().getValues()))
+    parts.addResult(segment, mapping.lookup(value), result.getType(),
+                    nameOf(result));
+  mapResults(op, parts.build(builder, op.getLoc()).getResults());
+  ++numSweeps;
+}
+
+/// The level of the result of a reduction along `axis` of a domain of rank
+/// `rank`.
+static Level levelLeft(Axis axis, int64_t rank) {
+  switch (axis) {
+  case Axis::j:
+    return Level::row;
+  case Axis::i:
+    return rank == 2 ? Level::column : Level::member;
+  case Axis::member:
+    return Level::member;
+  case Axis::list:
+    return Level::list;
+  }
+  llvm_unreachable("an axis");
+}
+
+LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
+  Value active = activeAround(builder.getBlock());
+  if (active && op.getAxis() == Axis::list)
+    return op.emitOpError(
+        "expected a reduction along a member or an axis of it "
+        "in a loop with a flag for every member, found one "
+        "along the list");
+  int64_t rank = op.getDomainRank();
+  Level level = levelLeft(op.getAxis(), rank);
+  Level domain = rank == 0 ? Level::member : Level::element;
+  SweepBuilder parts(context, active);
+  unsigned segment = parts.addSegment();
+  Block &body = op.getBody().front();
+  IRMapping mapping;
+  llvm::DenseMap<Value, Level> levels;
+  for (int pass = 0; pass < 2; ++pass)
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
+      mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
+                                       argument.getType(), nameOf(argument)));
+  for (auto [argument, operand, index] :
+       llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
+    levels[argument] = !isList(operand.getType())  ? Level::list
+                       : isMemberIndex(index)      ? Level::member
+                       : rank == 1 || index == kIJ ? Level::element
+                       : index == kI               ? Level::row
+                                                   : Level::column;
+  OpBuilder inner = parts.at(segment);
+  for (Operation &scalar : body.without_terminator()) {
+    Level joined = Level::list;
+    for (Value operand : scalar.getOperands())
+      joined = join(joined, levels.lookup(operand));
+    for (Value result : scalar.getResults())
+      levels[result] = joined;
+    inner.clone(scalar, mapping);
+  }
+  Value reduced = op.getReduced();
+  Value value = mapping.lookup(reduced);
+  Value about = op.getGuess() ? mapping.lookup(op.getGuess()) : Value();
+  // Every element of the domain counts, even if the value has a lower level.
+  LevelAttr from;
+  if (levels.lookup(reduced) != domain)
+    from = LevelAttr::get(context, domain);
+  SmallVector<Type> types = {value.getType()};
+  if (op.getNumResults() == 2)
+    types.push_back(inner.getI64Type());
+  auto reduce = fused::ReduceOp::create(inner, op.getLoc(), types, op.getKind(),
+                                        level, value, about,
+                                        /*sharing=*/Value(),
+                                        /*inactive=*/Value(), from);
+  copyNames(op.getResults(), reduce.getResults());
+  for (auto [result, inside] :
+       llvm::zip_equal(op.getResults(), reduce.getResults()))
+    parts.addResult(segment, inside, result.getType(), nameOf(result));
+  mapResults(op, parts.build(builder, op.getLoc()).getResults());
+  ++numSweeps;
+  return success();
+}
+
+/// A sweep over the members that writes one entry of each member's vector.
+void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
+  SweepBuilder parts(context, activeAround(builder.getBlock()));
+  unsigned segment = parts.addSegment();
+  auto bind = [&](Value operand, int32_t index) {
+    return parts.bind(segment, values.lookup(operand), index,
+                      computeType(storageType(operand.getType())),
+                      nameOf(operand));
+  };
+  Value value = bind(op.getValue(), kScalar);
+  Value into = bind(op.getInto(), kTrip);
+  OpBuilder inner = parts.at(segment);
+  Value recorded =
+      fused::RecordOp::create(inner, op.getLoc(), value.getType(), value, into);
+  parts.addResult(segment, recorded, op.getType(), nameOf(op.getResult()));
+  mapResults(op, parts.build(builder, op.getLoc()).getResults());
+  ++numSweeps;
+}
+
+LogicalResult Outliner::lowerWhile(foreach::WhileOp op, OpBuilder &builder) {
+  if (activeAround(builder.getBlock()))
+    return op.emitOpError(
+        "expected only maps, reductions and records in a loop "
+        "with a flag for every member, found a loop");
+  auto lookup = [&](Value value) { return values.lookup(value); };
+  SmallVector<Value> inits = llvm::map_to_vector(op.getInits(), lookup);
+  auto loop = LoopOp::create(builder, op.getLoc(), op.getResultTypes(), inits,
+                             lookup(op.getLimit()));
+  Block &body = loop.getBody().emplaceBlock();
+  for (BlockArgument argument : op.getBody().getArguments())
+    values.map(argument,
+               body.addArgument(argument.getType(), argument.getLoc()));
+  Type flag = op.getYield().getMore().getType();
+  if (isList(flag))
+    body.addArgument(flag, namedLoc(context, "active"));
+  if (failed(lowerBlock(op.getBody().front(), body)))
+    return failure();
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  foreach
+    ::YieldOp yield = op.getYield();
+  fused::YieldOp::create(inner, yield.getLoc(),
+                         llvm::map_to_vector(yield.getValues(), lookup),
+                         lookup(yield.getMore()));
+  mapResults(op, loop.getResults());
+  return success();
+}
+
+LogicalResult Outliner::lowerBlock(Block &from, Block &to) {
+  OpBuilder builder = OpBuilder::atBlockEnd(&to);
+  for (Operation &op : from.without_terminator()) {
+    if (auto map = dyn_cast<foreach::MapOp>(op)) {
+      // Maps over device scalars keep their form until all sweeps exist.
+      if (map.isUniform())
+        builder.clone(op, values);
+      else
+        lowerMap(map, builder);
+    } else if (auto reduce = dyn_cast<foreach::ReduceOp>(op)) {
+      if (failed(lowerReduce(reduce, builder)))
+        return failure();
+    } else if (auto record = dyn_cast<foreach::RecordOp>(op)) {
+      lowerRecord(record, builder);
+    } else if (auto loop = dyn_cast<foreach::WhileOp>(op)) {
+      if (failed(lowerWhile(loop, builder)))
+        return failure();
+    } else {
+      return op.emitOpError("cannot become part of a program; expected map, "
+                            "reduce, record or while (foreach-simplify "
+                            "expands if)");
+    }
+  }
+  return success();
+}

@@ -1,0 +1,92 @@
+//===- OutlineYields.cpp - values that buffers must hold ------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A value that several results need, or that no operation makes where it is
+// needed, is copied by a sweep.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "passes/Outliner.h"
+#include "passes/SweepBuilder.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::fused;
+using heddle::foreach::computeType;
+using heddle::foreach::isList;
+using heddle::foreach::kDonateAttr;
+using heddle::foreach::storageType;
+
+/// Creates an operation that copies `value` to a buffer of its own.
+Value Outliner::copyOf(Value value, OpBuilder &builder) {
+  Type type = value.getType();
+  Type bound = computeType(storageType(type));
+  Value copy;
+  if (isList(type)) {
+    SweepBuilder parts(context, activeAround(builder.getBlock()));
+    unsigned segment = parts.addSegment();
+    Value element =
+        parts.bind(segment, value, defaultIndex(type), bound, nameOf(value));
+    parts.addResult(segment, element, type, nameOf(value));
+    copy = parts.build(builder, value.getLoc()).getResult(0);
+    ++numSweeps;
+  } else {
+    auto map = foreach::MapOp::create(builder, value.getLoc(), type, value,
+                                      ArrayRef<int32_t>{kScalar});
+    Block &body = map.getBody().emplaceBlock();
+    body.addArgument(bound, value.getLoc());
+    OpBuilder inner = OpBuilder::atBlockEnd(&body);
+    foreach
+      ::YieldOp::create(inner, value.getLoc(), body.getArgument(0));
+    copy = map.getResult(0);
+  }
+  if (StringRef name = nameOf(value); !name.empty())
+    setName(copy, name);
+  return copy;
+}
+
+/// The operation whose result a buffer holds writes the buffer. Therefore the
+/// next value of a carried value, and a result that replaces a donated
+/// argument, must be the result of an operation, and one that is yielded once.
+void Outliner::ownYields(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto loop = dyn_cast<LoopOp>(op))
+      ownYields(loop.getBody().front());
+  auto yield = cast<fused::YieldOp>(block.getTerminator());
+  OpBuilder builder(yield);
+  auto loop = dyn_cast<LoopOp>(block.getParentOp());
+  llvm::SmallDenseSet<Value> taken;
+  for (OpOperand &operand : yield->getOpOperands()) {
+    Value value = operand.get();
+    unsigned k = operand.getOperandNumber();
+    bool owned;
+    if (loop) {
+      bool unchanged =
+          k < loop.getInits().size() && value == loop.getCarried()[k];
+      bool inside = value.getDefiningOp() && value.getParentBlock() == &block;
+      owned = unchanged || (inside && taken.insert(value).second);
+      // Device scalars that depend on others are written in this body, wherever
+      // their map is.
+      if (auto map = value.getDefiningOp<foreach::MapOp>();
+          map && !inside && taken.insert(value).second)
+        owned = true;
+    } else {
+      // Results that replace no argument may share a buffer.
+      bool donated = false;
+      for (BlockArgument argument : block.getArguments())
+        if (auto result = program.getArgAttrOfType<IntegerAttr>(
+                argument.getArgNumber(), kDonateAttr)) {
+          donated |= result.getInt() == k && value != argument;
+          if (value == argument && result.getInt() != k)
+            donated = true;
+        }
+      owned = !donated || (value.getDefiningOp() && taken.insert(value).second);
+    }
+    if (!owned)
+      operand.set(copyOf(value, builder));
+  }
+}

@@ -1,0 +1,79 @@
+//===- Outliner.h - a function becomes a program ----------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The steps of foreach-outline-sweeps, which share one state. Each group of
+// them is in a file of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_PASSES_OUTLINER_H
+#define HEDDLE_PASSES_OUTLINER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/Pass.h"
+#include "passes/Domains.h"
+
+namespace heddle::fused {
+
+class Outliner {
+public:
+  Outliner(mlir::func::FuncOp function, mlir::Pass::Statistic &sweeps,
+           mlir::Pass::Statistic &epilogueMaps)
+      : function(function), context(function.getContext()), numSweeps(sweeps),
+        numEpilogueMaps(epilogueMaps) {}
+  mlir::LogicalResult run();
+
+private:
+  // Operations become sweeps and loops (OutlineOps.cpp).
+  mlir::LogicalResult lowerBlock(mlir::Block &from, mlir::Block &to);
+  mlir::LogicalResult lowerWhile(foreach::WhileOp op, mlir::OpBuilder &builder);
+  void lowerMap(foreach::MapOp op, mlir::OpBuilder &builder);
+  mlir::LogicalResult lowerReduce(foreach::ReduceOp op,
+                                  mlir::OpBuilder &builder);
+  void lowerRecord(foreach::RecordOp op, mlir::OpBuilder &builder);
+  void mapResults(mlir::Operation *from, mlir::ValueRange to);
+
+  // Loops carry all values that they return (OutlineLoops.cpp).
+  mlir::LogicalResult carryAll(mlir::Block &block);
+  mlir::FailureOr<LoopOp> carryAll(LoopOp loop);
+  mlir::FailureOr<mlir::Value> initial(mlir::OpBuilder &builder, LoopOp loop,
+                                       const Shape &shape, mlir::Type type,
+                                       mlir::TypedAttr number,
+                                       llvm::StringRef name);
+
+  // Each buffer is written by the operation whose result it holds
+  // (OutlineYields.cpp).
+  void ownYields(mlir::Block &block);
+  mlir::Value copyOf(mlir::Value value, mlir::OpBuilder &builder);
+
+  // Maps over device scalars move into sweeps (OutlineScalars.cpp).
+  mlir::LogicalResult placeUniform(mlir::Block &block);
+  mlir::Operation *latestSource(foreach::MapOp map, mlir::Block &block);
+  void appendToEpilogue(SweepOp sweep, foreach::MapOp map);
+  mlir::LogicalResult bindUniform(mlir::Block &block);
+  SweepOp inlineUniform(SweepOp sweep);
+  mlir::FailureOr<mlir::Value> materialize(mlir::Value value,
+                                           mlir::Operation *before);
+  mlir::FailureOr<SweepOp> emptySweep(mlir::Operation *before);
+  using Bind = llvm::function_ref<mlir::Value(
+      mlir::Value operand, mlir::Type bound, llvm::StringRef name)>;
+  mlir::Value cloneUniform(mlir::OpBuilder &builder, mlir::Value result,
+                           Bind bind);
+
+  /// The flags under which the sweeps of `block` run: those of its loop, if
+  /// each member has one.
+  mlir::Value activeAround(mlir::Block *block);
+
+  mlir::func::FuncOp function;
+  mlir::MLIRContext *context;
+  mlir::Pass::Statistic &numSweeps, &numEpilogueMaps;
+  ProgramOp program;
+  mlir::IRMapping values;
+};
+
+} // namespace heddle::fused
+
+#endif // HEDDLE_PASSES_OUTLINER_H

@@ -1,0 +1,190 @@
+// RUN: %heddle_opt --verify-diagnostics --split-input-file %s
+
+// How sweeps and loops are launched.
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @no_schedule(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule together with 'launch'}}
+  %y = fused.sweep launch <variants = [<scalars = value, blocks = 4>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @no_variants(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+1 {{expected at least one variant, found none}}
+      launch #fused.launch<variants = [], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @same_variants(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+1 {{expected variants that differ, found}}
+      launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @blocks(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+1 {{expected 1 to 32 blocks on a multiprocessor, found 0}}
+      launch <variants = [<scalars = value, blocks = 0>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @threads(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected at most 2048 threads on a multiprocessor, found 16 blocks of 256}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      launch <variants = [<scalars = value, blocks = 16>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @arrivals(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a launch for 1 segments, found one with 2 arrivals}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [none, none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @waits(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+1 {{expected as many waits as arrivals, 1, or none, found 2}}
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [none], wait = [first, first]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+fused.program @early(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op segment #0 expected to arrive late, because the end of a member needs the results of its elements, found 'early'}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [early]> (%a = %x : !list) -> !each {
+    %s = fused.reduce add member %a : f32
+    fused.yield %s : f32
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @waits_for_nothing(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a sweep right before a sweep with 'wait', found none}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      launch <variants = [<scalars = value, blocks = 4>], arrive = [none], wait = [first]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @kind(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op attribute 'launch' failed to satisfy constraint: how a sweep is launched}}
+  %y = fused.sweep attributes {launch = "fast"} (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @by_value_in_loop(%x: !list, %n: tensor<i32>) {
+  %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    // expected-error@+1 {{'fused.sweep' op expected one variant with scalars by address in a loop, found}}
+    %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
+        launch <variants = [<scalars = value, blocks = 4>], arrive = [late]> (%b = %a : !list) -> (!list, tensor<i1>) {
+      %p = math.isnan %b : f32
+      %m = fused.reduce any list %p : i1
+      fused.yield %b, %m : f32, i1
+    }
+    fused.yield %y while %more : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @cooperative_threads(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+  // expected-error@+1 {{expected a multiple of 32 threads, at most 1024, found 100}}
+  %r, %t = fused.loop cooperative <threads = 100, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    fused.yield %a while %f : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @cooperative_size(%x: !list, %n: tensor<i32>) {
+  // expected-error@+1 {{'fused.loop' op expected sweeps of 128 threads for 'cooperative', found one of 256}}
+  %r, %t = fused.loop cooperative <threads = 128, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
+        (%b = %a : !list) -> (!list, tensor<i1>) {
+      %p = math.isnan %b : f32
+      %m = fused.reduce any list %p : i1
+      fused.yield %b, %m : f32, i1
+    }
+    fused.yield %y while %more : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @cooperative_kind(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+  // expected-error@+1 {{'fused.loop' op attribute 'cooperative' failed to satisfy constraint: the cooperative launch of a whole loop}}
+  %r, %t = fused.loop (%a = %x : !list) upto %n attributes {cooperative = 2 : i64} -> (!list, tensor<i32>) {
+    fused.yield %a while %f : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @nested(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+  // expected-error@+1 {{'fused.loop' op expected a body of sweeps only for 'cooperative', found a 'fused.loop'}}
+  %r, %t = fused.loop cooperative <threads = 256, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %b, %u = fused.loop (%b = %a : !list) upto %n -> (!list, tensor<i32>) {
+      fused.yield %b while %f : !list while tensor<i1>
+    }
+    fused.yield %b while %f : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @panels(%x: !list, %n: tensor<i32>) {
+  // expected-error@+1 {{'fused.loop' op expected a body of one sweep with the schedule 'panel' for 'panels'}}
+  %r, %t = fused.loop panels (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
+        (%b = %a : !list) -> (!list, tensor<i1>) {
+      %p = math.isnan %b : f32
+      %m = fused.reduce any list %p : i1
+      fused.yield %b, %m : f32, i1
+    }
+    fused.yield %y while %more : !list while tensor<i1>
+  }
+  fused.yield
+}
