@@ -150,8 +150,8 @@ LogicalResult FinishEmitter::emit() {
       bindScalar(argument, slot);
     if (failed(declareOps(block)))
       return failure();
-    for (auto [slot, value] :
-         llvm::zip(layout.epilogueResults, sweep.getEpilogueYield().getValues()))
+    for (auto [slot, value] : llvm::zip(layout.epilogueResults,
+                                        sweep.getEpilogueYield().getValues()))
       if (slot != SegmentLayout::kNowhere)
         stored.emplace_back(slot, value);
   }

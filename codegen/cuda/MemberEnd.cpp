@@ -204,8 +204,8 @@ LogicalResult SegmentEmitter::emitEnd() {
     auto read = [&, behind = fused::behind(ofColumns)](Value value) {
       return behind.contains(value) && isUsedAtEnd(value);
     };
-    bool replaced =
-        llvm::any_of(body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
+    bool replaced = llvm::any_of(
+        body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
           return llvm::any_of(ahead.getResults(), read);
         });
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
@@ -269,8 +269,8 @@ LogicalResult SegmentEmitter::emitEndFunction() {
   // What came before the elements is computed anew: holding it while they are
   // computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
-  bool fromAhead =
-      llvm::any_of(body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
+  bool fromAhead = llvm::any_of(
+      body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
         return llvm::any_of(ahead.getResults(),
                             [&](Value value) { return isUsedAtEnd(value); });
       });

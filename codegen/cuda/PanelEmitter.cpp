@@ -280,7 +280,8 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
   if (failed(emitRowResults()) || failed(emitPanels()))
     return failure();
   for (fused::ReduceOp column : passes.columns)
-    if (fused::PanelAnalysis::sumsPowers(column) && failed(emitColumnFallback(column)))
+    if (fused::PanelAnalysis::sumsPowers(column) &&
+        failed(emitColumnFallback(column)))
       return failure();
   if (failed(emitColumns()) || failed(emitMember()))
     return failure();

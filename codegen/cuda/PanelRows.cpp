@@ -268,8 +268,9 @@ LogicalResult PanelEmitter::emitPanels() {
   open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
   for (fused::ReduceOp column : passes.columns)
     os << "sums." << columnSums[column] << "[k] = "
-       << (fused::PanelAnalysis::sumsPowers(column) ? "0"
-                                            : kindOf(column) + "::neutral()")
+       << (fused::PanelAnalysis::sumsPowers(column)
+               ? "0"
+               : kindOf(column) + "::neutral()")
        << ";\n";
   close();
   StringRef unsafe = hasExponentialsOfRows() ? ", unsafe" : "";

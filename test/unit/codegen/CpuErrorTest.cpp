@@ -57,9 +57,7 @@ TEST(CpuError, Unscheduled) {
        {"tile = [1024], reason = \"\">", ""}});
 }
 
-TEST(CpuError, Unnamed) {
-  expectError("has no name", {{"name \"sum\" ", ""}});
-}
+TEST(CpuError, Unnamed) { expectError("has no name", {{"name \"sum\" ", ""}}); }
 
 TEST(CpuError, Threads) {
   expectError("expected a multiple of 32",
@@ -127,9 +125,8 @@ TEST(CpuError, ReadsWhatWasNotPlaced) {
         "%y" +
         std::string(inFinish ? ", %z" : "") + " = fused.sweep " +
         (asFlag ? "where %s : !flag " : "") + schedule +
-        " name \"b\" result_buffers [0" +
-        (inFinish ? ", -1" : "") + "] (%v = %x : !list" +
-        (asFlag || inFinish ? "" : ", %t = %s : !flag") +
+        " name \"b\" result_buffers [0" + (inFinish ? ", -1" : "") +
+        "] (%v = %x : !list" + (asFlag || inFinish ? "" : ", %t = %s : !flag") +
         ") -> !list {\nfused.yield %v : f32\n}" +
         (inFinish ? " epilogue [] (%t = %s : !flag) -> !flag {\n"
                     "fused.yield %t : i1\n}"

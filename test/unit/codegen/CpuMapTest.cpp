@@ -42,16 +42,17 @@ void scaledAdd(const std::string &element, const std::string &computed,
                To widen, From round) {
   using C = decltype(widen(T()));
   std::string list = listType(element);
-  CpuHarness harness(
-      "fused.program @k(%p: " + list + ", %g: " + list +
-      ", %s: tensor<f64>) -> " + list +
-      " attributes {buffers = [#fused.buffer<\"r\", result, " + list +
-      ">]} {\n%r = fused.sweep" + stream("add", "3") +
-      "(%pp = %p as " + computed + ", %gg = %g as " + computed + " : " + list +
-      ", %ss = %s as " + computed + " : tensor<f64>) -> " + list +
-      " {\n%m = arith.mulf %ss, %gg : " + computed +
-      "\n%a = arith.addf %pp, %m : " + computed + "\nfused.yield %a : " +
-      computed + "\n}\nfused.yield %r : " + list + "\n}");
+  CpuHarness harness("fused.program @k(%p: " + list + ", %g: " + list +
+                     ", %s: tensor<f64>) -> " + list +
+                     " attributes {buffers = [#fused.buffer<\"r\", result, " +
+                     list + ">]} {\n%r = fused.sweep" + stream("add", "3") +
+                     "(%pp = %p as " + computed + ", %gg = %g as " + computed +
+                     " : " + list + ", %ss = %s as " + computed +
+                     " : tensor<f64>) -> " + list +
+                     " {\n%m = arith.mulf %ss, %gg : " + computed +
+                     "\n%a = arith.addf %pp, %m : " + computed +
+                     "\nfused.yield %a : " + computed +
+                     "\n}\nfused.yield %r : " + list + "\n}");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
   double scale = -0.37;
   std::vector<Tensor<T>> p, g, r;
@@ -108,8 +109,8 @@ std::string copyKernel(const std::string &from, const std::string &to,
   std::string in = listType(from), out = listType(to);
   return "fused.program @k(%p: " + in + ") -> " + out +
          " attributes {buffers = [#fused.buffer<\"r\", result, " + out +
-         ">]} {\n%r = fused.sweep" + stream("copy", "1") +
-         "(%x = %p as " + computed + " : " + in + ") -> " + out +
+         ">]} {\n%r = fused.sweep" + stream("copy", "1") + "(%x = %p as " +
+         computed + " : " + in + ") -> " + out +
          " {\nfused.yield %x : " + computed + "\n}\nfused.yield %r : " + out +
          "\n}";
 }

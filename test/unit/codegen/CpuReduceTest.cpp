@@ -134,17 +134,16 @@ struct Kinds {
         const std::string &kind, int vector, int tile) {
     std::string list = listType(element), one = listType(computed, 0),
                 num = "tensor<" + computed + ">";
-    text = "fused.program @k(%x: " + list + ") -> (" + one + ", " + num +
-           ") attributes {buffers = [#fused.buffer<\"m\", result, " + one +
-           ">, #fused.buffer<\"l\", result, " + num +
-           ">]} {\n%m, %l = fused.sweep" +
-           stream("reduce", "1, 2", vector, tile) + "(%v = %x" +
-           (element == computed ? "" : " as " + computed) + " : " + list +
-           ") -> (" + one + ", " + num + ") {\n%a = fused.reduce " + kind +
-           " member %v : " + computed + "\n%b = fused.reduce " + kind +
-           " list %v : " + computed + "\nfused.yield %a, %b : " + computed +
-           ", " + computed + "\n}\nfused.yield %m, %l : " + one + ", " + num +
-           "\n}";
+    text =
+        "fused.program @k(%x: " + list + ") -> (" + one + ", " + num +
+        ") attributes {buffers = [#fused.buffer<\"m\", result, " + one +
+        ">, #fused.buffer<\"l\", result, " + num +
+        ">]} {\n%m, %l = fused.sweep" + stream("reduce", "1, 2", vector, tile) +
+        "(%v = %x" + (element == computed ? "" : " as " + computed) + " : " +
+        list + ") -> (" + one + ", " + num + ") {\n%a = fused.reduce " + kind +
+        " member %v : " + computed + "\n%b = fused.reduce " + kind +
+        " list %v : " + computed + "\nfused.yield %a, %b : " + computed + ", " +
+        computed + "\n}\nfused.yield %m, %l : " + one + ", " + num + "\n}";
   }
 };
 

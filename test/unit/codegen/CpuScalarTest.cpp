@@ -20,8 +20,8 @@ std::vector<R> evaluate(const std::string &body, const std::string &ta,
   CpuHarness harness(
       "fused.program @k(%x: " + la + ", %y: " + lb + ") -> " + lr +
       " attributes {buffers = [#fused.buffer<\"r\", result, " + lr +
-      ">]} {\n%z = fused.sweep" + stream("op", "2") +
-      "(%a = %x : " + la + ", %b = %y : " + lb + ") -> " + lr + " {\n" + body +
+      ">]} {\n%z = fused.sweep" + stream("op", "2") + "(%a = %x : " + la +
+      ", %b = %y : " + lb + ") -> " + lr + " {\n" + body +
       "\nfused.yield %r : " + tr + "\n}\nfused.yield %z : " + lr + "\n}");
   bool compiled = harness.compile();
   EXPECT_TRUE(compiled) << body << harness.diagnostics << harness.error;

@@ -120,9 +120,9 @@ TEST(CpuSpeed, DISABLED_Norm) {
         "!list = !foreach.list<tensor<?xf32>>\n"
         "fused.program @k(%x: !list) -> " +
         num + " attributes {buffers = [#fused.buffer<\"s\", result, " + num +
-        ">]} {\n%s = fused.sweep" +
-        stream("norm", "1", 4, 4096) + "(%g = %x as " + computed +
-        " : !list) -> " + num + " {\n%q = arith.mulf %g, %g : " + computed +
+        ">]} {\n%s = fused.sweep" + stream("norm", "1", 4, 4096) +
+        "(%g = %x as " + computed + " : !list) -> " + num +
+        " {\n%q = arith.mulf %g, %g : " + computed +
         "\n%s = fused.reduce add list %q : " + computed +
         "\nfused.yield %s : " + computed + "\n}\nfused.yield %s : " + num +
         "\n}");
