@@ -83,7 +83,7 @@ KernelSignature KernelSignature::ofPanels(const SweepLayout &sweep,
   signature.arguments.push_back(scalarOfLoop(Kind::limit, panels.limit));
   for (size_t k = 0; k < panels.scratch.size(); ++k)
     signature.arguments.emplace_back(argumentOf(Kind::panelScratch)).slot = k;
-  signature.arguments.push_back(barrierOf(kPanelBarrierBytes));
+  signature.arguments.push_back(barrierOf(panel_barrier_bytes));
   return signature;
 }
 

@@ -85,8 +85,7 @@ runtime::Source KernelEmitter::takeSource() {
 
 /// The name of the entry that runs a loop in one launch.
 static std::string oneLaunchEntry(fused::LoopOp loop) {
-  return identifierFrom(loop->getAttrOfType<StringAttr>(kNameAttr).getValue()) +
-         "_in_one_launch";
+  return identifierFrom(loop.getName().value_or("loop")) + "_in_one_launch";
 }
 
 //===----------------------------------------------------------------------===//
@@ -361,7 +360,7 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   names.hasNext = isDependent(sweep->getNextNode());
   std::vector<std::string> entries;
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants())
-    entries.push_back(names.sweep + variant.getSuffix().str());
+    entries.push_back(names.sweep + entrySuffix(sweep, variant).str());
   if (auto loop = dyn_cast<fused::LoopOp>(sweep->getParentOp()))
     if (loop.getCooperativeAttr())
       entries.push_back(oneLaunchEntry(loop));
@@ -383,7 +382,7 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   }
   emitDispatch(*layout, names);
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
-    beginSection({names.sweep + variant.getSuffix().str()});
+    beginSection({names.sweep + entrySuffix(sweep, variant).str()});
     emitEntry(sweep, *layout, names, variant);
   }
   return success();
