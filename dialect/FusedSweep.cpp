@@ -213,10 +213,14 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
                           static_cast<int32_t>(parts.epilogueOperands.size()),
                           whereType ? 1 : 0}));
   state.addTypes(parts.resultTypes);
+  // An attribute of the wrong kind would be lost.
+  auto error = [&] {
+    return parser.emitError(parser.getNameLoc()) << "'fused.sweep' op ";
+  };
   if (auto twice = state.attributes.findDuplicate())
-    return parser.emitError(at) << "expected '" << twice->getName().getValue()
-                                << "' once, found it twice";
-  return success();
+    return error() << "expected '" << twice->getName().getValue()
+                   << "' once, found it twice";
+  return verifyInherentAttrs(state.name, state.attributes, error);
 }
 
 void SweepOp::print(OpAsmPrinter &printer) {
