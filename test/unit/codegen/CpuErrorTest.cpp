@@ -82,7 +82,7 @@ TEST(CpuError, StreamOfRows) {
                {"%x : !list", "%x[i, j] : !mat"},
                {"add member %v", "add row %v"},
                {"!one {", "!vec {"},
-               {"type = !one", "type = !vec"},
+               {"result, !one>", "result, !vec>"},
                {") -> !one\n", ") -> !vec\n"},
                {"yield %s : !one", "yield %s : !vec"}});
 }
@@ -107,7 +107,7 @@ TEST(CpuError, TwoSweepsOfOneName) {
                      "fused.program @k(%x: !list) -> !list {\n%a = " +
                      sweep + "\n%b = " + sweep + "\nfused.yield %b : !list\n}");
   EXPECT_FALSE(harness.compile());
-  expectContains(harness.diagnostics, "has the name of another sweep");
+  expectContains(harness.diagnostics, "found the name of another sweep");
 }
 
 // The first sweep's sum lies nowhere, and the second reads it.
