@@ -331,3 +331,21 @@ fused.program @columns_of_a_stream(%x: !mats) -> !mats {
   }
   fused.yield %y : !mats
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @threads(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with a multiple of 32 threads, at most 1024, found 0}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 0, vector = [4], tile = [1024], reason = ""> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @vector(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with vectors and tiles that are positive numbers, found #fused.schedule<}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [0], tile = [1024], reason = ""> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}

@@ -39,11 +39,12 @@ fused.program @sums(%x: !list) -> !one
     text.replace(at, from.size(), to);
   }
   CpuHarness harness(text);
-  ASSERT_TRUE(harness.kernel()) << harness.diagnostics;
   EXPECT_FALSE(harness.compile());
   expectContains(harness.diagnostics, message);
   expectContains(harness.diagnostics, "loc(");
-  expectContains(harness.error, "cpu target");
+  // The verifier refuses some programs before the target does.
+  if (harness.kernel())
+    expectContains(harness.error, "cpu target");
 }
 
 TEST(CpuError, Unplaced) {
@@ -57,19 +58,16 @@ TEST(CpuError, Unscheduled) {
        {"tile = [1024], reason = \"\">", ""}});
 }
 
-TEST(CpuError, Unnamed) {
-  expectError("has no name", {{"name \"sum\" ", ""}});
-}
+TEST(CpuError, Unnamed) { expectError("has no name", {{"name \"sum\" ", ""}}); }
 
 TEST(CpuError, Threads) {
-  expectError("expected a multiple of 32",
-              {{"threads = 256", "threads = 100"}});
-  expectError("expected a multiple of 32", {{"threads = 256", "threads = 0"}});
+  expectError("a multiple of 32 threads", {{"threads = 256", "threads = 100"}});
+  expectError("a multiple of 32 threads", {{"threads = 256", "threads = 0"}});
 }
 
 TEST(CpuError, Tiles) {
-  expectError("expected positive numbers", {{"[1024]", "[0]"}});
-  expectError("expected positive numbers", {{"[4]", "[-1]"}});
+  expectError("that are positive numbers", {{"[1024]", "[0]"}});
+  expectError("that are positive numbers", {{"[4]", "[-1]"}});
 }
 
 TEST(CpuError, RowsOfAVector) {
@@ -127,9 +125,8 @@ TEST(CpuError, ReadsWhatWasNotPlaced) {
         "%y" +
         std::string(inFinish ? ", %z" : "") + " = fused.sweep " +
         (asFlag ? "where %s : !flag " : "") + schedule +
-        " name \"b\" result_buffers [0" +
-        (inFinish ? ", -1" : "") + "] (%v = %x : !list" +
-        (asFlag || inFinish ? "" : ", %t = %s : !flag") +
+        " name \"b\" result_buffers [0" + (inFinish ? ", -1" : "") +
+        "] (%v = %x : !list" + (asFlag || inFinish ? "" : ", %t = %s : !flag") +
         ") -> !list {\nfused.yield %v : f32\n}" +
         (inFinish ? " epilogue [] (%t = %s : !flag) -> !flag {\n"
                     "fused.yield %t : i1\n}"
