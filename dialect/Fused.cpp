@@ -37,16 +37,33 @@ void FusedDialect::initialize() {
 // Program
 //===----------------------------------------------------------------------===//
 
+/// Checks the attributes that were parsed: an attribute of the wrong kind would
+/// be lost.
+template <typename Op>
+static ParseResult checkAttributes(OpAsmParser &parser, OperationState &state,
+                                   SMLoc at) {
+  auto error = [&] {
+    return parser.emitError(at) << "'" << Op::getOperationName() << "' op ";
+  };
+  if (auto twice = state.attributes.findDuplicate())
+    return error() << "expected '" << twice->getName().getValue()
+                   << "' once, found it twice";
+  return Op::verifyInherentAttrs(state.name, state.attributes, error);
+}
+
 ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &state) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments,
                       ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag, std::string &) {
     return builder.getFunctionType(arguments, results);
   };
-  return function_interface_impl::parseFunctionOp(
-      parser, state, /*allowVariadic=*/false,
-      getFunctionTypeAttrName(state.name), buildType,
-      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+  SMLoc at = parser.getNameLoc();
+  if (function_interface_impl::parseFunctionOp(
+          parser, state, /*allowVariadic=*/false,
+          getFunctionTypeAttrName(state.name), buildType,
+          getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name)))
+    return failure();
+  return checkAttributes<ProgramOp>(parser, state, at);
 }
 
 void ProgramOp::print(OpAsmPrinter &printer) {
@@ -125,7 +142,7 @@ ParseResult fused::ReduceOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addTypes(type);
   if (foreach::hasPosition(*kind))
     state.addTypes(parser.getBuilder().getI64Type());
-  return success();
+  return checkAttributes<fused::ReduceOp>(parser, state, at);
 }
 
 void fused::ReduceOp::print(OpAsmPrinter &printer) {
@@ -274,13 +291,10 @@ LogicalResult PrecomputeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 ParseResult LoopOp::parse(OpAsmParser &parser, OperationState &state) {
-  SMLoc at = parser.getCurrentLocation();
+  SMLoc at = parser.getNameLoc();
   if (parseDecisions(parser, state) || parseLoop(parser, state))
     return failure();
-  if (auto twice = state.attributes.findDuplicate())
-    return parser.emitError(at) << "expected '" << twice->getName().getValue()
-                                << "' once, found it twice";
-  return success();
+  return checkAttributes<LoopOp>(parser, state, at);
 }
 
 void LoopOp::print(OpAsmPrinter &printer) {

@@ -122,25 +122,50 @@ void fused::printDecisions(OpAsmPrinter &printer, Operation *op) {
       printer << " condition_buffer " << *condition;
 }
 
-/// `[[0, 0], [2, 1]]`: pairs of a buffer and one of its dimensions.
+/// `T, extents = [[0, 0], [2, 1]], members = 0`: pairs of a buffer and one of
+/// its dimensions, and a buffer. Either may be omitted.
 static ParseResult
-parseExtents(AsmParser &parser,
-             SmallVector<std::pair<int64_t, int64_t>> &extents) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+parseTypeAndShape(AsmParser &parser, Type &type,
+                  SmallVector<std::pair<int64_t, int64_t>> &extents,
+                  int64_t &members) {
+  members = -1;
+  if (parser.parseType(type))
+    return failure();
+  auto parseExtent = [&] {
     auto &[buffer, dimension] = extents.emplace_back();
     return failure(parser.parseLSquare() || parser.parseInteger(buffer) ||
                    parser.parseComma() || parser.parseInteger(dimension) ||
                    parser.parseRSquare());
-  });
+  };
+  bool hasMembers = false;
+  while (!hasMembers && succeeded(parser.parseOptionalComma())) {
+    if (extents.empty() && succeeded(parser.parseOptionalKeyword("extents"))) {
+      if (parser.parseEqual() || parser.parseCommaSeparatedList(
+                                     AsmParser::Delimiter::Square, parseExtent))
+        return failure();
+      continue;
+    }
+    hasMembers = true;
+    if (parser.parseKeyword("members") || parser.parseEqual() ||
+        parser.parseInteger(members))
+      return failure();
+  }
+  return success();
 }
 
-static void printExtents(AsmPrinter &printer,
-                         ArrayRef<std::pair<int64_t, int64_t>> extents) {
-  printer << '[';
-  llvm::interleaveComma(extents, printer, [&](auto extent) {
-    printer << '[' << extent.first << ", " << extent.second << ']';
-  });
-  printer << ']';
+static void printTypeAndShape(AsmPrinter &printer, Type type,
+                              ArrayRef<std::pair<int64_t, int64_t>> extents,
+                              int64_t members) {
+  printer << type;
+  if (!extents.empty()) {
+    printer << ", extents = [";
+    llvm::interleaveComma(extents, printer, [&](auto extent) {
+      printer << '[' << extent.first << ", " << extent.second << ']';
+    });
+    printer << ']';
+  }
+  if (members >= 0)
+    printer << ", members = " << members;
 }
 
 #define GET_ATTRDEF_CLASSES

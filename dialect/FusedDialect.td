@@ -81,8 +81,7 @@ def Fused_Buffer : AttrDef<Fused_Dialect, "Buffer"> {
   let parameters = (ins StringRefParameter<>:$name, "BufferRole":$role, "::mlir::Type":$type,
                         OptionalArrayRefParameter<"::std::pair<int64_t, int64_t>">:$extents,
                         DefaultValuedParameter<"int64_t", "-1">:$members);
-  let assemblyFormat = [{ `<` $name `,` $role `,` $type (`,` `extents` `=` custom<Extents>($extents)^)?
-                          (`,` `members` `=` $members^)? `>` }];
+  let assemblyFormat = [{ `<` $name `,` $role `,` custom<TypeAndShape>($type, $extents, $members) `>` }];
   let genVerifyDecl = 1;
 }
 def Fused_Buffers : TypedArrayAttrBase<Fused_Buffer, "array of #fused.buffer">;

@@ -213,10 +213,14 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
                           static_cast<int32_t>(parts.epilogueOperands.size()),
                           whereType ? 1 : 0}));
   state.addTypes(parts.resultTypes);
+  // An attribute of the wrong kind would be lost.
+  auto error = [&] {
+    return parser.emitError(parser.getNameLoc()) << "'fused.sweep' op ";
+  };
   if (auto twice = state.attributes.findDuplicate())
-    return parser.emitError(at) << "expected '" << twice->getName().getValue()
-                                << "' once, found it twice";
-  return success();
+    return error() << "expected '" << twice->getName().getValue()
+                   << "' once, found it twice";
+  return verifyInherentAttrs(state.name, state.attributes, error);
 }
 
 void SweepOp::print(OpAsmPrinter &printer) {
@@ -385,6 +389,35 @@ static LogicalResult verifyEpilogue(SweepOp op) {
   return success();
 }
 
+static LogicalResult verifySchedule(SweepOp op, ScheduleAttr schedule) {
+  unsigned segments = op.getNumSegments();
+  auto isPositive = [](int64_t number) { return number > 0; };
+  if (schedule.getThreads() <= 0 || schedule.getThreads() % 32 ||
+      schedule.getThreads() > 1024)
+    return op.emitOpError("expected a schedule with a multiple of 32 threads, "
+                          "at most 1024, found ")
+           << schedule.getThreads();
+  if (schedule.getVector().size() != segments ||
+      schedule.getTile().size() != segments)
+    return op.emitOpError("expected a schedule with a vector and a tile for "
+                          "each of its ")
+           << segments << " segments, found " << schedule.getVector().size()
+           << " vectors and " << schedule.getTile().size() << " tiles";
+  if (!llvm::all_of(schedule.getVector(), isPositive) ||
+      !llvm::all_of(schedule.getTile(), isPositive))
+    return op.emitOpError("expected a schedule with vectors and tiles that are "
+                          "positive numbers, found ")
+           << schedule;
+  if (schedule.getColumns() < 0 ||
+      (schedule.getColumns() > 0 &&
+       (schedule.getKind() != ScheduleKind::rows ||
+        isa_and_nonnull<LoopOp>(op->getParentOp()))))
+    return op.emitOpError("expected a positive number of columns, in a "
+                          "schedule by 'rows' outside of loops, found ")
+           << schedule.getColumns() << " columns";
+  return success();
+}
+
 LogicalResult SweepOp::verify() {
   unsigned segments = getNumSegments();
   auto isNegative = [](int32_t count) { return count < 0; };
@@ -416,19 +449,8 @@ LogicalResult SweepOp::verify() {
       return failure();
   }
   if (auto schedule = getScheduleAttr())
-    if (schedule.getVector().size() != segments ||
-        schedule.getTile().size() != segments)
-      return emitOpError(
-                 "expected a schedule with a vector and a tile for each "
-                 "of its ")
-             << segments << " segments, found " << schedule.getVector().size()
-             << " vectors and " << schedule.getTile().size() << " tiles";
-  if (auto schedule = getScheduleAttr(); schedule && schedule.getColumns())
-    if (schedule.getColumns() < 0 || schedule.getKind() != ScheduleKind::rows ||
-        isa_and_nonnull<LoopOp>((*this)->getParentOp()))
-      return emitOpError("expected a positive number of columns, in a schedule "
-                         "by 'rows' outside of loops, found ")
-             << schedule.getColumns() << " columns";
+    if (failed(verifySchedule(*this, schedule)))
+      return failure();
   if (failed(verifyLaunch(*this)))
     return failure();
   return hasEpilogue() ? verifyEpilogue(*this) : success();

@@ -128,7 +128,8 @@ static void computeBefore(Value value, Operation *op) {
 void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
                                     ArrayRef<Choice> choices) {
   OpBuilder builder(column);
-  Location loc = column.getLoc();
+  // The location of the reduction would give the flag its name.
+  Location loc = builder.getUnknownLoc();
   SmallVector<Value> all;
   auto require = [&](Value flag) {
     if (!llvm::is_contained(all, flag))

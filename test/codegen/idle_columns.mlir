@@ -13,9 +13,11 @@
 // CHECK:      const bool column_mass_part_idle = column_mass_part_sum == 0 && weightless;
 // CHECK:      if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_idle)) {
 // CHECK:      const float column_mass = column_mass_part_idle ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
-// OTHER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(weightless);
-// NESTED:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(huge);
-// NEVER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && !(weightless) && weightless;
+// OTHER:      const bool [[WANTED:.*]] = bool(weightless ^ true);
+// OTHER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && [[WANTED]];
+// NESTED:     const bool [[SMALL:.*]] = bool(huge ^ true);
+// NESTED:     const bool column_mass_part_idle = column_mass_part_sum == 0 && [[SMALL]];
+// NEVER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && false;
 // ALWAYS:     if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
 // ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum) ?
 

@@ -36,7 +36,7 @@ fused.program @kinds(%c: !mats, %s: !each) -> !each {
   fused.yield %r : !each
 }
 
-// Hints: what exponentials are taken about, and whose they are.
+// Hints: a shift, shared exponentials, inactive columns.
 // CHECK-LABEL: fused.program @hints
 fused.program @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !list, !each) {
   %r, %s, %m = fused.sweep (%x = %c : !mats, %ai = %a[i], %bj = %b[j] : !list, %e = %e : !each) -> (!list, !list, !each) {
@@ -54,4 +54,15 @@ fused.program @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !lis
     fused.yield %3, %0, %2 : f32, f32, f32
   }
   fused.yield %r, %s, %m : !list, !list, !each
+}
+
+// CHECK-LABEL: fused.program @inactive
+// CHECK:         fused.reduce logsumexp column %{{.*}} inactive %{{.*}} : f32
+fused.program @inactive(%x: !foreach.list<tensor<?x?xf32>>, %b: !foreach.list<tensor<?xf32>>) {
+  fused.sweep (%a = %x[i, j] : !foreach.list<tensor<?x?xf32>>, %c = %b[j] : !foreach.list<tensor<?xf32>>) {
+    %p = math.isnan %c : f32
+    %s = fused.reduce logsumexp column %a inactive %p : f32
+    fused.yield
+  }
+  fused.yield
 }

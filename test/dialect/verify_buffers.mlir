@@ -143,7 +143,7 @@ fused.program @sweep_kind(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @sweep_both(%x: !list) {
-  // expected-error@+1 {{expected 'result_buffers' once, found it twice}}
+  // expected-error@+1 {{'fused.sweep' op expected 'result_buffers' once, found it twice}}
   %y = fused.sweep result_buffers [0] attributes {result_buffers = array<i64: 0>} (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
@@ -152,7 +152,7 @@ fused.program @sweep_both(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @counts(%x: !list) {
-  // expected-error@+1 {{expected 'indices' once, found it twice}}
+  // expected-error@+1 {{'fused.sweep' op expected 'indices' once, found it twice}}
   %y = fused.sweep attributes {indices = 3 : i32} (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

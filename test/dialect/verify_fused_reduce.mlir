@@ -76,7 +76,7 @@ fused.program @integers(%x: !list) {
 fused.program @result(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected one result of its operand's type}}
-    %s = "fused.reduce"(%a) <{kind = 0 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> f64
+    %s = "fused.reduce"(%a) <{kind = 0 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (f32) -> f64
     fused.yield
   }
   fused.yield
@@ -88,7 +88,7 @@ fused.program @result(%x: !list) {
 fused.program @position(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.reduce' op expected the maximum and its position, an i64}}
-    %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0>}> : (f32) -> (f32, i32)
+    %s:2 = "fused.reduce"(%a) <{kind = 7 : i32, level = 0 : i32, operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (f32) -> (f32, i32)
     fused.yield
   }
   fused.yield
@@ -119,7 +119,7 @@ fused.program @hint_of_sum(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.program @about_column(%c: !mats, %a: !list) {
+fused.program @shift_column(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     // expected-error@+1 {{'fused.reduce' op expected a shift of level row or lower, found a column value}}
     %r = fused.reduce logsumexp row %x shift %aj : f32
@@ -132,7 +132,7 @@ fused.program @about_column(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.program @about_row(%c: !mats, %a: !list) {
+fused.program @shift_row(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     // expected-error@+1 {{'fused.reduce' op expected a shift of level column or lower, found a row value}}
     %r = fused.reduce logsumexp column %x shift %ai : f32
@@ -145,7 +145,7 @@ fused.program @about_row(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.program @about_element(%c: !mats, %a: !list) {
+fused.program @shift_element(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     // expected-error@+1 {{'fused.reduce' op expected a shift of level row or lower, found an element value}}
     %r = fused.reduce logsumexp row %x shift %x : f32
@@ -158,7 +158,7 @@ fused.program @about_element(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.program @about_later(%c: !mats, %a: !list) {
+fused.program @shift_later(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i], %aj = %a[j] : !list) {
     %m = fused.reduce max column %x : f32
     // expected-error@+1 {{'fused.reduce' op expected a shift of level column or lower, found a column value that is complete only after the sweep}}
@@ -227,10 +227,10 @@ fused.program @rows_sharing(%c: !mats, %a: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-fused.program @about_type(%c: !mats, %a: !list) {
+fused.program @shift_type(%c: !mats, %a: !list) {
   fused.sweep (%x = %c : !mats, %ai = %a[i] as f64 : !list) {
     // expected-error@+1 {{'fused.reduce' op expected a shift of the operand's type 'f32', found 'f64'}}
-    %r = "fused.reduce"(%x, %ai) <{kind = 6 : i32, level = 3 : i32, operandSegmentSizes = array<i32: 1, 1, 0>}> : (f32, f64) -> f32
+    %r = "fused.reduce"(%x, %ai) <{kind = 6 : i32, level = 3 : i32, operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (f32, f64) -> f32
     fused.yield
   }
   fused.yield
@@ -244,7 +244,50 @@ fused.program @sharing_type(%c: !mats) {
     %w = arith.extf %x : f32 to f64
     %s = fused.reduce logsumexp row %w : f64
     // expected-error@+1 {{'fused.reduce' op expected to share exponentials of the operand's type 'f32', found 'f64'}}
-    %r = "fused.reduce"(%x, %s) <{kind = 6 : i32, level = 2 : i32, operandSegmentSizes = array<i32: 1, 0, 1>}> : (f32, f64) -> f32
+    %r = "fused.reduce"(%x, %s) <{kind = 6 : i32, level = 2 : i32, operandSegmentSizes = array<i32: 1, 0, 1, 0>}> : (f32, f64) -> f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+fused.program @inactive_rows(%x: !mat, %u: !vec) {
+  fused.sweep (%a = %x[i, j] : !mat, %b = %u[j] : !vec) {
+    %p = math.isnan %b : f32
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' at a reduction over columns, found one to level row}}
+    %s = fused.reduce logsumexp row %a inactive %p : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+fused.program @inactive_level(%x: !mat, %u: !vec) {
+  fused.sweep (%a = %x[i, j] : !mat, %b = %u[i] : !vec) {
+    %p = math.isnan %b : f32
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, known before the sweep, found a row value}}
+    %s = fused.reduce logsumexp column %a inactive %p : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
+!mat = !foreach.list<tensor<?x?xf32>>
+!vec = !foreach.list<tensor<?xf32>>
+fused.program @inactive_after(%x: !mat, %u: !vec) {
+  fused.sweep (%a = %x[i, j] : !mat) {
+    %m = fused.reduce max column %a : f32
+    %p = math.isnan %m : f32
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, known before the sweep, found a column value that is complete only after the sweep}}
+    %s = fused.reduce logsumexp column %a inactive %p : f32
     fused.yield
   }
   fused.yield

@@ -14,8 +14,9 @@ fused.program @no_schedule(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected at least one variant, found none}}
-      launch #fused.launch<variants = [], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+      // expected-error@+2 {{expected '<'}}
+      // expected-error@+1 {{failed to parse Fused_Launch parameter 'variants'}}
+      launch <variants = [], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
 
@@ -34,7 +35,8 @@ fused.program @same_variants(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @blocks(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected 1 to 32 blocks on a multiprocessor, found 0}}
+      // expected-error@+2 {{expected 1 to 32 blocks on a multiprocessor, found 0}}
+      // expected-error@+1 {{failed to parse Fused_Launch parameter 'variants'}}
       launch <variants = [<scalars = value, blocks = 0>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

@@ -50,7 +50,7 @@ fused.program @carried(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
 fused.program @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
-  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has one}}
+  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has a flag}}
   %r, %t = fused.loop (%a = %x : !list) upto %n -> (!list, !foreach.list<tensor<i32>>) {
     fused.yield %a while %f : !list while !flag
   }
@@ -61,7 +61,7 @@ fused.program @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, 'tensor<i1>', if and only if every member has one}}
+  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, 'tensor<i1>', if and only if every member has a flag}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : tensor<i1> -> (!list, tensor<i32>) {
     fused.yield %a while %f : !list while tensor<i1>
   }
@@ -73,7 +73,7 @@ fused.program @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
 fused.program @active_type(%x: !list, %n: tensor<i32>, %f: !flag) {
-  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has one}}
+  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, '!foreach.list<tensor<i1>>', if and only if every member has a flag}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : !foreach.list<tensor<f32>> -> (!list, !foreach.list<tensor<i32>>) {
     fused.yield %a while %f : !list while !flag
   }

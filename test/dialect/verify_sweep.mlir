@@ -62,7 +62,7 @@ fused.program @element_for_list(%x: !list) -> tensor<f32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @list_for_element(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' is a list but its value is complete only after the whole list was visited}}
+  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' expected a value that each member has, found a list value that is complete only after the sweep}}
   %r = fused.sweep (%a = %x : !list) -> !list {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
@@ -74,7 +74,7 @@ fused.program @list_for_element(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @element_for_member(%x: !list) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<f32>>' has rank 0 but its value is a element value of a domain of rank 1}}
+  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<f32>>' cannot hold an element value of a domain of rank 1}}
   %r = fused.sweep (%a = %x : !list) -> !foreach.list<tensor<f32>> { fused.yield %a : f32 }
   fused.yield %r : !foreach.list<tensor<f32>>
 }
@@ -83,7 +83,7 @@ fused.program @element_for_member(%x: !list) -> !foreach.list<tensor<f32>> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @member_for_element(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' has rank 1 but its value is a member value, complete after the sweep, of a domain of rank 1}}
+  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' cannot hold a member value that is complete only after the sweep of a domain of rank 1}}
   %r = fused.sweep (%a = %x : !list) -> !list {
     %s = fused.reduce add member %a : f32
     fused.yield %s : f32
@@ -96,7 +96,7 @@ fused.program @member_for_element(%x: !list) -> !list {
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
 fused.program @element_for_vector(%x: !mats) -> !list {
-  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' has rank 1 but its value is a element value of a domain of rank 2}}
+  // expected-error@+1 {{'fused.sweep' op result #0 of type '!foreach.list<tensor<?xf32>>' cannot hold an element value of a domain of rank 2}}
   %r = fused.sweep (%a = %x : !mats) -> !list { fused.yield %a : f32 }
   fused.yield %r : !list
 }
@@ -330,4 +330,22 @@ fused.program @columns_of_a_stream(%x: !mats) -> !mats {
     fused.yield %x : f32
   }
   fused.yield %y : !mats
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @threads(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with a multiple of 32 threads, at most 1024, found 0}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 0, vector = [4], tile = [1024], reason = ""> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @vector(%x: !list) {
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with vectors and tiles that are positive numbers, found #fused.schedule<}}
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [0], tile = [1024], reason = ""> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
 }

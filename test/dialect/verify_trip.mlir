@@ -187,7 +187,7 @@ fused.program @record_of_elements(%h: !list, %x: !list, %n: tensor<i32>, %f: ten
 fused.program @record_in_element(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     %h1 = fused.sweep (%into = %a : !list, %x = %x : !each) -> !list {
-      // expected-error@+1 {{'fused.record' op expected to be yielded, and alone to have an argument that is bound to a vector at [trip]}}
+      // expected-error@+1 {{'fused.record' op expected to be yielded, and to be the only user of an argument that is bound to a vector at [trip]}}
       %e = fused.record %x in %into : f32 in f32
       fused.yield %e : f32
     }
@@ -251,7 +251,7 @@ fused.program @record_as_another(%h: !list, %x: !each, %n: tensor<i32>, %f: tens
 fused.program @record_in_next(%h: !list, %x: !each, %n: tensor<i32>, %f: tensor<i1>) -> !list {
   %r, %t = fused.loop (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
     %h1 = fused.sweep (%into = %a[next] : !list, %x = %x : !each) -> !list {
-      // expected-error@+1 {{'fused.record' op expected to be yielded, and alone to have an argument that is bound to a vector at [trip]}}
+      // expected-error@+1 {{'fused.record' op expected to be yielded, and to be the only user of an argument that is bound to a vector at [trip]}}
       %e = fused.record %x in %into : f32 in f32
       fused.yield %e : f32
     }

@@ -82,7 +82,7 @@ fused.program @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.do
 // copied at the end.
 // REMARK: remark: a value is copied to the buffer of a value in the end: it is read again later
 // CHECK-LABEL: fused.program @read_again
-// CHECK-SAME:    role = "temporary"
+// CHECK-SAME:    #fused.buffer<"temporary", temporary,
 // CHECK-SAME:    result_buffers = array<i64: 0, 1>
 // CHECK:         result_buffers [2] (
 // CHECK:         result_buffers [1] (
@@ -162,7 +162,7 @@ fused.program @share(%x: !list) -> !list {
 // What a loop carries lives in one buffer: the donated argument's for x; y is
 // not donated, so its initial value is copied to its result's place.
 // CHECK-LABEL: fused.program @loop
-// CHECK-SAME:    buffers = [{{{.*}}role = "result", type = !foreach.list<tensor<?xf32>>}, {{{.*}}role = "result", type = tensor<i32>}, {{{.*}}role = "temporary", type = tensor<i1>}]
+// CHECK-SAME:    buffers = [#fused.buffer<"{{.*}}", result, !foreach.list<tensor<?xf32>>, {{.*}}>, #fused.buffer<"{{.*}}", result, tensor<i32>>, #fused.buffer<"{{.*}}", temporary, tensor<i1>>]
 // CHECK-SAME:    result_buffers = array<i64: 0, 3, 4>
 // CHECK:         fused.loop result_buffers [0, 3, 4] condition_buffer 5 (
 // CHECK:           fused.sweep result_buffers [0, 3, 5] (

@@ -32,7 +32,7 @@ fused.program @few_bytes(%x: !list, %y: !list, %t: !each loc("t")) -> (!list, !l
     %b = arith.mulf %y, %t : f32
     fused.yield %b : f32
   }
-  // expected-remark@+1 {{a sweep merged into a sweep: saves no bytes, but a sweep}}
+  // expected-remark@+1 {{a sweep merged into a sweep: saves no bytes, but one sweep}}
   %c = fused.sweep (%x = %x : !list) -> !list {
     %c = arith.constant 0.0 : f32
     fused.yield %c : f32

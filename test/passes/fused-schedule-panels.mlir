@@ -44,8 +44,8 @@ fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
       %r = fused.reduce logsumexp row %m shift %guess : f32
       %d = arith.subf %t, %r : f32
       %n = arith.addf %x, %d : f32
-      %about = arith.subf %t, %v : f32
-      %c = fused.reduce logsumexp column %n shift %about sharing %r : f32
+      %shift = arith.subf %t, %v : f32
+      %c = fused.reduce logsumexp column %n shift %shift sharing %r : f32
       %more = arith.cmpf ogt, %t, %t : f32
       fused.yield %r, %c, %more : f32, f32, i1
     }

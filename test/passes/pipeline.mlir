@@ -367,12 +367,12 @@ func.func @skip(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {fore
 // CHECK-LABEL: fused.program @balance
 // CHECK:         fused.loop
 // CHECK:           fused.sweep
-// CHECK:             %[[R:.*]] = fused.reduce logsumexp row %{{.*}} about
+// CHECK:             %[[R:.*]] = fused.reduce logsumexp row %{{.*}} shift
 // CHECK:             fused.reduce logsumexp column %{{.*}} shift %{{.*}} sharing %[[R]]
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
 // UNFUSED-LABEL: fused.program @balance
-// UNFUSED-NOT:   about
+// UNFUSED-NOT:   shift
 // UNFUSED-NOT:   sharing
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
   %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {

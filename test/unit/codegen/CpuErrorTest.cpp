@@ -39,11 +39,12 @@ fused.program @sums(%x: !list) -> !one
     text.replace(at, from.size(), to);
   }
   CpuHarness harness(text);
-  ASSERT_TRUE(harness.kernel()) << harness.diagnostics;
   EXPECT_FALSE(harness.compile());
   expectContains(harness.diagnostics, message);
   expectContains(harness.diagnostics, "loc(");
-  expectContains(harness.error, "cpu target");
+  // The verifier refuses some programs before the target does.
+  if (harness.kernel())
+    expectContains(harness.error, "cpu target");
 }
 
 TEST(CpuError, Unplaced) {
@@ -60,14 +61,13 @@ TEST(CpuError, Unscheduled) {
 TEST(CpuError, Unnamed) { expectError("has no name", {{"name \"sum\" ", ""}}); }
 
 TEST(CpuError, Threads) {
-  expectError("expected a multiple of 32",
-              {{"threads = 256", "threads = 100"}});
-  expectError("expected a multiple of 32", {{"threads = 256", "threads = 0"}});
+  expectError("a multiple of 32 threads", {{"threads = 256", "threads = 100"}});
+  expectError("a multiple of 32 threads", {{"threads = 256", "threads = 0"}});
 }
 
 TEST(CpuError, Tiles) {
-  expectError("expected positive numbers", {{"[1024]", "[0]"}});
-  expectError("expected positive numbers", {{"[4]", "[-1]"}});
+  expectError("that are positive numbers", {{"[1024]", "[0]"}});
+  expectError("that are positive numbers", {{"[4]", "[-1]"}});
 }
 
 TEST(CpuError, RowsOfAVector) {
@@ -80,7 +80,7 @@ TEST(CpuError, StreamOfRows) {
                {"%x : !list", "%x[i, j] : !mat"},
                {"add member %v", "add row %v"},
                {"!one {", "!vec {"},
-               {"type = !one", "type = !vec"},
+               {"result, !one>", "result, !vec>"},
                {") -> !one\n", ") -> !vec\n"},
                {"yield %s : !one", "yield %s : !vec"}});
 }
@@ -105,7 +105,7 @@ TEST(CpuError, TwoSweepsOfOneName) {
                      "fused.program @k(%x: !list) -> !list {\n%a = " +
                      sweep + "\n%b = " + sweep + "\nfused.yield %b : !list\n}");
   EXPECT_FALSE(harness.compile());
-  expectContains(harness.diagnostics, "has the name of another sweep");
+  expectContains(harness.diagnostics, "found the name of another sweep");
 }
 
 // The first sweep's sum lies nowhere, and the second reads it.
