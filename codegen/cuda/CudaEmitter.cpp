@@ -1,13 +1,16 @@
-//===- CudaEmitter.cpp - CUDA C++ text of a kernel ------------------------===//
+//===- CudaEmitter.cpp - CUDA C++ source of a program ---------------------===//
 //
-// Banner, includes, row types, the function that computes a tile, and the
-// entries through which a plan launches it.
+// Banner, includes, the types of a sweep, the functions that process a tile,
+// and the entries that a plan launches.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/CudaEmitter.h"
-#include "codegen/cuda/FinishEmitter.h"
+#include "codegen/cuda/EpilogueEmitter.h"
 #include "codegen/cuda/PanelEmitter.h"
+#include "codegen/cuda/Precomputed.h"
+#include "codegen/cuda/RowsEmitter.h"
+#include "codegen/cuda/StreamEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,7 +84,7 @@ SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
       });
   SmallVector<Entry> entries;
   if (layout.rank != 2 && replaces)
-    entries.push_back({"_cached", true, true});
+    entries.push_back({"_evict_first", true, true});
   entries.push_back({"_tiles", true, false});
   if (numbers)
     entries.push_back({"_tiles_by_address", false, false});
@@ -91,8 +94,10 @@ SmallVector<Entry> entriesOf(const SweepLayout &layout, bool inLoop) {
 namespace {
 class KernelEmitter {
 public:
-  KernelEmitter(raw_ostream &os, fused::KernelOp kernel, const Buffers &buffers)
-      : os(os), kernel(kernel), buffers(buffers) {}
+  KernelEmitter(std::string &source, fused::KernelOp kernel,
+                const Buffers &buffers)
+      : stream(source), os(stream), functions(source, os), kernel(kernel),
+        buffers(buffers) {}
   LogicalResult emit();
   LogicalResult emitPanels();
 
@@ -101,15 +106,21 @@ private:
   void emitBanner();
   void emitIncludes();
   SweepNames nameSweep(fused::SweepOp sweep, const SweepLayout &layout);
-  void emitRowTypes(const SweepLayout &layout, const SweepNames &names);
-  LogicalResult emitAheads(fused::SweepOp sweep, const SweepLayout &layout,
-                           const SweepNames &names);
+  SweepNames nameScalars(fused::SweepOp sweep, const SweepLayout &layout);
+  void emitTileTypes(const SweepLayout &layout, const SweepNames &names);
+  LogicalResult emitPrecomputed(const SweepLayout &layout,
+                                const SweepNames &names);
+  void emitParams(const SweepNames &names);
   void emitDispatch(const SweepLayout &layout, const SweepNames &names);
   LogicalResult emitLoop(fused::LoopOp loop);
+  void emitBlockFunction(fused::SweepOp sweep, const SweepLayout &layout,
+                         const SweepNames &names);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, const Entry &entry);
 
+  llvm::raw_string_ostream stream;
   raw_indented_ostream os;
+  DeviceFunctions functions;
   fused::KernelOp kernel;
   const Buffers &buffers;
   llvm::SmallVector<fused::SweepOp> sweeps;
@@ -133,7 +144,7 @@ void KernelEmitter::emitBanner() {
       continue;
     os << "//\n// " << layout->name << ", "
        << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
-       << ": a block of " << layout->threads << " threads takes a tile";
+       << ": a block of " << layout->threads << " threads processes a tile";
     for (auto [s, segment] : llvm::enumerate(layout->segments)) {
       int64_t bytes = 0;
       std::vector<std::string> read, written;
@@ -177,14 +188,14 @@ void KernelEmitter::emitIncludes() {
   os << "#include \"access.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
+  if (trips)
+    os << "#include \"iterations.cuh\"\n";
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
   if (shares)
     os << "#include \"shares.cuh\"\n";
   os << "#include \"tables.cuh\"\n";
-  if (trips)
-    os << "#include \"trips.cuh\"\n";
   os << "\n";
 }
 
@@ -192,27 +203,42 @@ void KernelEmitter::emitIncludes() {
 // Names and types of a sweep
 //===----------------------------------------------------------------------===//
 
+/// The type of a scalar as an argument of a kernel; `ByValue` stands for how
+/// one is passed that nothing in the program writes.
+static std::string argumentType(const ScalarSlot &slot) {
+  StringRef type = storedType(slot.storage);
+  if (slot.isNumber)
+    return ("heddle::scalar_argument<" + type + ", ByValue> ").str();
+  return ((slot.written ? "" : "const ") + type + " *").str();
+}
+
+std::string SweepNames::Field::typeFor(StringRef byValue) const {
+  auto [before, after] = StringRef(type).split("ByValue");
+  return after.empty() ? type : (before + byValue + after).str();
+}
+
 SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
                                     const SweepLayout &layout) {
   SweepNames names;
   names.sweep = identifierFrom(layout.name);
+  names.params = names.sweep + "_params";
+  names.functions = &functions;
   Scope scope;
-  std::string parameters = "heddle_table table", arguments = "table";
+  auto field = [&](std::string type, StringRef name) {
+    names.fields.push_back({std::move(type), name.str()});
+    return ("p." + name).str();
+  };
+  field("heddle::table ", "table");
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
+    names.isTemplate |= slot.isNumber;
     bool isTrip = layout.trip == static_cast<int>(k);
-    std::string name =
-        scope.fresh(isTrip ? "trip_at" : buffers[slot.buffer].name + "_at");
-    names.scalars.push_back(name);
-    std::string type = storedType(slot.storage).str();
-    if (slot.isNumber)
-      parameters += ", heddle::number<" + type + ", ByValue> " + name;
-    else
-      parameters += (slot.written ? ", " : ", const ") + type + " *" + name;
-    arguments += ", " + name;
+    names.scalars.push_back(
+        field(argumentType(slot),
+              isTrip ? "iteration" : scope.fresh(buffers[slot.buffer].name)));
   }
-  unsigned aheads = 0;
+  unsigned precomputed = 0;
   for (const ScratchSlot &slot : layout.scratch) {
-    std::string type, name;
+    std::string type, wanted, function;
     if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
       bool isTicket = slot.per == ScratchPer::ticket;
       type = isTicket ? "unsigned" : stateOf(reduce);
@@ -221,86 +247,84 @@ SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
                       : slot.per == ScratchPer::member ? "_of_members"
                       : slot.per == ScratchPer::tile   ? "_of_tiles"
                                                        : "_of_columns";
-      name = scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
+      wanted = ((own.empty() ? StringRef("sum") : own) + per).str();
     } else {
-      type = names.sweep + "_ahead" + (aheads ? std::to_string(aheads) : "");
-      name = scope.fresh("ahead");
-      ++aheads;
+      std::string number = precomputed ? std::to_string(precomputed) : "";
+      type = names.sweep + "_precomputed" + number;
+      function = names.sweep + "_precompute" + number;
+      wanted = "precomputed";
+      ++precomputed;
     }
-    names.scratch.push_back(name);
+    names.scratch.push_back(field(type + " *", scope.fresh(wanted)));
     names.scratchTypes.push_back(type);
-    parameters += ", " + type + " *" + name;
-    arguments += ", " + name;
+    names.precompute.push_back(function);
   }
-  names.parameters = parameters;
-  names.arguments = arguments;
   return names;
 }
 
-void KernelEmitter::emitRowTypes(const SweepLayout &layout,
-                                 const SweepNames &names) {
-  int64_t rank = layout.rank == 2 ? 2 : 1;
-  for (StringRef kind : {"member_row", "tile_row"})
-    os << "using " << names.sweep << "_" << kind << " = heddle::" << kind << "<"
-       << std::max<int64_t>(1, layout.pointers) << ", " << rank << ">;\n";
-  os << "\n";
+/// The same for a kernel that takes its arguments one by one.
+SweepNames KernelEmitter::nameScalars(fused::SweepOp sweep,
+                                      const SweepLayout &layout) {
+  SweepNames names;
+  names.sweep = identifierFrom(layout.name);
+  Scope scope;
+  for (const ScalarSlot &slot : layout.scalars) {
+    names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));
+    names.taken.push_back(names.scalars.back());
+  }
+  return names;
 }
 
-LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
-                                        const SweepLayout &layout,
-                                        const SweepNames &names) {
-  for (auto [slot, type] : llvm::zip(layout.scratch, names.scratchTypes)) {
-    auto ahead = dyn_cast<fused::AheadOp>(slot.owner);
-    if (!ahead)
-      continue;
-    Block &body = ahead.getBody().front();
-    os << "// Scalars of a member that are kept from step to step, and what "
-          "they\n"
-          "// were computed from.\n"
-       << "struct " << type << " {\n";
-    os.indent();
-    os << "unsigned valid;\n";
-    for (BlockArgument argument : body.getArguments())
-      os << computedType(argument.getType()) << ' '
-         << identifierFrom(nameOf(argument)) << "_was;\n";
-    for (auto [k, result] : llvm::enumerate(ahead.getResultTypes()))
-      os << computedType(result) << " value_" << k << ";\n";
-    os.unindent() << "};\n\n";
+void KernelEmitter::emitParams(const SweepNames &names) {
+  os << "// The arguments of the kernels that run '" << names.sweep << "'.\n";
+  if (names.isTemplate)
+    os << "template <bool ByValue> ";
+  os << "struct " << names.params << " {\n";
+  os.indent();
+  for (const SweepNames::Field &field : names.fields)
+    os << field.type << field.name << ";\n";
+  os.unindent() << "};\n\n";
+}
 
-    Scope scope;
-    os << "__device__ __forceinline__ void " << type << "_of(";
-    for (BlockArgument argument : body.getArguments())
-      os << computedType(argument.getType()) << ' '
-         << scope.declare(argument, "x") << ", ";
-    SmallVector<std::string> results;
-    for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
-      StringRef own = nameOf(result);
-      results.push_back(scope.fresh(own.empty() ? StringRef("value") : own));
-      os << (k ? ", " : "") << computedType(result.getType()) << " &"
-         << results.back();
-    }
-    os << ") {\n";
+/// The descriptor of a tile, for each segment with the names and types of its
+/// operands.
+void KernelEmitter::emitTileTypes(const SweepLayout &layout,
+                                  const SweepNames &names) {
+  std::string type = names.sweep + "_tile";
+  bool isSingle = layout.segments.size() == 1;
+  int64_t pointers = std::max<int64_t>(1, layout.pointers);
+  os << "// The descriptor of a tile.\n";
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    os << "struct alignas(16) " << type
+       << (isSingle ? "" : "_" + std::to_string(s)) << " {\n";
     os.indent();
-    std::function<Expression(Value)> expression = [&](Value value) {
-      if (scope.knows(value))
-        return Expression{scope[value], Expression::primary};
-      return printScalar(value.getDefiningOp(), expression)
-          .value_or(Expression{"0", Expression::primary});
-    };
-    for (Operation &op : body.without_terminator()) {
-      if (isa<arith::ConstantOp>(op))
-        continue;
-      auto printed = printScalar(&op, expression);
-      if (!printed)
-        return op.emitOpError("has no CUDA text");
-      Value value = op.getResult(0);
-      os << "const " << computedType(value.getType()) << ' '
-         << scope.declare(value) << " = " << printed->text << ";\n";
-    }
-    for (auto [name, value] : llvm::zip(results, ahead.getYield().getValues()))
-      os << name << " = " << expression(value).text << ";\n";
-    os.unindent() << "}\n\n";
+    for (auto [slot, name] :
+         llvm::zip(segment.operands, fieldNames(segment, buffers)))
+      if (slot.index == kLength || slot.index == kStride)
+        os << "long long " << name << ";\n";
+      else
+        os << (slot.written ? "" : "const ") << storedType(slot.storage) << " *"
+           << name << ";\n";
+    if (int64_t rest = pointers - segment.operands.size())
+      os << "void *unused[" << rest << "];\n";
+    os << "long long " << (layout.rank == 2 ? "columns, column_base, " : "")
+       << "first;\n"
+       << "int count, member, segment, tiles;\n";
+    os.unindent() << "};\n\n";
   }
+  if (isSingle)
+    return;
+  os << "using " << type << " = " << type
+     << "_0; // all segments have one layout\n\n";
+}
+
+LogicalResult KernelEmitter::emitPrecomputed(const SweepLayout &layout,
+                                             const SweepNames &names) {
+  for (auto [slot, type, function] :
+       llvm::zip(layout.scratch, names.scratchTypes, names.precompute))
+    if (auto ahead = dyn_cast<fused::AheadOp>(slot.owner))
+      if (failed(cuda::emitPrecomputed(os, ahead, type, function)))
+        return failure();
   return success();
 }
 
@@ -308,61 +332,86 @@ LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// With several segments, the function that picks the one a tile belongs to.
+/// With several segments, the function that selects that of a tile.
 void KernelEmitter::emitDispatch(const SweepLayout &layout,
                                  const SweepNames &names) {
-  if (layout.segments.size() == 1)
+  std::string process = names.sweep + "_process";
+  size_t count = layout.segments.size();
+  if (count == 1)
     return;
-  os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
-     << "_tile(const " << names.sweep << "_tile_row &tile, int tile_index, "
-     << names.parameters << ") {\n";
-  os.indent();
+  functions.begin();
   os << "switch (tile.segment) {\n";
-  for (size_t s = 0; s < layout.segments.size(); ++s) {
-    if (s + 1 < layout.segments.size())
+  for (size_t s = 0; s < count; ++s) {
+    std::string number = std::to_string(s), tile = "tile";
+    if (s > 0)
+      tile = "heddle::as_descriptor<" + names.sweep + "_tile_" + number +
+             ">(tile)";
+    if (s + 1 < count)
       os << "case " << s << ":\n";
     else
       os << "default:\n";
-    os << "  return " << names.sweep << "_tile_" << s
-       << "<ByValue, Passing>(tile, tile_index, " << names.arguments << ");\n";
+    os << "  return "
+       << functions.call(process + "_" + number, {{"tile", tile}}) << ";\n";
   }
   os << "}\n";
-  os.unindent() << "}\n\n";
+  functions.end("", "void", process,
+                {{"const " + names.paramsType() + " &", "p"},
+                 {"const " + names.sweep + "_tile &", "tile"},
+                 {"int", "tile_index"}});
 }
 
+/// Arguments are separate parameters of an entry: the compiler keeps tile
+/// descriptors and addresses in other registers, and up to ten more of them,
+/// where it reads the same bytes from one structure.
 void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                               const SweepNames &names, const Entry &entry) {
   // Reading scalars costs registers that having them does not.
   int blocks = std::max(1, minimumBlocks(sweep, layout) - !entry.byValue);
-  StringRef byValue = entry.byValue ? "true" : "false";
-  std::string parameters = names.parameters;
-  // The template argument; a name has neither commas nor brackets around it.
-  for (size_t at; (at = parameters.find(", ByValue>")) != std::string::npos;)
-    parameters.replace(at + 2, strlen("ByValue"), byValue);
+  std::string byValue = entry.byValue ? "true" : "false";
+  SmallVector<std::string> parameters, arguments;
+  for (const SweepNames::Field &field : names.fields) {
+    parameters.push_back(field.typeFor(byValue) + field.name);
+    arguments.push_back(field.name);
+  }
   os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
      << ", HEDDLE_BLOCKS(" << blocks << "))\n"
-     << names.sweep << entry.suffix << "(" << parameters << ") {\n";
+     << DeviceFunctions::wrapped(names.sweep + entry.suffix.str() + "(",
+                                 parameters, ") {")
+     << "\n";
   os.indent();
-  std::string values =
-      ("<" + byValue + (entry.passing ? ", true>(" : ", false>(")).str();
+  os << "const " << names.params
+     << (names.isTemplate ? "<" + byValue + ">" : "") << " p = {"
+     << llvm::join(arguments, ", ") << "};\n"
+     << functions.call(names.sweep + "_block",
+                       {{"EvictFirst", entry.passing ? "true" : "false"}})
+     << ";\n";
+  os.unindent() << "}\n\n";
+}
+
+/// The function that processes the tile of a block.
+void KernelEmitter::emitBlockFunction(fused::SweepOp sweep,
+                                      const SweepLayout &layout,
+                                      const SweepNames &names) {
+  std::string tile = names.sweep + "_tile";
+  functions.begin();
   if (names.hasNext)
-    os << "heddle::let_next_begin();\n";
+    os << "heddle::launch_dependents();\n";
   if (layout.whereScalar && names.hasPrevious)
-    os << "heddle::wait_for_previous();\n";
+    os << "heddle::wait_for_dependency();\n";
   if (layout.whereScalar)
     os << "if (!*" << names.scalars[*layout.whereScalar] << ")\n  return;\n";
   if (layout.endsList)
-    os << "if (table.tile_count == 0)\n  return " << names.sweep << "_finish"
-       << values << names.arguments << ");\n";
+    os << "if (p.table.tile_count == 0)\n  return "
+       << functions.call(names.sweep + "_epilogue") << ";\n";
   os << "const int tile_index = "
-     << (sweep.getReversed() ? "table.tile_count - 1 - " : "")
-     << (layout.columns ? "heddle::tile_of_block(table)" : "blockIdx.x")
-     << ";\n";
-  os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
-     << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
-  os << names.sweep << "_tile" << values << "tile, tile_index, "
-     << names.arguments << ");\n";
-  os.unindent() << "}\n\n";
+     << (sweep.getReversed() ? "p.table.tile_count - 1 - " : "")
+     << (layout.columns ? "heddle::tile_of_block(p.table)" : "blockIdx.x")
+     << ";\n"
+     << "const auto tile = heddle::descriptor_at<" << tile
+     << ">(p.table.tiles, tile_index);\n"
+     << functions.call(names.sweep + "_process") << ";\n";
+  functions.end("", "void", names.sweep + "_block",
+                {{"const " + names.paramsType() + " &", "p"}});
 }
 
 static bool isSweep(Operation *op) {
@@ -381,11 +430,12 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
   for (Operation *op = sweep->getPrevNode(); op; op = op->getPrevNode())
     for (Value result : op->getResults())
       names.writtenBefore.insert(buffers.of(result));
-  emitRowTypes(*layout, names);
-  if (failed(emitAheads(sweep, *layout, names)))
+  emitTileTypes(*layout, names);
+  if (failed(emitPrecomputed(*layout, names)))
     return failure();
+  emitParams(names);
   if (layout->endsList &&
-      failed(FinishEmitter(os, sweep, *layout, names).emit()))
+      failed(EpilogueEmitter(os, sweep, *layout, names).emit()))
     return failure();
   bool stream =
       sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
@@ -397,6 +447,7 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names);
+  emitBlockFunction(sweep, *layout, names);
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   for (const Entry &entry : entriesOf(*layout, inLoop))
     emitEntry(sweep, *layout, names, entry);
@@ -435,101 +486,100 @@ bool runsInOneLaunch(fused::LoopOp loop, const Buffers &buffers) {
                       });
 }
 
-/// One launch for the whole loop: all its blocks are resident and meet between
-/// sweeps.
+/// One launch for the whole loop: all its blocks are resident, and synchronize
+/// between sweeps.
 LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
   if (!runsInOneLaunch(loop, buffers))
     return success();
   std::string name =
       identifierFrom(loop->getAttrOfType<StringAttr>(kNameAttr).getValue());
-  Scope scope;
-  std::string parameters;
   struct Call {
-    std::string table, function, finish, row, arguments;
+    SweepNames names;
+    std::string params, arguments; // a structure, and its fields' values
     bool endsList, reversed;
   };
-  SmallVector<Call> calls;
+  std::vector<Call> calls;
+  Scope scope;
+  SmallVector<std::string> parameters;
+  auto declare = [&](StringRef type, const Twine &wanted) {
+    std::string name = scope.fresh(wanted.str());
+    parameters.push_back(type.str() + name);
+    return name;
+  };
   Value active = loop.getActive();
   std::string anyActive;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
       return failure();
-    SweepNames names = nameSweep(sweep, *layout);
-    Call call;
-    call.table = scope.fresh("table_of_" + names.sweep);
-    call.function = names.sweep + "_tile<false, false>";
-    call.finish = names.sweep + "_finish<false, false>";
-    call.row = names.sweep + "_tile_row";
-    call.arguments = call.table;
+    Call &call = calls.emplace_back();
+    call.names = nameSweep(sweep, *layout);
+    call.params = scope.fresh(call.names.sweep);
     call.endsList = layout->endsList;
     call.reversed = sweep.getReversed();
-    parameters +=
-        (parameters.empty() ? "heddle_table " : ", heddle_table ") + call.table;
+    for (const SweepNames::Field &field : call.names.fields)
+      call.arguments +=
+          (call.arguments.empty() ? "" : ", ") +
+          (field.name == "iteration" ? "&iteration"
+           : field.name == "table"
+               ? declare(field.type, "table_of_" + call.names.sweep)
+               : declare(field.typeFor("false"), field.name));
     if (active && sweep.getWhere() == active)
-      anyActive =
-          llvm::formatv("heddle::any_member<{0}_member_row, {1}>({2}.members, "
-                        "{2}.member_count)",
-                        names.sweep, layout->whereOperand[0], call.table);
-    for (auto [k, slot, own] :
-         llvm::enumerate(layout->scalars, names.scalars)) {
-      if (layout->trip == static_cast<int>(k)) {
-        call.arguments += ", &trips";
-        continue;
-      }
-      std::string parameter = scope.fresh(own);
-      std::string type = storedType(slot.storage).str();
-      parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
-                    : slot.written ? ", " + type + " *"
-                                   : ", const " + type + " *";
-      parameters += parameter;
-      call.arguments += ", " + parameter;
-    }
-    for (auto [own, type] : llvm::zip(names.scratch, names.scratchTypes)) {
-      std::string parameter = scope.fresh(own);
-      parameters += ", " + type + " *" + parameter;
-      call.arguments += ", " + parameter;
-    }
-    calls.push_back(std::move(call));
+      anyActive = llvm::formatv(
+          "heddle::any_member<{0}, {1}>({2}.table.members, "
+          "{2}.table.member_count)",
+          call.names.memberType(*layout), layout->whereOperand[0], call.params);
   }
-  std::string tripsAt = scope.fresh("trips_at"),
-              limitAt = scope.fresh("limit_at"),
-              moreAt = scope.fresh("more_at"), barrier = scope.fresh("barrier");
-  os << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
+  std::string taken = declare("int *", "iterations_taken"),
+              limit = declare("const int *", "iteration_limit"), condition;
+  if (!active)
+    condition = declare("const bool *", "condition");
+  std::string barrier = declare("unsigned *", "barrier");
+
+  os << "// The whole loop in one launch, whose blocks synchronize between "
+        "sweeps.\n"
+     << "extern \"C\" __global__ void __launch_bounds__(" << kLoopThreads
      << ", 2)\n"
-     << name << "_in_one_launch(" << parameters << ", int *" << tripsAt
-     << ", const int *" << limitAt << (active ? "" : ", const bool *" + moreAt)
-     << ", unsigned *" << barrier << ") {\n";
+     << DeviceFunctions::wrapped(name + "_in_one_launch(", parameters, ") {")
+     << "\n";
   os.indent();
-  os << "const int limit = *" << limitAt << ";\n"
-     << "int trips = 0;\n"
-     << "for (bool more = limit > 0; more;) {\n";
+  os << "const int limit = *" << limit << ";\n"
+     << "int iteration = 0;\n";
+  for (const Call &call : calls)
+    os << "const " << call.names.params
+       << (call.names.isTemplate ? "<false> " : " ") << call.params << " = {"
+       << call.arguments << "};\n";
+  os << "for (bool more = limit > 0; more;) {\n";
   os.indent();
   for (const Call &call : calls) {
+    std::pair<StringRef, StringRef> arguments[] = {{"p", call.params},
+                                                   {"EvictFirst", "false"}};
+    std::string tile = call.names.sweep + "_tile",
+                table = call.params + ".table";
     if (call.endsList)
-      os << "if (" << call.table << ".tile_count == 0 && blockIdx.x == 0)\n  "
-         << call.finish << "(" << call.arguments << ");\n";
-    os << "for (int k = blockIdx.x; k < " << call.table
+      os << "if (" << table << ".tile_count == 0 && blockIdx.x == 0)\n  "
+         << functions.call(call.names.sweep + "_epilogue", arguments) << ";\n";
+    os << "for (int k = blockIdx.x; k < " << table
        << ".tile_count; k += gridDim.x) {\n";
     os.indent();
     os << "const int tile_index = "
-       << (call.reversed ? call.table + ".tile_count - 1 - k" : "k") << ";\n"
-       << call.function << "(heddle::row_at<" << call.row << ">(" << call.table
-       << ".tiles, tile_index), tile_index, " << call.arguments << ");\n";
+       << (call.reversed ? table + ".tile_count - 1 - k" : "k") << ";\n"
+       << "const auto tile = heddle::descriptor_at<" << tile << ">(" << table
+       << ".tiles, tile_index);\n"
+       << functions.call(call.names.sweep + "_process", arguments) << ";\n";
     os.unindent() << "}\n"
                   << "heddle::grid_barrier(" << barrier << ");\n";
   }
-  os << "++trips;\n"
-     << "more = trips < limit && "
+  os << "++iteration;\n"
+     << "more = iteration < limit && "
      << (active ? anyActive
-                : "*static_cast<const volatile bool *>(" + moreAt + ")")
+                : "*static_cast<const volatile bool *>(" + condition + ")")
      << ";\n"
      << "heddle::grid_barrier(" << barrier
-     << "); // nobody writes the flag anew before all "
-        "have read it\n";
+     << "); // no block writes the condition before all have read it\n";
   os.unindent() << "}\n"
-                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << tripsAt
-                << " = trips;\n";
+                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << taken
+                << " = iteration;\n";
   os.unindent() << "}\n\n";
   return success();
 }
@@ -549,7 +599,7 @@ LogicalResult KernelEmitter::emit() {
   return loops;
 }
 
-/// A text of its own, compiled once for every class of widths that is met.
+/// A source of its own, compiled once for every class of widths that occurs.
 LogicalResult KernelEmitter::emitPanels() {
   LogicalResult done = success();
   bool any = false;
@@ -563,13 +613,14 @@ LogicalResult KernelEmitter::emitPanels() {
       done = failure();
       return;
     }
-    SweepNames names = nameSweep(sweep, *layout);
+    SweepNames names = nameScalars(sweep, *layout);
     if (!any)
       os << "// " << identifierFrom(kernel.getSymName())
          << ": loops whose blocks keep panels of rows\n"
-         << "#include \"panel.cuh\"\n#include \"trips.cuh\"\n\n";
+         << "#include \"panel.cuh\"\n#include \"iterations.cuh\"\n\n";
     any = true;
-    emitRowTypes(*layout, names);
+    os << "using " << names.sweep
+       << "_member_descriptor = " << names.memberType(*layout) << ";\n\n";
     if (failed(PanelEmitter(os, sweep, *layout, names, buffers, *panel)
                    .emitLoop()))
       done = failure();
@@ -577,29 +628,27 @@ LogicalResult KernelEmitter::emitPanels() {
   return done;
 }
 
-static FailureOr<std::string>
-emitText(llvm::function_ref<LogicalResult(raw_ostream &)> emit) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (failed(emit(os)))
-    return failure();
-  while (StringRef(text).ends_with("\n\n"))
-    text.pop_back();
-  return text;
+/// `source`, ended by one line break.
+static std::string trimmed(std::string source) {
+  while (StringRef(source).ends_with("\n\n"))
+    source.pop_back();
+  return source;
 }
 
 FailureOr<std::string> emitKernel(fused::KernelOp kernel,
                                   const Buffers &buffers) {
-  return emitText([&](raw_ostream &os) {
-    return KernelEmitter(os, kernel, buffers).emit();
-  });
+  std::string source;
+  if (failed(KernelEmitter(source, kernel, buffers).emit()))
+    return failure();
+  return trimmed(std::move(source));
 }
 
 FailureOr<std::string> emitPanels(fused::KernelOp kernel,
                                   const Buffers &buffers) {
-  return emitText([&](raw_ostream &os) {
-    return KernelEmitter(os, kernel, buffers).emitPanels();
-  });
+  std::string source;
+  if (failed(KernelEmitter(source, kernel, buffers).emitPanels()))
+    return failure();
+  return trimmed(std::move(source));
 }
 
 } // namespace heddle::cuda

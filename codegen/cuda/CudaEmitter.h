@@ -1,4 +1,4 @@
-//===- CudaEmitter.h - CUDA C++ text of a kernel ----------------*- C++ -*-===//
+//===- CudaEmitter.h - CUDA C++ source of a program -------------*- C++ -*-===//
 //
 // A pure function of the placed, scheduled and named IR.
 //
@@ -11,13 +11,13 @@
 
 namespace heddle::cuda {
 
-/// The text of all entries of `kernel`; a located error where an operation has
-/// no text.
+/// The source of all entries of `kernel`; a located error if an operation has
+/// no CUDA equivalent.
 mlir::FailureOr<std::string> emitKernel(fused::KernelOp kernel,
                                         const Buffers &buffers);
 
-/// The text of the loops of `kernel` that have a form in panels, for one class
-/// of widths (device/panel.cuh); empty where there are none.
+/// The source of the loops of `kernel` that have a form in panels, for one
+/// class of widths (device/panel.cuh); empty if there are none.
 mlir::FailureOr<std::string> emitPanels(fused::KernelOp kernel,
                                         const Buffers &buffers);
 

@@ -305,13 +305,13 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 
 LogicalResult PanelEmitter::emitLoop() {
   newScope();
-  std::string parameters = "heddle_table table";
+  std::string parameters = "heddle::table table";
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
     if (layout.trip == static_cast<int>(k))
       continue; // in a register
     const std::string &name = names.scalars[k];
     std::string type = storedType(slot.storage).str();
-    parameters += slot.isNumber  ? ", heddle::number<" + type + ", false> "
+    parameters += slot.isNumber  ? ", heddle::scalar_argument<" + type + ", false> "
                   : slot.written ? ", " + type + " *"
                                  : ", const " + type + " *";
     parameters += name;
@@ -422,7 +422,7 @@ LogicalResult PanelEmitter::emitLoop() {
   os << "if (Cluster > 1 || HEDDLE_PANEL_TEAM)\n  heddle::cluster_barrier(); "
         "// all mailboxes are "
         "there\n";
-  os << "__shared__ " << names.sweep << "_member_row member;\n";
+  os << "__shared__ " << names.sweep << "_member_descriptor member;\n";
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
     std::string name = scope.fresh(nameOfSlot(slot));
     pointers.push_back(name + "()");
@@ -442,8 +442,8 @@ LogicalResult PanelEmitter::emitLoop() {
   open("for (int m = at.team; m < table.member_count; m += at.teams) {");
   os << "__syncthreads();\n";
   open("if (threadIdx.x == 0) {");
-  os << "member = heddle::row_at<" << names.sweep
-     << "_member_row>(table.members, m);\n"
+  os << "member = heddle::descriptor_at<" << names.sweep
+     << "_member_descriptor>(table.members, m);\n"
      << "heddle::find_member<Cluster>(at, member.count, member.columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
     os << "queue.take(" << k << ", " << pointers[slot] << ", "

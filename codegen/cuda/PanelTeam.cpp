@@ -87,8 +87,8 @@ void PanelEmitter::emitTeamEnds() {
   os << "#if HEDDLE_PANEL_TEAM\n";
   open("{ // each block stores its rows, and one the rest");
   os << "__syncthreads(); // rows are others' work\n";
-  os << "const auto stored = heddle::row_at<" << names.sweep
-     << "_member_row>(table.members, m);\n";
+  os << "const auto stored = heddle::descriptor_at<" << names.sweep
+     << "_member_descriptor>(table.members, m);\n";
   for (auto &[k, name] : keptLists) {
     const OperandSlot &slot = slots.operands[k];
     if (!slot.written)

@@ -1,12 +1,12 @@
-//===- RowsDown.cpp - columns of a panel of rows --------------------------===//
+//===- RowsDown.cpp - columns of a tile of rows ---------------------------===//
 //
-// Where nothing is reduced over rows, a thread need not come to the end of one
-// before it begins the next: it goes down some columns of all the rows of the
-// tile, and keeps what it has of them in registers.
+// If nothing is reduced over rows, a thread need not finish a row before it
+// begins the next: it walks down some columns through all rows of the tile and
+// keeps their states in registers.
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/RowsEmitter.h"
 #include "dialect/Bindings.h"
 
 using namespace mlir;
@@ -17,8 +17,8 @@ namespace heddle::cuda {
 /// Words of a batch of columns that a thread holds: operands, and states.
 static constexpr size_t kMostHeld = 24;
 
-/// Whether elements meet down columns and nowhere else, and rows leave nothing
-/// behind: what goes to the member is combined row after row.
+/// Whether elements are reduced over columns only, and rows have no results:
+/// reductions over the member combine row after row.
 bool RowsEmitter::goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
                            unsigned segment) {
   auto levels = fused::Levels::infer(sweep, segment);
@@ -72,13 +72,14 @@ LogicalResult RowsEmitter::emitDownWalk() {
   size_t words = wordsOf(slice.inputs);
   for (fused::ReduceOp op : taken)
     words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
+  Scope::Nested block(scope);
   std::string first = scope.fresh("first_column");
   int size = batchOf(words, kMostHeld);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";
   os.indent();
-  // A row is asked for while the one before is at work.
+  // A row is loaded while the one before is processed.
   Batch batch = declareBatch(ofElements, size);
   std::string nth = nthColumn(first, batch);
   auto beginColumns = [&] {
@@ -110,12 +111,12 @@ LogicalResult RowsEmitter::emitDownWalk() {
     os << scope[argument] << " = column < tile.columns ? "
        << loadOf(argument, "column") << " : 0;\n";
   endColumns();
-  emitAsk(batch, "row", nth, "row < tile.count && column < tile.columns");
+  emitPrefetch(batch, "row", nth, "row < tile.count && column < tile.columns");
   if (!ofElements.empty())
-    os << batch.ask << "(0);\n";
+    os << batch.prefetch << "(0);\n";
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
-  takeAsked(batch, "row + 1");
+  takePrefetched(batch, "row + 1");
   declareRowInputs();
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==

@@ -1,7 +1,7 @@
 // reduce.cuh: reductions in a fixed order.
 //
 // Each kind has a running state, its neutral element, the way two states
-// combine and the value they stand for. The order in which states meet is
+// combine and the value they stand for. The order in which states are combined is
 // described in docs/lowering.md and depends on positions alone.
 #pragma once
 #include "math.cuh"
@@ -113,7 +113,7 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
 #pragma unroll
   for (int mask = 16; mask; mask >>= 1)
     mine = Kind::combine(mine, shuffle_xor(mine, mask));
-  __syncthreads(); // what was combined before may still be read
+  __syncthreads(); // the results before may still be read
   if (threadIdx.x % 32 == 0)
     of_warp[threadIdx.x / 32] = mine;
   __syncthreads();
@@ -124,10 +124,16 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
   return all;
 }
 
+// Adds one value to a running state. `position` is that of the value, for argmax.
+template <class Kind, class T>
+__device__ __forceinline__ void accumulate(typename Kind::state &state, T x, long long position = 0) {
+  state = Kind::combine(state, Kind::lift(x, position));
+}
+
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
-  // One state meets nothing but neutral elements.
+  // One state is combined with neutral elements only.
   if (count == 1)
     return Kind::combine(Kind::combine(Kind::neutral(), states[0]), Kind::neutral());
   typename Kind::state mine = Kind::neutral();
@@ -137,7 +143,7 @@ __device__ __forceinline__ typename Kind::state over_states(const typename Kind:
   return over_block<Kind, Threads>(mine);
 }
 
-// Combines the states of the member rows of one segment.
+// Combines the states of the members of one segment.
 template <class Kind, int Threads, class Member>
 __device__ __forceinline__ typename Kind::state
 over_members(const typename Kind::state *states, const Member *members, int count, int segment) {
@@ -148,39 +154,39 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
-// Tiles that meet at a time, of those that lead groups of `step` tiles: the first
-// of the group that tile `own` is in, and how many there are. Where there are two,
-// `first + step` is a tile that no other group, of whatever step, has so.
-constexpr int tiles_together = 8;
+// The tiles that are combined at a time, each the first of `step` tiles that are
+// combined already: `first` is the first of the group that tile `own` is in, and
+// `count` their number. If there are two or more, no other group, whatever its
+// step, has the same `first + step`.
+constexpr int tiles_combined = 8;
 struct group_of_tiles {
   long long first;
   int count;
-  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_together) * (step * tiles_together)) {
+  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_combined) * (step * tiles_combined)) {
     const long long left = (tiles - first + step - 1) / step;
-    count = left < tiles_together ? static_cast<int>(left) : tiles_together;
+    count = left < tiles_combined ? static_cast<int>(left) : tiles_combined;
   }
 };
 
-// Combines `count` states that lie `stride` apart, pairwise, into the first: what
-// is lost in rounding grows with the logarithm of their number. All are asked for
-// at once.
+// Combines `count` states that lie `stride` apart, pairwise, into the first: the
+// rounding error grows with the logarithm of their number. All are loaded at once.
 template <class Kind>
-__device__ __forceinline__ void pair_up(typename Kind::state *states, long long stride, int count) {
-  typename Kind::state all[tiles_together];
+__device__ __forceinline__ void combine_pairwise(typename Kind::state *states, long long stride, int count) {
+  typename Kind::state all[tiles_combined];
 #pragma unroll
-  for (int k = 0; k < tiles_together; ++k)
+  for (int k = 0; k < tiles_combined; ++k)
     all[k] = states[(k < count ? k : 0) * stride];
 #pragma unroll
-  for (int step = 1; step < tiles_together; step *= 2)
+  for (int step = 1; step < tiles_combined; step *= 2)
 #pragma unroll
-    for (int k = 0; k + step < tiles_together; k += 2 * step)
+    for (int k = 0; k + step < tiles_combined; k += 2 * step)
       if (k + step < count)
         all[k] = Kind::combine(all[k], all[k + step]);
   states[0] = all[0];
 }
 
-// Whether this block is the last of `expected` to arrive at `ticket`; what the
-// others wrote before they arrived is then visible to all its threads.
+// Whether this block is the last of `expected` to arrive at `ticket`. All its
+// threads then see the writes of the others from before their arrival.
 __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   __shared__ bool last;
   __syncthreads();
@@ -196,11 +202,11 @@ __device__ __forceinline__ bool arrives_last(unsigned *ticket, int expected) {
   return last;
 }
 
-// Counts this block before its work is done: what it read of the member's own
-// scalars must have arrived, which `seen`, made from them, makes sure of. Whoever
-// finds `expected` - 1 in the first thread overwrites those scalars after its
-// stores. The count carries no order: nothing is read through it, and a release
-// here costs 2 to 5 % of a step.
+// Counts this block before its work is done. Its loads of the member's own scalars
+// must have completed, which `seen`, computed from them, makes sure of. The block
+// whose first thread gets `expected` - 1 overwrites those scalars after its stores.
+// The count carries no order: nothing is read through it, and a release here costs
+// 2 to 5 % of a step.
 __device__ __forceinline__ unsigned arrive_early(unsigned *ticket, int expected, bool seen) {
   __syncthreads_or(seen);
   return threadIdx.x == 0 && expected > 1 ? count_arrival(ticket, expected) : 0;
