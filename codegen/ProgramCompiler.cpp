@@ -150,7 +150,7 @@ llvm::Expected<runtime::Plan> Compilation::planForCuda() {
   auto plan = extractPlan(kernel, *buffers);
   if (failed(plan))
     return failure("plan extraction failed");
-  auto source = cuda::emitKernel(kernel, *buffers);
+  auto source = cuda::emitKernels(kernel, *buffers);
   if (failed(source))
     return failure("emission of the CUDA source failed");
   plan->source = std::move(*source);

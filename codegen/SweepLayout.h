@@ -37,7 +37,7 @@ struct ScalarSlot {
   mlir::Type storage;
   bool read = false, written = false;
   /// Whether it is an argument that the program never writes: it is passed by
-  /// value or by the address of the caller's memory (`heddle::number`).
+  /// value or by the address of the caller's memory (`heddle::scalar_argument`).
   bool isNumber = false;
 };
 

@@ -59,7 +59,7 @@ Value *SegmentEmitter::scratch(const SegmentReduction &reduction,
 }
 
 Value *SegmentEmitter::members() {
-  // The second field of a heddle_table.
+  // The second field of a heddle::table.
   int table = context.signature.positionOf(KernelArgumentKind::table);
   return ir.field(b.getPtrTy(), argument(table, "table"), 8, "members");
 }

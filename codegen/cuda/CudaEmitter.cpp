@@ -1,13 +1,16 @@
-//===- CudaEmitter.cpp - CUDA C++ text of a kernel ------------------------===//
+//===- CudaEmitter.cpp - CUDA C++ source of a program ---------------------===//
 //
-// Banner, includes, row types, the function that computes a tile, and the
-// entries through which a plan launches it.
+// Banner, includes, the types of a sweep, the functions that process a tile,
+// and the entries that a plan launches.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/CudaEmitter.h"
-#include "codegen/cuda/FinishEmitter.h"
+#include "codegen/cuda/EpilogueEmitter.h"
 #include "codegen/cuda/PanelEmitter.h"
+#include "codegen/cuda/Precomputed.h"
+#include "codegen/cuda/RowsEmitter.h"
+#include "codegen/cuda/StreamEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +22,7 @@ namespace heddle::cuda {
 
 StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
   if (variant.getEvictFirst())
-    return "_cached";
+    return "_evict_first";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
              ? "_tiles"
@@ -27,37 +30,41 @@ StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
 }
 
 namespace {
-class KernelEmitter {
+class ProgramEmitter {
 public:
-  KernelEmitter(fused::ProgramOp kernel, const Buffers &buffers)
-      : os(stream), kernel(kernel), buffers(buffers) {}
+  ProgramEmitter(fused::ProgramOp program, const Buffers &buffers)
+      : os(stream), functions(text, os), program(program), buffers(buffers) {}
   LogicalResult emit();
   LogicalResult emitPanels();
-  /// What was emitted.
+  /// The emitted source.
   runtime::Source takeSource();
 
 private:
-  /// Ends the section before; what follows is needed by `entries` (empty: by
-  /// all).
+  /// Ends the current section and begins one that `entries` need (empty: all).
   void beginSection(std::vector<std::string> entries);
   LogicalResult emitSweep(fused::SweepOp sweep);
   void emitBanner();
   void emitIncludes();
   SweepNames nameSweep(fused::SweepOp sweep, const SweepLayout &layout);
-  void emitRowTypes(const SweepLayout &layout, const SweepNames &names);
-  LogicalResult emitAheads(fused::SweepOp sweep, const SweepLayout &layout,
-                           const SweepNames &names);
+  SweepNames nameScalars(fused::SweepOp sweep, const SweepLayout &layout);
+  void emitTileTypes(const SweepLayout &layout, const SweepNames &names);
+  LogicalResult emitPrecomputed(const SweepLayout &layout,
+                                const SweepNames &names);
+  void emitParams(const SweepNames &names);
   void emitDispatch(const SweepLayout &layout, const SweepNames &names);
   LogicalResult emitLoop(fused::LoopOp loop);
+  void emitBlockFunction(fused::SweepOp sweep, const SweepLayout &layout,
+                         const SweepNames &names);
   void emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                  const SweepNames &names, fused::VariantAttr variant);
 
-  std::string text; ///< of the section under way
+  std::string text; ///< of the current section
   llvm::raw_string_ostream stream{text};
   raw_indented_ostream os;
+  DeviceFunctions functions;
   std::vector<std::string> entriesOfSection;
   runtime::Source source;
-  fused::ProgramOp kernel;
+  fused::ProgramOp program;
   const Buffers &buffers;
   llvm::SmallVector<fused::SweepOp> sweeps;
 };
@@ -67,13 +74,13 @@ private:
 // Sections
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::beginSection(std::vector<std::string> entries) {
+void ProgramEmitter::beginSection(std::vector<std::string> entries) {
   if (!text.empty())
     source.sections.push_back({std::exchange(text, {}), entriesOfSection});
   entriesOfSection = std::move(entries);
 }
 
-runtime::Source KernelEmitter::takeSource() {
+runtime::Source ProgramEmitter::takeSource() {
   beginSection({});
   if (!source.empty()) {
     std::string &last = source.sections.back().text;
@@ -96,8 +103,8 @@ static std::string listNames(ArrayRef<std::string> names) {
   return names.empty() ? "nothing" : llvm::join(names, ", ");
 }
 
-void KernelEmitter::emitBanner() {
-  os << "// " << identifierFrom(kernel.getSymName()) << ": " << sweeps.size()
+void ProgramEmitter::emitBanner() {
+  os << "// " << identifierFrom(program.getSymName()) << ": " << sweeps.size()
      << (sweeps.size() == 1 ? " sweep" : " sweeps") << "\n";
   for (fused::SweepOp sweep : sweeps) {
     auto layout = SweepLayout::compute(sweep, buffers);
@@ -105,7 +112,7 @@ void KernelEmitter::emitBanner() {
       continue;
     os << "//\n// " << layout->name << ", "
        << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
-       << ": a block of " << layout->threads << " threads takes a tile";
+       << ": a block of " << layout->threads << " threads processes a tile";
     for (auto [s, segment] : llvm::enumerate(layout->segments)) {
       int64_t bytes = 0;
       std::vector<std::string> read, written;
@@ -129,9 +136,9 @@ void KernelEmitter::emitBanner() {
   }
 }
 
-void KernelEmitter::emitIncludes() {
+void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, trips = false;
-  kernel.walk([&](Operation *op) {
+  program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
   });
@@ -149,14 +156,14 @@ void KernelEmitter::emitIncludes() {
   os << "#include \"access.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
+  if (trips)
+    os << "#include \"iterations.cuh\"\n";
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
   if (shares)
     os << "#include \"shares.cuh\"\n";
   os << "#include \"tables.cuh\"\n";
-  if (trips)
-    os << "#include \"trips.cuh\"\n";
   os << "\n";
 }
 
@@ -164,119 +171,133 @@ void KernelEmitter::emitIncludes() {
 // Names and types of a sweep
 //===----------------------------------------------------------------------===//
 
-SweepNames KernelEmitter::nameSweep(fused::SweepOp sweep,
-                                    const SweepLayout &layout) {
+/// The type of a scalar as an argument of a kernel; `ByValue` stands for how
+/// one is passed that nothing in the program writes.
+static std::string argumentType(const ScalarSlot &slot, bool byValue) {
+  StringRef type = storedType(slot.storage);
+  if (byValue)
+    return ("heddle::scalar_argument<" + type + ", ByValue> ").str();
+  return ((slot.written ? "" : "const ") + type + " *").str();
+}
+
+std::string SweepNames::Field::typeFor(StringRef byValue) const {
+  auto [before, after] = StringRef(type).split("ByValue");
+  return after.empty() ? type : (before + byValue + after).str();
+}
+
+SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
+                                     const SweepLayout &layout) {
   SweepNames names;
   names.sweep = identifierFrom(layout.name);
+  names.params = names.sweep + "_params";
+  names.functions = &functions;
   Scope scope;
-  std::string parameters = "heddle_table table", arguments = "table";
-  unsigned aheads = 0;
+  auto field = [&](std::string type, StringRef name) {
+    names.fields.push_back({std::move(type), name.str()});
+    return ("p." + name).str();
+  };
+  unsigned precomputed = 0;
   for (const KernelArgument &argument : KernelSignature::of(layout).arguments) {
-    if (argument.kind == KernelArgumentKind::scalar) {
+    if (argument.kind == KernelArgumentKind::table) {
+      field("heddle::table ", "table");
+    } else if (argument.kind == KernelArgumentKind::scalar) {
       const ScalarSlot &slot = layout.scalars[argument.slot];
-      bool isTrip = layout.trip == argument.slot;
-      std::string name =
-          scope.fresh(isTrip ? "trip_at" : buffers[slot.buffer].name + "_at");
-      names.scalars.push_back(name);
-      std::string type = storedType(slot.storage).str();
-      if (argument.byValue)
-        parameters += ", heddle::number<" + type + ", ByValue> " + name;
-      else
-        parameters += (slot.written ? ", " : ", const ") + type + " *" + name;
-      arguments += ", " + name;
-    }
-    if (argument.kind != KernelArgumentKind::scratch)
-      continue;
-    const ScratchSlot &slot = layout.scratch[argument.slot];
-    std::string type, name;
-    if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
-      bool isTicket = slot.per == ScratchPer::ticket;
-      type = isTicket ? "unsigned" : stateOf(reduce);
-      StringRef own = nameOf(reduce.getResult(0));
-      StringRef per = isTicket                         ? "_tickets"
-                      : slot.per == ScratchPer::member ? "_of_members"
-                      : slot.per == ScratchPer::tile   ? "_of_tiles"
-                                                       : "_of_columns";
-      name = scope.fresh(((own.empty() ? StringRef("sum") : own) + per).str());
+      names.isTemplate |= argument.byValue;
+      names.scalars.push_back(
+          field(argumentType(slot, argument.byValue),
+                layout.trip == argument.slot
+                    ? "iteration"
+                    : scope.fresh(buffers[slot.buffer].name)));
     } else {
-      type = names.sweep + "_ahead" + (aheads ? std::to_string(aheads) : "");
-      name = scope.fresh("ahead");
-      ++aheads;
+      const ScratchSlot &slot = layout.scratch[argument.slot];
+      std::string type, wanted, function;
+      if (auto reduce = dyn_cast<fused::ReduceOp>(slot.owner)) {
+        bool isTicket = slot.per == ScratchPer::ticket;
+        type = isTicket ? "unsigned" : stateOf(reduce);
+        StringRef own = nameOf(reduce.getResult(0));
+        StringRef per = isTicket                         ? "_tickets"
+                        : slot.per == ScratchPer::member ? "_of_members"
+                        : slot.per == ScratchPer::tile   ? "_of_tiles"
+                                                         : "_of_columns";
+        wanted = ((own.empty() ? StringRef("sum") : own) + per).str();
+      } else {
+        std::string number = precomputed ? std::to_string(precomputed) : "";
+        type = names.sweep + "_precomputed" + number;
+        function = names.sweep + "_precompute" + number;
+        wanted = "precomputed";
+        ++precomputed;
+      }
+      names.scratch.push_back(field(type + " *", scope.fresh(wanted)));
+      names.scratchTypes.push_back(type);
+      names.precompute.push_back(function);
     }
-    names.scratch.push_back(name);
-    names.scratchTypes.push_back(type);
-    parameters += ", " + type + " *" + name;
-    arguments += ", " + name;
   }
-  names.parameters = parameters;
-  names.arguments = arguments;
   return names;
 }
 
-void KernelEmitter::emitRowTypes(const SweepLayout &layout,
-                                 const SweepNames &names) {
-  int64_t rank = layout.rank == 2 ? 2 : 1;
-  for (StringRef kind : {"member_row", "tile_row"})
-    os << "using " << names.sweep << "_" << kind << " = heddle::" << kind << "<"
-       << std::max<int64_t>(1, layout.pointers) << ", " << rank << ">;\n";
-  os << "\n";
+/// The same for a kernel that takes its arguments one by one.
+SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
+                                       const SweepLayout &layout) {
+  SweepNames names;
+  names.sweep = identifierFrom(layout.name);
+  Scope scope;
+  for (const ScalarSlot &slot : layout.scalars) {
+    names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));
+    names.taken.push_back(names.scalars.back());
+  }
+  return names;
 }
 
-LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
-                                        const SweepLayout &layout,
-                                        const SweepNames &names) {
-  for (auto [slot, type] : llvm::zip(layout.scratch, names.scratchTypes)) {
-    auto ahead = dyn_cast<fused::PrecomputeOp>(slot.owner);
-    if (!ahead)
-      continue;
-    Block &body = ahead.getBody().front();
-    os << "// Scalars of a member that are kept from step to step, and what "
-          "they\n"
-          "// were computed from.\n"
-       << "struct " << type << " {\n";
-    os.indent();
-    os << "unsigned valid;\n";
-    for (BlockArgument argument : body.getArguments())
-      os << computedType(argument.getType()) << ' '
-         << identifierFrom(nameOf(argument)) << "_was;\n";
-    for (auto [k, result] : llvm::enumerate(ahead.getResultTypes()))
-      os << computedType(result) << " value_" << k << ";\n";
-    os.unindent() << "};\n\n";
+void ProgramEmitter::emitParams(const SweepNames &names) {
+  os << "// The arguments of the kernels that run '" << names.sweep << "'.\n";
+  if (names.isTemplate)
+    os << "template <bool ByValue> ";
+  os << "struct " << names.params << " {\n";
+  os.indent();
+  for (const SweepNames::Field &field : names.fields)
+    os << field.type << field.name << ";\n";
+  os.unindent() << "};\n\n";
+}
 
-    Scope scope;
-    os << "__device__ __forceinline__ void " << type << "_of(";
-    for (BlockArgument argument : body.getArguments())
-      os << computedType(argument.getType()) << ' '
-         << scope.declare(argument, "x") << ", ";
-    SmallVector<std::string> results;
-    for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
-      StringRef own = nameOf(result);
-      results.push_back(scope.fresh(own.empty() ? StringRef("value") : own));
-      os << (k ? ", " : "") << computedType(result.getType()) << " &"
-         << results.back();
-    }
-    os << ") {\n";
+/// The descriptor of a tile, for each segment with the names and types of its
+/// operands.
+void ProgramEmitter::emitTileTypes(const SweepLayout &layout,
+                                   const SweepNames &names) {
+  std::string type = names.sweep + "_tile";
+  bool isSingle = layout.segments.size() == 1;
+  int64_t pointers = std::max<int64_t>(1, layout.pointers);
+  os << "// The descriptor of a tile.\n";
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    os << "struct alignas(16) " << type
+       << (isSingle ? "" : "_" + std::to_string(s)) << " {\n";
     os.indent();
-    std::function<Expression(Value)> expression = [&](Value value) {
-      if (scope.knows(value))
-        return Expression{scope[value], Expression::primary};
-      return printScalar(value.getDefiningOp(), expression)
-          .value_or(Expression{"0", Expression::primary});
-    };
-    for (Operation &op : body.without_terminator()) {
-      if (isa<arith::ConstantOp>(op))
-        continue;
-      auto printed = printScalar(&op, expression);
-      if (!printed)
-        return op.emitOpError("has no CUDA text");
-      Value value = op.getResult(0);
-      os << "const " << computedType(value.getType()) << ' '
-         << scope.declare(value) << " = " << printed->text << ";\n";
-    }
-    for (auto [name, value] : llvm::zip(results, ahead.getYield().getValues()))
-      os << name << " = " << expression(value).text << ";\n";
-    os.unindent() << "}\n\n";
+    for (auto [slot, name] :
+         llvm::zip(segment.operands, fieldNames(segment, buffers)))
+      if (slot.index == kLength || slot.index == kStride)
+        os << "long long " << name << ";\n";
+      else
+        os << (slot.written ? "" : "const ") << storedType(slot.storage) << " *"
+           << name << ";\n";
+    if (int64_t rest = pointers - segment.operands.size())
+      os << "void *unused[" << rest << "];\n";
+    os << "long long " << (layout.rank == 2 ? "columns, column_base, " : "")
+       << "first;\n"
+       << "int count, member, segment, tiles;\n";
+    os.unindent() << "};\n\n";
   }
+  if (isSingle)
+    return;
+  os << "using " << type << " = " << type
+     << "_0; // all segments have one layout\n\n";
+}
+
+LogicalResult ProgramEmitter::emitPrecomputed(const SweepLayout &layout,
+                                              const SweepNames &names) {
+  for (auto [slot, type, function] :
+       llvm::zip(layout.scratch, names.scratchTypes, names.precompute))
+    if (auto precompute = dyn_cast<fused::PrecomputeOp>(slot.owner))
+      if (failed(cuda::emitPrecomputed(os, precompute, type, function)))
+        return failure();
   return success();
 }
 
@@ -284,63 +305,88 @@ LogicalResult KernelEmitter::emitAheads(fused::SweepOp sweep,
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// With several segments, the function that picks the one a tile belongs to.
-void KernelEmitter::emitDispatch(const SweepLayout &layout,
-                                 const SweepNames &names) {
-  if (layout.segments.size() == 1)
+/// With several segments, the function that selects that of a tile.
+void ProgramEmitter::emitDispatch(const SweepLayout &layout,
+                                  const SweepNames &names) {
+  std::string process = names.sweep + "_process";
+  size_t count = layout.segments.size();
+  if (count == 1)
     return;
-  os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
-     << "_tile(const " << names.sweep << "_tile_row &tile, int tile_index, "
-     << names.parameters << ") {\n";
-  os.indent();
+  functions.begin();
   os << "switch (tile.segment) {\n";
-  for (size_t s = 0; s < layout.segments.size(); ++s) {
-    if (s + 1 < layout.segments.size())
+  for (size_t s = 0; s < count; ++s) {
+    std::string number = std::to_string(s), tile = "tile";
+    if (s > 0)
+      tile = "heddle::as_descriptor<" + names.sweep + "_tile_" + number +
+             ">(tile)";
+    if (s + 1 < count)
       os << "case " << s << ":\n";
     else
       os << "default:\n";
-    os << "  return " << names.sweep << "_tile_" << s
-       << "<ByValue, Passing>(tile, tile_index, " << names.arguments << ");\n";
+    os << "  return "
+       << functions.call(process + "_" + number, {{"tile", tile}}) << ";\n";
   }
   os << "}\n";
+  functions.end("", "void", process,
+                {{"const " + names.paramsType() + " &", "p"},
+                 {"const " + names.sweep + "_tile &", "tile"},
+                 {"int", "tile_index"}});
+}
+
+/// Arguments are separate parameters of an entry: the compiler keeps tile
+/// descriptors and addresses in other registers, and up to ten more of them,
+/// where it reads the same bytes from one structure.
+void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
+                               const SweepNames &names,
+                               fused::VariantAttr variant) {
+  bool isByValue = variant.getScalars() == fused::ScalarPassing::value;
+  std::string byValue = isByValue ? "true" : "false";
+  SmallVector<std::string> parameters, arguments;
+  for (const SweepNames::Field &field : names.fields) {
+    parameters.push_back(field.typeFor(byValue) + field.name);
+    arguments.push_back(field.name);
+  }
+  os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
+     << ", HEDDLE_BLOCKS(" << variant.getBlocks() << "))\n"
+     << DeviceFunctions::wrapped(names.sweep +
+                                     entrySuffix(sweep, variant).str() + "(",
+                                 parameters, ") {")
+     << "\n";
+  os.indent();
+  os << "const " << names.params
+     << (names.isTemplate ? "<" + byValue + ">" : "") << " p = {"
+     << llvm::join(arguments, ", ") << "};\n"
+     << functions.call(
+            names.sweep + "_block",
+            {{"EvictFirst", variant.getEvictFirst() ? "true" : "false"}})
+     << ";\n";
   os.unindent() << "}\n\n";
 }
 
-void KernelEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
-                              const SweepNames &names,
-                              fused::VariantAttr variant) {
-  bool isByValue = variant.getScalars() == fused::ScalarPassing::value;
-  StringRef byValue = isByValue ? "true" : "false";
-  std::string parameters = names.parameters;
-  // The template argument; a name has neither commas nor brackets around it.
-  for (size_t at; (at = parameters.find(", ByValue>")) != std::string::npos;)
-    parameters.replace(at + 2, strlen("ByValue"), byValue);
-  os << "extern \"C\" __global__ void __launch_bounds__(" << layout.threads
-     << ", HEDDLE_BLOCKS(" << variant.getBlocks() << "))\n"
-     << names.sweep << entrySuffix(sweep, variant) << "(" << parameters
-     << ") {\n";
-  os.indent();
-  std::string values =
-      ("<" + byValue + (variant.getEvictFirst() ? ", true>(" : ", false>("))
-          .str();
+/// The function that processes the tile of a block.
+void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
+                                       const SweepLayout &layout,
+                                       const SweepNames &names) {
+  std::string tile = names.sweep + "_tile";
+  functions.begin();
   if (names.hasNext)
-    os << "heddle::let_next_begin();\n";
+    os << "heddle::launch_dependents();\n";
   if (layout.whereScalar && names.hasPrevious)
-    os << "heddle::wait_for_previous();\n";
+    os << "heddle::wait_for_dependency();\n";
   if (layout.whereScalar)
     os << "if (!*" << names.scalars[*layout.whereScalar] << ")\n  return;\n";
   if (layout.endsList)
-    os << "if (table.tile_count == 0)\n  return " << names.sweep << "_finish"
-       << values << names.arguments << ");\n";
+    os << "if (p.table.tile_count == 0)\n  return "
+       << functions.call(names.sweep + "_epilogue") << ";\n";
   os << "const int tile_index = "
-     << (sweep.getReversed() ? "table.tile_count - 1 - " : "")
-     << (layout.columns ? "heddle::tile_of_block(table)" : "blockIdx.x")
-     << ";\n";
-  os << "const " << names.sweep << "_tile_row tile = heddle::row_at<"
-     << names.sweep << "_tile_row>(table.tiles, tile_index);\n";
-  os << names.sweep << "_tile" << values << "tile, tile_index, "
-     << names.arguments << ");\n";
-  os.unindent() << "}\n\n";
+     << (sweep.getReversed() ? "p.table.tile_count - 1 - " : "")
+     << (layout.columns ? "heddle::tile_of_block(p.table)" : "blockIdx.x")
+     << ";\n"
+     << "const auto tile = heddle::descriptor_at<" << tile
+     << ">(p.table.tiles, tile_index);\n"
+     << functions.call(names.sweep + "_process") << ";\n";
+  functions.end("", "void", names.sweep + "_block",
+                {{"const " + names.paramsType() + " &", "p"}});
 }
 
 /// Whether the launch of `op` may begin before the one before it has ended.
@@ -349,7 +395,7 @@ static bool isDependent(Operation *op) {
   return sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
 }
 
-LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
+LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
@@ -365,11 +411,12 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
     if (loop.getCooperativeAttr())
       entries.push_back(oneLaunchEntry(loop));
   beginSection(std::move(entries));
-  emitRowTypes(*layout, names);
-  if (failed(emitAheads(sweep, *layout, names)))
+  emitTileTypes(*layout, names);
+  if (failed(emitPrecomputed(*layout, names)))
     return failure();
+  emitParams(names);
   if (layout->endsList &&
-      failed(FinishEmitter(os, sweep, *layout, names).emit()))
+      failed(EpilogueEmitter(os, sweep, *layout, names).emit()))
     return failure();
   bool stream =
       sweep.getScheduleAttr().getKind() == fused::ScheduleKind::stream;
@@ -381,6 +428,7 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
       return failure();
   }
   emitDispatch(*layout, names);
+  emitBlockFunction(sweep, *layout, names);
   for (fused::VariantAttr variant : sweep.getLaunchAttr().getVariants()) {
     beginSection({names.sweep + entrySuffix(sweep, variant).str()});
     emitEntry(sweep, *layout, names, variant);
@@ -392,176 +440,172 @@ LogicalResult KernelEmitter::emitSweep(fused::SweepOp sweep) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// One launch for the whole loop: all its blocks are resident and meet between
-/// sweeps.
-LogicalResult KernelEmitter::emitLoop(fused::LoopOp loop) {
+/// One launch for the whole loop: all its blocks are resident, and synchronize
+/// between sweeps.
+LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   auto cooperative = loop.getCooperativeAttr();
   if (!cooperative)
     return success();
   std::string name = oneLaunchEntry(loop);
   beginSection({name});
-  Scope scope;
-  std::string parameters;
   struct Call {
-    std::string table, function, finish, row, arguments, scratch;
-    std::map<int, std::string> scalars; // by their slots
+    SweepNames names;
+    std::string params, arguments; // a structure, and its fields' values
     bool endsList, reversed;
   };
-  SmallVector<Call> calls;
+  std::vector<Call> calls;
   std::vector<SweepLayout> layouts;
-  std::vector<SweepNames> ownNames;
+  Scope scope;
+  Value active = loop.getActive();
+  std::string anyActive;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
       return failure();
-    SweepNames names = nameSweep(sweep, *layout);
-    Call call;
-    call.function = names.sweep + "_tile<false, false>";
-    call.finish = names.sweep + "_finish<false, false>";
-    call.row = names.sweep + "_tile_row";
+    Call &call = calls.emplace_back();
+    call.names = nameSweep(sweep, *layout);
+    call.params = scope.fresh(call.names.sweep);
     call.endsList = layout->endsList;
     call.reversed = sweep.getReversed();
-    calls.push_back(std::move(call));
+    if (active && sweep.getWhere() == active)
+      anyActive = llvm::formatv(
+          "heddle::any_member<{0}, {1}>({2}.table.members, "
+          "{2}.table.member_count)",
+          call.names.memberType(*layout), layout->whereOperand[0], call.params);
     layouts.push_back(std::move(*layout));
-    ownNames.push_back(std::move(names));
   }
-  std::string tripsAt, limitAt, moreAt, barrier;
-  auto add = [&](const std::string &type, const std::string &parameter) {
-    parameters += (parameters.empty() ? "" : ", ") + type + parameter;
-    return parameter;
+  SmallVector<std::string> parameters;
+  auto declare = [&](StringRef type, const Twine &wanted) {
+    std::string own = scope.fresh(wanted.str());
+    parameters.push_back(type.str() + own);
+    return own;
   };
-  KernelSignature signature =
-      KernelSignature::ofCooperative(loop, layouts, buffers);
-  for (const KernelArgument &argument : signature.arguments) {
-    const SweepNames &names = ownNames[argument.sweep];
-    Call &call = calls[argument.sweep];
+  // The values of the fields of each structure, by position.
+  std::vector<std::map<size_t, std::string>> values(calls.size());
+  auto pass = [&](const KernelArgument &argument, size_t position,
+                  StringRef wanted = "") {
+    const SweepNames::Field &field =
+        calls[argument.sweep].names.fields[position];
+    values[argument.sweep][position] =
+        declare(field.typeFor("false"),
+                wanted.empty() ? StringRef(field.name) : wanted);
+  };
+  std::string taken, limit, condition, barrier;
+  for (const KernelArgument &argument :
+       KernelSignature::ofCooperative(loop, layouts, buffers).arguments) {
+    size_t scalars = layouts[argument.sweep].scalars.size();
     switch (argument.kind) {
     case KernelArgumentKind::table:
-      call.table = add("heddle_table ", scope.fresh("table_of_" + names.sweep));
-      call.arguments = call.table;
+      pass(argument, 0, "table_of_" + calls[argument.sweep].names.sweep);
       break;
-    case KernelArgumentKind::scalar: {
-      const ScalarSlot &slot = layouts[argument.sweep].scalars[argument.slot];
-      std::string type = storedType(slot.storage).str();
-      call.scalars[argument.slot] =
-          add(argument.byValue ? "heddle::number<" + type + ", false> "
-              : slot.written   ? type + " *"
-                               : "const " + type + " *",
-              scope.fresh(names.scalars[argument.slot]));
+    case KernelArgumentKind::scalar:
+      pass(argument, 1 + argument.slot);
       break;
-    }
     case KernelArgumentKind::scratch:
-      call.scratch += ", " + add(names.scratchTypes[argument.slot] + " *",
-                                 scope.fresh(names.scratch[argument.slot]));
+      pass(argument, 1 + scalars + argument.slot);
       break;
     case KernelArgumentKind::trips:
-      tripsAt = add("int *", scope.fresh("trips_at"));
+      taken = declare("int *", "iterations_taken");
       break;
     case KernelArgumentKind::limit:
-      limitAt = add("const int *", scope.fresh("limit_at"));
+      limit = declare("const int *", "iteration_limit");
       break;
     case KernelArgumentKind::condition:
-      moreAt = add("const bool *", scope.fresh("more_at"));
+      condition = declare("const bool *", "condition");
       break;
     case KernelArgumentKind::barrier:
-      barrier = add("unsigned *", scope.fresh("barrier"));
+      barrier = declare("unsigned *", "barrier");
       break;
     case KernelArgumentKind::panelScratch:
       break;
     }
   }
-  Value active = loop.getActive();
-  std::string anyActive;
-  for (auto [sweep, layout, names, call] :
-       llvm::zip(loop.getBody().front().getOps<fused::SweepOp>(), layouts,
-                 ownNames, calls)) {
-    for (size_t k = 0; k < layout.scalars.size(); ++k)
+  for (auto [call, own] : llvm::zip(calls, values))
+    for (size_t k = 0; k < call.names.fields.size(); ++k)
       call.arguments +=
-          ", " +
-          (layout.trip == static_cast<int>(k) ? "&trips" : call.scalars[k]);
-    call.arguments += call.scratch;
-    if (active && sweep.getWhere() == active)
-      anyActive =
-          llvm::formatv("heddle::any_member<{0}_member_row, {1}>({2}.members, "
-                        "{2}.member_count)",
-                        names.sweep, layout.whereOperand[0], call.table);
-  }
-  os << "extern \"C\" __global__ void __launch_bounds__("
+          (k ? ", " : "") + (own.count(k) ? own[k] : std::string("&iteration"));
+
+  os << "// The whole loop in one launch, whose blocks synchronize between "
+        "sweeps.\n"
+     << "extern \"C\" __global__ void __launch_bounds__("
      << cooperative.getThreads() << ", " << cooperative.getBlocks() << ")\n"
-     << name << "(" << parameters << ") {\n";
+     << DeviceFunctions::wrapped(name + "(", parameters, ") {") << "\n";
   os.indent();
-  os << "const int limit = *" << limitAt << ";\n"
-     << "int trips = 0;\n"
-     << "for (bool more = limit > 0; more;) {\n";
+  os << "const int limit = *" << limit << ";\n"
+     << "int iteration = 0;\n";
+  for (const Call &call : calls)
+    os << "const " << call.names.params
+       << (call.names.isTemplate ? "<false> " : " ") << call.params << " = {"
+       << call.arguments << "};\n";
+  os << "for (bool more = limit > 0; more;) {\n";
   os.indent();
   for (const Call &call : calls) {
+    std::pair<StringRef, StringRef> arguments[] = {{"p", call.params},
+                                                   {"EvictFirst", "false"}};
+    std::string tile = call.names.sweep + "_tile",
+                table = call.params + ".table";
     if (call.endsList)
-      os << "if (" << call.table << ".tile_count == 0 && blockIdx.x == 0)\n  "
-         << call.finish << "(" << call.arguments << ");\n";
-    os << "for (int k = blockIdx.x; k < " << call.table
+      os << "if (" << table << ".tile_count == 0 && blockIdx.x == 0)\n  "
+         << functions.call(call.names.sweep + "_epilogue", arguments) << ";\n";
+    os << "for (int k = blockIdx.x; k < " << table
        << ".tile_count; k += gridDim.x) {\n";
     os.indent();
     os << "const int tile_index = "
-       << (call.reversed ? call.table + ".tile_count - 1 - k" : "k") << ";\n"
-       << call.function << "(heddle::row_at<" << call.row << ">(" << call.table
-       << ".tiles, tile_index), tile_index, " << call.arguments << ");\n";
+       << (call.reversed ? table + ".tile_count - 1 - k" : "k") << ";\n"
+       << "const auto tile = heddle::descriptor_at<" << tile << ">(" << table
+       << ".tiles, tile_index);\n"
+       << functions.call(call.names.sweep + "_process", arguments) << ";\n";
     os.unindent() << "}\n"
                   << "heddle::grid_barrier(" << barrier << ");\n";
   }
-  os << "++trips;\n"
-     << "more = trips < limit && "
+  os << "++iteration;\n"
+     << "more = iteration < limit && "
      << (active ? anyActive
-                : "*static_cast<const volatile bool *>(" + moreAt + ")")
+                : "*static_cast<const volatile bool *>(" + condition + ")")
      << ";\n"
      << "heddle::grid_barrier(" << barrier
-     << "); // nobody writes the flag anew before all "
-        "have read it\n";
+     << "); // no block writes the condition before all have read it\n";
   os.unindent() << "}\n"
-                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << tripsAt
-                << " = trips;\n";
+                << "if (blockIdx.x == 0 && threadIdx.x == 0)\n  *" << taken
+                << " = iteration;\n";
   os.unindent() << "}\n\n";
   return success();
 }
 
-LogicalResult KernelEmitter::emit() {
-  kernel.walk([&](fused::SweepOp sweep) { sweeps.push_back(sweep); });
+LogicalResult ProgramEmitter::emit() {
+  program.walk([&](fused::SweepOp sweep) { sweeps.push_back(sweep); });
   emitBanner();
   emitIncludes();
   for (fused::SweepOp sweep : sweeps)
     if (failed(emitSweep(sweep)))
       return failure();
   LogicalResult loops = success();
-  kernel.walk([&](fused::LoopOp loop) {
+  program.walk([&](fused::LoopOp loop) {
     if (failed(emitLoop(loop)))
       loops = failure();
   });
   return loops;
 }
 
-/// A text of its own, compiled once for every class of widths that is met.
-LogicalResult KernelEmitter::emitPanels() {
+/// A source of its own, compiled once for every class of widths that occurs.
+LogicalResult ProgramEmitter::emitPanels() {
   LogicalResult done = success();
   bool any = false;
-  kernel.walk([&](fused::LoopOp loop) {
-    if (!loop.getPanels())
-      return;
+  program.walk([&](fused::LoopOp loop) {
     auto panel = PanelLayout::compute(loop, buffers);
-    if (!panel) {
-      done = loop.emitOpError("cannot run in panels; run "
-                              "fused-configure-launches");
+    if (!panel)
       return;
-    }
     auto sweep = cast<fused::SweepOp>(loop.getBody().front().front());
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout)) {
       done = failure();
       return;
     }
-    SweepNames names = nameSweep(sweep, *layout);
+    SweepNames names = nameScalars(sweep, *layout);
     if (!any)
-      os << "// " << identifierFrom(kernel.getSymName())
+      os << "// " << identifierFrom(program.getSymName())
          << ": loops by the panel schedule\n"
-         << "#include \"panel.cuh\"\n#include \"trips.cuh\"\n\n";
+         << "#include \"panel.cuh\"\n#include \"iterations.cuh\"\n\n";
     any = true;
     PanelEmitter emitter(sweep, *layout, names, buffers, *panel);
     if (failed(emitter.emitLoop(os)))
@@ -570,17 +614,17 @@ LogicalResult KernelEmitter::emitPanels() {
   return done;
 }
 
-FailureOr<runtime::Source> emitKernel(fused::ProgramOp kernel,
-                                      const Buffers &buffers) {
-  KernelEmitter emitter(kernel, buffers);
+FailureOr<runtime::Source> emitKernels(fused::ProgramOp program,
+                                       const Buffers &buffers) {
+  ProgramEmitter emitter(program, buffers);
   if (failed(emitter.emit()))
     return failure();
   return emitter.takeSource();
 }
 
-FailureOr<std::string> emitPanels(fused::ProgramOp kernel,
+FailureOr<std::string> emitPanels(fused::ProgramOp program,
                                   const Buffers &buffers) {
-  KernelEmitter emitter(kernel, buffers);
+  ProgramEmitter emitter(program, buffers);
   if (failed(emitter.emitPanels()))
     return failure();
   return emitter.takeSource().text();

@@ -1,4 +1,4 @@
-//===- CudaEmitter.h - CUDA C++ text of a kernel ----------------*- C++ -*-===//
+//===- CudaEmitter.h - CUDA C++ source of a program -------------*- C++ -*-===//
 //
 // A pure function of the placed, scheduled and named IR.
 //
@@ -12,14 +12,14 @@
 
 namespace heddle::cuda {
 
-/// The source of all entries of `kernel`, in sections that say which entries
-/// need them; a located error where an operation has no text.
-mlir::FailureOr<runtime::Source> emitKernel(fused::ProgramOp kernel,
-                                            const Buffers &buffers);
+/// The source of all entries of `program`, in sections that say which entries
+/// need them; a located error if an operation has no CUDA equivalent.
+mlir::FailureOr<runtime::Source> emitKernels(fused::ProgramOp program,
+                                             const Buffers &buffers);
 
-/// The text of the loops of `kernel` that have a form in panels, for one class
-/// of widths (device/panel.cuh); empty where there are none.
-mlir::FailureOr<std::string> emitPanels(fused::ProgramOp kernel,
+/// The source of the panel loops of `program`, for one size class
+/// (device/panel.cuh); empty if there are none.
+mlir::FailureOr<std::string> emitPanels(fused::ProgramOp program,
                                         const Buffers &buffers);
 
 /// The device header called `name` ("access.cuh"), or an empty string.

@@ -1,11 +1,12 @@
-//===- MemberEnd.cpp - when a member, or the list, is complete ------------===//
+//===- MemberEnd.cpp - the end of a member and of the list ----------------===//
 //
-// What the block that finishes a member last prints: values of the member and
-// its columns out of what its tiles left behind, what is kept for the next
-// step, and the end of the list.
+// Prints the statements of the block that finishes a member last. They combine
+// the partials of the member's tiles to values of the member and of its
+// columns, precompute scalars for the next step, and end the list.
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/Precomputed.h"
 #include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
@@ -66,50 +67,40 @@ void SegmentEmitter::storeListStates() {
     std::string state = accumulators.lookup(op);
     if (state.empty()) // one value per member, never spread over tiles
       state = kindOf(op) + "::lift(" + text(op.getValue()) +
-              ", static_cast<const " + names.sweep +
-              "_member_row *>(table.members)[tile.member].index)";
+              ", static_cast<const " + names.memberType(layout) +
+              " *>(p.table.members)[tile.member].index)";
     os << names.scratch[area] << "[tile.member] = " << state << ";\n";
   }
 }
 
-void SegmentEmitter::emitAheadOfNextStep() {
+void SegmentEmitter::emitPrecomputeForNextStep() {
   auto yield = sweep.getSegmentYield(segment);
   for (Operation &op : body) {
     auto ahead = dyn_cast<fused::PrecomputeOp>(op);
     if (!ahead)
       continue;
     int area = layout.scratchOf(&op, ScratchPer::member);
-    std::string next = scope.fresh("next_" + names.scratch[area]);
-    std::string call = names.scratchTypes[area] + "_of(";
-    os << names.scratchTypes[area] << ' ' << next << ";\n"
-       << next << ".valid = 1;\n";
-    for (auto [argument, input] :
-         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs())) {
+    std::string arguments;
+    for (Value input : ahead.getInputs()) {
       // The value that the operand has in the next step.
       int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
       std::string value = text(input);
       if (slot >= 0)
         for (auto [k, result] : llvm::enumerate(slots.results))
-          if (result == slot)
-            value = ("heddle::convert<" + computedType(input.getType()) + ">(" +
-                     storedExpression(yield.getValues()[k],
-                                      slots.operands[slot].storage) +
-                     ")")
-                        .str();
-      std::string field =
-          next + "." + identifierFrom(nameOf(argument)) + "_was";
-      os << field << " = " << value << ";\n";
-      call += field + ", ";
+          if (result == slot) {
+            Type storage = slots.operands[slot].storage;
+            value = converted(storedExpression(yield.getValues()[k], storage),
+                              storage, input.getType());
+          }
+      arguments += (arguments.empty() ? "" : ", ") + value;
     }
-    for (unsigned k = 0; k < ahead.getNumResults(); ++k)
-      call += (k ? ", " : "") + next + ".value_" + std::to_string(k);
-    os << call << ");\n"
-       << names.scratch[area] << "[tile.member] = " << next << ";\n";
+    os << names.scratch[area] << "[tile.member] = " << names.precompute[area]
+       << "(" << arguments << ");\n";
   }
 }
 
-/// Everything that results which are written at the member's end are computed
-/// from, reductions apart.
+/// Finds the values from which the results that are written at the member's end
+/// are computed, up to reductions.
 void SegmentEmitter::findUsedAtEnd() {
   SmallVector<Value> open;
   auto yield = sweep.getSegmentYield(segment);
@@ -133,18 +124,12 @@ void SegmentEmitter::findUsedAtEnd() {
   }
 }
 
-bool SegmentEmitter::isUsedAtEnd(unsigned slot) const {
-  return (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
-          isWrittenAtEnd(slots.operands[slot].index)) ||
-         isBound(slot, [&](Value argument) { return isUsedAtEnd(argument); });
-}
-
 LogicalResult SegmentEmitter::emitEnd() {
   if (!slots.endsAfterStores) {
     if (failed(emitMemberValues()))
       return failure();
     storeMemberResults();
-    emitAheadOfNextStep();
+    emitPrecomputeForNextStep();
     return success();
   }
   if (failed(emitMemberValues()))
@@ -160,7 +145,7 @@ LogicalResult SegmentEmitter::emitEnd() {
           "column += "
        << layout.threads << ") {\n";
     os.indent();
-    // Those of the member's first tile, which has what all have.
+    // The columns of the member's first tile, which holds the combined states.
     if (reducesColumns)
       os << "const long long base = tile.column_base - (tile_index - "
             "first_tile) * "
@@ -179,10 +164,11 @@ LogicalResult SegmentEmitter::emitEnd() {
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
       if (levels.of(argument).level != Level::column || !isUsedAtEnd(argument))
         continue;
-      std::string name = scope.declare(argument, "x");
-      os << "const " << computedType(argument.getType()) << ' ' << name
-         << " = heddle::convert<" << computedType(argument.getType()) << ">("
-         << pointers[slot] << "[column]);\n";
+      os << "const " << computedType(argument.getType()) << ' '
+         << scope.declare(argument, "x") << " = "
+         << converted(pointers[slot] + "[column]", slots.operands[slot].storage,
+                      argument.getType())
+         << ";\n";
     }
     if (failed(declareOps([&](Operation *op) {
           return levels.of(op->getResult(0)).level == Level::column &&
@@ -199,8 +185,9 @@ LogicalResult SegmentEmitter::emitEnd() {
          << storedExpression(value, slots.operands[slot].storage) << ";\n";
     }
     os.unindent() << "}\n";
-    // Of one tile, nothing made the threads meet since they read what the
-    // first of them now replaces: values of the member, and those kept ahead.
+    // If there is one tile, the threads have not synchronized since they read
+    // values that the first of them now replaces: values of the member, and
+    // precomputed ones.
     auto read = [&, behind = fused::behind(ofColumns)](Value value) {
       return behind.contains(value) && isUsedAtEnd(value);
     };
@@ -214,32 +201,29 @@ LogicalResult SegmentEmitter::emitEnd() {
     if (replaced)
       os << "__syncthreads(); // the member's own values have been read\n";
   }
-  os << "if (threadIdx.x == 0) {\n";
-  os.indent();
-  storeMemberResults();
-  emitAheadOfNextStep();
-  storeListStates();
-  os.unindent() << "}\n";
+  names.functions->block("if (threadIdx.x == 0)", [&] {
+    storeMemberResults();
+    emitPrecomputeForNextStep();
+    storeListStates();
+  });
   if (layout.endsList)
-    os << "// once for the list, when all its members are done\n"
-       << "if (heddle::arrives_last(&table.tickets[table.member_count], "
-          "table.member_count))\n  "
-       << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
-       << ");\n";
+    os << "// Once for the list, when all its members are done.\n"
+       << "if (heddle::arrives_last(&p.table.tickets[p.table.member_count], "
+          "p.table.member_count))\n  "
+       << names.functions->call(names.sweep + "_epilogue") << ";\n";
   return success();
 }
 
-/// Columns of a member's tiles, which lie one after the other: tiles meet in
-/// groups, whose last block combines what they have into the first one's place,
-/// groups in groups, and so on.
-void SegmentEmitter::emitMeetFunction() {
-  os << "// true for the block that comes last of the member\n";
-  beginFunction("meet", "bool");
+/// Combines the columns of a member's tiles, which are consecutive: in groups,
+/// whose last block combines its tiles into the place of the first one, then
+/// groups of groups, and so on.
+void SegmentEmitter::emitCombineFunction() {
+  beginFunction();
   os << "__syncthreads(); // the tile is done\n"
      << "const int own = static_cast<int>(tile.first / " << slots.tile << ");\n"
      << "#pragma unroll 1\n"
      << "for (long long step = 1; step < tile.tiles; step *= "
-        "heddle::tiles_together) {\n";
+        "heddle::tiles_combined) {\n";
   os.indent();
   os << "const heddle::group_of_tiles group(own, step, tile.tiles);\n"
      << "if (!heddle::arrives_last(&" << names.scratch[slots.tickets]
@@ -254,27 +238,28 @@ void SegmentEmitter::emitMeetFunction() {
   os.indent();
   for (fused::ReduceOp op : reductions)
     if (int area = layout.scratchOf(op, ScratchPer::tileColumn); area >= 0)
-      os << "heddle::pair_up<" << kindOf(op) << ">(" << names.scratch[area]
+      os << "heddle::combine_pairwise<" << kindOf(op) << ">("
+         << names.scratch[area]
          << " + base + column, step * tile.columns, group.count);\n";
   os.unindent() << "}\n";
   os.unindent() << "}\n";
   os << "return true;\n";
-  endFunction();
+  endFunction("Combines the columns of the member's tiles. True in the block "
+              "that finishes last.",
+              "bool", "combine");
 }
 
 LogicalResult SegmentEmitter::emitEndFunction() {
-  os << "// once for the member, by the block that finishes it last\n";
-  beginFunction("end", "void");
-  declarePointers([&](unsigned slot) { return isUsedAtEnd(slot); });
-  // What came before the elements is computed anew: holding it while they are
-  // computed would cost registers in every block.
+  beginFunction();
+  // Values from before the elements are recomputed: holding them while elements
+  // are computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
   bool fromAhead = llvm::any_of(
       body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
         return llvm::any_of(ahead.getResults(),
                             [&](Value value) { return isUsedAtEnd(value); });
       });
-  if (fromAhead && failed(declareAhead()))
+  if (fromAhead && failed(declarePrecomputed()))
     return failure();
   if (failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
@@ -283,7 +268,8 @@ LogicalResult SegmentEmitter::emitEndFunction() {
       })) ||
       failed(emitEnd()))
     return failure();
-  endFunction();
+  endFunction("Runs once per member, in the block that finishes it last.",
+              "void", "end");
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- Names.cpp - identifiers of the emitted text ------------------------===//
+//===- Names.cpp - identifiers of the emitted source ----------------------===//
 //
 // Letters, digits and underscores survive; a number keeps equal names apart.
 //
@@ -7,79 +7,210 @@
 #include "codegen/cuda/Names.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace heddle::cuda {
 
-/// Words of C++ and CUDA, and the names that the emitted text uses itself.
+/// Words of C++ and CUDA, and the names that the emitted source uses itself.
 static const llvm::StringSet<> &reservedWords() {
-  static const llvm::StringSet<> words = {
-      "alignas",       "alignof",     "and",
-      "and_eq",        "asm",         "auto",
-      "bitand",        "bitor",       "bool",
-      "break",         "case",        "catch",
-      "char",          "class",       "compl",
-      "concept",       "const",       "consteval",
-      "constexpr",     "constinit",   "const_cast",
-      "continue",      "co_await",    "co_return",
-      "co_yield",      "decltype",    "default",
-      "delete",        "do",          "double",
-      "dynamic_cast",  "else",        "enum",
-      "explicit",      "export",      "extern",
-      "false",         "float",       "for",
-      "friend",        "goto",        "if",
-      "inline",        "int",         "long",
-      "mutable",       "namespace",   "new",
-      "noexcept",      "not",         "not_eq",
-      "nullptr",       "operator",    "or",
-      "or_eq",         "private",     "protected",
-      "public",        "register",    "reinterpret_cast",
-      "requires",      "return",      "short",
-      "signed",        "sizeof",      "static",
-      "static_assert", "static_cast", "struct",
-      "switch",        "template",    "this",
-      "thread_local",  "throw",       "true",
-      "try",           "typedef",     "typeid",
-      "typename",      "union",       "unsigned",
-      "using",         "virtual",     "void",
-      "volatile",      "wchar_t",     "while",
-      "xor",           "xor_eq",      "main",
-      "threadIdx",     "blockIdx",    "blockDim",
-      "gridDim",       "warpSize",    "whole",
-      "aligned",       "there",       "round",
-      "base",          "first_tile",  "more",
-      "trips",         "limit",       "arrived",
-      "vector",        "width",       "heddle",
-      "ByValue",       "Passing",     "tile",
-      "tile_index",    "table",       "at",
-      "kept",          "next",        "row",
-      "column",        "k",           "u",
-      "exp",           "log",         "sqrt",
-      "sqrtf",         "expf",        "logf",
-      "pow",           "powf",        "fabs",
-      "fabsf",         "fma",         "fmaf",
-      "tanh",          "tanhf",       "sin",
-      "sinf",          "cos",         "cosf",
-      "erf",           "erff",        "floor",
-      "floorf",        "ceil",        "ceilf",
-      "exp2",          "exp2f",       "log2",
-      "log2f",         "log1p",       "log1pf",
-      "expm1",         "expm1f",      "isnan",
-      "isinf",         "isfinite",    "copysign",
-      "copysignf",     "abs",         "fmaxf",
-      "fmax",          "fminf",       "fmin",
-      "min",           "max",         "add",
-      "mul",           "any",         "all",
-      "sign",          "convert",     "load",
-      "store",         "first",       "last",
-      "asserts",       "assert",      "printf",
-      "malloc",        "free",        "float2",
-      "float4",        "double2",     "int2",
-      "int4",          "uint2",       "uint4",
-      "dim3",          "half",        "INFINITY",
-      "NAN",           "NULL",        "linux",
-      "unix"};
+  static const llvm::StringSet<> words = {"alignas",
+                                          "alignof",
+                                          "and",
+                                          "and_eq",
+                                          "asm",
+                                          "auto",
+                                          "bitand",
+                                          "bitor",
+                                          "bool",
+                                          "break",
+                                          "case",
+                                          "catch",
+                                          "char",
+                                          "class",
+                                          "compl",
+                                          "concept",
+                                          "const",
+                                          "consteval",
+                                          "constexpr",
+                                          "constinit",
+                                          "const_cast",
+                                          "continue",
+                                          "co_await",
+                                          "co_return",
+                                          "co_yield",
+                                          "decltype",
+                                          "default",
+                                          "delete",
+                                          "do",
+                                          "double",
+                                          "dynamic_cast",
+                                          "else",
+                                          "enum",
+                                          "explicit",
+                                          "export",
+                                          "extern",
+                                          "false",
+                                          "float",
+                                          "for",
+                                          "friend",
+                                          "goto",
+                                          "if",
+                                          "inline",
+                                          "int",
+                                          "long",
+                                          "mutable",
+                                          "namespace",
+                                          "new",
+                                          "noexcept",
+                                          "not",
+                                          "not_eq",
+                                          "nullptr",
+                                          "operator",
+                                          "or",
+                                          "or_eq",
+                                          "private",
+                                          "protected",
+                                          "public",
+                                          "register",
+                                          "reinterpret_cast",
+                                          "requires",
+                                          "return",
+                                          "short",
+                                          "signed",
+                                          "sizeof",
+                                          "static",
+                                          "static_assert",
+                                          "static_cast",
+                                          "struct",
+                                          "switch",
+                                          "template",
+                                          "this",
+                                          "thread_local",
+                                          "throw",
+                                          "true",
+                                          "try",
+                                          "typedef",
+                                          "typeid",
+                                          "typename",
+                                          "union",
+                                          "unsigned",
+                                          "using",
+                                          "virtual",
+                                          "void",
+                                          "volatile",
+                                          "wchar_t",
+                                          "while",
+                                          "xor",
+                                          "xor_eq",
+                                          "main",
+                                          "threadIdx",
+                                          "blockIdx",
+                                          "blockDim",
+                                          "gridDim",
+                                          "warpSize",
+                                          "aligned",
+                                          "round",
+                                          "base",
+                                          "first_tile",
+                                          "more",
+                                          "limit",
+                                          "arrived",
+                                          "vector",
+                                          "width",
+                                          "heddle",
+                                          "ByValue",
+                                          "tile",
+                                          "tile_index",
+                                          "table",
+                                          "at",
+                                          "kept",
+                                          "next",
+                                          "row",
+                                          "column",
+                                          "k",
+                                          "u",
+                                          "exp",
+                                          "log",
+                                          "sqrt",
+                                          "sqrtf",
+                                          "expf",
+                                          "logf",
+                                          "pow",
+                                          "powf",
+                                          "fabs",
+                                          "fabsf",
+                                          "fma",
+                                          "fmaf",
+                                          "tanh",
+                                          "tanhf",
+                                          "sin",
+                                          "sinf",
+                                          "cos",
+                                          "cosf",
+                                          "erf",
+                                          "erff",
+                                          "floor",
+                                          "floorf",
+                                          "ceil",
+                                          "ceilf",
+                                          "exp2",
+                                          "exp2f",
+                                          "log2",
+                                          "log2f",
+                                          "log1p",
+                                          "log1pf",
+                                          "expm1",
+                                          "expm1f",
+                                          "isnan",
+                                          "isinf",
+                                          "isfinite",
+                                          "copysign",
+                                          "copysignf",
+                                          "abs",
+                                          "fmaxf",
+                                          "fmax",
+                                          "fminf",
+                                          "fmin",
+                                          "min",
+                                          "max",
+                                          "add",
+                                          "mul",
+                                          "any",
+                                          "all",
+                                          "sign",
+                                          "convert",
+                                          "load",
+                                          "store",
+                                          "first",
+                                          "last",
+                                          "asserts",
+                                          "assert",
+                                          "printf",
+                                          "malloc",
+                                          "free",
+                                          "float2",
+                                          "float4",
+                                          "double2",
+                                          "int2",
+                                          "int4",
+                                          "uint2",
+                                          "uint4",
+                                          "dim3",
+                                          "half",
+                                          "INFINITY",
+                                          "NAN",
+                                          "NULL",
+                                          "linux",
+                                          "EvictFirst",
+                                          "p",
+                                          "whole",
+                                          "there",
+                                          "all_there",
+                                          "iteration",
+                                          "iterations",
+                                          "unix"};
   return words;
 }
 
@@ -101,18 +232,44 @@ std::string identifierFrom(StringRef name) {
   return result;
 }
 
-std::string Scope::fresh(StringRef wanted) {
-  std::string base = identifierFrom(wanted), candidate = base;
-  for (unsigned n = 1; !taken.insert(candidate).second; ++n)
+std::string typeSuffix(Type type) {
+  if (type.isBF16())
+    return "_bf16";
+  return (isa<FloatType>(type) ? "_f" : "_i") +
+         std::to_string(type.getIntOrFloatBitWidth());
+}
+
+std::string Scope::take(std::string base, Type type) {
+  std::string candidate = base;
+  // A conversion of a value has the value's name in the IR.
+  if (auto held = taken.find(base);
+      type && held != taken.end() && held->second && held->second != type)
+    candidate = base = base + typeSuffix(type);
+  for (unsigned n = 1; !taken.try_emplace(candidate, type).second; ++n)
     candidate = base + "_" + std::to_string(n);
+  names.push_back(candidate);
   return candidate;
 }
 
 std::string Scope::declare(Value value, StringRef fallback) {
   StringRef own = nameOf(value);
-  std::string name = fresh(own.empty() ? fallback : own);
-  texts[value] = name;
+  std::string name =
+      take(identifierFrom(own.empty() ? fallback : own), value.getType());
+  bind(value, name);
   return name;
+}
+
+void Scope::bind(Value value, std::string text) {
+  std::string &current = texts[value];
+  bound.emplace_back(value, std::move(current));
+  current = std::move(text);
+}
+
+void Scope::undo(size_t toNames, size_t toBound) {
+  for (; names.size() > toNames; names.pop_back())
+    taken.erase(names.back());
+  for (; bound.size() > toBound; bound.pop_back())
+    texts[bound.back().first] = std::move(bound.back().second);
 }
 
 } // namespace heddle::cuda

@@ -1,8 +1,20 @@
-//===- Names.h - identifiers of the emitted text ----------------*- C++ -*-===//
+//===- Names.h - identifiers of the emitted source --------------*- C++ -*-===//
 //
 // Turns the names of values, which are data, into identifiers that are legal in
 // CUDA C++ and unique in their scope. No other text of a module reaches the
 // emitted source.
+//
+// The naming scheme, for a list `exp_avg` that a program updates:
+//
+//   tile.exp_avg      the address of the tile's elements (`p.lr`: a scalar)
+//   exp_avg[k]        an element, from its load to its store: the updated value
+//                     replaces the loaded one where that is used last
+//   exp_avg_next[k]   the updated value, where the loaded one is used after it
+//   exp_avg_f64       a value converted to another type, next to the original
+//   exp_avg1          a name of the program's own, like any other
+//
+// A number is appended only where two values of one scope have the same name
+// and type in the program itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +23,7 @@
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace heddle::cuda {
 
@@ -19,27 +31,54 @@ namespace heddle::cuda {
 /// word that C++ or the device headers reserve, never empty.
 std::string identifierFrom(llvm::StringRef name);
 
+/// The suffix that tells values of different types apart: `_f32`, `_i64`.
+std::string typeSuffix(mlir::Type type);
+
 /// The identifiers of one function.
 class Scope {
 public:
   /// A fresh identifier close to `wanted`.
-  std::string fresh(llvm::StringRef wanted);
+  std::string fresh(llvm::StringRef wanted) {
+    return take(identifierFrom(wanted), {});
+  }
+  /// The same for a variable of the emitter's own, whose name may be a word
+  /// that is reserved for it.
+  std::string freshOwn(llvm::StringRef wanted) {
+    return take(wanted.str(), {});
+  }
 
   /// Gives `value` an identifier close to its own name, or to `fallback`.
   std::string declare(mlir::Value value, llvm::StringRef fallback = "x");
 
-  void bind(mlir::Value value, std::string text) {
-    texts[value] = std::move(text);
-  }
-  void forget(mlir::Value value) { texts.erase(value); }
-  bool knows(mlir::Value value) const { return texts.contains(value); }
+  void bind(mlir::Value value, std::string text);
+  void forget(mlir::Value value) { bind(value, {}); }
+  bool knows(mlir::Value value) const { return !texts.lookup(value).empty(); }
   std::string operator[](mlir::Value value) const {
     return texts.lookup(value);
   }
 
+  /// A block of C++: what it declares or binds is undone at its end.
+  class Nested {
+  public:
+    explicit Nested(Scope &scope)
+        : scope(scope), names(scope.names.size()), bound(scope.bound.size()) {}
+    Nested(const Nested &) = delete;
+    ~Nested() { scope.undo(names, bound); }
+
+  private:
+    Scope &scope;
+    size_t names, bound;
+  };
+
 private:
-  llvm::StringSet<> taken;
+  std::string take(std::string wanted, mlir::Type type);
+  void undo(size_t toNames, size_t toBound);
+
+  llvm::StringMap<mlir::Type> taken;
   llvm::DenseMap<mlir::Value, std::string> texts;
+  // In order, for the ends of blocks: names, and the texts that were replaced.
+  std::vector<std::string> names;
+  std::vector<std::pair<mlir::Value, std::string>> bound;
 };
 
 } // namespace heddle::cuda

@@ -312,7 +312,8 @@ LogicalResult PanelEmitter::emitLoadMember() {
       "void load_member(parameters &params, loop_state &loop, int m)");
   os << "__syncthreads(); // the member before has been read\n";
   open("if (threadIdx.x == 0) {");
-  os << "member() = heddle::row_at<member_descriptor>(params.table.members, "
+  os << "member() = "
+        "heddle::descriptor_at<member_descriptor>(params.table.members, "
         "m);\n"
      << "heddle::locate_member(member().count, member().columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))

@@ -74,7 +74,7 @@ void PanelEmitter::emitResident() {
       "void store_resident(const parameters &params, int m)");
   os << "__syncthreads(); // other threads have stored the rows\n"
      << "const auto descriptor = "
-        "heddle::row_at<member_descriptor>(params.table.members, m);\n";
+        "heddle::descriptor_at<member_descriptor>(params.table.members, m);\n";
   for (auto &[k, name] : residentOperands) {
     const OperandSlot &slot = slots.operands[k];
     if (!slot.written)

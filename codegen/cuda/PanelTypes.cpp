@@ -43,9 +43,9 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 
 /// The arguments of the launch, in order (PanelLayout.h).
 void PanelEmitter::nameParameters() {
-  parameters.add("heddle_table", "table");
+  parameters.add("heddle::table", "table");
   parameters.scope.fresh("table"); // the word is reserved
-  parameters.fields.back() = {"heddle_table table", "table"};
+  parameters.fields.back() = {"heddle::table table", "table"};
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
     if (layout.trip == static_cast<int>(k))
       continue; // in a register
@@ -54,7 +54,7 @@ void PanelEmitter::nameParameters() {
     std::string type = storedType(slot.storage).str();
     parameters.scope.fresh(name);
     parameters.fields.push_back(
-        {(slot.isNumber  ? "heddle::number<" + type + ", false> "
+        {(slot.isNumber  ? "heddle::scalar_argument<" + type + ", false> "
           : slot.written ? type + " *"
                          : "const " + type + " *") +
              name.str(),
@@ -136,7 +136,8 @@ void PanelEmitter::emitTypes() {
   os << "long long columns, column_base, count;\n"
      << "int first_tile, tiles, segment, index;\n";
   close("};");
-  os << "static_assert(sizeof(member_descriptor) == sizeof(heddle::member_row<"
+  os << "static_assert(sizeof(member_descriptor) == "
+        "sizeof(heddle::member_descriptor<"
      << layout.pointers << ", 2>), \"as in the table\");\n";
   printAccessor("member_descriptor", "member");
 

@@ -1,13 +1,13 @@
-//===- RowsDown.cpp - columns of a panel of rows --------------------------===//
+//===- RowsDown.cpp - columns of a tile of rows ---------------------------===//
 //
-// Where nothing is reduced over rows, a thread need not come to the end of one
-// before it begins the next: it goes down some columns of all the rows of the
-// tile, and keeps what it has of them in registers.
+// If nothing is reduced over rows, a thread need not finish a row before it
+// begins the next: it walks down some columns through all rows of the tile and
+// keeps their states in registers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/RowsForm.h"
-#include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/RowsEmitter.h"
 #include "dialect/Bindings.h"
 
 using namespace mlir;
@@ -39,13 +39,14 @@ LogicalResult RowsEmitter::emitDownWalk() {
   size_t words = wordsOf(slice.inputs);
   for (fused::ReduceOp op : taken)
     words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
+  Scope::Nested block(scope);
   std::string first = scope.fresh("first_column");
   int size = columnBatch(words, kMostHeld);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";
   os.indent();
-  // A row is asked for while the one before is at work.
+  // A row is loaded while the one before is processed.
   Batch batch = declareBatch(ofElements, size);
   std::string nth = nthColumn(first, batch);
   auto beginColumns = [&] {
@@ -77,12 +78,12 @@ LogicalResult RowsEmitter::emitDownWalk() {
     os << scope[argument] << " = column < tile.columns ? "
        << loadOf(argument, "column") << " : 0;\n";
   endColumns();
-  emitAsk(batch, "row", nth, "row < tile.count && column < tile.columns");
+  emitPrefetch(batch, "row", nth, "row < tile.count && column < tile.columns");
   if (!ofElements.empty())
-    os << batch.ask << "(0);\n";
+    os << batch.prefetch << "(0);\n";
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
-  takeAsked(batch, "row + 1");
+  takePrefetched(batch, "row + 1");
   declareRowInputs();
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==

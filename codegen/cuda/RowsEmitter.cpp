@@ -1,13 +1,14 @@
-//===- RowsEmitter.cpp - a panel of rows per block ------------------------===//
+//===- RowsEmitter.cpp - a tile of rows per block -------------------------===//
 //
-// Rows are taken one after the other, their columns spread over the threads. A
-// row is passed over once for every phase: once more after each reduction whose
-// value its elements meet again; what earlier phases computed is computed anew.
+// A block processes one row after the other, its columns spread over the
+// threads. It traverses a row once per phase: once more after each reduction
+// whose value elements of the same row use. Each phase recomputes values of
+// earlier ones.
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/RowsEmitter.h"
 #include "codegen/RowsForm.h"
-#include "codegen/cuda/SweepEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,7 +41,7 @@ bool RowsEmitter::isElementResult(unsigned result) const {
   return slot >= 0 && slots.operands[slot].index == kIJ;
 }
 
-/// Whether a reduction takes its elements in `phase`.
+/// Whether a reduction accumulates its elements in `phase`.
 bool RowsEmitter::isOfPhase(fused::ReduceOp op, unsigned phase) const {
   return levels.countedBy(op) == Level::element &&
          phases.lookup(op.getValue()) == phase;
@@ -57,8 +58,8 @@ std::string RowsEmitter::positionOf(fused::ReduceOp op) {
   }
 }
 
-/// The arguments and operations of `wanted` levels that `roots` are computed
-/// from by values of such levels.
+/// The arguments and operations of `wanted` levels from which `roots` are
+/// computed through values of such levels.
 RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
                                         ArrayRef<Level> wanted) const {
   Slice slice;
@@ -80,7 +81,7 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
   return slice;
 }
 
-/// What the operand has in a column, of the row if it is a matrix.
+/// The element of an operand in a column: of the row, if it is a matrix.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   std::string at = slots.operands[slot].index == kIJ
                        ? "row * " + pointers[slot + 1] + " + "
@@ -91,12 +92,13 @@ std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
 /// The value of `argument`, of an element or of a column, in a column.
 std::string RowsEmitter::loadOf(BlockArgument argument,
                                 const Twine &column) const {
-  return ("heddle::convert<" + computedType(argument.getType()) + ">(" +
-          elementOf(slots.inputs[argument.getArgNumber()], column) + ")")
-      .str();
+  int slot = slots.inputs[argument.getArgNumber()];
+  return converted(elementOf(slot, column), slots.operands[slot].storage,
+                   argument.getType());
 }
 
-/// Declares what the operations of `slice` give; its arguments are in scope.
+/// Declares the values of the operations of `slice`; its arguments are in
+/// scope.
 LogicalResult RowsEmitter::declareSlice(const Slice &slice) {
   for (Operation *op : slice.ops)
     for (Value result : op->getResults())
@@ -121,29 +123,28 @@ RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
   Batch batch;
   batch.inputs.assign(inputs.begin(), inputs.end());
   batch.size = size;
-  batch.k = scope.fresh("k");
-  batch.ask = scope.fresh("ask");
+  batch.k = scope.freshOwn("k");
+  batch.prefetch = scope.fresh("prefetch");
   batch.loop = ("#pragma unroll\nfor (int " + batch.k + " = 0; " + batch.k +
                 " < " + Twine(size) + "; ++" + batch.k + ") {\n")
                    .str();
   for (BlockArgument argument : inputs) {
-    scope.forget(argument);
-    std::string name = scope.declare(argument);
-    batch.asked[argument] = scope.fresh("next_" + name);
-    os << computedType(argument.getType()) << ' ' << batch.asked[argument]
+    StringRef own = nameOf(argument);
+    batch.loaded[argument] =
+        scope.fresh(("next_" + (own.empty() ? "x" : own)).str());
+    os << computedType(argument.getType()) << ' ' << batch.loaded[argument]
        << "[" << size << "];\n";
-    scope.bind(argument, name + "[" + batch.k + "]");
   }
   return batch;
 }
 
-/// A function of `parameter` that asks for what `batch` needs of its columns,
-/// the k-th of which is `column`, where they are `there`.
-void RowsEmitter::emitAsk(const Batch &batch, StringRef parameter,
-                          StringRef column, StringRef there) {
+/// Prints a function of `parameter` that loads the operands of `batch`, the
+/// k-th of whose columns is `column`, where `there` holds.
+void RowsEmitter::emitPrefetch(const Batch &batch, StringRef parameter,
+                               StringRef column, StringRef there) {
   if (batch.inputs.empty())
     return;
-  os << "const auto " << batch.ask << " = [&](long long " << parameter
+  os << "const auto " << batch.prefetch << " = [&](long long " << parameter
      << ") {\n";
   os.indent();
   os << batch.loop;
@@ -151,28 +152,37 @@ void RowsEmitter::emitAsk(const Batch &batch, StringRef parameter,
   os << "const long long column = " << column << ";\n"
      << "const bool there = " << there << ";\n";
   for (BlockArgument argument : batch.inputs)
-    os << batch.asked.lookup(argument) << "[" << batch.k << "] = there ? "
+    os << batch.loaded.lookup(argument) << "[" << batch.k << "] = there ? "
        << loadOf(argument, "column") << " : 0;\n";
   os.unindent() << "}\n";
   os.unindent() << "};\n";
 }
 
-/// Takes what was asked for, and asks for what is `next`.
-void RowsEmitter::takeAsked(const Batch &batch, StringRef next) {
+/// Moves the loaded operands to the current batch, and loads those of `next`.
+void RowsEmitter::takePrefetched(const Batch &batch, StringRef next) {
   if (batch.inputs.empty())
     return;
-  for (BlockArgument argument : batch.inputs)
-    os << computedType(argument.getType()) << ' '
-       << StringRef(scope[argument]).split('[').first << "[" << batch.size
+  for (BlockArgument argument : batch.inputs) {
+    std::string name = scope.declare(argument);
+    os << computedType(argument.getType()) << ' ' << name << "[" << batch.size
        << "];\n";
+    scope.bind(argument, name + "[" + batch.k + "]");
+  }
   os << batch.loop;
   os.indent();
   for (BlockArgument argument : batch.inputs)
-    os << scope[argument] << " = " << batch.asked.lookup(argument) << "["
+    os << scope[argument] << " = " << batch.loaded.lookup(argument) << "["
        << batch.k << "];\n";
   os.unindent() << "}\n"
-                << batch.ask << "(" << next << ");\n"
+                << batch.prefetch << "(" << next << ");\n"
                 << "heddle::keep_order();\n";
+}
+
+void RowsEmitter::accumulate(fused::ReduceOp op, StringRef position) {
+  bool isPositioned = op.getKind() == fused::ReduceKind::argmax;
+  os << "heddle::accumulate<" << kindOf(op) << ">(" << accumulators[op] << ", "
+     << text(op.getValue()) << (isPositioned ? ", " + position.str() : "")
+     << ");\n";
 }
 
 LogicalResult RowsEmitter::emitElements(unsigned phase) {
@@ -196,20 +206,26 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     auto reduce = cast<fused::ReduceOp>(op);
     return reduce.getLevel() == Level::row && isOfPhase(reduce, phase);
   });
-  // What a batch of columns is computed from is asked for while the batch
-  // before is at work, and before that writes anything.
+  // The operands of a batch of columns are loaded while the batch before is
+  // processed, and before that stores anything.
+  Scope::Nested block(scope);
+  bool isBraced = lastPhase > 0; // names of one phase are free in the next
+  if (isBraced) {
+    os << "{\n";
+    os.indent();
+  }
   Slice slice = sliceOf(roots);
   std::string first = scope.fresh("first_column");
   Batch batch = declareBatch(slice.inputs, columnBatch(wordsOf(slice.inputs)));
   std::string nth = nthColumn(first, batch);
-  emitAsk(batch, first, nth, "column < tile.columns");
+  emitPrefetch(batch, first, nth, "column < tile.columns");
   if (!batch.inputs.empty())
-    os << batch.ask << "(threadIdx.x);\n";
+    os << batch.prefetch << "(threadIdx.x);\n";
   std::string step = std::to_string(batch.size * layout.threads);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << step << ") {\n";
   os.indent();
-  takeAsked(batch, first + " + " + step);
+  takePrefetched(batch, first + " + " + step);
   os << batch.loop;
   os.indent();
   os << "const long long column = " << nth << ";\n"
@@ -217,9 +233,9 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   if (failed(declareSlice(slice)))
     return failure();
   for (fused::ReduceOp op : taken) {
-    std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
-                         positionOf(op) + ")";
     if (op.getLevel() == Level::column) {
+      std::string lifted = kindOf(op) + "::lift(" + text(op.getValue()) + ", " +
+                           positionOf(op) + ")";
       std::string area =
           names.scratch[layout.scratchOf(op, ScratchPer::tileColumn)] +
           "[tile.column_base + column]";
@@ -227,9 +243,7 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
          << "::combine(" << area << ", " << lifted << ");\n";
       continue;
     }
-    std::string part = accumulators[op];
-    os << part << " = " << kindOf(op) << "::combine(" << part << ", " << lifted
-       << ");\n";
+    accumulate(op, positionOf(op));
   }
   for (unsigned result : written) {
     int slot = slots.results[result];
@@ -240,6 +254,8 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
   }
   os.unindent() << "}\n";
   os.unindent() << "}\n";
+  if (isBraced)
+    os.unindent() << "}\n";
   return success();
 }
 
@@ -269,18 +285,19 @@ void RowsEmitter::declareRowInputs() {
     if (levels.of(argument).level != Level::row || argument.use_empty() ||
         fused::isOnlyHinted(argument))
       continue;
-    StringRef type = computedType(argument.getType());
-    os << "const " << type << ' ' << scope.declare(argument)
-       << " = heddle::convert<" << type << ">(" << pointers[slot]
-       << "[row]);\n";
+    os << "const " << computedType(argument.getType()) << ' '
+       << scope.declare(argument) << " = "
+       << converted(pointers[slot] + "[row]", slots.operands[slot].storage,
+                    argument.getType())
+       << ";\n";
   }
 }
 
-/// What a row leaves behind: its own results, and its part of member values.
+/// Stores the results of a row, and accumulates its part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
-  // Where no reduction of the row made the threads meet, some may still be
-  // about to read what is replaced.
+  // If no reduction of the row synchronized the threads, some may still have to
+  // read a value that is replaced.
   if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
         return slot >= 0 && slots.operands[slot].index == kI &&
                slots.operands[slot].read;
@@ -293,12 +310,10 @@ void RowsEmitter::storeRow() {
          << ";\n";
   for (fused::ReduceOp op : reductions)
     if (op.getLevel() != Level::row && levels.countedBy(op) == Level::row)
-      os << accumulators[op] << " = " << kindOf(op) << "::combine("
-         << accumulators[op] << ", " << kindOf(op) << "::lift("
-         << text(op.getValue()) << ", tile.first + row));\n";
+      accumulate(op, "tile.first + row");
 }
 
-/// Columns are combined over a member by its first tile alone.
+/// A member's first tile alone reduces values of columns.
 LogicalResult RowsEmitter::emitColumns() {
   SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)
@@ -310,6 +325,7 @@ LogicalResult RowsEmitter::emitColumns() {
         "tile.columns; column += "
      << layout.threads << ") {\n";
   os.indent();
+  Scope::Nested block(scope);
   Slice slice = sliceOf(roots);
   for (BlockArgument argument : slice.inputs) {
     scope.forget(argument);
@@ -321,9 +337,7 @@ LogicalResult RowsEmitter::emitColumns() {
     return failure();
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) == Level::column)
-      os << accumulators[op] << " = " << kindOf(op) << "::combine("
-         << accumulators[op] << ", " << kindOf(op) << "::lift("
-         << text(op.getValue()) << ", column));\n";
+      accumulate(op, "column");
   os.unindent() << "}\n";
   return success();
 }
@@ -331,7 +345,7 @@ LogicalResult RowsEmitter::emitColumns() {
 LogicalResult RowsEmitter::emitWalk() {
   assignPhases();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
-  if (failed(declareAhead()) || failed(declareOps([&](Operation *op) {
+  if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
                isUsedInWalk(op->getResult(0));
@@ -357,11 +371,14 @@ LogicalResult RowsEmitter::emitWalk() {
     return failure();
   os << "for (long long row = 0; row < tile.count; ++row) {\n";
   os.indent();
-  declareRowInputs();
-  for (unsigned phase = 0; phase <= lastPhase; ++phase)
-    if (failed(emitPhase(phase)))
-      return failure();
-  storeRow();
+  {
+    Scope::Nested block(scope);
+    declareRowInputs();
+    for (unsigned phase = 0; phase <= lastPhase; ++phase)
+      if (failed(emitPhase(phase)))
+        return failure();
+    storeRow();
+  }
   os.unindent() << "}\n";
   storePartials();
   return success();

@@ -1,14 +1,14 @@
 //===- SharedRows.cpp - rows that several blocks share --------------------===//
 //
-// A sweep that only maps elements needs no block to see a whole row. Each takes
-// some columns of a few rows, all asked for at once, and neighbouring blocks
-// take neighbouring memory, line by line, past the cache: the sweep reads and
-// writes all of it once. What rows and columns leave behind for the member is
-// left to one block in many.
+// In a sweep that only maps elements, no block has to read a whole row. A block
+// processes some columns of a few rows and loads all of them at once.
+// Consecutive blocks access consecutive memory, line by line, evicted first:
+// the sweep reads and writes each element once. One block in many reduces the
+// values of rows and columns.
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/RowsEmitter.h"
 #include "dialect/Bindings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,8 +17,8 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// The arguments and operations of rows that `roots`, and what `elements`
-/// computes, are computed from.
+/// The arguments and operations of rows from which `roots` and the values of
+/// `elements` are computed.
 RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
                                            const Slice &elements) const {
   SmallVector<Value> used(roots);
@@ -27,8 +27,8 @@ RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
   return sliceOf(used, Level::row);
 }
 
-/// Declares an array for `argument`: of the tile's rows and, but for their own
-/// values, of the columns that the thread takes of each.
+/// Declares an array for `argument` over the tile's rows and, unless it is a
+/// value of rows, over the thread's columns of each.
 void RowsEmitter::declareHeld(BlockArgument argument) {
   bool perColumn = levels.of(argument).level != Level::row;
   scope.forget(argument);
@@ -47,16 +47,16 @@ void RowsEmitter::beginSharedRows() {
   os.indent();
 }
 
-/// The columns of a row that the thread takes at a time.
+/// The columns of a row that the thread processes at a time.
 void RowsEmitter::declarePart() {
-  os << "const heddle::part_of_row<" << layout.threads << ", " << slots.vector
+  os << "const heddle::column_slice<" << layout.threads << ", " << slots.vector
      << "> " << part << "(" << firstColumn << ", " << beforeRow
      << "[row], row < tile.count ? tile.columns : 0);\n";
 }
 
-/// Where they begin in an operand; returns what it has for the k-th of them.
+/// Declares their address in an operand; returns the element of the k-th.
 std::string RowsEmitter::declarePartOf(int slot) {
-  std::string name = scope.fresh(pointers[slot] + "_part");
+  std::string name = scope.fresh(nameOfSlot(slots.operands[slot]) + "_slice");
   const OperandSlot &operand = slots.operands[slot];
   os << (operand.written ? "" : "const ") << storedType(operand.storage)
      << " *const " << name << " = &" << elementOf(slot, part + ".first")
@@ -69,31 +69,35 @@ void RowsEmitter::beginSharedColumns() {
   os.indent();
 }
 
-/// Asks for what `elements` needs of a batch of columns.
+/// Loads the operands of `elements` for a batch of columns.
 void RowsEmitter::loadBatch(const Slice &elements) {
   for (BlockArgument argument : elements.inputs)
     declareHeld(argument);
   if (elements.inputs.empty())
     return;
+  Scope::Nested block(scope);
   beginSharedRows();
   declarePart();
-  SmallVector<std::string> asked;
+  SmallVector<std::string> loaded;
   for (BlockArgument argument : elements.inputs)
-    asked.push_back(declarePartOf(slots.inputs[argument.getArgNumber()]));
+    loaded.push_back(declarePartOf(slots.inputs[argument.getArgNumber()]));
   beginSharedColumns();
-  for (auto [argument, element] : llvm::zip_equal(elements.inputs, asked)) {
+  for (auto [argument, element] : llvm::zip_equal(elements.inputs, loaded)) {
     bool once = levels.of(argument).level == Level::element;
-    os << scope[argument] << " = whole || " << part
-       << ".has(k) ? heddle::convert<" << computedType(argument.getType())
-       << ">(" << (once ? "heddle::read_passing(&" + element + ")" : element)
-       << ") : 0;\n";
+    Type storage =
+        slots.operands[slots.inputs[argument.getArgNumber()]].storage;
+    os << scope[argument] << " = whole || " << part << ".has(k) ? "
+       << converted(once ? "heddle::read_evict_first(&" + element + ")"
+                         : element,
+                    storage, argument.getType())
+       << " : 0;\n";
   }
   os.unindent() << "}\n";
   os.unindent() << "}\n";
 }
 
-/// Asks for what `rows` needs of a tile's rows: of `count` that begin at
-/// `first`, counted from the block's.
+/// Loads the operands of `rows` for `count` rows that begin at `first`, counted
+/// from the first row of the tile.
 void RowsEmitter::loadRows(const Slice &rows, StringRef count,
                            StringRef first) {
   for (BlockArgument argument : rows.inputs)
@@ -101,21 +105,24 @@ void RowsEmitter::loadRows(const Slice &rows, StringRef count,
   if (rows.inputs.empty())
     return;
   beginSharedRows();
-  for (BlockArgument argument : rows.inputs)
-    os << scope[argument] << " = row < " << count << " ? heddle::convert<"
-       << computedType(argument.getType()) << ">("
-       << pointers[slots.inputs[argument.getArgNumber()]] << "[" << first
-       << "row]) : 0;\n";
+  for (BlockArgument argument : rows.inputs) {
+    unsigned slot = slots.inputs[argument.getArgNumber()];
+    os << scope[argument] << " = row < " << count << " ? "
+       << converted((pointers[slot] + "[" + first + "row]").str(),
+                    slots.operands[slot].storage, argument.getType())
+       << " : 0;\n";
+  }
   os.unindent() << "}\n";
 }
 
-/// How far into a line of memory each row begins: of the first of the matrices
-/// that are written. Those of a member mostly begin alike.
+/// Declares the number of elements between the beginning of a memory line and
+/// each row, in the first of the matrices that are written. The others of a
+/// member mostly begin alike.
 void RowsEmitter::declareBeforeRows() {
   const int *written = llvm::find_if(slots.results, [&](const int &slot) {
     return slot >= 0 && slots.operands[slot].index == kIJ;
   });
-  part = scope.fresh("part");
+  part = scope.fresh("slice");
   firstColumn = scope.fresh("first_column");
   beforeRow = scope.fresh("before_row");
   mostBefore = scope.fresh("most_before");
@@ -129,25 +136,26 @@ void RowsEmitter::declareBeforeRows() {
   os.unindent() << "}\n";
 }
 
-/// The elements of the block's columns, as many at a time as a thread holds.
+/// Prints the walk over the block's columns, as many at a time as threads hold.
 LogicalResult RowsEmitter::emitSharedWalk() {
   SmallVector<Value> roots = fused::elementResults(sweep, segment);
   Slice elements = sliceOf(roots), rows = rowsBehind(roots, elements);
   declareBeforeRows();
   std::string step = std::to_string(slots.columns) + "LL";
-  os << "for (long long " << firstColumn << " = " << shareOfBlock() << " * "
+  os << "for (long long " << firstColumn << " = " << blockOfTile() << " * "
      << step << "; " << firstColumn << " < tile.columns + " << mostBefore
-     << "; " << firstColumn << " += table.shares * " << step << ") {\n";
+     << "; " << firstColumn << " += p.table.blocks_per_tile * " << step
+     << ") {\n";
   os.indent();
-  // Most blocks need not ask what is there.
-  std::string take = scope.fresh("take");
+  // In most blocks all elements are there.
+  std::string take = scope.fresh("process_slice");
   os << "const auto " << take
      << " = [&](bool whole) __attribute__((always_inline)) {\n";
   os.indent();
   loadBatch(elements);
-  // Last, since all threads of a warp wait for them as one.
+  // Last, since all threads of a warp wait for them together.
   loadRows(rows, "tile.count");
-  os << "heddle::keep_order();\n"; // all is asked for before any is written
+  os << "heddle::keep_order(); // all loads before the first store\n";
   beginSharedRows();
   if (failed(declareSlice(rows)))
     return failure();
@@ -165,7 +173,7 @@ LogicalResult RowsEmitter::emitSharedWalk() {
     if (!isElementResult(result))
       continue;
     Type storage = slots.operands[slots.results[result]].storage;
-    os << "heddle::write_passing<" << storedType(storage) << ">(&"
+    os << "heddle::write_evict_first<" << storedType(storage) << ">(&"
        << written[result] << ", " << storedExpression(value, storage) << ");\n";
   }
   os.unindent() << "}\n";
@@ -180,11 +188,11 @@ LogicalResult RowsEmitter::emitSharedWalk() {
 }
 
 //===----------------------------------------------------------------------===//
-// What rows and columns leave behind
+// Reductions of rows and columns
 //===----------------------------------------------------------------------===//
 
-/// Each thread counts the rows of a tile, the block's or one of those that
-/// follow; all of them the columns, of the member's first tile.
+/// Each thread reduces the rows of one tile, the block's or one after it; all
+/// threads together reduce the columns of the member's first tile.
 LogicalResult RowsEmitter::emitCounts() {
   declareAccumulators([&](Operation *op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
@@ -201,7 +209,7 @@ LogicalResult RowsEmitter::emitCounts() {
       counted.push_back(op.getValue());
   if (!counted.empty()) {
     os << "const int " << count << " = " << counts << " ? static_cast<const "
-       << names.sweep << "_tile_row *>(table.tiles)[tile_index + threadIdx.x]"
+       << tileType() << " *>(p.table.tiles)[tile_index + threadIdx.x]"
        << ".count : 0;\n"
        << "const int " << first << " = threadIdx.x * " << slots.tile << ";\n";
     Slice rows = rowsBehind(counted, Slice());
@@ -212,10 +220,7 @@ LogicalResult RowsEmitter::emitCounts() {
       return failure();
     for (fused::ReduceOp op : reductions)
       if (levels.countedBy(op) == Level::row)
-        os << accumulators[op] << " = " << kindOf(op) << "::combine("
-           << accumulators[op] << ", " << kindOf(op) << "::lift("
-           << text(op.getValue()) << ", tile.first + " << first
-           << " + row));\n";
+        accumulate(op, "tile.first + " + first + " + row");
     os.unindent() << "}\n";
   }
   for (fused::ReduceOp op : reductions)
@@ -242,11 +247,8 @@ LogicalResult SegmentEmitter::emitCountFunction() {
     if (levels.countedBy(op) > Level::member)
       roots.push_back(op.getValue());
   llvm::DenseSet<Value> counted = fused::behind(roots);
-  os << "// once for as many tiles as threads, by one of the blocks that share "
-        "the first\n";
-  beginFunction("count", "void");
+  beginFunction();
   auto isCounted = [&](Value value) { return counted.contains(value); };
-  declarePointers([&](unsigned slot) { return isBound(slot, isCounted); });
   declareScalarInputs(isCounted);
   if (failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
@@ -255,30 +257,34 @@ LogicalResult SegmentEmitter::emitCountFunction() {
       })) ||
       failed(emitCounts()))
     return failure();
-  endFunction();
+  endFunction("Runs once for as many tiles as a block has threads, in one of "
+              "the blocks of the first.",
+              "void", "count");
   return success();
 }
 
-/// Which of the blocks that share the tile this is.
-std::string SegmentEmitter::shareOfBlock() {
-  return std::string("heddle::share_of_block(table, ") +
-         (sweep.getReversed() ? "table.tile_count - 1 - " : "") + "tile_index)";
+/// The number of this block among those that share the tile.
+std::string SegmentEmitter::blockOfTile() {
+  return std::string("heddle::block_of_tile(p.table, ") +
+         (sweep.getReversed() ? "p.table.tile_count - 1 - " : "") +
+         "tile_index)";
 }
 
-/// One block in many counts. The others must not hold what it needs: it reads
-/// its row of the table again.
-void SegmentEmitter::emitEndOfShares() {
-  os << "if (" << shareOfBlock() << " < table.shares - 1 || tile.first % "
-     << slots.tile * layout.threads << ") // the last has fewest columns\n"
+/// One block in many reduces. The others must not hold its operands in
+/// registers: it reads its tile descriptor again.
+void SegmentEmitter::emitEndOfSharedTile() {
+  std::pair<StringRef, StringRef> again[] = {{"tile", "same_tile"}};
+  os << "if (" << blockOfTile() << " < p.table.blocks_per_tile - 1 || "
+     << "tile.first % " << slots.tile * layout.threads
+     << ") // the last block has the fewest columns\n"
      << "  return;\n"
-     << "const auto &anew = static_cast<const " << names.sweep
-     << "_tile_row *>(table.tiles)[tile_index];\n"
-     << functionName("count") << "<ByValue, Passing>(anew, tile_index, "
-     << names.arguments << ");\n"
-     << "if (heddle::arrives_last(&table.tickets[anew.member], (anew.tiles + "
+     << "const " << tileType() << " &same_tile = static_cast<const "
+     << tileType() << " *>(p.table.tiles)[tile_index];\n"
+     << names.functions->call(functionName("count"), again) << ";\n"
+     << "if (heddle::arrives_last(&p.table.tickets[same_tile.member], "
+        "(same_tile.tiles + "
      << layout.threads - 1 << ") / " << layout.threads << "))\n  "
-     << functionName("end") << "<ByValue, Passing>(anew, tile_index, "
-     << names.arguments << ");\n";
+     << names.functions->call(functionName("end"), again) << ";\n";
 }
 
 } // namespace heddle::cuda

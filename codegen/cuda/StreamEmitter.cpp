@@ -1,11 +1,11 @@
 //===- StreamEmitter.cpp - a tile of consecutive elements per block -------===//
 //
-// Every thread takes a few consecutive elements of each operand, 16 bytes at a
+// Every thread loads a few consecutive elements of each operand, 16 bytes at a
 // time, computes, and stores them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/StreamEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
 
@@ -15,18 +15,31 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Elements are held as they are computed from their storage, and widened where
-/// they are used: a sum in double of floats holds floats.
+/// Elements are held in the type that their storage is computed in, and widened
+/// where they are used: a sum in double of floats holds floats.
 static Type heldType(const OperandSlot &slot) {
   return foreach::computeType(slot.storage);
+}
+
+std::string StreamEmitter::access(StringRef function, bool evictFirst) const {
+  return ("heddle::" + function + (repeats() > 1 ? "_round" : "") + "<" +
+          Twine(layout.threads) + (evictFirst ? ", EvictFirst>" : ">"))
+      .str();
+}
+
+std::string StreamEmitter::accessArguments(int slot, StringRef array) const {
+  bool inRounds = repeats() > 1;
+  return ((inRounds ? "(all_there, " : "(whole, ") + pointers[slot] +
+          ", tile.count, " + (inRounds ? "round, " : "") + array + ");\n")
+      .str();
 }
 
 void StreamEmitter::loadElements(bool allRounds) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
-    std::string array = scope.declare(argument, "x");
-    os << computedType(heldType(slots.operands[slot])) << ' ' << array;
+    os << computedType(heldType(slots.operands[slot])) << ' '
+       << scope.declare(argument, "x");
     if (allRounds)
       os << "[" << repeats() << "]";
     os << "[" << slots.vector << "];\n";
@@ -34,16 +47,12 @@ void StreamEmitter::loadElements(bool allRounds) {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::element || argument.use_empty())
       continue;
-    if (allRounds) {
+    if (allRounds)
       os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
          << ", " << scope[argument] << ");\n";
-      continue;
-    }
-    // What the sweep itself replaces is not read again.
-    os << "heddle::load<" << access(slots.operands[slot].written) << ">("
-       << (repeats() > 1 ? "there" : "whole") << ", " << pointers[slot]
-       << ", tile.count, " << scope[argument]
-       << (repeats() > 1 ? ", round" : "") << ");\n";
+    else // an operand that the sweep replaces is not read again
+      os << access("load", slots.operands[slot].written)
+         << accessArguments(slot, scope[argument]);
   }
 }
 
@@ -53,13 +62,72 @@ bool StreamEmitter::writesElements() const {
   });
 }
 
-std::string StreamEmitter::access(bool passing) const {
-  // In a round each thread decides for itself whether it moves vectors, so that
-  // all must agree on whose element is whose.
-  bool inOrder = repeats() > 1;
-  return std::string(inOrder ? "true" : "false") +
-         (passing ? ", Passing, " : ", false, ") +
-         std::to_string(layout.threads);
+//===----------------------------------------------------------------------===//
+// Where results are held
+//===----------------------------------------------------------------------===//
+
+/// The position of the statement that computes `op`, or the expression that it
+/// is part of.
+unsigned StreamEmitter::positionOf(Operation *op) const {
+  unsigned position = 0;
+  for (Operation &each : body) {
+    if (&each == op)
+      break;
+    ++position;
+  }
+  if (isa<fused::ReduceOp>(op)) // accumulated after all is computed
+    return body.getOperations().size();
+  return position;
+}
+
+/// The position of the last statement that reads the elements of `argument`.
+unsigned StreamEmitter::lastReadOf(BlockArgument argument) const {
+  unsigned last = 0;
+  for (OpOperand &use : argument.getUses()) {
+    if (fused::isHint(use))
+      continue;
+    Operation *user = use.getOwner();
+    if (isa<fused::YieldOp>(user))
+      return UINT_MAX;
+    while (isInlined(user))
+      user = *user->getResult(0).user_begin();
+    last = std::max(last, positionOf(user));
+  }
+  return last;
+}
+
+void StreamEmitter::assignOutputs() {
+  outputs.assign(slots.results.size(), "");
+  isAssigned.assign(slots.results.size(), false);
+  auto yield = sweep.getSegmentYield(segment);
+  for (auto [k, slot] : llvm::enumerate(slots.results)) {
+    if (slot < 0 || isMemberIndex(slots.operands[slot].index))
+      continue;
+    Value value = yield.getValues()[k];
+    SmallVector<BlockArgument> loaded;
+    for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs))
+      if (input == slot && !argument.use_empty())
+        loaded.push_back(argument);
+    Operation *op = value.getDefiningOp();
+    bool isReplaced = loaded.size() == 1 && op &&
+                      value.getType() == heldType(slots.operands[slot]) &&
+                      lastReadOf(loaded.front()) != UINT_MAX;
+    if (isReplaced) {
+      // The updated elements replace the loaded ones, right where they are
+      // computed if that is their last use.
+      outputs[k] = scope[loaded.front()];
+      isAssigned[k] = isElement(op) && !homes.contains(value) &&
+                      lastReadOf(loaded.front()) <= positionOf(op);
+      if (isAssigned[k])
+        homes[value] = outputs[k] + "[k]";
+      continue;
+    }
+    StringRef name = buffers[slots.operands[slot].buffer].name;
+    outputs[k] =
+        scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
+    os << computedType(value.getType()) << ' ' << outputs[k] << "["
+       << slots.vector << "];\n";
+  }
 }
 
 bool StreamEmitter::reducesElements() const {
@@ -67,18 +135,11 @@ bool StreamEmitter::reducesElements() const {
                       [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
-/// What is computed of the elements that a thread holds: of one round, or of
-/// all rounds of a whole tile.
+/// Prints the computation on the elements that a thread holds: those of one
+/// round, or of all rounds of a whole tile.
 LogicalResult StreamEmitter::emitRound(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
-  for (auto [k, slot] : llvm::enumerate(slots.results)) {
-    if (slot < 0 || isMemberIndex(slots.operands[slot].index))
-      continue;
-    outputs[k] =
-        scope.fresh(buffers[slots.operands[slot].buffer].name + "_new");
-    os << computedType(yield.getValues()[k].getType()) << ' ' << outputs[k]
-       << "[" << slots.vector << "];\n";
-  }
+  assignOutputs();
   if (allRounds) {
     os << "#pragma unroll\n"
        << "for (int round = 0; round < " << repeats() << "; ++round)\n";
@@ -87,39 +148,36 @@ LogicalResult StreamEmitter::emitRound(bool allRounds) {
   os << "#pragma unroll\n"
      << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
   os.indent();
-  // Inside the loop an operand is one element of its array.
-  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-    if (levels.of(argument).level != Level::element || argument.use_empty())
-      continue;
-    std::string element = scope[argument] + (allRounds ? "[round][k]" : "[k]");
-    if (argument.getType() != heldType(slots.operands[slot])) {
-      std::string wide = scope.fresh(scope[argument] + "_wide");
-      os << "const " << computedType(argument.getType()) << ' ' << wide << " = "
-         << element << ";\n";
-      element = wide;
+  {
+    Scope::Nested block(scope);
+    // Inside the loop an operand is one element of its array.
+    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+      if (levels.of(argument).level != Level::element || argument.use_empty())
+        continue;
+      std::string array = scope[argument],
+                  element = array + (allRounds ? "[round][k]" : "[k]");
+      if (argument.getType() != heldType(slots.operands[slot])) {
+        std::string wide = scope.fresh(array + typeSuffix(argument.getType()));
+        os << "const " << computedType(argument.getType()) << ' ' << wide
+           << " = " << element << ";\n";
+        element = wide;
+      }
+      scope.bind(argument, element);
     }
-    scope.bind(argument, element);
+    if (failed(declareOps([&](Operation *op) { return isElement(op); })))
+      return failure();
+    combineElements(allRounds);
+    for (auto [k, name] : llvm::enumerate(outputs))
+      if (!name.empty() && !isAssigned[k])
+        os << name << "[k] = " << text(yield.getValues()[k]) << ";\n";
   }
-  if (failed(declareOps([&](Operation *op) { return isElement(op); })))
-    return failure();
-  combineElements(allRounds);
-  for (auto [k, name] : llvm::enumerate(outputs))
-    if (!name.empty())
-      os << name << "[k] = " << text(yield.getValues()[k]) << ";\n";
   os.unindent() << "}\n";
   if (allRounds)
     os.unindent();
   for (auto [k, slot] : llvm::enumerate(slots.results))
     if (!outputs[k].empty())
-      os << "heddle::store<" << access(/*passing=*/true) << ">("
-         << (repeats() > 1 ? "there" : "whole") << ", " << pointers[slot]
-         << ", tile.count, " << outputs[k] << (repeats() > 1 ? ", round" : "")
-         << ");\n";
-  // The names end with the block that they were declared in.
-  for (Operation &op : body)
-    if (isElement(&op))
-      for (Value result : op.getResults())
-        scope.forget(result);
+      os << access("store", /*evictFirst=*/true)
+         << accessArguments(slot, outputs[k]);
   return success();
 }
 
@@ -134,35 +192,35 @@ void StreamEmitter::combineElements(bool allRounds) {
     return isReduced(op) && foreach::hasPosition(op.getKind());
   });
   if (!allRounds || positions)
-    os << "const int at = heddle::place<true, " << layout.threads << ", "
-       << slots.vector << ">(true, k, round);\n";
+    os << "const int at = heddle::position_in_round<" << layout.threads << ", "
+       << slots.vector << ">(round, k);\n";
   if (!allRounds) {
     os << "if (at < tile.count) {\n";
     os.indent();
   }
-  for (fused::ReduceOp op : reductions) {
-    if (!isReduced(op))
-      continue;
-    std::string part = accumulators[op];
-    os << part << " = " << kindOf(op) << "::combine(" << part << ", "
-       << kindOf(op) << "::lift(" << text(op.getValue())
-       << (foreach::hasPosition(op.getKind()) ? ", tile.first + at" : "")
-       << "));\n";
-  }
+  for (fused::ReduceOp op : reductions)
+    if (isReduced(op))
+      os << "heddle::accumulate<" << kindOf(op) << ">(" << accumulators[op]
+         << ", " << text(op.getValue())
+         << (foreach::hasPosition(op.getKind()) ? ", tile.first + at" : "")
+         << ");\n";
   if (!allRounds)
     os.unindent() << "}\n";
 }
 
-/// A tile of several rounds. One that is whole and only read is on its way as a
-/// whole before its first element is looked at; any other is taken round by
+/// A tile of several rounds. If it is whole and only read, all its loads are
+/// issued before the first element is used; any other is processed round by
 /// round.
 LogicalResult StreamEmitter::emitRounds() {
   if (!writesElements()) {
     os << "if (aligned && tile.count == " << slots.tile << ") {\n";
     os.indent();
-    loadElements(/*allRounds=*/true);
-    if (failed(emitRound(/*allRounds=*/true)))
-      return failure();
+    {
+      Scope::Nested block(scope);
+      loadElements(/*allRounds=*/true);
+      if (failed(emitRound(/*allRounds=*/true)))
+        return failure();
+    }
     os.unindent() << "} else {\n";
     os.indent();
   }
@@ -170,19 +228,22 @@ LogicalResult StreamEmitter::emitRounds() {
      << "for (int round = 0; round * " << layout.threads * slots.vector
      << " < tile.count; ++round) {\n";
   os.indent();
-  os << "const bool there = aligned && heddle::place<true, " << layout.threads
-     << ", " << slots.vector << ">(true, " << slots.vector - 1
-     << ", round) < tile.count;\n";
-  loadElements(/*allRounds=*/false);
-  if (failed(emitRound(/*allRounds=*/false)))
-    return failure();
+  {
+    Scope::Nested block(scope);
+    os << "const bool all_there = aligned && heddle::position_in_round<"
+       << layout.threads << ", " << slots.vector << ">(round, "
+       << slots.vector - 1 << ") < tile.count;\n";
+    loadElements(/*allRounds=*/false);
+    if (failed(emitRound(/*allRounds=*/false)))
+      return failure();
+  }
   os.unindent() << "}\n";
   if (!writesElements())
     os.unindent() << "}\n";
   return success();
 }
 
-std::string StreamEmitter::wholeTile() {
+std::string StreamEmitter::vectorCondition() {
   std::string list;
   for (auto [name, slot] : llvm::zip(pointers, slots.operands))
     if (!isMemberIndex(slot.index))
@@ -196,13 +257,12 @@ std::string StreamEmitter::wholeTile() {
 }
 
 LogicalResult StreamEmitter::emitWalk() {
-  outputs.assign(slots.results.size(), "");
   bool rounds = repeats() > 1;
   if (!rounds)
     loadElements(/*allRounds=*/false);
-  waitForPrevious();
+  waitForDependency();
   declareScalarInputs([&](Value argument) { return isUsedInWalk(argument); });
-  if (failed(declareAhead()) || failed(declareOps([&](Operation *op) {
+  if (failed(declarePrecomputed()) || failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));
         return !level.after && level.level <= Level::member &&
                isUsedInWalk(op->getResult(0));

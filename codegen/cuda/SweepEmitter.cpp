@@ -1,11 +1,13 @@
-//===- SweepEmitter.cpp - what all schedules print the same way -----------===//
+//===- SweepEmitter.cpp - common parts of all schedules -------------------===//
 //
-// Operands, scalars, values computed ahead, and the functions of a segment;
-// MemberEnd.cpp has what happens when a member or the list is complete.
+// Operands, scalars, precomputed values, and the functions of a segment.
+// MemberEnd.cpp prints the end of a member and of the list.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/SweepEmitter.h"
+#include "codegen/cuda/Inlining.h"
+#include "codegen/cuda/Precomputed.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -17,7 +19,7 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Whether `op` serves hints alone, which the walks here have no use for.
+/// Whether only hints use `op`; the walks here ignore them.
 static bool isOnlyHinted(Operation *op) {
   return op->getNumResults() > 0 &&
          llvm::all_of(op->getResults(), fused::isOnlyHinted);
@@ -32,7 +34,7 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
       body(sweep.getSegmentBlock(segment)),
       levels(*fused::Levels::infer(sweep, segment)),
       resultTypes(sweep.getSegmentResults(segment).getTypes()),
-      schedule(sweep.getScheduleAttr().getKind()) {
+      schedule(sweep.getScheduleAttr().getKind()), inlined(inlinedOps(body)) {
   for (Operation &op : body)
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && !isOnlyHinted(reduce))
@@ -54,15 +56,6 @@ bool SegmentEmitter::isElement(Operation *op) const {
 //===----------------------------------------------------------------------===//
 // Expressions
 //===----------------------------------------------------------------------===//
-
-/// Whether a value is printed where it is used instead of being declared.
-static bool isInlined(Operation *op) {
-  if (isa<arith::ConstantOp, foreach::TripOp>(op))
-    return true;
-  return op->getNumResults() == 1 && op->getResult(0).hasOneUse() &&
-         nameOf(op->getResult(0)).empty() &&
-         !isa<fused::ReduceOp, fused::PrecomputeOp>(op);
-}
 
 Expression SegmentEmitter::expression(Value value) {
   if (scope.knows(value))
@@ -86,30 +79,37 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
             foreach::TripOp>(op) ||
         !wanted(&op) || scope.knows(op.getResult(0)))
       continue;
-    // The terminator reads accumulators and stores after the loop that declares
-    // a value, so what it yields is declared.
-    if (isInlined(&op) && !isa<fused::YieldOp>(*op.getResult(0).user_begin()) &&
-        !isa<arith::ConstantOp>(op) && wanted(*op.getResult(0).user_begin()))
-      continue;
-    if (isa<arith::ConstantOp>(op))
+    if (isa<arith::ConstantOp>(op) ||
+        (inlined.contains(&op) && wanted(*op.getResult(0).user_begin())))
       continue;
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
       return op.emitOpError("has no CUDA text");
     Value result = op.getResult(0);
+    if (std::string home = homes.lookup(result); !home.empty()) {
+      os << home << " = " << printed->text << ";\n";
+      scope.bind(result, home);
+      continue;
+    }
     os << "const " << computedType(result.getType()) << ' '
        << scope.declare(result) << " = " << printed->text << ";\n";
   }
   return success();
 }
 
+std::string converted(StringRef text, Type from, Type to) {
+  if (from == to)
+    return text.str();
+  StringRef type = computedType(to);
+  bool isWord = !type.contains(' ') && !type.contains(':');
+  if (isWord && !from.isF16() && !from.isBF16())
+    return (type + "(" + text + ")").str();
+  return ("heddle::convert<" + type + ">(" + text + ")").str();
+}
+
 std::string SegmentEmitter::storedExpression(Value value, Type storage) {
-  std::string printed = text(value);
-  if (value.getType() == storage)
-    return printed;
-  return ("heddle::convert<" + storedType(storage) + ">(" + printed + ")")
-      .str();
+  return converted(text(value), value.getType(), storage);
 }
 
 std::string kindOf(fused::ReduceOp op) {
@@ -129,31 +129,26 @@ std::string stateOf(fused::ReduceOp op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-std::string SegmentEmitter::nameOfSlot(const OperandSlot &slot) const {
+static std::string nameOfSlot(const OperandSlot &slot, const Buffers &buffers) {
   return buffers[slot.buffer].name + (slot.index == kLength   ? "_length"
                                       : slot.index == kStride ? "_stride"
                                                               : "");
 }
 
-void SegmentEmitter::declarePointers(
-    llvm::function_ref<bool(unsigned)> wanted) {
-  for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    std::string name = scope.fresh(nameOfSlot(slot));
-    pointers.push_back(name);
-    bool isNumber = isNumberOfOperand(slot);
-    if (wanted && !wanted(isNumber ? k - 1 : k))
-      continue;
-    if (isNumber) {
-      os << "const long long " << name
-         << " = reinterpret_cast<long long>(tile.operand[" << k << "]);\n";
-      continue;
-    }
-    StringRef type = storedType(slot.storage);
-    StringRef qualifier = slot.written ? "" : "const ";
-    os << qualifier << type << " *__restrict__ const " << name
-       << " = static_cast<" << qualifier << type << " *>(tile.operand[" << k
-       << "]);\n";
-  }
+std::string SegmentEmitter::nameOfSlot(const OperandSlot &slot) const {
+  return cuda::nameOfSlot(slot, buffers);
+}
+
+SmallVector<std::string> fieldNames(const SegmentLayout &segment,
+                                    const Buffers &buffers) {
+  Scope scope;
+  for (StringRef field : {"first", "count", "member", "segment", "tiles",
+                          "columns", "column_base", "unused"})
+    scope.fresh(field);
+  SmallVector<std::string> names;
+  for (const OperandSlot &slot : segment.operands)
+    names.push_back(scope.fresh(nameOfSlot(slot, buffers)));
+  return names;
 }
 
 std::string SegmentEmitter::tripOf(int32_t index) const {
@@ -172,7 +167,7 @@ void SegmentEmitter::declareScalarInputs(
       if (fused::isRecordedIn(argument))
         continue;
       os << "const " << type << ' ' << scope.declare(argument, "scalar")
-         << " = heddle::at_trip<" << type << ">(" << pointers[slot] << ", "
+         << " = heddle::at_iteration<" << type << ">(" << pointers[slot] << ", "
          << pointers[slot + 1] << ", " << tripOf(slots.operands[slot].index)
          << ");\n";
       continue;
@@ -181,53 +176,44 @@ void SegmentEmitter::declareScalarInputs(
                           : slots.operands[slot].storage;
     std::string from =
         "*" + (ofList ? names.scalars[-1 - slot] : pointers[slot]);
-    std::string name = scope.declare(argument, "scalar");
-    os << "const " << type << ' ' << name << " = ";
-    if (storage == argument.getType())
-      os << from << ";\n";
-    else
-      os << "heddle::convert<" << type << ">(" << from << ");\n";
+    os << "const " << type << ' ' << scope.declare(argument, "scalar") << " = "
+       << converted(from, storage, argument.getType()) << ";\n";
   }
 }
 
 //===----------------------------------------------------------------------===//
-// Values computed ahead
+// Precomputed values
 //===----------------------------------------------------------------------===//
 
-LogicalResult SegmentEmitter::declareAhead() {
+LogicalResult SegmentEmitter::declarePrecomputed() {
   for (Operation &op : body) {
     auto ahead = dyn_cast<fused::PrecomputeOp>(op);
     if (!ahead)
       continue;
+    PrecomputedFields fields(ahead);
     int area = layout.scratchOf(&op, ScratchPer::member);
-    std::string kept = scope.fresh("kept_" + names.scratch[area]);
-    std::string condition = kept + ".valid";
-    std::string call = names.scratchTypes[area] + "_of(";
-    os << "const " << names.scratchTypes[area] << ' ' << kept << " = "
-       << names.scratch[area] << "[tile.member];\n";
-    for (auto [argument, input] :
-         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs())) {
-      condition += " && heddle::same_bits(" + kept + "." +
-                   identifierFrom(nameOf(argument)) + "_was, " + text(input) +
-                   ")";
-      call += text(input) + ", ";
+    std::string local = scope.fresh("precomputed"), flag = scope.fresh("stale");
+    std::string arguments;
+    os << names.scratchTypes[area] << ' ' << local << " = "
+       << names.scratch[area] << "[tile.member];\n"
+       << "const bool " << flag << " = !(" << local << ".valid";
+    for (auto [field, input] : llvm::zip(fields.operands, ahead.getInputs())) {
+      os << " &&\n    heddle::same_bits(" << local << "." << field << ", "
+         << text(input) << ")";
+      arguments += (arguments.empty() ? "" : ", ") + text(input);
     }
-    for (auto [k, result] : llvm::enumerate(ahead.getResults())) {
-      StringRef type = computedType(result.getType());
-      std::string name = scope.declare(result, "ahead");
-      os << type << ' ' << name << " = " << kept << ".value_" << k << ";\n";
-      call += (k ? ", " : "") + name;
-    }
-    std::string flag = scope.fresh("stale");
-    os << "const bool " << flag << " = !(" << condition << ");\n"
-       << "if (" << flag << ")\n  " << call << ");\n";
+    os << ");\n"
+       << "if (" << flag << ")\n  " << local << " = " << names.precompute[area]
+       << "(" << arguments << ");\n";
+    for (auto [field, result] : llvm::zip(fields.results, ahead.getResults()))
+      scope.bind(result, local + "." + field);
     stale += (stale.empty() ? "" : " || ") + flag;
   }
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Launches before and behind, and the other tiles of the member
+// Launches before and after, and the other tiles of the member
 //===----------------------------------------------------------------------===//
 
 bool SegmentEmitter::waitsAtOnce() const {
@@ -236,9 +222,9 @@ bool SegmentEmitter::waitsAtOnce() const {
              fused::Wait::first;
 }
 
-void SegmentEmitter::waitForPrevious() {
+void SegmentEmitter::waitForDependency() {
   if (names.hasPrevious && !waitsAtOnce())
-    os << "heddle::wait_for_previous();\n";
+    os << "heddle::wait_for_dependency();\n";
 }
 
 bool SegmentEmitter::isUsedInWalk(Value value) const {
@@ -262,7 +248,7 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
       continue;
     }
     fused::LevelOf level = levels.of(user->getResult(0));
-    // Elements and rows that nothing is made of are computed all the same.
+    // Elements and rows are computed even if nothing uses them.
     if (!level.after &&
         (level.level > Level::member || isUsedInWalk(user->getResult(0))))
       return true;
@@ -270,24 +256,9 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
   return false;
 }
 
-bool SegmentEmitter::isBound(unsigned slot,
-                             llvm::function_ref<bool(Value)> toSuch) const {
-  return llvm::any_of(
-      llvm::zip(body.getArguments(), slots.inputs), [&](auto pair) {
-        auto [argument, input] = pair;
-        return input == static_cast<int>(slot) && toSuch(argument);
-      });
-}
-
-bool SegmentEmitter::isUsedInWalk(unsigned slot) const {
-  return (llvm::is_contained(slots.results, static_cast<int>(slot)) &&
-          !isWrittenAtEnd(slots.operands[slot].index)) ||
-         isBound(slot, [&](Value argument) { return isUsedInWalk(argument); });
-}
-
 void SegmentEmitter::arriveEarly() {
-  // Every scalar of the member that its end overwrites has been read when the
-  // condition below is known.
+  // The condition below depends on every scalar of the member that its end
+  // overwrites: all of them have been read when it is known.
   std::string seen = stale;
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
     if (slot >= 0 && slots.operands[slot].index == kScalar &&
@@ -295,8 +266,8 @@ void SegmentEmitter::arriveEarly() {
       seen += (seen.empty() ? "" : " || ") + scope[argument] +
               (isa<FloatType>(argument.getType()) ? " != " + scope[argument]
                                                   : " == 0");
-  os << "const unsigned arrived = heddle::arrive_early(&table.tickets[tile."
-        "member], tile.tiles, "
+  os << "const unsigned arrived =\n    heddle::arrive_early(&p.table.tickets"
+        "[tile.member], tile.tiles, "
      << (seen.empty() ? "false" : seen) << ");\n";
 }
 
@@ -336,7 +307,7 @@ void SegmentEmitter::storePartials() {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || !accumulators.contains(op))
       continue;
-    // A row value is the same in every thread: its states met already.
+    // A row value is the same in every thread: its states are combined already.
     bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
@@ -355,95 +326,110 @@ void SegmentEmitter::newScope() {
   scope = Scope();
   pointers.clear();
   accumulators.clear();
+  homes.clear();
   stale.clear();
-  for (const auto &list : {names.scalars, names.scratch})
-    for (const std::string &name : list)
-      scope.fresh(name);
+  for (const std::string &name : names.taken)
+    scope.fresh(name);
 }
 
-void SegmentEmitter::beginFunction(StringRef part, StringRef type) {
+std::string SweepNames::memberType(const SweepLayout &layout) const {
+  return ("heddle::member_descriptor<" +
+          llvm::Twine(std::max<int64_t>(1, layout.pointers)) + ", " +
+          llvm::Twine(layout.rank == 2 ? 2 : 1) + ">")
+      .str();
+}
+
+std::string SegmentEmitter::tileType() const {
+  std::string name = names.sweep + "_tile";
+  return layout.segments.size() == 1 ? name
+                                     : name + "_" + std::to_string(segment);
+}
+
+void SegmentEmitter::beginFunction() {
   newScope();
-  bool whole = part == "walk" && hasWholeForm;
-  os << names.templateHead << "__device__ __forceinline__ " << type << ' '
-     << functionName(part) << "("
-     << (whole ? ("bool " + wholeName() + ", ").str() : "") << "const "
-     << names.sweep << "_tile_row &tile, int tile_index, " << names.parameters
-     << ") {\n";
-  os.indent();
+  for (const std::string &field : fieldNames(slots, buffers))
+    pointers.push_back("tile." + field);
+  names.functions->begin();
 }
 
-void SegmentEmitter::endFunction() { os.unindent() << "}\n\n"; }
+void SegmentEmitter::endFunction(StringRef comment, StringRef type,
+                                 StringRef part) {
+  names.functions->end(comment, type, functionName(part),
+                       {{"const " + names.paramsType() + " &", "p"},
+                        {"const " + tileType() + " &", "tile"},
+                        {"int", "tile_index"},
+                        {"bool", part == "walk" ? vectorFlag().str() : ""}});
+}
 
-std::string SegmentEmitter::callOf(StringRef part) {
-  bool whole = part == "walk" && hasWholeForm;
-  return functionName(part) + "<ByValue, Passing>(" +
-         (whole ? (wholeName() + ", ").str() : "") + "tile, tile_index, " +
-         names.arguments + ");\n";
+std::string SegmentEmitter::callOf(StringRef part) const {
+  return names.functions->call(functionName(part));
 }
 
 LogicalResult SegmentEmitter::emitWalkFunction() {
-  beginFunction("walk", arrivesEarly() ? "unsigned" : "void");
-  declarePointers([&](unsigned slot) { return isUsedInWalk(slot); });
+  beginFunction();
   if (failed(emitWalk()))
     return failure();
   if (arrivesEarly())
     os << "return arrived;\n";
-  endFunction();
+  endFunction("", arrivesEarly() ? "unsigned" : "void", "walk");
   return success();
 }
 
-void SegmentEmitter::emitTileFunction() {
-  beginFunction("tile", "void");
-  if (layout.columns && !slots.columns)
-    os << "if (" << shareOfBlock() << " > 0)\n  return;\n";
-  if (waitsAtOnce())
-    os << "heddle::wait_for_previous();\n";
-  if (hasWholeForm || !layout.whereOperand.empty())
-    declarePointers([&](unsigned slot) {
-      if (!isMemberIndex(slots.operands[slot].index))
-        return hasWholeForm;
-      return !layout.whereOperand.empty() &&
-             static_cast<int>(slot) == layout.whereOperand[segment];
-    });
-  if (!layout.whereOperand.empty()) {
-    os << "if (!*" << pointers[layout.whereOperand[segment]] << ") {";
-    if (layout.endsList) {
-      os << " // what the member had before still counts for the list\n";
-      os.indent();
-      os << "if (tile.first == 0 && heddle::arrives_last(&table.tickets[table."
-            "member_count], table.member_count))\n  "
-         << names.sweep << "_finish<ByValue, Passing>(" << names.arguments
-         << ");\n"
-         << "return;\n";
-      os.unindent() << "}\n";
-    } else {
-      os << " return; }\n";
-    }
+/// A member that is inactive keeps its values, which still count for the list.
+void SegmentEmitter::emitSkippedTile() {
+  os << "if (!*" << pointers[layout.whereOperand[segment]] << ")";
+  if (!layout.endsList) {
+    os << "\n  return;\n";
+    return;
   }
-  if (std::string whole = wholeTile(); !whole.empty())
-    os << "const bool " << wholeName() << " = " << whole << ";\n";
-  os << (arrivesEarly() ? "const unsigned arrived = " : "") << callOf("walk");
+  os << " {\n";
+  os.indent();
+  os << "if (tile.first == 0 && heddle::arrives_last(&p.table.tickets[p.table."
+        "member_count], p.table.member_count))\n  "
+     << names.functions->call(names.sweep + "_epilogue") << ";\n"
+     << "return;\n";
+  os.unindent() << "}\n";
+}
+
+/// Prints the function that processes a tile, unless its walk is all there is.
+void SegmentEmitter::emitProcessFunction() {
+  beginFunction();
+  bool isAlone = layout.columns && !slots.columns;
+  std::string whole = vectorCondition();
+  if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
+      !slots.endsMembers && slots.tickets < 0 && whole.empty()) {
+    names.functions->drop();
+    names.functions->alias(functionName("process"), functionName("walk"));
+    return;
+  }
+  if (isAlone)
+    os << "if (" << blockOfTile() << " > 0)\n  return;\n";
+  if (waitsAtOnce())
+    os << "heddle::wait_for_dependency();\n";
+  if (!layout.whereOperand.empty())
+    emitSkippedTile();
+  if (names.functions->takes(functionName("walk"), vectorFlag()))
+    os << "const bool " << vectorFlag() << " = " << whole << ";\n";
   if (arrivesEarly())
-    os << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
-       << callOf("end");
-  else if (slots.endsMembers && slots.columns)
-    emitEndOfShares();
+    os << "const unsigned arrived = " << callOf("walk") << ";\n"
+       << "if (threadIdx.x == 0 && arrived == tile.tiles - 1)\n  "
+       << callOf("end") << ";\n";
+  else
+    os << callOf("walk") << ";\n";
+  if (slots.endsMembers && slots.columns)
+    emitEndOfSharedTile();
   else if (slots.tickets >= 0)
-    os << "const bool is_last = " << callOf("meet") << "if (is_last)\n  "
-       << callOf("end");
-  else if (slots.endsMembers)
-    os << "if (heddle::arrives_last(&table.tickets[tile.member], "
+    os << "if (" << callOf("combine") << ")\n  " << callOf("end") << ";\n";
+  else if (slots.endsMembers && !arrivesEarly())
+    os << "if (heddle::arrives_last(&p.table.tickets[tile.member], "
           "tile.tiles))\n  "
-       << callOf("end");
-  endFunction();
+       << callOf("end") << ";\n";
+  endFunction("", "void", "process");
 }
 
 LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
-  for (const OperandSlot &slot : slots.operands)
-    pointers.push_back(buffers[slot.buffer].name);
-  hasWholeForm = !wholeTile().empty();
   if (slots.columns)
     usedByElements = fused::behind(fused::elementResults(sweep, segment));
   if (failed(emitWalkFunction()))
@@ -451,12 +437,12 @@ LogicalResult SegmentEmitter::emit() {
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))
     return failure();
   if (slots.tickets >= 0)
-    emitMeetFunction();
+    emitCombineFunction();
   if (slots.endsMembers && failed(emitEndFunction()))
     return failure();
-  emitTileFunction();
+  emitProcessFunction();
   if (lost)
-    return sweep.emitOpError("computes with a value that its CUDA text does "
+    return sweep.emitOpError("computes with a value that its CUDA source does "
                              "not declare where it is needed");
   return success();
 }

@@ -1,7 +1,7 @@
-//===- SweepEmitter.h - what all schedules print the same way ---*- C++ -*-===//
+//===- SweepEmitter.h - common parts of all schedules -----------*- C++ -*-===//
 //
-// A schedule walks the domain of a sweep; what it computes on the way is
-// printed here, from the operations of the IR. Derived classes are the
+// A schedule visits the domain of a sweep; the values that it computes there
+// are printed here, from the operations of the IR. Derived classes are the
 // schedules.
 //
 //===----------------------------------------------------------------------===//
@@ -10,27 +10,52 @@
 #define HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H
 
 #include "codegen/SweepLayout.h"
+#include "codegen/cuda/DeviceFunctions.h"
 #include "codegen/cuda/Scalars.h"
 #include "dialect/FusedLevels.h"
 #include "mlir/Support/IndentedOstream.h"
 
 namespace heddle::cuda {
 
-/// Names by which the parts of a sweep are called in the text; shared by its
-/// segments.
+/// Names of the parts of a sweep in the source; shared by its segments.
 struct SweepNames {
-  std::string sweep;                           // prefix of all that follows
+  std::string sweep; // prefix of all that follows
+  /// The structure that holds the arguments of the sweep's kernels, its fields
+  /// in the order of a plan, and whether it is a template over `ByValue`: how
+  /// scalar arguments are passed.
+  struct Field {
+    std::string type, name; // the type ends in a space or an asterisk
+    std::string typeFor(llvm::StringRef byValue) const;
+  };
+  std::string params;
+  llvm::SmallVector<Field> fields;
+  bool isTemplate = false;
   llvm::SmallVector<std::string> scalars;      // addresses of device scalars
   llvm::SmallVector<std::string> scratch;      // addresses of scratch areas
   llvm::SmallVector<std::string> scratchTypes; // their element types
-  /// `heddle_table table, const double *lr, ...` and `table, lr, ...`.
-  std::string parameters, arguments;
-  /// Template parameters of all functions: whether scalar arguments come by
-  /// value, and whether what is replaced passes by the cache.
-  std::string templateHead = "template <bool ByValue, bool Passing>\n";
-  /// Whether a launch before (behind) this one may overlap with it.
+  /// For areas of precomputed scalars, the function that computes them.
+  llvm::SmallVector<std::string> precompute;
+  /// Names that are parameters of the printed function itself.
+  llvm::SmallVector<std::string> taken;
+  /// Whether a launch before (after) this one may overlap with it.
   bool hasPrevious = false, hasNext = false;
+  /// The functions printed so far; null where none are printed.
+  DeviceFunctions *functions = nullptr;
+
+  /// The structure's type as a parameter of a device function.
+  std::string paramsType() const {
+    return params + (isTemplate ? "<ByValue>" : "");
+  }
+  /// The type of a descriptor of any of the members, whatever their segment.
+  std::string memberType(const SweepLayout &layout) const;
 };
+
+/// The fields of a segment's tile descriptor, one for each operand slot.
+llvm::SmallVector<std::string> fieldNames(const SegmentLayout &segment,
+                                          const Buffers &buffers);
+
+/// `text`, a value of type `from`, as a value of type `to`.
+std::string converted(llvm::StringRef text, mlir::Type from, mlir::Type to);
 
 /// `heddle::add<double>`, and the type of the state it keeps.
 std::string kindOf(fused::ReduceOp op);
@@ -55,21 +80,24 @@ protected:
 
   /// Every function has a scope of its own.
   void newScope();
-  /// Prints the walk over the tile, from its operands to its last store.
+  /// Prints the walk over the tile, from its loads to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
 
-  /// The condition under which the walk need not ask what is there and aligned;
-  /// empty where there is no such form.
-  virtual std::string wholeTile() { return {}; }
-  /// The parameter of the walk that has its value.
-  virtual llvm::StringRef wholeName() const { return "whole"; }
+  /// The condition under which the walk accesses elements as vectors, and the
+  /// name of its parameter; empty where there are no vectors. The walk takes it
+  /// as a parameter: the compiler then loads operand by operand.
+  virtual std::string vectorCondition() { return {}; }
+  virtual llvm::StringRef vectorFlag() const { return {}; }
 
-  /// Prints what runs in the block that finishes a member last, and the list.
+  /// Prints the statements of the block that finishes a member last.
   mlir::LogicalResult emitEnd();
 
   /// Declares the values of the operations for which `wanted` holds, in order;
-  /// constants and unnamed values used once are printed where they are used.
+  /// constants, and values that Inlining.h selects, are printed where they are
+  /// used.
   mlir::LogicalResult declareOps(Filter wanted);
+  /// Variables that exist already and are assigned the value they stand for.
+  llvm::DenseMap<mlir::Value, std::string> homes;
 
   /// The expression of a value in the current scope.
   Expression expression(mlir::Value value);
@@ -78,13 +106,14 @@ protected:
   /// Declares the member and list scalars that the body is bound to.
   void
   declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
-  void declarePointers(llvm::function_ref<bool(unsigned)> wanted = nullptr);
-  /// What the slot is called: lengths and strides by the operand before them.
+  /// The name of the slot: lengths and strides by the operand before them.
   std::string nameOfSlot(const OperandSlot &slot) const;
   static bool isNumberOfOperand(const OperandSlot &slot) {
     return slot.index == kLength || slot.index == kStride;
   }
-  mlir::LogicalResult declareAhead();
+  mlir::LogicalResult declarePrecomputed();
+  /// The type of a tile descriptor of the segment.
+  std::string tileType() const;
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
   /// The trip whose entry an operand at `index` is.
@@ -99,24 +128,21 @@ protected:
   std::string freshFor(fused::ReduceOp op, llvm::StringRef what);
   /// Declares what `op` gives, of which `state` is complete.
   void declareReduced(fused::ReduceOp op, llvm::StringRef state);
-  /// Whether an operand is bound to an argument for which `toSuch` holds.
-  bool isBound(unsigned slot,
-               llvm::function_ref<bool(mlir::Value)> toSuch) const;
   void storePartials();
-  /// Where the launch before this one may still run: whatever it writes is read
-  /// after this.
-  void waitForPrevious();
-  /// Whether a block counts itself before its work is done: nothing of what it
-  /// stores is needed at the member's end.
+  /// If the launch before this one may still run, everything that it writes is
+  /// read after this.
+  void waitForDependency();
+  /// Whether a block arrives before its work is done: the member's end needs
+  /// none of its stores.
   bool arrivesEarly() const {
     return fused::SweepOp(sweep).getLaunchAttr().getArrivals()[segment] ==
            fused::Arrival::early;
   }
   void arriveEarly();
-  /// Whether a scalar from before the sweep is wanted in the walk.
+  /// Whether the walk uses a value.
   bool isUsedInWalk(mlir::Value value) const;
-  /// What is complete only after the sweep is written at the member's end, all
-  /// else in the walk.
+  /// Results that are complete only after the sweep are written at the member's
+  /// end, all others in the walk.
   static bool isWrittenAtEnd(int32_t index) {
     return isMemberIndex(index) || index == kJ;
   }
@@ -124,6 +150,7 @@ protected:
   /// The type of result `number` of the segment.
   mlir::Type resultType(unsigned number) const { return resultTypes[number]; }
   bool isElement(mlir::Operation *op) const;
+  bool isInlined(mlir::Operation *op) const { return inlined.contains(op); }
   /// Reductions of this segment, in order.
   llvm::SmallVector<fused::ReduceOp> reductions;
 
@@ -139,22 +166,22 @@ protected:
   llvm::SmallVector<mlir::Type> resultTypes;
   fused::ScheduleKind schedule;
   Scope scope;
-  llvm::SmallVector<std::string> pointers; // one per operand slot
+  llvm::SmallVector<std::string> pointers; // one per operand slot: addresses
   llvm::DenseMap<mlir::Operation *, std::string> accumulators;
-  std::string stale; // whether values computed ahead had to be computed anew
+  std::string stale; // whether precomputed values had to be recomputed
 
-  /// Where blocks share a tile (SharedRows.cpp): what rows and columns leave
-  /// behind, and the block that sees to it.
+  /// Where blocks share a tile (SharedRows.cpp): one of them reduces the values
+  /// of rows and columns.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
-  std::string shareOfBlock();
+  std::string blockOfTile();
   mlir::LogicalResult emitCountFunction();
-  void emitEndOfShares();
-  /// What elements are computed from, and what is counted.
+  void emitEndOfSharedTile();
+  /// The values that elements are computed from.
   llvm::DenseSet<mlir::Value> usedByElements;
 
   void storeMemberResults();
-  /// The statement that stores `value` where `pointer` leads, or `record`, that
-  /// which keeps the value of a trip.
+  /// The statement that stores `value` at `pointer`, or `record`, which stores
+  /// the value of an iteration.
   virtual std::string storeOfMember(llvm::StringRef pointer,
                                     llvm::StringRef value) const {
     return ("*" + pointer + " = " + value).str();
@@ -165,122 +192,25 @@ protected:
 
 private:
   mlir::LogicalResult emitMemberValues();
-  void emitAheadOfNextStep();
+  void emitPrecomputeForNextStep();
   void storeListStates();
   void findUsedAtEnd();
   bool isUsedAtEnd(mlir::Value value) const {
     return usedAtEnd.contains(value);
   }
   llvm::DenseSet<mlir::Value> usedAtEnd;
+  llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
-  /// The same of an operand's address.
-  bool isUsedAtEnd(unsigned slot) const;
-  bool isUsedInWalk(unsigned slot) const;
-  bool hasWholeForm = false;
   mlir::LogicalResult emitWalkFunction();
-  void emitMeetFunction();
+  void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();
-  void emitTileFunction();
-  void beginFunction(llvm::StringRef part, llvm::StringRef type);
-  void endFunction();
+  void emitProcessFunction();
+  void emitSkippedTile();
+  void beginFunction();
+  void endFunction(llvm::StringRef comment, llvm::StringRef type,
+                   llvm::StringRef part);
   bool waitsAtOnce() const;
-  std::string callOf(llvm::StringRef part);
-};
-
-/// One tile of consecutive elements, a few of them per thread at a time.
-class StreamEmitter : public SegmentEmitter {
-public:
-  using SegmentEmitter::SegmentEmitter;
-
-private:
-  mlir::LogicalResult emitWalk() override;
-  std::string wholeTile() override;
-  llvm::StringRef wholeName() const override {
-    return repeats() > 1 ? "aligned" : "whole";
-  }
-  /// Template arguments that say how this segment's elements are laid out.
-  std::string access(bool passing) const;
-  bool isReduced(fused::ReduceOp op) const;
-  bool reducesElements() const;
-  bool writesElements() const;
-  void loadElements(bool allRounds);
-  mlir::LogicalResult emitRound(bool allRounds);
-  mlir::LogicalResult emitRounds();
-  void combineElements(bool allRounds);
-
-  /// Rounds of `threads * vector` elements in a tile.
-  int64_t repeats() const {
-    return slots.tile / (layout.threads * slots.vector);
-  }
-  llvm::SmallVector<std::string> outputs; // one per result, "" if none
-};
-
-/// A panel of rows, one row at a time, columns spread over the threads.
-class RowsEmitter : public SegmentEmitter {
-public:
-  using SegmentEmitter::SegmentEmitter;
-
-private:
-  mlir::LogicalResult emitWalk() override;
-  void assignPhases();
-  /// Prints what is done with the elements of a row in one pass over them.
-  mlir::LogicalResult emitPhase(unsigned phase);
-  mlir::LogicalResult emitElements(unsigned phase);
-  mlir::LogicalResult emitColumns();
-  /// Where rows have nothing of their own (RowsDown.cpp).
-  mlir::LogicalResult emitDownWalk();
-  /// Arguments and operations of some levels.
-  struct Slice {
-    llvm::SmallVector<mlir::BlockArgument> inputs;
-    OpSet ops;
-  };
-  Slice sliceOf(llvm::ArrayRef<mlir::Value> roots,
-                llvm::ArrayRef<fused::Level> wanted = {
-                    fused::Level::element, fused::Level::column}) const;
-  static size_t wordsOf(llvm::ArrayRef<mlir::BlockArgument> inputs);
-  /// The columns that a thread takes at a time, of which some operands are
-  /// asked for while those before are at work.
-  struct Batch {
-    llvm::SmallVector<mlir::BlockArgument> inputs;
-    int size;
-    std::string k, loop, ask; // the loop's head, a function's name
-    llvm::DenseMap<mlir::Value, std::string> asked; // arrays
-  };
-  Batch declareBatch(llvm::ArrayRef<mlir::BlockArgument> inputs, int size);
-  std::string nthColumn(llvm::StringRef first, const Batch &batch) const;
-  void emitAsk(const Batch &batch, llvm::StringRef parameter,
-               llvm::StringRef column, llvm::StringRef there);
-  void takeAsked(const Batch &batch, llvm::StringRef next);
-  std::string elementOf(int slot, const llvm::Twine &column) const;
-  std::string loadOf(mlir::BlockArgument argument,
-                     const llvm::Twine &column) const;
-  mlir::LogicalResult declareSlice(const Slice &slice);
-  void declareRowInputs();
-  void storeRow();
-  /// Where blocks share a tile (SharedRows.cpp).
-  std::string firstColumn; // of those that blocks take at a time
-  std::string beforeRow, mostBefore, part;
-  void declareBeforeRows();
-  mlir::LogicalResult emitSharedWalk();
-  mlir::LogicalResult emitCounts() override;
-  Slice rowsBehind(llvm::ArrayRef<mlir::Value> roots,
-                   const Slice &elements) const;
-  void declareHeld(mlir::BlockArgument argument);
-  void loadRows(const Slice &rows, llvm::StringRef count,
-                llvm::StringRef first = "");
-  void loadBatch(const Slice &elements);
-  void beginSharedRows();
-  void beginSharedColumns();
-  void declarePart();
-  std::string declarePartOf(int slot);
-  bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
-  /// Which of what is reduced an element is.
-  static std::string positionOf(fused::ReduceOp op);
-  /// Results that are written element by element.
-  bool isElementResult(unsigned result) const;
-
-  llvm::DenseMap<mlir::Value, unsigned> phases;
-  unsigned lastPhase = 0;
+  std::string callOf(llvm::StringRef part) const;
 };
 
 } // namespace heddle::cuda

@@ -4,13 +4,13 @@
 
 namespace heddle {
 
-// Whether the flag of any member is set, asked by all threads of a block: it is
-// operand `Slot` of the member's rows, the same in all segments.
-template <class Row, int Slot> __device__ __forceinline__ bool any_member(const void *members, int count) {
+// Whether the flag of any member is set: operand `Slot` of its descriptor, the
+// same in all segments. All threads of a block call it.
+template <class Descriptor, int Slot> __device__ __forceinline__ bool any_member(const void *members, int count) {
   bool any = false;
   for (int k = threadIdx.x; k < count && !any; k += blockDim.x) {
-    const Row &row = static_cast<const Row *>(members)[k];
-    any = row.segment == 0 && *static_cast<const volatile bool *>(row.operand[Slot]);
+    const Descriptor &member = static_cast<const Descriptor *>(members)[k];
+    any = member.segment == 0 && *static_cast<const volatile bool *>(member.operand[Slot]);
   }
   return __syncthreads_or(any);
 }

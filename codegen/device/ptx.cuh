@@ -55,7 +55,7 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
 }
 
 // Reads and writes that leave the cache first. Vectors of 2, 4, 8 and 16 bytes.
-template <class Vector> __device__ __forceinline__ Vector read_passing(const Vector *from) {
+template <class Vector> __device__ __forceinline__ Vector read_evict_first(const Vector *from) {
   union { Vector vector; unsigned short half; unsigned word; uint2 two; uint4 four; } result;
   if constexpr (sizeof(Vector) == 16)
     result.four = __ldcs(reinterpret_cast<const uint4 *>(from));
@@ -69,7 +69,7 @@ template <class Vector> __device__ __forceinline__ Vector read_passing(const Vec
     result.vector = *from;
   return result.vector;
 }
-template <class Vector> __device__ __forceinline__ void write_passing(Vector *to, Vector value) {
+template <class Vector> __device__ __forceinline__ void write_evict_first(Vector *to, Vector value) {
   union { Vector vector; unsigned short half; unsigned word; uint2 two; uint4 four; } given = {value};
   if constexpr (sizeof(Vector) == 16)
     __stcs(reinterpret_cast<uint4 *>(to), given.four);
@@ -125,12 +125,12 @@ __device__ __forceinline__ void arrive(unsigned *word, unsigned by) {
 // Lets the next launch begin while this one still runs, and waits until the one
 // before has finished and all it wrote is there. Without programmatic launches
 // the next begins after this one anyway.
-__device__ __forceinline__ void let_next_begin() {
+__device__ __forceinline__ void launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-__device__ __forceinline__ void wait_for_previous() {
+__device__ __forceinline__ void wait_for_dependency() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

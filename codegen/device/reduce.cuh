@@ -125,6 +125,12 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
   return all;
 }
 
+// Adds one value to a running state. `position` is that of the value, for argmax.
+template <class Kind, class T>
+__device__ __forceinline__ void accumulate(typename Kind::state &state, T x, long long position = 0) {
+  state = Kind::combine(state, Kind::lift(x, position));
+}
+
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
@@ -153,28 +159,28 @@ over_members(const typename Kind::state *states, const Member *members, int coun
 // tiles that lead groups of `step` tiles: the first of the group that contains
 // tile `own`, and the number of tiles in it. With two or more, no other group, of
 // any step, has the tile `first + step` as its second.
-constexpr int tiles_together = 8;
+constexpr int tiles_combined = 8;
 struct group_of_tiles {
   long long first;
   int count;
-  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_together) * (step * tiles_together)) {
+  __device__ __forceinline__ group_of_tiles(int own, long long step, int tiles) : first(own / (step * tiles_combined) * (step * tiles_combined)) {
     const long long left = (tiles - first + step - 1) / step;
-    count = left < tiles_together ? static_cast<int>(left) : tiles_together;
+    count = left < tiles_combined ? static_cast<int>(left) : tiles_combined;
   }
 };
 
 // Combines `count` states, `stride` apart, pairwise into the first: the rounding
 // error grows with the logarithm of their number. All loads are issued at once.
 template <class Kind>
-__device__ __forceinline__ void pair_up(typename Kind::state *states, long long stride, int count) {
-  typename Kind::state all[tiles_together];
+__device__ __forceinline__ void combine_pairwise(typename Kind::state *states, long long stride, int count) {
+  typename Kind::state all[tiles_combined];
 #pragma unroll
-  for (int k = 0; k < tiles_together; ++k)
+  for (int k = 0; k < tiles_combined; ++k)
     all[k] = states[(k < count ? k : 0) * stride];
 #pragma unroll
-  for (int step = 1; step < tiles_together; step *= 2)
+  for (int step = 1; step < tiles_combined; step *= 2)
 #pragma unroll
-    for (int k = 0; k + step < tiles_together; k += 2 * step)
+    for (int k = 0; k + step < tiles_combined; k += 2 * step)
       if (k + step < count)
         all[k] = Kind::combine(all[k], all[k + step]);
   states[0] = all[0];

@@ -1,39 +1,43 @@
-// shares.cuh: what a block takes of rows that several blocks share.
+// shares.cuh: tiles of rows that several blocks share.
 //
-// Neighbouring blocks take neighbouring columns. A row may begin anywhere, so
-// that a part of it begins where a line of memory does: a warp that reads or
-// writes across lines needs two of each, and caches must keep what it leaves.
+// Consecutive blocks process consecutive columns. A row may begin anywhere, so a
+// column slice begins with a line of memory instead: a warp that accesses memory
+// across lines needs twice as many of them.
 #pragma once
 #include "ptx.cuh"
 #include "tables.cuh"
 
 namespace heddle {
 
-// Which tile a block takes, counted in the order of launch, and which share of
-// it: found without a second division, which a block would wait for.
-__device__ __forceinline__ int tile_of_block(const heddle_table &table) { return blockIdx.x / static_cast<unsigned>(table.shares); }
-__device__ __forceinline__ int share_of_block(const heddle_table &table, int nth_tile) { return static_cast<int>(blockIdx.x) - nth_tile * table.shares; }
+// The tile of this block, counted in the order of launch, and the block's number
+// among those of tile `nth_tile`, which needs no second division.
+__device__ __forceinline__ int tile_of_block(const table &table) {
+  return blockIdx.x / static_cast<unsigned>(table.blocks_per_tile);
+}
+__device__ __forceinline__ int block_of_tile(const table &table, int nth_tile) {
+  return static_cast<int>(blockIdx.x) - nth_tile * table.blocks_per_tile;
+}
 
-// How many elements of its line lie before the row.
+// The number of elements between the beginning of a memory line and the row.
 template <class T> __device__ __forceinline__ int before_row(const T *row) {
   constexpr unsigned line = 128;
   return static_cast<unsigned>(reinterpret_cast<unsigned long long>(row)) % line / sizeof(T);
 }
 
-// The columns of a row that a thread takes at a time, `Threads` apart from
-// `first`: those of `Items * Threads` that begin `before` columns ahead of
-// `begin`. A row with no columns gives none. (What it says is computed anew for
-// every one: as many conditions as elements are too many to be kept.)
-template <int Threads, int Items> struct part_of_row {
+// The columns of a row that a thread processes at a time: of the `ItemsPerThread *
+// Threads` columns from `begin - before` on, every `Threads`-th from `first` on. A
+// row without columns gives none. The conditions are recomputed for each use: one
+// per element would take too many registers.
+template <int Threads, int ItemsPerThread> struct column_slice {
   long long first;
   int at;
   unsigned count;
 
-  __device__ __forceinline__ part_of_row(long long begin, int before, long long columns) {
+  __device__ __forceinline__ column_slice(long long begin, int before, long long columns) {
     const int thread = thread_anew();
     const int skipped = begin == 0 ? before : 0;
     const long long left = columns - begin + before;
-    const int taken = left <= 0 ? 0 : left < Threads * Items ? static_cast<int>(left) : Threads * Items;
+    const int taken = left <= 0 ? 0 : left < Threads * ItemsPerThread ? static_cast<int>(left) : Threads * ItemsPerThread;
     first = begin - before + thread;
     at = thread - skipped;
     count = taken > skipped ? taken - skipped : 0;

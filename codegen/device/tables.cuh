@@ -1,14 +1,14 @@
 // tables.cuh: the tables through which blocks find their work.
 //
-// Layouts and the writer of tile rows; docs/plan.md describes them.
+// Layouts, and the kernel that writes tile descriptors; docs/plan.md describes them.
 #pragma once
 
-// Blocks that are to fit a multiprocessor. Where they leave the compiler too few
-// registers, so that it spills, the text is compiled again for fewer.
+// Blocks that should fit on a multiprocessor. If this leaves the compiler too few
+// registers, so that it spills, the source is compiled again for fewer blocks.
 #ifndef HEDDLE_FEWER_BLOCKS
 #define HEDDLE_FEWER_BLOCKS 0
 #endif
-// How many blocks of 256 threads fit one at all.
+// The number of blocks of 256 threads that fit on a multiprocessor at all.
 #if __CUDA_ARCH__ == 750
 #define HEDDLE_MOST_BLOCKS 4
 #elif __CUDA_ARCH__ >= 1100 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900)
@@ -20,66 +20,68 @@
 #define HEDDLE_BLOCKS(blocks) \
   (HEDDLE_WANTED_BLOCKS(blocks) > HEDDLE_FEWER_BLOCKS ? HEDDLE_WANTED_BLOCKS(blocks) - HEDDLE_FEWER_BLOCKS : 1)
 
-// A kernel's view of the member rows and tile rows of a sweep.
-struct heddle_table {
-  const void *tiles, *members;
-  unsigned *tickets; // one for each member row, one for the whole list
-  int tile_count, member_count;
-  int shares; // blocks that share a tile of rows
-};
-
 namespace heddle {
 
-// A scalar argument: its value, or where the caller keeps it.
-template <class T, bool ByValue> struct number {
+// A kernel's view of the descriptors of a sweep's members and tiles.
+struct table {
+  const void *tiles, *members;
+  unsigned *tickets; // one for each member descriptor, one for the whole list
+  int tile_count, member_count;
+  int blocks_per_tile;
+};
+
+// A scalar argument that nothing in the program writes: its value, or its address
+// in the caller's memory.
+template <class T, bool ByValue> struct scalar_argument {
   T value;
   __device__ __forceinline__ T operator*() const { return value; }
 };
-template <class T> struct number<T, false> {
+template <class T> struct scalar_argument<T, false> {
   const T *address;
   __device__ __forceinline__ T operator*() const { return __ldg(address); }
 };
 
-template <int Pointers, int Rank> struct member_row;
-template <int Pointers, int Rank> struct tile_row;
+// The descriptor of a member. That of a tile, which each sweep declares with the
+// names of its operands, has the same size: `first` in the place of `count`, and
+// `count, member, segment, tiles` at its end.
+template <int Pointers, int Rank> struct member_descriptor;
 
-template <int Pointers> struct alignas(16) member_row<Pointers, 1> {
+template <int Pointers> struct alignas(16) member_descriptor<Pointers, 1> {
   void *operand[Pointers];
   long long count;
   int first_tile, tiles, segment, index;
 };
 
-template <int Pointers> struct alignas(16) tile_row<Pointers, 1> {
-  void *operand[Pointers];
-  long long first;
-  int count, member, segment, tiles;
-};
-
-template <int Pointers> struct alignas(16) member_row<Pointers, 2> {
+template <int Pointers> struct alignas(16) member_descriptor<Pointers, 2> {
   void *operand[Pointers];
   long long columns, column_base, count;
   int first_tile, tiles, segment, index;
 };
 
-template <int Pointers> struct alignas(16) tile_row<Pointers, 2> {
-  void *operand[Pointers];
-  long long columns, column_base, first;
-  int count, member, segment, tiles;
-};
-
-// Row `index` of a table, read 16 bytes at a time as pairs of addresses: the
-// compiler then keeps them in the registers that a warp shares.
-template <class Row> __device__ __forceinline__ Row row_at(const void *rows, int index) {
-  constexpr int pairs = sizeof(Row) / 16;
+// Descriptor `index` of a table, read 16 bytes at a time as pairs of addresses:
+// the compiler then keeps them in uniform registers, which a warp shares.
+template <class Descriptor>
+__device__ __forceinline__ Descriptor descriptor_at(const void *descriptors, int index) {
+  constexpr int pairs = sizeof(Descriptor) / 16;
   union {
     ulonglong2 pair[pairs];
-    Row row;
+    Descriptor descriptor;
   } result;
-  const ulonglong2 *const from = static_cast<const ulonglong2 *>(rows) + static_cast<long long>(index) * pairs;
+  const ulonglong2 *const from = static_cast<const ulonglong2 *>(descriptors) + static_cast<long long>(index) * pairs;
 #pragma unroll
   for (int k = 0; k < pairs; ++k)
     result.pair[k] = __ldg(from + k);
-  return result.row;
+  return result.descriptor;
+}
+
+// A descriptor as that of another segment, which has the same layout.
+template <class To, class From> __device__ __forceinline__ To as_descriptor(const From &descriptor) {
+  static_assert(sizeof(To) == sizeof(From), "descriptors of a table have one size");
+  union {
+    From from;
+    To to;
+  } result = {descriptor};
+  return result.to;
 }
 
 } // namespace heddle

@@ -16,7 +16,7 @@ namespace heddle::runtime {
 class CpuProgram {
 public:
   /// In parallel over tiles. `arguments` are the node's: the address of a
-  /// heddle_table, of a scalar or of a scratch area.
+  /// heddle::table, of a scalar or of a scratch area.
   using TileFunction = void (*)(const void *tile, int tileIndex,
                                 void *const *arguments);
   /// Then, in parallel over members.

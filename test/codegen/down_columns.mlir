@@ -1,29 +1,27 @@
-// Columns of which no row has anything: a thread goes down some of them, a row
-// asked for while the one before is at work, and keeps what it has in registers.
+// Columns without values of rows: a thread walks down some of them, loads a row
+// while it processes the one before, and keeps their states in registers.
 // RUN: split-file %s %t
 // RUN: %heddle emit %t/down.mlir | FileCheck %s
 // RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 
 // CHECK:      down_walk(
 // CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 1024) {
-// CHECK-NEXT:     float next_x{{.*}}[4];
-// CHECK-NEXT:     float column_down[4];
-// CHECK-NEXT:     heddle::log_sum<float> mass_down[4];
-// CHECK-NEXT:     float v{{.*}}[4];
-// What columns have of their own is read once.
-// CHECK:            v{{.*}} = column < tile.columns ? heddle::convert<float>(shift[column]) : 0;
-// CHECK:          const auto ask = [&](long long row) {
+// CHECK-DAG:      float next_x{{.*}}[4];
+// CHECK-DAG:      float column_down[4];
+// CHECK-DAG:      heddle::log_sum<float> mass_down[4];
+// Values of columns are read once.
+// CHECK:            v{{.*}} = column < tile.columns ? tile.shift[column] : 0;
+// CHECK:          const auto prefetch = [&](long long row) {
 // CHECK:              const bool there = row < tile.count && column < tile.columns;
-// CHECK:          ask(0);
+// CHECK:          prefetch(0);
 // CHECK-NEXT:     for (long long row = 0; row < tile.count; ++row) {
-// CHECK:            ask(row + 1);
+// CHECK:            prefetch(row + 1);
 // CHECK-NEXT:       heddle::keep_order();
-// CHECK-NEXT:       const float w = heddle::convert<float>(weight[row]);
-// CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[{{.*}}], heddle::add<float>::lift({{.*}}));
-// CHECK:            mass_of_columns[tile.column_base + column] = mass_down[
+// CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[
+// CHECK:            p.mass_of_columns[tile.column_base + column] = mass_down[
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
-// Rows that leave something behind are taken one after the other, in as many
-// blocks as such rows want.
+// Rows with results are processed one after the other, in as many blocks as such
+// rows want.
 // BESIDE:      beside_walk(
 // BESIDE-NOT:    _down
 // BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(5))

@@ -10,13 +10,13 @@
 // CHECK:     extern "C" __global__ void __launch_bounds__(256, 2)
 // CHECK-NEXT: halve_loop_in_one_launch(
 // CHECK:     for (bool more = limit > 0; more;) {
-// CHECK:       for (int k = blockIdx.x; k < table_of_{{.*}}.tile_count; k += gridDim.x) {
+// CHECK:       for (int k = blockIdx.x; k < {{.*}}.table.tile_count; k += gridDim.x) {
 // CHECK:       heddle::grid_barrier(barrier);
-// CHECK:       ++trips;
-// CHECK:       more = trips < limit && *static_cast<const volatile bool *>(more_at_1);
+// CHECK:       ++iteration;
+// CHECK:       more = iteration < limit && *static_cast<const volatile bool *>(condition);
 // CHECK:       heddle::grid_barrier(barrier);
 // CHECK:     if (blockIdx.x == 0 && threadIdx.x == 0)
-// CHECK-NEXT: *trips_at = trips;
+// CHECK-NEXT: *iterations_taken = iteration;
 func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %limit: tensor<i32>, %tol: !num) -> (!list, !num, tensor<i32>) {
   %x, %sum, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
     %x1 = foreach.map (%x = %x : !list) -> !list {

@@ -9,20 +9,22 @@
 !flag = !foreach.list<tensor<i1>>
 !trip = !foreach.list<tensor<i32>>
 
-// CHECK:     #include "trips.cuh"
+// CHECK:     #include "iterations.cuh"
+// CHECK:     long long schedule_length;
 // CHECK:     anneal_x1_walk(
-// CHECK:       const long long schedule_length = reinterpret_cast<long long>(tile.operand[2]);
-// CHECK:       const float s = heddle::at_trip<float>(schedule, schedule_length, *trip_at);
+// CHECK:       const float s = heddle::at_iteration<float>(tile.schedule, tile.schedule_length, *p.iteration);
 // CHECK:     anneal_x1_end(
-// CHECK:       const bool early = *trip_at < 2;
+// CHECK:       const bool early = *p.iteration < 2;
 // CHECK:       if (threadIdx.x == 0) {
-// CHECK:         heddle::record(history, history_length, *trip_at, e);
-// CHECK:     anneal_x1_tiles(heddle_table table, const int *trip_at, float *e_of_tiles) {
-// CHECK:     anneal_loop_in_one_launch(heddle_table table_of_anneal_x1, float *e_of_tiles, int *trips_at, const int *limit_at, unsigned *barrier) {
-// CHECK:       anneal_x1_tile<false, false>({{.*}}, table_of_anneal_x1, &trips, e_of_tiles);
+// CHECK:         heddle::record(tile.history, tile.history_length, *p.iteration, e);
+// CHECK:     anneal_x1_tiles(heddle::table table, const int *iteration, float *e_of_tiles) {
+// CHECK:     anneal_loop_in_one_launch(heddle::table table_of_anneal_x1,
+// CHECK:       int iteration = 0;
+// CHECK-NEXT:  const anneal_x1_params anneal_x1 = {table_of_anneal_x1, &iteration, e_of_tiles};
+// CHECK:       anneal_x1_process{{.*}}(anneal_x1, tile, tile_index);
 // CHECK:       heddle::grid_barrier(barrier);
-// CHECK-NEXT:  ++trips;
-// CHECK-NEXT:  more = trips < limit && heddle::any_member<anneal_x1_member_row, {{[0-9]+}}>(table_of_anneal_x1.members, table_of_anneal_x1.member_count);
+// CHECK-NEXT:  ++iteration;
+// CHECK-NEXT:  more = iteration < limit && heddle::any_member<heddle::member_descriptor<{{[0-9]+}}, 1>, {{[0-9]+}}>(anneal_x1.table.members, anneal_x1.table.member_count);
 // CHECK-NEXT:  heddle::grid_barrier(barrier);
 
 // PLAN-DAG:  "index": "length"

@@ -12,9 +12,9 @@
 
 // FUSED: tile = [1], reason
 // CHECK: //   1 rows, 8 bytes per element
-// CHECK: kept_ahead
-// CHECK-NOT: share_of_block(table)
-// CHECK-NOT: table.shares
+// CHECK: p.precomputed[tile.member]
+// CHECK-NOT: block_of_tile
+// CHECK-NOT: blocks_per_tile
 // PLAN: "tables"
 // PLAN-NOT: block_columns
 // EXPLAIN: schedule: rows, 256 threads, tiles of 1 row{{$}}

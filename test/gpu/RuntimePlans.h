@@ -27,10 +27,14 @@ inline const EmbeddedFile deviceFiles[] = {
 // The kernels of all plans below.
 inline const char *const kernelText = R"cuda(
 #include "tables.cuh"
-using tile_row = heddle::tile_row<2, 1>;
-using member_row = heddle::member_row<2, 1>;
+struct alignas(16) tile_descriptor {
+  void *operand[2];
+  long long first;
+  int count, member, segment, tiles;
+};
+using member_descriptor = heddle::member_descriptor<2, 1>;
 
-__device__ static void add_to(const tile_row &tile, const double *step) {
+__device__ static void add_to(const tile_descriptor &tile, const double *step) {
   float *x = (float *)tile.operand[0];
   for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
     x[i] += (float)*step;
@@ -39,17 +43,17 @@ __device__ static void add_to(const tile_row &tile, const double *step) {
 }
 
 // x += step; count += 1 for every member.
-extern "C" __global__ void add_tiles(heddle_table table, const double *step) {
-  add_to(((const tile_row *)table.tiles)[blockIdx.x], step);
+extern "C" __global__ void add_tiles(heddle::table table, const double *step) {
+  add_to(((const tile_descriptor *)table.tiles)[blockIdx.x], step);
 }
 
 // The same without tile descriptors.
-extern "C" __global__ void add_search(heddle_table table, const double *step) {
-  const member_row *members = (const member_row *)table.members;
+extern "C" __global__ void add_search(heddle::table table, const double *step) {
+  const member_descriptor *members = (const member_descriptor *)table.members;
   int row = 0, block = blockIdx.x;
   while (row + 1 < table.member_count && members[row + 1].first_tile <= block)
     ++row;
-  tile_row tile = {};
+  tile_descriptor tile = {};
   tile.first = (block - members[row].first_tile) * 4;
   tile.operand[0] = (float *)members[row].operand[0] + tile.first;
   tile.operand[1] = members[row].operand[1];
@@ -58,30 +62,30 @@ extern "C" __global__ void add_search(heddle_table table, const double *step) {
 }
 
 // x = x * scale + step where `on` is set; the three by value or by address.
-__device__ static void scale(const tile_row &tile, double step, float scale, bool on) {
+__device__ static void scale(const tile_descriptor &tile, double step, float scale, bool on) {
   float *x = (float *)tile.operand[0];
   for (int i = threadIdx.x; on && i < tile.count; i += blockDim.x)
     x[i] = x[i] * scale + (float)step;
 }
-extern "C" __global__ void scale_by_value(heddle_table table, double step, float by, bool on) {
-  scale(((const tile_row *)table.tiles)[blockIdx.x], step, by, on);
+extern "C" __global__ void scale_by_value(heddle::table table, double step, float by, bool on) {
+  scale(((const tile_descriptor *)table.tiles)[blockIdx.x], step, by, on);
 }
-extern "C" __global__ void scale_by_address(heddle_table table, const double *step, const float *by, const bool *on) {
-  scale(((const tile_row *)table.tiles)[blockIdx.x], *step, *by, *on);
+extern "C" __global__ void scale_by_address(heddle::table table, const double *step, const float *by, const bool *on) {
+  scale(((const tile_descriptor *)table.tiles)[blockIdx.x], *step, *by, *on);
 }
 
 // y = x + 1, late; then x = y, begun early. The tiles of the second are taken in another order than those of the first.
-extern "C" __global__ void chain_first(heddle_table table) {
+extern "C" __global__ void chain_first(heddle::table table) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
-  const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
+  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
   __nanosleep(20000);
   for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
     ((float *)tile.operand[1])[i] = ((float *)tile.operand[0])[i] + 1;
 }
-extern "C" __global__ void chain_second(heddle_table table) {
-  const tile_row &tile = ((const tile_row *)table.tiles)[table.tile_count - 1 - blockIdx.x];
+extern "C" __global__ void chain_second(heddle::table table) {
+  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[table.tile_count - 1 - blockIdx.x];
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -90,8 +94,8 @@ extern "C" __global__ void chain_second(heddle_table table) {
 }
 
 // y /= 2, and a flag for members that are still above 1.
-extern "C" __global__ void halve_tiles(heddle_table table) {
-  const tile_row &tile = ((const tile_row *)table.tiles)[blockIdx.x];
+extern "C" __global__ void halve_tiles(heddle::table table) {
+  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
   float *y = (float *)tile.operand[0];
   for (int i = threadIdx.x; i < tile.count; i += blockDim.x) {
     y[i] /= 2;
@@ -101,7 +105,7 @@ extern "C" __global__ void halve_tiles(heddle_table table) {
 }
 
 // The whole loop in one block.
-extern "C" __global__ void halve_loop(heddle_table table, int *trips, const int *limit) {
+extern "C" __global__ void halve_loop(heddle::table table, int *trips, const int *limit) {
   __shared__ int more;
   int taken = 0;
   for (bool go = *limit > 0; go;) {
@@ -110,7 +114,7 @@ extern "C" __global__ void halve_loop(heddle_table table, int *trips, const int 
       more = 0;
     __syncthreads();
     for (int t = 0; t < table.tile_count; ++t) {
-      const tile_row &tile = ((const tile_row *)table.tiles)[t];
+      const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[t];
       float *y = (float *)tile.operand[0];
       for (int i = threadIdx.x; i < tile.count; i += blockDim.x) {
         y[i] /= 2;

@@ -46,7 +46,7 @@ constexpr int kGradTile = 4 * kGradVectors * kThreads;
 constexpr int kCombine = 1024;
 
 __device__ __forceinline__ void let_next_start() { asm volatile("griddepcontrol.launch_dependents;"); }
-__device__ __forceinline__ void wait_for_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_dependency() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // The sum over the block, in thread 0, always in the same order.
 template <int Threads>
@@ -121,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(kCombine)
                       lr / bias1,              root2,              eps,          0};
         step[i] = t + 1.f;
     }
-    wait_for_previous();
+    wait_for_dependency();
     double sum = 0;
 #pragma unroll 8
     for (int i = threadIdx.x; i < partials; i += kCombine) sum += __ldcg(partial + i);
@@ -186,7 +186,7 @@ __device__ __forceinline__ void update(const Tile *tiles, const Scalars *scalars
     load<Streaming>(m, tile.m, tile.count, whole);
     load<Streaming>(v, tile.v, tile.count, whole);
 
-    wait_for_previous();
+    wait_for_dependency();
     // Plain loads: all threads read the same few values, and the L1 serves them (bypassing it costs 2 %).
     float c = *clip;
     float4 s0 = ((const float4 *)(scalars + tile.member))[0], s1 = ((const float4 *)(scalars + tile.member))[1];

@@ -43,7 +43,9 @@ def renamed(heddle, program):
     changed = re.sub(r"(!)([A-Za-z_][A-Za-z_0-9]*)(?![.A-Za-z_0-9])", rename, changed)
     names = {name for (sigil, name) in fresh if sigil != "!"}
     assert len(names) > 3 and not any(re.search(r"[%@]" + name + r"\b", changed) for name in names)
-    before, after = emit(heddle, program, "cuda"), emit_text(heddle, changed)
+    # Lists of parameters are broken where a line is full.
+    before, after = (re.sub(r"(?<=[,{}])\n +(?=[a-z])|(?<= )\n(?=z)", " ", text) for text in
+                     (emit(heddle, program, "cuda"), emit_text(heddle, changed)))
     if IDENTIFIER.sub("_", before) != IDENTIFIER.sub("_", after):
         difference = difflib.unified_diff(IDENTIFIER.sub("_", before).splitlines(),
                                           IDENTIFIER.sub("_", after).splitlines(), lineterm="")

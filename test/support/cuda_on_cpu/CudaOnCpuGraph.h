@@ -21,7 +21,7 @@ public:
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *) override { return llvm::Error::success(); }
 
-  /// Ends the names of the entries to take (`_cached`, `_panels`); a
+  /// Ends the names of the entries to take (`_evict_first`, `_panels`); a
   /// node without such an entry takes the variant that its plan names last, a
   /// loop its graph form.
   void chooseEntries(llvm::StringRef suffix) { chosen = suffix.str(); }

@@ -176,8 +176,8 @@ public:
   int crewBarrier(unsigned crew, unsigned threads, int flag);
   unsigned shuffle(unsigned value, int mask);
   void pause(unsigned odds, unsigned handOverOdds);
-  void letNextBegin();
-  void waitForPrevious();
+  void launchDependents();
+  void waitForDependency();
   void threadMain();
 
   /// Where the slot goes on: in its scheduler.
@@ -487,12 +487,12 @@ void Slot::pause(unsigned odds, unsigned handOverOdds) {
   leave();
 }
 
-void Slot::letNextBegin() {
+void Slot::launchDependents() {
   if (!std::exchange(hasLet, true))
     ++grid.progress[launch].let;
 }
 
-void Slot::waitForPrevious() {
+void Slot::waitForDependency() {
   for (const GridLaunch::Dependency &on : grid.launches[launch].dependencies)
     while (!grid.failed && !grid.hasEnded(on.launch))
       pause(1, 1);
@@ -513,8 +513,8 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
   machine.pause = [] { ownSlot->pause(4, 512); };
   machine.give_way = [] { ownSlot->pause(2, 2); };
   machine.shared_bytes = kSharedBytes;
-  machine.let_next_begin = [] { ownSlot->letNextBegin(); };
-  machine.wait_for_previous = [] { ownSlot->waitForPrevious(); };
+  machine.launch_dependents = [] { ownSlot->launchDependents(); };
+  machine.wait_for_dependency = [] { ownSlot->waitForDependency(); };
   *hook = &machine;
   return Grid(launches, machine, seed).run();
 }

@@ -33,8 +33,8 @@ struct heddle_machine {
   /// One where other blocks are likely to.
   void (*give_way)();
   /// Programmatic launches.
-  void (*let_next_begin)();
-  void (*wait_for_previous)();
+  void (*launch_dependents)();
+  void (*wait_for_dependency)();
 };
 
 /// An entry of the text with a signature that fits all of them. Each argument

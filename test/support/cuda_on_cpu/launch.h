@@ -22,15 +22,15 @@ template <class T> struct argument<T *> {
   static constexpr bool by_value = true;
   static T *from(void *slot) { return static_cast<T *>(slot); }
 };
-template <class T> struct argument<heddle::number<T, true>> {
+template <class T> struct argument<heddle::scalar_argument<T, true>> {
   static constexpr bool by_value = true;
-  static heddle::number<T, true> from(void *slot) {
+  static heddle::scalar_argument<T, true> from(void *slot) {
     return {*static_cast<T *>(slot)};
   }
 };
-template <class T> struct argument<heddle::number<T, false>> {
+template <class T> struct argument<heddle::scalar_argument<T, false>> {
   static constexpr bool by_value = false;
-  static heddle::number<T, false> from(void *slot) {
+  static heddle::scalar_argument<T, false> from(void *slot) {
     return {static_cast<const T *>(slot)};
   }
 };

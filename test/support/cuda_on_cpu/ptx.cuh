@@ -63,11 +63,11 @@ template <class T> T shuffle_xor(T value, int mask) {
   return to.value;
 }
 
-template <class Vector> Vector read_passing(const Vector *from) {
+template <class Vector> Vector read_evict_first(const Vector *from) {
   heddle_on_cpu->pause();
   return *from;
 }
-template <class Vector> void write_passing(Vector *to, Vector value) {
+template <class Vector> void write_evict_first(Vector *to, Vector value) {
   heddle_on_cpu->pause();
   *to = value;
 }
@@ -92,8 +92,8 @@ inline unsigned read_now(const unsigned *word) {
   return *static_cast<const volatile unsigned *>(word);
 }
 
-inline void let_next_begin() { heddle_on_cpu->let_next_begin(); }
-inline void wait_for_previous() { heddle_on_cpu->wait_for_previous(); }
+inline void launch_dependents() { heddle_on_cpu->launch_dependents(); }
+inline void wait_for_dependency() { heddle_on_cpu->wait_for_dependency(); }
 
 inline void arrive(unsigned *word, unsigned by) {
   heddle_on_cpu->give_way();

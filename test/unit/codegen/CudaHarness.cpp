@@ -468,7 +468,7 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
 
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
   static const llvm::StringRef suffixes[] = {
-      "_tiles", "_cached", "_tiles_by_address", "_in_one_launch", "_panels"};
+      "_tiles", "_evict_first", "_tiles_by_address", "_in_one_launch", "_panels"};
   return suffixes;
 }
 

@@ -1,11 +1,12 @@
-//===- FinishEmitter.cpp - what is computed once for the whole list -------===//
+//===- EpilogueEmitter.cpp - values of the whole list ---------------------===//
 //
 // The block that finishes last combines the members' states in order; its first
-// thread computes what follows from them.
+// thread computes the epilogue from them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/FinishEmitter.h"
+#include "codegen/cuda/EpilogueEmitter.h"
+#include "codegen/cuda/Inlining.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,7 @@ using heddle::foreach::isList;
 
 namespace heddle::cuda {
 
-Expression FinishEmitter::expression(Value value) {
+Expression EpilogueEmitter::expression(Value value) {
   if (scope.knows(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
@@ -27,20 +28,19 @@ Expression FinishEmitter::expression(Value value) {
   return printed.value_or(Expression{"0", Expression::primary});
 }
 
-void FinishEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
-                                     StringRef area) {
+void EpilogueEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
+                                       StringRef area) {
   std::string kind = kindOf(op);
   StringRef type = computedType(op.getValue().getType());
   std::string state = scope.fresh("state");
   os << "const auto " << state << " = heddle::";
   if (layout.segments.size() == 1)
     os << "over_states<" << kind << ", " << layout.threads << ">(" << area
-       << ", table.member_count);\n";
+       << ", p.table.member_count);\n";
   else
     os << "over_members<" << kind << ", " << layout.threads << ">(" << area
-       << ", static_cast<const " << names.sweep
-       << "_member_row *>(table.members), table.member_count, " << segment
-       << ");\n";
+       << ", static_cast<const " << names.memberType(layout)
+       << " *>(p.table.members), p.table.member_count, " << segment << ");\n";
   if (foreach::hasPosition(op.getKind())) {
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"
@@ -52,18 +52,14 @@ void FinishEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
      << kind << "::value(" << state << ");\n";
 }
 
-void FinishEmitter::storeScalar(int slot, Value value) {
+void EpilogueEmitter::storeScalar(int slot, Value value) {
   const ScalarSlot &to = layout.scalars[slot];
-  std::string text = expression(value).text;
-  os << "*" << names.scalars[slot] << " = ";
-  if (value.getType() == to.storage)
-    os << text << ";\n";
-  else
-    os << "heddle::convert<" << storedType(to.storage) << ">(" << text
-       << ");\n";
+  os << "*" << names.scalars[slot] << " = "
+     << converted(expression(value).text, value.getType(), to.storage) << ";\n";
 }
 
-LogicalResult FinishEmitter::declareOps(Block &block) {
+LogicalResult EpilogueEmitter::declareOps(Block &block) {
+  inlined = inlinedOps(block);
   for (Operation &op : block.without_terminator()) {
     if (isa<arith::ConstantOp, foreach::TripOp>(op))
       continue;
@@ -71,6 +67,8 @@ LogicalResult FinishEmitter::declareOps(Block &block) {
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
       return op.emitOpError("has no CUDA text");
+    if (inlined.contains(&op))
+      continue;
     Value result = op.getResult(0);
     os << "const " << computedType(result.getType()) << ' '
        << scope.declare(result) << " = " << printed->text << ";\n";
@@ -78,24 +76,16 @@ LogicalResult FinishEmitter::declareOps(Block &block) {
   return success();
 }
 
-void FinishEmitter::bindScalar(Value argument, int slot) {
+void EpilogueEmitter::bindScalar(Value argument, int slot) {
   const ScalarSlot &from = layout.scalars[slot];
-  StringRef type = computedType(argument.getType());
-  std::string name = scope.declare(argument, "scalar");
-  os << "const " << type << ' ' << name << " = ";
-  if (from.storage == argument.getType())
-    os << "*" << names.scalars[slot] << ";\n";
-  else
-    os << "heddle::convert<" << type << ">(*" << names.scalars[slot] << ");\n";
+  os << "const " << computedType(argument.getType()) << ' '
+     << scope.declare(argument, "scalar") << " = "
+     << converted("*" + names.scalars[slot], from.storage, argument.getType())
+     << ";\n";
 }
 
-LogicalResult FinishEmitter::emit() {
-  for (const auto &list : {names.scalars, names.scratch})
-    for (const std::string &name : list)
-      scope.fresh(name);
-  os << names.templateHead << "__device__ __forceinline__ void " << names.sweep
-     << "_finish(" << names.parameters << ") {\n";
-  os.indent();
+LogicalResult EpilogueEmitter::emit() {
+  names.functions->begin();
   SmallVector<Value> listValues;
   SmallVector<std::pair<int, Value>> stored;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -130,18 +120,13 @@ LogicalResult FinishEmitter::emit() {
   os << "if (threadIdx.x != 0)\n  return;\n";
   if (sweep.hasEpilogue()) {
     Block &block = sweep.getEpilogue().front();
-    // `finish` goes on with what was stored, rounded as it was.
+    // The epilogue continues with the stored values, rounded to their storage.
     for (auto [argument, value, position] :
          llvm::zip(block.getArguments(), listValues, sweep.getListResults())) {
-      std::string text = expression(value).text;
       Type storage = foreach::storageType(sweep.getResult(position).getType());
-      if (value.getType() != storage)
-        text = ("heddle::convert<" + storedType(storage) + ">(" + text + ")")
-                   .str();
-      if (argument.getType() != storage)
-        text = ("heddle::convert<" + computedType(argument.getType()) + ">(" +
-                text + ")")
-                   .str();
+      std::string text =
+          converted(converted(expression(value).text, value.getType(), storage),
+                    storage, argument.getType());
       scope.bind(argument, text);
     }
     for (auto [argument, slot] :
@@ -155,10 +140,12 @@ LogicalResult FinishEmitter::emit() {
       if (slot != SegmentLayout::kNowhere)
         stored.emplace_back(slot, value);
   }
-  // Everything was read and computed: a result may replace what it came from.
+  // All values are computed by now: a result may replace one of its operands.
   for (auto [slot, value] : stored)
     storeScalar(slot, value);
-  os.unindent() << "}\n\n";
+  names.functions->end(
+      "Runs once for the list, in the block that finishes last.", "void",
+      names.sweep + "_epilogue", {{"const " + names.paramsType() + " &", "p"}});
   return success();
 }
 

@@ -1,20 +1,20 @@
-//===- FinishEmitter.h - what is computed once for the list -----*- C++ -*-===//
+//===- EpilogueEmitter.h - values of the whole list -------------*- C++ -*-===//
 //
-// Prints the function that completes a sweep's list values.
+// Prints the function that computes a sweep's values of the whole list.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_CODEGEN_CUDA_FINISHEMITTER_H
-#define HEDDLE_CODEGEN_CUDA_FINISHEMITTER_H
+#ifndef HEDDLE_CODEGEN_CUDA_EPILOGUEEMITTER_H
+#define HEDDLE_CODEGEN_CUDA_EPILOGUEEMITTER_H
 
 #include "codegen/cuda/SweepEmitter.h"
 
 namespace heddle::cuda {
 
-class FinishEmitter {
+class EpilogueEmitter {
 public:
-  FinishEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
-                const SweepLayout &layout, const SweepNames &names)
+  EpilogueEmitter(mlir::raw_indented_ostream &os, fused::SweepOp sweep,
+                  const SweepLayout &layout, const SweepNames &names)
       : os(os), sweep(sweep), layout(layout), names(names) {}
 
   mlir::LogicalResult emit();
@@ -32,8 +32,9 @@ private:
   const SweepLayout &layout;
   const SweepNames &names;
   Scope scope;
+  llvm::DenseSet<mlir::Operation *> inlined;
 };
 
 } // namespace heddle::cuda
 
-#endif // HEDDLE_CODEGEN_CUDA_FINISHEMITTER_H
+#endif // HEDDLE_CODEGEN_CUDA_EPILOGUEEMITTER_H

@@ -1,0 +1,80 @@
+//===- Precomputed.cpp - scalars kept from step to step -------------------===//
+//
+// The layout is that of AheadLayout: `valid`, operands, results, each aligned
+// to its size.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/Precomputed.h"
+#include "codegen/cuda/Inlining.h"
+#include "codegen/cuda/Scalars.h"
+#include "dialect/Names.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace heddle::cuda {
+
+PrecomputedFields::PrecomputedFields(fused::PrecomputeOp op) {
+  Scope scope;
+  scope.fresh("valid");
+  for (BlockArgument argument : op.getBody().getArguments())
+    operands.push_back(scope.declare(argument, "operand"));
+  for (Value result : op.getResults())
+    results.push_back(scope.declare(result, "result"));
+}
+
+LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
+                              StringRef type, StringRef function) {
+  Block &body = op.getBody().front();
+  PrecomputedFields fields(op);
+  os << "// Scalars of a member that are kept from step to step, behind the "
+        "operands that\n// they were computed from.\n"
+     << "struct " << type << " {\n";
+  os.indent();
+  os << "unsigned valid;\n";
+  for (auto [name, argument] : llvm::zip(fields.operands, body.getArguments()))
+    os << computedType(argument.getType()) << ' ' << name << ";\n";
+  for (auto [name, result] : llvm::zip(fields.results, op.getResultTypes()))
+    os << computedType(result) << ' ' << name << ";\n";
+  os.unindent() << "};\n\n";
+
+  Scope scope;
+  std::string parameters;
+  for (BlockArgument argument : body.getArguments())
+    parameters += (parameters.empty() ? "" : ", ") +
+                  computedType(argument.getType()).str() + ' ' +
+                  scope.declare(argument, "operand");
+  os << "__device__ __forceinline__ " << type << '\n'
+     << function << "(" << parameters << ") {\n";
+  os.indent();
+  llvm::DenseSet<Operation *> inlined = inlinedOps(body);
+  std::function<Expression(Value)> expression = [&](Value value) {
+    if (scope.knows(value))
+      return Expression{scope[value], Expression::primary};
+    return printScalar(value.getDefiningOp(), expression)
+        .value_or(Expression{"0", Expression::primary});
+  };
+  for (Operation &each : body.without_terminator()) {
+    if (isa<arith::ConstantOp>(each))
+      continue;
+    auto printed = printScalar(&each, expression);
+    if (!printed)
+      return each.emitOpError("has no CUDA text");
+    if (inlined.contains(&each))
+      continue;
+    Value value = each.getResult(0);
+    os << "const " << computedType(value.getType()) << ' '
+       << scope.declare(value) << " = " << printed->text << ";\n";
+  }
+  os << "return {1";
+  for (BlockArgument argument : body.getArguments())
+    os << ", " << scope[argument];
+  for (Value value : op.getYield().getValues())
+    os << ", " << expression(value).text;
+  os << "};\n";
+  os.unindent() << "}\n\n";
+  return success();
+}
+
+} // namespace heddle::cuda

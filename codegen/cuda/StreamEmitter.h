@@ -1,0 +1,54 @@
+//===- StreamEmitter.h - tiles of consecutive elements ----------*- C++ -*-===//
+//
+// The schedule of sweeps without rows and columns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CUDA_STREAMEMITTER_H
+#define HEDDLE_CODEGEN_CUDA_STREAMEMITTER_H
+
+#include "codegen/cuda/SweepEmitter.h"
+
+namespace heddle::cuda {
+
+/// One tile of consecutive elements, a few of them per thread at a time.
+class StreamEmitter : public SegmentEmitter {
+public:
+  using SegmentEmitter::SegmentEmitter;
+
+private:
+  mlir::LogicalResult emitWalk() override;
+  std::string vectorCondition() override;
+  llvm::StringRef vectorFlag() const override {
+    return repeats() > 1 ? "aligned" : "whole";
+  }
+  /// `heddle::load<256, EvictFirst>` or, in a round, `heddle::load_round<256>`.
+  std::string access(llvm::StringRef function, bool evictFirst) const;
+  /// The arguments of an access to operand slot `slot`.
+  std::string accessArguments(int slot, llvm::StringRef array) const;
+  bool isReduced(fused::ReduceOp op) const;
+  bool reducesElements() const;
+  bool writesElements() const;
+  void loadElements(bool allRounds);
+  mlir::LogicalResult emitRound(bool allRounds);
+  mlir::LogicalResult emitRounds();
+  void combineElements(bool allRounds);
+  /// Decides which arrays hold the results, and which values are assigned to
+  /// them at once.
+  void assignOutputs();
+  unsigned lastReadOf(mlir::BlockArgument argument) const;
+  unsigned positionOf(mlir::Operation *op) const;
+
+  /// Rounds of `threads * vector` elements in a tile.
+  int64_t repeats() const {
+    return slots.tile / (layout.threads * slots.vector);
+  }
+  /// The array of each result, "" if there is none, and whether the result is
+  /// assigned where it is computed.
+  llvm::SmallVector<std::string> outputs;
+  llvm::SmallVector<bool> isAssigned;
+};
+
+} // namespace heddle::cuda
+
+#endif // HEDDLE_CODEGEN_CUDA_STREAMEMITTER_H
