@@ -43,9 +43,7 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 
 /// The arguments of the launch, in order (PanelLayout.h).
 void PanelEmitter::nameParameters() {
-  parameters.add("heddle_table", "table");
-  parameters.scope.fresh("table"); // the word is reserved
-  parameters.fields.back() = {"heddle_table table", "table"};
+  parameters.fields.push_back({"heddle_table table", "table"});
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
     if (layout.trip == static_cast<int>(k))
       continue; // in a register

@@ -1,12 +1,12 @@
-// Guesses change nothing that a sweep by rows does: what only they follow from
-// is neither loaded nor computed. It is bound, though.
-// RUN: %heddle emit %s > %t.guess
-// RUN: sed 's/foreach.yield \(%[a-z]*\), %guess : f32, f32/foreach.yield \1 : f32/' %s > %t.mlir
+// Shifts change nothing in a sweep by rows: values that only shifts use are
+// neither loaded nor computed. They are bound, though.
+// RUN: %heddle emit %s > %t.shift
+// RUN: sed 's/foreach.yield \(%[a-z]*\), %%shift : f32, f32/foreach.yield \1 : f32/' %s > %t.mlir
 // RUN: %heddle emit %t.mlir > %t.plain
-// RUN: grep -v 'reads M\|_row<\|tile.operand' %t.guess > %t.guess_does
-// RUN: grep -v 'reads M\|_row<\|tile.operand' %t.plain > %t.plain_does
-// RUN: diff %t.guess_does %t.plain_does
-// RUN: FileCheck %s < %t.guess
+// RUN: grep -v 'reads M\|_row<\|tile.operand' %t.shift > %t.shift_code
+// RUN: grep -v 'reads M\|_row<\|tile.operand' %t.plain > %t.plain_code
+// RUN: diff %t.shift_code %t.plain_code
+// RUN: FileCheck %s < %t.shift
 
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -18,13 +18,13 @@ func.func @soft(%M: !mats, %u: !vecs, %v: !vecs) -> (!vecs, !vecs) {
     foreach.yield %m : f32
   }
   %row = foreach.reduce logsumexp along j (%m = %M : !mats, %most = %most[i], %u = %u[i] : !vecs) -> !vecs {
-    %guess = arith.subf %most, %u : f32
-    foreach.yield %m, %guess : f32, f32
+    %shift = arith.subf %most, %u : f32
+    foreach.yield %m, %shift : f32, f32
   }
   %column = foreach.reduce logsumexp along i (%m = %M : !mats, %s = %row[i], %v = %v[j] : !vecs) -> !vecs {
     %x = arith.subf %m, %s : f32
-    %guess = arith.negf %v : f32
-    foreach.yield %x, %guess : f32, f32
+    %shift = arith.negf %v : f32
+    foreach.yield %x, %shift : f32, f32
   }
   return %row, %column : !vecs, !vecs
 }
