@@ -329,6 +329,7 @@ void PanelEmitter::emitEntry() {
     values += (values.empty() ? "" : ", ") + name;
   }
   bool onlyRows = !hasMemberPartsOfColumns();
+  bool hasScalars = !scalars.fields.empty() || !memberScalars.empty();
   bool stops = !layout.whereOperand.empty();
   os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
         "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
@@ -348,8 +349,8 @@ void PanelEmitter::emitEntry() {
   open("for (int m = heddle::position().first_member; m < "
        "params.table.member_count; m += heddle::position().member_step) {");
   os << callOf("load_member") << ";\n"
-     << "loop_scalars scalars;\n"
-     << callOf("load_scalars") << ";\n"
+     << (scalars.fields.empty() ? "" : "loop_scalars scalars;\n")
+     << (hasScalars ? callOf("load_scalars") + ";\n" : "")
      << "bool active = heddle::position().limit > 0;\n";
   open("for (loop.iteration = 0; loop.iteration < heddle::position().limit; "
        "++loop.iteration) {");

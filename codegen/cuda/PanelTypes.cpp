@@ -148,12 +148,9 @@ void PanelEmitter::emitTypes() {
         "block_values", blockValues);
   printAccessor("block_values", "block");
 
-  os << "// Registers: scalars, which are the same for all elements.\n";
-  os << "struct loop_scalars {\n";
-  os.indent();
-  for (auto &[declaration, field] : scalars.fields)
-    os << declaration << ";\n";
-  close("};\n");
+  if (!scalars.fields.empty())
+    print("Registers: scalars, which are the same for all elements.",
+          "loop_scalars", scalars);
 
   os << "// Registers: the state of a loop.\n"
      << "struct loop_state {\n";
