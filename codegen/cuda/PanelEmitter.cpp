@@ -257,6 +257,9 @@ void PanelEmitter::nameFields() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
+  entry = identifierFrom(panel.name);
+  StringRef own = entry;
+  space = own.consume_back("_panels") ? own.str() : entry + "_phases";
   scope = Scope();
   nameParameters();
   nameOperands();
@@ -267,7 +270,8 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
   nameResidents();
 
   emitResident();
-  if (failed(emitLoadMember()) || failed(emitRowValues()))
+  emitLoadMember();
+  if (failed(emitRowValues()))
     return failure();
   emitColumnInputs();
   if (failed(emitColumnValues()) || failed(emitOverColumns()) ||
@@ -277,25 +281,18 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
     if (failed(emitRowFallback(sum)))
       return failure();
   emitCombineGroups();
-  if (failed(emitRowResults()) || failed(emitPanels()))
+  if (failed(emitRowResults()))
     return failure();
   for (fused::ReduceOp column : passes.columns)
     if (fused::PanelAnalysis::sumsPowers(column) &&
         failed(emitColumnFallback(column)))
       return failure();
-  if (failed(emitColumns()) || failed(emitMember()))
-    return failure();
-  functions = take();
   // Only the scalars that functions use are kept.
-  if (failed(emitScalars(/*ofLoop=*/false)))
+  if (failed(emitColumns()) || failed(emitMember()) ||
+      failed(emitScalars(/*ofLoop=*/false)) || failed(emitPanels()) ||
+      failed(emitScalars(/*ofLoop=*/true)))
     return failure();
-  functions = take() + functions;
-  if (failed(emitScalars(/*ofLoop=*/true)))
-    return failure();
-  functions = take() + functions;
 
-  std::string space = identifierFrom(
-      StringRef(panel.name).drop_back(StringRef("_panels").size()));
   emitTypes();
   out << "namespace " << space << " {\n\n"
       << take() << functions << "} // namespace " << space << "\n\n";
@@ -305,7 +302,7 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
 }
 
 /// Prints the function that loads a member.
-LogicalResult PanelEmitter::emitLoadMember() {
+void PanelEmitter::emitLoadMember() {
   beginFunction(
       "Loads member `m`: its descriptor, the block's position in it, "
       "its first rows.",
@@ -322,21 +319,19 @@ LogicalResult PanelEmitter::emitLoadMember() {
   close();
   os << "__syncthreads();\n"
      << "loop.queue.open(member().count);\n"
-     << "if constexpr (heddle::cluster_per_member)\n  load_resident(params);\n";
+     << "if constexpr (heddle::cluster_per_member)\n  "
+     << callOf("load_resident") << ";\n";
   endFunction();
-  return success();
 }
 
 void PanelEmitter::emitEntry() {
-  std::string entry = identifierFrom(panel.name);
-  std::string space =
-      identifierFrom(StringRef(entry).drop_back(StringRef("_panels").size()));
   std::string arguments, values;
   for (auto &[declaration, name] : parameters.fields) {
     arguments += (arguments.empty() ? "" : ", ") + declaration;
     values += (values.empty() ? "" : ", ") + name;
   }
   bool onlyRows = !hasMemberPartsOfColumns();
+  bool hasScalars = !scalars.fields.empty() || !memberScalars.empty();
   bool stops = !layout.whereOperand.empty();
   os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
         "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
@@ -355,30 +350,28 @@ void PanelEmitter::emitEntry() {
      << "__syncthreads();\n";
   open("for (int m = heddle::position().first_member; m < "
        "params.table.member_count; m += heddle::position().member_step) {");
-  os << "load_member(params, loop, m);\n"
-     << "loop_scalars scalars;\n"
-     << "load_scalars(params, scalars);\n"
+  os << callOf("load_member") << ";\n"
+     << (scalars.fields.empty() ? "" : "loop_scalars scalars;\n")
+     << (hasScalars ? callOf("load_scalars") + ";\n" : "")
      << "bool active = heddle::position().limit > 0;\n";
   open("for (loop.iteration = 0; loop.iteration < heddle::position().limit; "
        "++loop.iteration) {");
-  os << "// Column values, reduce phase, accumulate phase and row results of "
-        "each panel.\n";
+  os << "// For each panel: column values, reduce phase, accumulate phase, row "
+        "results.\n"
+     << (stops ? "active = " : "") << callOf("process_panels") << ";\n";
   if (stops)
-    os << "active = process_panels(params, loop, scalars);\n"
-       << "if (!active)\n  break;\n";
-  else
-    os << "process_panels(params, loop, scalars);\n";
+    os << "if (!active)\n  break;\n";
   os << "loop.barrier.wait_for_columns<" << (onlyRows ? "true" : "false")
      << ">();\n"
-     << "combine_columns(params, loop, scalars);\n"
+     << callOf("combine_columns") << ";\n"
      << "if (heddle::position().is_last_block())\n"
-     << "  store_member_results(params, loop, scalars);\n"
+     << "  " << callOf("store_member_results") << ";\n"
      << "loop.barrier.publish_values();\n";
   close();
   os << "if (active)\n  loop.barrier.wait_for_values();\n"
      << "loop.queue.close();\n"
      << "if constexpr (heddle::cluster_per_member)\n"
-     << "  store_resident(params, m);\n";
+     << "  " << callOf("store_resident") << ";\n";
   close();
   os << "if (heddle::cluster_blocks > 1)\n"
      << "  heddle::cluster_barrier(); // no block writes to one that has "

@@ -148,7 +148,7 @@ private:
   // Phases (PanelPhases.cpp, PanelRows.cpp, PanelColumns.cpp)
   //===--------------------------------------------------------------------===//
 
-  mlir::LogicalResult emitLoadMember();
+  void emitLoadMember();
   mlir::LogicalResult emitRowValues();
   void emitColumnInputs();
   mlir::LogicalResult emitColumnValues();
@@ -200,7 +200,12 @@ private:
 
   /// Begins a function of the namespace, in a scope of its own.
   void beginFunction(llvm::StringRef comment, const llvm::Twine &head);
-  void endFunction() { close("}\n"); }
+  /// Ends it. It takes only the parameters that it uses.
+  void endFunction();
+  /// The call of a function, whose arguments have the names of its parameters.
+  std::string callOf(llvm::StringRef function) {
+    return callsOf.lookup(function);
+  }
   void open(const llvm::Twine &line);
   void close(llvm::StringRef end = "}");
   /// Declares the values that `roots` are computed from and that are not in
@@ -225,6 +230,7 @@ private:
 
   const PanelLayout &panel;
   const fused::PanelAnalysis &passes;
+  std::string entry, space; // the entry, and the namespace of its functions
   /// Names of the namespace and of its functions' parameters.
   Scope globals;
   std::vector<Exponential> exponentials;
@@ -245,8 +251,9 @@ private:
   llvm::MapVector<mlir::Value, std::string> scalarFields, memberScalars;
   Struct parameters, operands, residents, blockValues, scalars, rowReductions,
       inputs, columns, elements, sums, memberSums;
-  /// Functions printed so far, callees first.
-  std::string functions;
+  /// Functions printed so far, callees first; the one being printed; calls.
+  std::string functions, functionComment, functionHead;
+  llvm::StringMap<std::string> callsOf;
   /// Whether a function that is not inlined is being printed.
   bool isOutlined = false;
 };

@@ -32,8 +32,8 @@ std::string PanelEmitter::beginFallback(StringRef comment, StringRef name,
 }
 
 void PanelEmitter::endFallback() {
-  isOutlined = false;
   endFunction();
+  isOutlined = false;
 }
 
 /// Prints the function that recomputes the log-sum-exps of rows whose sums are

@@ -62,8 +62,7 @@ void PanelEmitter::emitColumnInputs() {
 LogicalResult PanelEmitter::emitColumnValues() {
   std::string parameters = "const loop_state &loop, const loop_scalars "
                            "&scalars, const heddle::row_range &rows, ";
-  if (!columnInputs.empty())
-    parameters += "const column_inputs &inputs, ";
+  parameters += "const column_inputs &inputs, ";
   beginFunction("Computes the values of a thread's columns.",
                 "void compute_columns(" + parameters +
                     "column_values &columns)");
@@ -241,8 +240,8 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
       "thread's columns.",
       "void accumulate_phase(loop_state &loop, const loop_scalars &scalars, "
       "const heddle::row_range &rows, int first, const column_values "
-      "&columns, const row_elements &elements, column_sums &sums" +
-          StringRef(hasExponentialsOfRows() ? ", bool &unsafe" : "") + ")");
+      "&columns, const row_elements &elements, column_sums &sums, bool "
+      "&unsafe)");
   openRows();
   llvm::DenseMap<Operation *, std::string> safe, totals;
   for (fused::ReduceOp row : passes.rows) {

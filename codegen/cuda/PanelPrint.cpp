@@ -20,10 +20,44 @@ void PanelEmitter::beginFunction(StringRef comment, const Twine &head) {
   scope = globals;
   for (auto &[value, name] : scalarFields)
     scope.bind(value, prefix(name));
-  os << "// " << comment << "\n__device__ "
-     << (isOutlined ? "__noinline__ " : "__forceinline__ ") << head.str()
-     << " {\n";
+  functions += take();
+  functionComment = comment.str();
+  functionHead = head.str();
   os.indent();
+}
+
+/// Whether `name` is an identifier of `text`, and not the field of a value.
+static bool usesName(StringRef text, StringRef name) {
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  for (size_t at = 0; (at = text.find(name, at)) != StringRef::npos;) {
+    bool begins = at == 0 || !(isWord(text[at - 1]) || text[at - 1] == '.' ||
+                               text[at - 1] == ':');
+    at += name.size();
+    if (begins && (at == text.size() || !isWord(text[at])))
+      return true;
+  }
+  return false;
+}
+
+void PanelEmitter::endFunction() {
+  os.unindent();
+  std::string code = take();
+  auto [name, parameters] = StringRef(functionHead).split('(');
+  SmallVector<StringRef> all;
+  parameters.drop_back().split(all, ", ");
+  std::string taken, given;
+  for (StringRef parameter : all) {
+    StringRef own = parameter.drop_front(parameter.find_last_of(" &*") + 1);
+    if (!isOutlined && !usesName(code, own))
+      continue;
+    taken += (taken.empty() ? "" : ", ") + parameter.str();
+    given += (given.empty() ? "" : ", ") + own.str();
+  }
+  StringRef called = name.drop_front(name.find(' ') + 1);
+  callsOf[called] = (called + "(" + given + ")").str();
+  functions += "// " + functionComment + "\n__device__ " +
+               (isOutlined ? "__noinline__ " : "__forceinline__ ") +
+               name.str() + "(" + taken + ") {\n" + code + "}\n\n";
 }
 
 void PanelEmitter::open(const Twine &line) {

@@ -86,9 +86,7 @@ LogicalResult PanelEmitter::emitRowValues() {
 LogicalResult PanelEmitter::emitRowResults() {
   std::string head = "void store_row_results(const parameters &params, const "
                      "loop_state &loop, const loop_scalars &scalars, const "
-                     "heddle::row_range &rows";
-  if (!passes.members.empty())
-    head += ", member_sums &of_member";
+                     "heddle::row_range &rows, member_sums &of_member";
   beginFunction("Row results: the values of the rows, and their part of the "
                 "member's reductions.",
                 head + ")");
@@ -169,9 +167,8 @@ LogicalResult PanelEmitter::emitOverColumns() {
 void PanelEmitter::emitCombineGroups() {
   std::string head = "void combine_groups(const parameters &params, const "
                      "loop_state &loop, const loop_scalars &scalars, const "
-                     "heddle::row_range &rows, const column_sums &sums";
-  if (hasExponentialsOfRows())
-    head += ", bool unsafe";
+                     "heddle::row_range &rows, const column_sums &sums, bool "
+                     "unsafe";
   beginFunction("Combines the columns of the thread groups to the panel's "
                 "parts, and adds the rows whose sums are unsafe.",
                 head + ")");
@@ -238,7 +235,7 @@ LogicalResult PanelEmitter::emitPanels() {
     emitWait();
     emitActive();
     if (hasIterationScalars)
-      os << "load_iteration_scalars(params, loop, scalars);\n";
+      os << callOf("load_iteration_scalars") << ";\n";
   }
   open("if (!heddle::position().has_panels()) {");
   if (late) {
@@ -258,7 +255,7 @@ LogicalResult PanelEmitter::emitPanels() {
     os << "member_sums of_member = {" << neutral << "};\n";
   }
   if (hasMemberPartsOfColumns())
-    os << "accumulate_over_columns(loop, scalars, panel, of_member);\n";
+    os << callOf("accumulate_over_columns") << ";\n";
   os << "heddle::row_range rows(panel, member().count);\n";
   open("for (int begin = 0; begin == 0 || begin < rows.panel_rows; begin += "
        "heddle::buffered_rows) {");
@@ -273,12 +270,15 @@ LogicalResult PanelEmitter::emitPanels() {
                : kindOf(column) + "::neutral()")
        << ";\n";
   close();
-  StringRef unsafe = hasExponentialsOfRows() ? ", unsafe" : "";
-  if (!unsafe.empty())
+  if (hasExponentialsOfRows())
     os << "bool unsafe = false; // whether a row's sum is not safe\n";
-  StringRef load = columnInputs.empty() ? "" : "load_columns(rows, inputs);\n";
-  if (!load.empty())
+  auto call = [&](StringRef function) { os << callOf(function) << ";\n"; };
+  auto loadColumns = [&] {
+    if (columnInputs.empty())
+      return;
     os << "column_inputs inputs;\n";
+    call("load_columns");
+  };
   if (late) {
     auto waitFor = [&](StringRef blocks, StringRef why) {
       open("if (heddle::cluster_blocks " + blocks + " && rows.are_first()) {" +
@@ -287,33 +287,31 @@ LogicalResult PanelEmitter::emitPanels() {
       close();
     };
     waitFor("> 1", " // one block of a cluster stores its rows");
-    os << "load_row_values(params, loop, scalars, rows);\n";
+    call("load_row_values");
     waitFor("== 1", "");
     emitActive();
-    os << load;
+    loadColumns();
   } else {
-    os << load << "load_row_values(params, loop, scalars, rows);\n";
+    loadColumns();
+    call("load_row_values");
   }
-  os << "column_values columns;\n"
-     << "compute_columns(loop, scalars, rows, "
-     << (columnInputs.empty() ? "" : "inputs, ") << "columns);\n"
-     << "broadcast_columns(columns);\n";
+  os << "column_values columns;\n";
+  call("compute_columns");
+  call("broadcast_columns");
   emitStop();
   os << "loop.barrier.begin();\n"
-     << "__syncthreads();\n"
-     << "receive_columns(columns);\n";
+     << "__syncthreads();\n";
+  call("receive_columns");
   open("for (int first = heddle::group_of_thread(); first < rows.count; first "
        "+= heddle::thread_groups * heddle::rows_at_once) {");
-  os << "row_elements elements;\n"
-     << "reduce_phase(loop, scalars, rows, first, columns, elements);\n"
-     << "accumulate_phase(loop, scalars, rows, first, columns, elements, sums"
-     << unsafe << ");\n";
+  os << "row_elements elements;\n";
+  call("reduce_phase");
+  call("accumulate_phase");
   close();
-  os << "combine_groups(params, loop, scalars, rows, sums" << unsafe << ");\n"
-     << "if (rows.are_last())\n  loop.barrier.publish_columns();\n"
-     << "store_row_results(params, loop, scalars, rows"
-     << (passes.members.empty() ? "" : ", of_member") << ");\n"
-     << "if constexpr (heddle::cluster_per_member)\n"
+  call("combine_groups");
+  os << "if (rows.are_last())\n  loop.barrier.publish_columns();\n";
+  call("store_row_results");
+  os << "if constexpr (heddle::cluster_per_member)\n"
      << "  break; // the panel's rows are all buffered\n";
   close();
   for (fused::ReduceOp member : passes.members)

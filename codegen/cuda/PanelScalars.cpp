@@ -176,26 +176,26 @@ LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
   if (failed(declareNeeded(roots)))
     return failure();
   for (Value value : used) {
-    StringRef field = StringRef(scalarFields[value]).drop_front(8);
+    StringRef field = scalarFields[value];
+    field.consume_front("scalars.");
     scalars.fields.push_back(
         {(computedType(value.getType()) + " " + field).str(), field.str()});
     os << scalarFields[value] << " = " << text(value) << ";\n";
   }
   for (auto &[term, field, type] : factors) {
-    scalars.fields.push_back(
-        {type + " " + field.substr(8) + ";", field.substr(8)});
-    scalars.fields.back().first.pop_back();
+    std::string name = field.substr(StringRef("scalars.").size());
+    scalars.fields.push_back({type + " " + name, name});
     std::string factor = number(std::abs(term->scale));
     factor = "static_cast<" + type + ">(" + (term->scale < 0 ? "-" : "") +
              factor + ")";
-    bool isOne = term->scale == 1 && !term->factors.empty() &&
-                 !term->factors.front().reciprocal;
-    for (auto [k, other] : llvm::enumerate(term->factors))
-      factor = (k == 0 && isOne ? "" : factor) +
-               (k == 0 && isOne    ? ""
-                : other.reciprocal ? " / "
-                                   : " * ") +
-               expression(other.value).text;
+    if (term->scale == 1 && !term->factors.empty() &&
+        !term->factors.front().reciprocal)
+      factor.clear();
+    for (const fused::Factor &other : term->factors)
+      factor += (factor.empty()     ? ""
+                 : other.reciprocal ? " / "
+                                    : " * ") +
+                expression(other.value).text;
     os << field << " = heddle::per_bit<" << type << ">(" << factor << ");\n";
   }
   if (ofLoop && !memberScalars.empty()) {

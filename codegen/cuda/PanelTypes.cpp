@@ -43,9 +43,7 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 
 /// The arguments of the launch, in order (PanelLayout.h).
 void PanelEmitter::nameParameters() {
-  parameters.add("heddle::table", "table");
-  parameters.scope.fresh("table"); // the word is reserved
-  parameters.fields.back() = {"heddle::table table", "table"};
+  parameters.fields.push_back({"heddle::table table", "table"});
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
     if (layout.trip == static_cast<int>(k))
       continue; // in a register
@@ -151,12 +149,9 @@ void PanelEmitter::emitTypes() {
         "block_values", blockValues);
   printAccessor("block_values", "block");
 
-  os << "// Registers: scalars, which are the same for all elements.\n";
-  os << "struct loop_scalars {\n";
-  os.indent();
-  for (auto &[declaration, field] : scalars.fields)
-    os << declaration << ";\n";
-  close("};\n");
+  if (!scalars.fields.empty())
+    print("Registers: scalars, which are the same for all elements.",
+          "loop_scalars", scalars);
 
   os << "// Registers: the state of a loop.\n"
      << "struct loop_state {\n";

@@ -1,5 +1,5 @@
-// A column's sum of exponentials that is 0 is not taken anew where all that
-// follows from it is selected away. Infinite sums and NaN are not 0.
+// A column's sum of exponentials that is 0 is not recomputed where the program
+// selects all that follows from it away. Infinite sums and NaN are not 0.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%reached, %%nothing/' %s | %heddle emit - | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/%%idle = .*/%%idle = arith.ori %%weightless, %%bounded : i1/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
@@ -8,17 +8,17 @@
 // RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%s, %%reached/' %s | %heddle emit - | FileCheck %s --check-prefix=NEVER
 // RUN: sed 's/yield %%q1 :/yield %%reached :/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 
-// CHECK:      balance_loop_panels(
+// CHECK:      namespace balance_loop {
 // CHECK:      const bool weightless = 
 // CHECK:      const bool column_mass_part_idle = column_mass_part_sum == 0 && weightless;
-// CHECK:      if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_idle)) {
+// CHECK:      if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_idle)) {
 // CHECK:      const float column_mass = column_mass_part_idle ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
 // OTHER:      const bool [[WANTED:.*]] = bool(weightless ^ true);
 // OTHER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && [[WANTED]];
 // NESTED:     const bool [[SMALL:.*]] = bool(huge ^ true);
 // NESTED:     const bool column_mass_part_idle = column_mass_part_sum == 0 && [[SMALL]];
 // NEVER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && false;
-// ALWAYS:     if (heddle::any_combining(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
+// ALWAYS:     if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
 // ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum) ?
 
 !vecs = !foreach.list<tensor<?xf32>>

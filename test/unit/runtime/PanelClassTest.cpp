@@ -179,7 +179,7 @@ TEST(PanelClass, SaysWhatItIs) {
       "rows of a group in flight");
   shape.cluster = shape.groups = 1;
   EXPECT_EQ(shape.describe(),
-            "512 threads with 24 columns each, 3 rows on their way");
+            "512 threads with 24 columns each, 3 rows in flight");
   EXPECT_EQ(
       shape.defines(),
       (std::vector<std::string>{
