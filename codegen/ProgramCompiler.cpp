@@ -16,6 +16,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -158,7 +159,8 @@ llvm::Expected<runtime::Plan> Compilation::planForCuda() {
   for (StringRef name : cuda::deviceHeaderNames())
     plan->headers[name.str()] = cuda::deviceHeader(name).str();
   // Products and sums are contracted only where an operation allows it.
-  plan->options = {"--std=c++17", "--fmad=false"};
+  plan->options = {"--std=c++17", "--fmad=false",
+                   runtime::kMinimalOption.str()};
   return std::move(*plan);
 }
 
