@@ -19,6 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -161,7 +162,8 @@ llvm::Expected<runtime::Plan> Compilation::planForCuda() {
   for (StringRef name : cuda::deviceHeaderNames())
     plan->headers[name.str()] = cuda::deviceHeader(name).str();
   // Only operations that allow contraction may become fused multiply-adds.
-  plan->options = {"--std=c++17", "--fmad=false"};
+  plan->options = {"--std=c++17", "--fmad=false",
+                   runtime::kMinimalOption.str()};
   return std::move(*plan);
 }
 

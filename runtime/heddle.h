@@ -35,8 +35,8 @@
  * graphs of it live.
  *
  * Environment: HEDDLE_CACHE_DIR, HEDDLE_CACHE_SIZE (MiB, 0: off),
- * HEDDLE_DUMP_DIR, HEDDLE_NVRTC, HEDDLE_CUDA_DRIVER, HEDDLE_THREADS (cpu
- * target).
+ * HEDDLE_DUMP_DIR, HEDDLE_NVRTC, HEDDLE_CUDA_DRIVER, HEDDLE_THREADS (of the cpu
+ * target and of a compilation).
  */
 /*===----------------------------------------------------------------------===*/
 
@@ -136,7 +136,7 @@ HEDDLE_EXPORT void heddle_executable_free(heddle_executable *executable);
 /* "cpu", or the architecture, as "sm_90". Lives as long as the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_arch(const heddle_executable *executable);
-/* What NVRTC said about the source; empty if it said nothing. Lives as long as
+/* NVRTC's log of the source; empty if there is none. Lives as long as
  * the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_log(const heddle_executable *executable);
@@ -187,7 +187,7 @@ HEDDLE_EXPORT heddle_status heddle_bind_list_strided(
     const int64_t *strides);
 
 /* Binds a scalar argument to a value of the caller's in the target's memory,
- * which every replay reads anew. NULL: back to the graph's own value. */
+ * which every replay reads again. NULL: back to the graph's own value. */
 HEDDLE_EXPORT heddle_status heddle_bind_scalar(heddle_graph *graph,
                                                const char *name,
                                                heddle_dtype dtype,
@@ -287,14 +287,14 @@ HEDDLE_EXPORT heddle_status heddle_emit(const char *program, const char *stage,
                                         const heddle_options *options,
                                         char **text, size_t *size);
 
-/* What fusion bought, as text or JSON. `shapes`: JSON array of arrays of
+/* The effect of fusion, as text or JSON. `shapes`: JSON array of arrays of
  * extents, or NULL. Free it with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_explain(const char *program,
                                            const char *shapes, int json,
                                            const heddle_options *options,
                                            char **text);
 
-/* What this machine has and lacks, as JSON: driver, devices, nvrtc, cache,
+/* A report on this machine, as JSON: driver, devices, nvrtc, cache,
  * compiler. Free it with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_doctor(char **text);
 

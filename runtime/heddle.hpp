@@ -115,7 +115,7 @@ struct Tensor {
   int64_t rowStride = 0;
 };
 
-/// What to compile for; empty fields are chosen by what the machine has.
+/// The target. Empty fields are chosen from the GPU of the machine.
 struct Options {
   std::string target; ///< "cuda" or "cpu"
   std::string arch;   ///< "sm_90"
@@ -185,7 +185,7 @@ public:
 
   /// "cpu", or the architecture, as "sm_90".
   std::string arch() const { return heddle_executable_arch(handle.get()); }
-  /// What NVRTC said about the source.
+  /// NVRTC's log.
   std::string log() const { return heddle_executable_log(handle.get()); }
 
   std::vector<heddle_buffer_info> arguments() const {
@@ -266,7 +266,7 @@ public:
                                     arrays.ranks.data(), arrays.extents.data(),
                                     arrays.strides.data());
   }
-  /// Binds a scalar argument to a value in the target's memory, read anew by
+  /// Binds a scalar argument to a value in the target's memory, read again by
   /// every replay; null: back to its own.
   Status bindScalar(const std::string &name, heddle_dtype dtype,
                     void *address) {
@@ -282,7 +282,7 @@ public:
         arrays.pointers.data(), arrays.ranks.data(), arrays.extents.data(),
         arrays.strides.data());
   }
-  /// Skips the members whose mask is true, in every list that they meet; an
+  /// Skips the members whose mask is true, in every list of the same segment; an
   /// empty mask: none.
   Status setInactive(const std::string &name, const std::vector<bool> &mask) {
     std::vector<unsigned char> bytes(mask.begin(), mask.end());

@@ -1,4 +1,4 @@
-//===- Binding.cpp - What the caller bound to a plan ----------------------===//
+//===- Binding.cpp - The caller's buffers and scalars ---------------------===//
 
 #include "runtime/binding/Binding.h"
 

@@ -1,4 +1,4 @@
-//===- Binding.h - What the caller bound to a plan ------------------------===//
+//===- Binding.h - The caller's buffers and scalars -----------------------===//
 //
 // Holds lists, scalars, results and inactive members as the caller gave them,
 // and checks on the spot what can be checked on the spot (names, dtypes,
@@ -30,7 +30,7 @@ struct ListMember {
   int64_t rowStride = 0;
 };
 
-/// What is bound to one buffer of the plan.
+/// The binding of one buffer of the plan.
 struct BufferBinding {
   bool bound = false;
   std::vector<ListMember> members; ///< lists
@@ -53,7 +53,7 @@ public:
   llvm::Error bindList(llvm::StringRef name, DType dtype,
                        llvm::ArrayRef<ListMember> members);
 
-  /// Binds a scalar argument to memory of the caller's, which is read anew by
+  /// Binds a scalar argument to memory of the caller's, which is read again by
   /// every replay; null: back to its own slot.
   llvm::Error bindScalar(llvm::StringRef name, DType dtype, void *address);
 
@@ -63,8 +63,8 @@ public:
                          llvm::ArrayRef<ListMember> members);
 
   /// Marks members of a list argument as inactive: they are skipped, and so are
-  /// the members at the same position of every list that meets it in a segment.
-  /// An empty mask: all are active.
+  /// the members at the same position of every list that shares a segment with
+  /// it. An empty mask: all are active.
   llvm::Error setInactive(llvm::StringRef name, llvm::ArrayRef<bool> mask);
 
   /// Sets the value that a scalar argument's own slot starts with, and returns

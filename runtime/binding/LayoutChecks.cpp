@@ -1,6 +1,6 @@
-//===- LayoutChecks.cpp - What must fit of what is bound ------------------===//
+//===- LayoutChecks.cpp - Checks of bound buffers -------------------------===//
 //
-// Extents of lists that meet, addresses, and memory that is written and shared.
+// Extents of lists that belong together, addresses, and overlaps of memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   }
   if (member.elements() == expected)
     return Error::success();
-  // What is computed is as long as something that was bound.
+  // A computed list has the length of one that was bound.
   if (buffer.role != BufferRole::Argument && buffer.extents.size() == 1 &&
       domain.role == BufferRole::Argument) {
     ExtentRef source = sourceOf(buffer.extents.front());

@@ -1,6 +1,6 @@
 //===- LayoutResolver.h - The steps from bindings to a layout ---*- C++ -*-===//
 //
-// Private to the runtime: what a layout is resolved by.
+// Resolves a layout. Private to binding/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ private:
   }
 
   // Members (LayoutMembers.cpp).
-  /// Lists that meet in a segment, a copy or a shared member count form a
+  /// Lists that share a segment, a copy or a member count form a
   /// family: one member count, one set of inactive members.
   void joinFamilies();
   /// The domain of a member from the caller's extents.
@@ -49,8 +49,8 @@ private:
   static std::string domainText(const PlanBuffer &buffer,
                                 const MemberView &member);
 
-  // What must fit (LayoutChecks.cpp).
-  /// What the operand's index requires of a member: its number of elements.
+  // Checks (LayoutChecks.cpp).
+  /// Checks a member against the operand's index: its number of elements.
   ExtentRef sourceOf(ExtentRef extent) const;
   llvm::Error checkOperand(const PlanTable &table, const PlanSegment &segment,
                            const PlanOperand &operand, size_t position);

@@ -20,7 +20,7 @@
 
 namespace heddle::runtime {
 
-/// What a kernel receives for a table, by value. Mirrors `heddle::table` of the
+/// A table as a kernel receives it, by value. Mirrors `heddle::table` of the
 /// device headers.
 struct DeviceTable {
   const void *tiles;

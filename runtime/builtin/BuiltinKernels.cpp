@@ -1,4 +1,4 @@
-//===- BuiltinKernels.cpp - Kernels of the runtime's own ------------------===//
+//===- BuiltinKernels.cpp - The runtime's own kernels ---------------------===//
 
 #include "runtime/builtin/BuiltinKernels.h"
 
@@ -15,8 +15,8 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// What this process has compiled and loaded. Never destroyed: at the end of
-/// the process the driver may be gone first.
+/// The images and modules of this process. Never destroyed: at the end of the
+/// process the driver may be gone first.
 struct Builtins {
   std::mutex imagesMutex;
   std::map<std::pair<std::string, std::string>, std::string> images;
@@ -55,7 +55,7 @@ Expected<std::string> imageOf(StringRef file, StringRef arch) {
       compileSource({"heddle_" + file.drop_back(strlen(".cu")).str(),
                      deviceText(file).str(),
                      {},
-                     {"--std=c++17"}},
+                     {"--std=c++17", kMinimalOption.str()}},
                     arch, ImageKind::Cubin);
   if (!compiled)
     return compiled.takeError();

@@ -1,4 +1,4 @@
-//===- BuiltinKernels.h - Kernels of the runtime's own ----------*- C++ -*-===//
+//===- BuiltinKernels.h - The runtime's own kernels -----------------------===//
 //
 // Copies, fills, the control of loops and the writer of tile descriptors. They
 // belong to no program: each file of builtin/device compiles once per
@@ -14,11 +14,11 @@
 
 namespace heddle::runtime {
 
-/// A kernel of builtin/device, compiled and loaded when first wanted.
+/// A kernel of builtin/device, compiled and loaded on first use.
 llvm::Expected<CUfunction> builtinFunction(const ContextPtr &context,
                                            llvm::StringRef name);
 
-/// The files of builtin/device that must be compiled, by what wants them.
+/// The files of builtin/device that must be compiled.
 inline constexpr llvm::StringLiteral kCopyFile = "copy.cu";
 inline constexpr llvm::StringLiteral kExpandTilesFile = "expand_tiles.cu";
 

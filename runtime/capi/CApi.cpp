@@ -1,4 +1,4 @@
-//===- CApi.cpp - Errors, texts and options of the C interface ------------===//
+//===- CApi.cpp - Errors, strings and options of the C interface ----------===//
 
 #include "runtime/capi/CApi.h"
 
@@ -51,7 +51,7 @@ struct Options {
   StringRef target, arch;
 };
 
-/// An older caller's struct is shorter: what it lacks is left at its default.
+/// An older caller's struct is shorter; missing fields keep their defaults.
 Options readOptions(const heddle_options *options) {
   heddle_options known = {};
   if (options)

@@ -1,8 +1,8 @@
 //===- CApi.h - Shared by the files of the C interface --------------------===//
 //
 // Translates between heddle.h and the runtime: arguments are checked for null,
-// errors become a status and a text of the thread. Nothing here throws; the
-// runtime is compiled without exceptions.
+// errors become a status and the last error of the thread. Nothing here throws;
+// the runtime is compiled without exceptions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,9 +48,8 @@ llvm::Error requireAll(const char *function, Pointers *...pointers) {
 /// A copy of `text` for the caller to free, with a null character at its end.
 llvm::Error giveText(llvm::StringRef text, char **out, size_t *size = nullptr);
 
-/// What the caller asks for, on the machine at hand. Looking at a program needs
-/// no GPU (`inspect`): without one, and without a name, the architecture is
-/// sm_90.
+/// The request that the options describe. With `inspect`, no GPU is needed:
+/// without a GPU and without a name, the architecture is sm_90.
 llvm::Expected<CompileRequest> makeRequest(const char *program,
                                            const heddle_options *options,
                                            bool inspect = false);

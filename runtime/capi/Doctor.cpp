@@ -1,4 +1,4 @@
-//===- Doctor.cpp - What this machine has, and what it lacks --------------===//
+//===- Doctor.cpp - A report on this machine ------------------------------===//
 
 #include "runtime/capi/Doctor.h"
 

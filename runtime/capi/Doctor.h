@@ -1,4 +1,4 @@
-//===- Doctor.h - What this machine has, and what it lacks ----------------===//
+//===- Doctor.h - A report on this machine --------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_CAPI_DOCTOR_H
 #define HEDDLE_RUNTIME_CAPI_DOCTOR_H

@@ -40,7 +40,7 @@ namespace {
 
 class HostSpace : public AddressSpace {
 public:
-  // Any address of the process may be host memory; there is nothing to ask.
+  // Any address of the process may be host memory.
   Error check(const void *, size_t) override { return Error::success(); }
 };
 

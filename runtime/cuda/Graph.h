@@ -3,7 +3,7 @@
 // prepare() builds the CUDA graph and instantiates it once; replay() is one
 // cuGraphLaunch. Rebinding copies the tables that changed (ordered on the
 // stream), lets the device expand them, and sets the parameters of the nodes
-// whose grid or arguments changed; the graph is instantiated anew only if a
+// whose grid or arguments changed; the graph is instantiated again only if a
 // node must change its form.
 //
 // By-value scalars (scalar arguments that nothing in the program writes) are

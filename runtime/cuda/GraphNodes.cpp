@@ -110,7 +110,7 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
       return withContext("node '" + step.launch.name + "'",
                          driverError(driver, result, "cuGraphAddNode"));
     CUgraph body = parameters.conditional.phGraph_out[0];
-    // The end of a trip waits for every step of the body.
+    // The end of an iteration waits for every step of the body.
     Expected<std::vector<CUgraphNode>> ends =
         addSteps(body, step.body, step.edges);
     if (!ends)
@@ -175,7 +175,7 @@ bool Graph::updateNodes(std::vector<Step> &next) {
       continue;
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
-    // The graph is kept up to date too: it is what a whole update starts from.
+    // The graph is kept up to date too: a whole update starts from it.
     if (driver.cuGraphKernelNodeSetParams(node.node, &parameters) !=
         CUDA_SUCCESS)
       return false;

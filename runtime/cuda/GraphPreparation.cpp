@@ -1,7 +1,7 @@
 //===- GraphPreparation.cpp - Memory and tables of a CUDA graph -----------===//
 //
-// Everything that kernels find in device memory lies in five blocks: slots of
-// scalars, lists, what is copied from the host, what is cleared, and the rest.
+// Five blocks of device memory: slots of scalars, own lists, data copied from
+// the host, data cleared to zero, and other scratch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
          });
 }
 
-/// Grows `memory` to at least `bytes`. What it held is lost.
+/// Grows `memory` to at least `bytes`. Its contents are lost.
 Error Graph::reserve(DeviceMemory &memory, size_t bytes, CUstream stream) {
   if (bytes <= memory.size())
     return Error::success();

@@ -110,7 +110,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   launch.grid = grid;
   launch.block = variant.block;
   launch.sharedBytes = variant.sharedBytes;
-  // Beyond 48 KiB a kernel must be told first.
+  // More than 48 KiB must be requested first.
   if (variant.sharedBytes > 0)
     HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, *function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

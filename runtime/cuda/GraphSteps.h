@@ -29,7 +29,7 @@ struct Step {
   std::vector<PlanEdge> edges; ///< of the body
   /// The step that this one may begin before the end of; -1: none.
   int overlaps = -1;
-  /// What a capture of the user's takes, when that is not `launch`: the loop in
+  /// Issued into a capture of the user instead of `launch`: the loop in
   /// one cooperative launch, or scalars by their address.
   std::optional<Launch> captured;
 };
@@ -61,12 +61,12 @@ public:
   };
   /// After Layout::place().
   llvm::Expected<std::vector<Step>> build(const Addresses &addresses);
-  /// After build(): whether a replay reads the own slot of a scalar. (What a
-  /// capture reads does not count.)
+  /// After build(): whether a replay reads the own slot of a scalar. (Reads of
+  /// a capture do not count.)
   const std::vector<bool> &readsSlot() const { return slotReads; }
 
 private:
-  /// A loop in panels, in the class of what is bound.
+  /// The panel form of a loop, in the class of the bound extents.
   struct PanelChoice {
     PlanVariant variant;
     CUfunction function;
@@ -75,7 +75,7 @@ private:
   struct Choice {
     std::optional<PanelChoice> panel;
     const PlanVariant *replayed = nullptr; ///< null: no kernel (copy, fill)
-    /// What a capture of the user's takes; null for a loop without a
+    /// For a capture of the user; null for a loop without a
     /// cooperative variant, and where only replays run a node.
     const PlanVariant *captured = nullptr;
     unsigned grid = 1, capturedGrid = 1;

@@ -62,7 +62,7 @@ StepBuilder::tilesOfNode(const PlanNode &node) const {
   return {sum, most};
 }
 
-/// Whether a kernel node has nothing to do with what is bound.
+/// Whether a kernel node has no work for the bound buffers.
 bool StepBuilder::idle(const PlanNode &node) const {
   bool hasTable = node.table >= 0 ||
                   any_of(node.arguments, [](const PlanArgument &argument) {

@@ -13,7 +13,7 @@ namespace heddle::runtime {
 
 namespace {
 
-/// What heddle_copy and heddle_fill read of a span (builtin/device/copy.cu).
+/// A span as heddle_copy and heddle_fill read it (builtin/device/copy.cu).
 struct SpanDescriptor {
   const char *from;
   char *to;

@@ -1,7 +1,7 @@
 //===- Cache.cpp - The disk cache of compiled kernels ---------------------===//
 //
-// POSIX calls relative to an open folder rather than paths: what was checked is
-// what is used.
+// POSIX calls relative to an open folder rather than paths: the folder that was
+// checked is the one in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,7 +130,8 @@ Cache::Settings Cache::settingsFromEnvironment() {
   settings.maxBytes = uint64_t(256) << 20;
   if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
     uint64_t mebibytes = 0;
-    // A size that is no number turns the cache off rather than letting it grow.
+    // An invalid size turns the cache off, so that it cannot grow without
+    // bound.
     settings.maxBytes =
         StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
   }
@@ -262,7 +263,7 @@ void Cache::store(StringRef key, StringRef contents) {
   uint64_t length = contents.size();
   auto digest = digestOf(contents);
   // Entries are renamed into place without fsync; after a power cut the
-  // checksum tells.
+  // checksum detects the damage.
   bool written =
       writeAll(file, magic) && writeAll(file, key) &&
       writeAll(file, toStringRef(digest)) &&

@@ -1,4 +1,4 @@
-//===- Nvrtc.cpp - CUDA C++ text to cubin or PTX --------------------------===//
+//===- Nvrtc.cpp - CUDA C++ source to cubin or PTX ------------------------===//
 
 #include "runtime/nvrtc/Nvrtc.h"
 
@@ -200,7 +200,7 @@ static Expected<std::string> saveSource(const SourceText &source) {
     sys::path::append(folder, safeFileName(source.folder()));
     error = sys::fs::create_directories(folder);
   } else {
-    // A new folder of a random name: nobody else can have put a link there.
+    // A new folder of a random name: no link of another user can be there.
     error = sys::fs::createUniqueDirectory(
         "heddle-" + safeFileName(source.name), folder);
   }
@@ -248,7 +248,8 @@ static Error compileError(const SourceText &source, StringRef arch,
               std::string(kind == ImageKind::Cubin ? "--cubin" : "--ptx") +
               " -arch=" + arch.str() + " -I" + shellQuote(*folder);
     for (const std::string &option : source.options)
-      command += " " + shellQuote(option);
+      if (option != kMinimalOption)
+        command += " " + shellQuote(option);
     command += " -o /dev/null " + shellQuote(file);
   } else {
     where =
@@ -293,7 +294,10 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
                      Twine(kind == ImageKind::Cubin ? "sm_" : "compute_") +
                      arch.drop_front(3))
                         .str());
-  options.insert(options.end(), source.options.begin(), source.options.end());
+  bool knowsMinimal = std::pair(majorVersion, minorVersion) >= std::pair(12, 4);
+  for (const std::string &option : source.options)
+    if (option != kMinimalOption || knowsMinimal)
+      options.push_back(option);
   std::vector<const char *> optionPointers, headerNames, headerTexts;
   for (const std::string &option : options)
     optionPointers.push_back(option.c_str());
@@ -353,8 +357,7 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
 // Through the cache
 //===----------------------------------------------------------------------===//
 
-/// What tells one NVRTC from another without loading it: the file, its size and
-/// when it was written.
+/// The identity of NVRTC without loading it: file, size and time of writing.
 static Expected<std::string> nvrtcIdentity() {
   Expected<std::string> found = findNvrtc();
   if (!found)
@@ -393,9 +396,9 @@ static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
   dump(folder, name + "." + arch.str() + ".log", compiled.log);
 }
 
-/// Compiles a text that states how many blocks are to fit a multiprocessor
-/// (HEDDLE_BLOCKS of codegen/device/tables.cuh) for as many as leave its
-/// kernels the registers they need.
+/// Compiles a source that states a minimum of resident blocks per
+/// multiprocessor (HEDDLE_BLOCKS of codegen/device/tables.cuh). While its
+/// kernels spill registers, compiles it again for fewer blocks.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
                                                     SourceText source,
                                                     StringRef arch,

@@ -1,10 +1,10 @@
-//===- Nvrtc.h - CUDA C++ text to cubin or PTX ----------------------------===//
+//===- Nvrtc.h - CUDA C++ source to cubin or PTX --------------------------===//
 //
 // NVRTC is found without a GPU and without a driver, in this order:
 // HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH, /usr/local/cuda, the
-// wheel nvidia-cuda-nvrtc in a Python environment, the system loader. Compiled
-// texts go through the disk cache; a look-up there does not load NVRTC, whose
-// library takes longer to open than a warm start may take.
+// wheel nvidia-cuda-nvrtc in a Python environment, the system loader. Results
+// go through the disk cache. A hit does not load NVRTC, whose library takes
+// longer to open than a warm start may take.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,22 @@
 
 namespace heddle::runtime {
 
-/// A text with everything that decides what it compiles to, but the
-/// architecture.
+/// A source with everything that decides its image, except the architecture.
 struct SourceText {
   std::string name; ///< shown in messages, as NAME.cu
   std::string text;
-  std::map<std::string, std::string>
-      headers;                      ///< by the name that the text includes
+  std::map<std::string, std::string> headers; ///< by the names in #include
   std::vector<std::string> options; ///< of NVRTC, besides the architecture
   std::string program = {};         ///< whose folder dumps go to; empty: `name`
 
   llvm::StringRef folder() const { return program.empty() ? name : program; }
 };
+
+/// An option of NVRTC 12.4 and later for sources without textures, runtime
+/// types and launches from the device: NVRTC parses a third less of its own
+/// headers, one source at a time. Older versions compile without it; nvcc has
+/// no such option.
+inline constexpr llvm::StringLiteral kMinimalOption = "--minimal";
 
 enum class ImageKind { Cubin, Ptx };
 
@@ -49,7 +53,7 @@ struct CompiledImage {
 /// cache.
 ///
 /// Unavailable without NVRTC; BadInput for an architecture that it does not
-/// know; Failed when the text does not compile. That error carries the log, the
+/// know; Failed if the source does not compile. That error carries the log, the
 /// file in which the source was saved and a command that reproduces it.
 llvm::Expected<CompiledImage>
 compileSource(const SourceText &source, llvm::StringRef arch, ImageKind kind);

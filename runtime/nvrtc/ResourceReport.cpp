@@ -1,4 +1,4 @@
-//===- ResourceReport.cpp - what ptxas says of registers and spills -------===//
+//===- ResourceReport.cpp - Registers and spills, as ptxas reports them ---===//
 
 #include "runtime/nvrtc/ResourceReport.h"
 

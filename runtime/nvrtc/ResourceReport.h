@@ -1,8 +1,8 @@
-//===- ResourceReport.h - what ptxas says of registers and spills ---------===//
+//===- ResourceReport.h - Registers and spills, as ptxas reports them -----===//
 //
-// Launch bounds ask for many resident blocks; where that leaves a kernel too
-// few registers, it spills, which costs more than the blocks bring. ptxas alone
-// knows, so its report is read and the text compiled again for fewer blocks.
+// Launch bounds ask for many resident blocks. If that leaves a kernel too few
+// registers, it spills, which costs more than the blocks gain. Only ptxas
+// knows, so the runtime reads its report and compiles again for fewer blocks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Plan.h - What the compiler hands to the runtime --------------------===//
+//===- Plan.h - The plan of a program -------------------------------------===//
 //
 // The C++ mirror of docs/plan.md, as plain data, with its JSON form and its
 // validation. A plan names the buffers of a program, the tables through which

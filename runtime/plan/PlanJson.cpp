@@ -264,7 +264,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
   return true;
 }
 
-/// What a fill writes. JSON has no text for infinities.
+/// The value of a fill. JSON has no infinities.
 static bool readFill(const json::Value &value, double &out, json::Path path) {
   if (std::optional<double> number = value.getAsNumber()) {
     out = *number;

@@ -16,7 +16,7 @@ using ScalarBytes = std::array<char, 8>;
 /// dtype cannot hold it exactly; i1 takes 0 and 1.
 llvm::Error encodeScalar(DType dtype, double value, ScalarBytes &bytes);
 
-/// Eight bytes of elements that are all `value`, which `dtype` must hold: what
+/// Eight bytes of elements that all are `value`, which `dtype` must hold: what
 /// a fill repeats.
 uint64_t fillPattern(DType dtype, double value);
 

@@ -1,8 +1,8 @@
 //===- Source.h - The CUDA C++ source of a program --------------*- C++ -*-===//
 //
-// One readable text, cut into sections that say which kernel entries need them.
-// Entries that need the same sections form a unit; units compile independently
-// of each other, on parallel threads.
+// A list of sections. Each names the kernel entries that need it, and all of
+// them in order are the readable source. Entries that need the same sections
+// form a unit. Units compile independently of each other, on parallel threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ struct SourceSection {
   bool operator==(const SourceSection &) const = default;
 };
 
-/// What compiles as one translation unit.
+/// One translation unit.
 struct SourceUnit {
   std::vector<std::string> entries;
   std::string text;

@@ -19,7 +19,7 @@ namespace heddle::runtime {
 
 enum class Target { Cuda, Cpu };
 
-/// What a program compiles to.
+/// The result of compiling a program.
 struct CompiledProgram {
   Plan plan; ///< with source, headers and options for the cuda target
   std::shared_ptr<CpuProgram> cpu; ///< for the cpu target, else null
@@ -41,12 +41,13 @@ public:
   virtual llvm::Expected<CompiledProgram>
   compile(const CompileRequest &request) = 0;
 
-  /// The text of a stage: "foreach", "fused", "cuda" or "plan" (the runtime
-  /// makes "ptx" and "cubin" from the plan).
+  /// A stage of the program as a string: "foreach", "fused", "cuda" or "plan"
+  /// (the runtime makes "ptx" and "cubin" from the plan).
   virtual llvm::Expected<std::string> emit(const CompileRequest &request,
                                            llvm::StringRef stage) = 0;
 
-  /// What fusion bought. `shapes` is the text of a shapes file with an optional
+  /// The effect of fusion. `shapes` is the text of a shapes file with an
+  /// optional
   /// ":MODEL" resolved already (an array of arrays of extents), or empty;
   /// `json` asks for JSON.
   virtual llvm::Expected<std::string>

@@ -1,4 +1,4 @@
-//===- CpuProgram.h - What the cpu target runs ----------------------------===//
+//===- CpuProgram.h - A program of the cpu target -------------------------===//
 //
 // The compiler's cpu target implements this interface: machine code for the
 // sweeps of a plan, called by CpuGraph over tables of the same layout as on the

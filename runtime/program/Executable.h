@@ -23,7 +23,7 @@ public:
   const std::shared_ptr<const Plan> &plan() const { return program; }
   Target target() const { return programTarget; }
   const std::string &arch() const { return architecture; }
-  /// What NVRTC said about the source.
+  /// NVRTC's log of the units that Executable::create() compiled.
   llvm::StringRef log() const { return compileLog; }
   CpuProgram *cpu() const { return cpuProgram.get(); }
   /// The compiled kernels; null for the cpu target.

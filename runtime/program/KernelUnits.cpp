@@ -12,7 +12,7 @@ using namespace llvm;
 namespace heddle::runtime {
 
 //===----------------------------------------------------------------------===//
-// What a plan needs
+// The units of a plan
 //===----------------------------------------------------------------------===//
 
 /// Calls `visit` with each node, and with whether it belongs to a loop that has

@@ -28,16 +28,16 @@ public:
   /// plan needs. If several fail, the error is that of the first in the order
   /// of the plan.
   llvm::Error compile();
-  /// Compiles the units of all variants of `node` and of its body. What is
-  /// compiled already stays.
+  /// Compiles the units of all variants of `node` and of its body, unless they
+  /// are compiled.
   llvm::Error want(const PlanNode &node);
 
   /// Whether the plan's source holds kernels.
   bool empty() const { return units.empty(); }
-  /// What NVRTC said about the units of compile(), in the order of the plan.
+  /// NVRTC's log of the units of compile(), in the order of the plan.
   std::string log() const;
 
-  /// Loads what is compiled into a context.
+  /// Loads the compiled units into a context.
   llvm::Error load(const ContextPtr &context);
   /// The function of an entry, compiled and loaded if it was not yet.
   llvm::Expected<CUfunction> function(const ContextPtr &context,

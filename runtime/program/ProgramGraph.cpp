@@ -67,7 +67,7 @@ Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
 }
 
 Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
-  // Before the value is kept: what is refused has changed nothing.
+  // Checked first, so that a refused value changes nothing.
   if (slots)
     if (Error error = acceptScalar(stream))
       return error;

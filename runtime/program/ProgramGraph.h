@@ -1,6 +1,7 @@
 //===- ProgramGraph.h - A plan bound to buffers ---------------------------===//
 //
-// What the cuda and the cpu target share: binding, resolving, results, scalars.
+// The part common to the cuda and the cpu target: binding, resolving, results,
+// scalars.
 // One graph belongs to one thread at a time, and its replays must be ordered by
 // the caller (one stream, or events between streams).
 //
@@ -86,7 +87,7 @@ protected:
                            void *stream) = 0;
 
   bool needsPrepare() const { return changed; }
-  /// What the slots of all scalar arguments should hold.
+  /// The values of the slots of all scalar arguments.
   std::vector<char> slotValues() const;
 
   std::shared_ptr<Executable> program;
@@ -95,7 +96,7 @@ protected:
   char *slots = nullptr; ///< set by update() when first allocated
 
 private:
-  /// Arguments of a node that nothing in the program writes.
+  /// Whether the buffer is a by-value scalar of a node.
   bool isByValueScalar(int buffer, const PlanGraph &graph) const;
 
   bool changed = true;

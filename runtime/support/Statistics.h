@@ -1,4 +1,4 @@
-//===- Statistics.h - Counters of what the runtime did --------------------===//
+//===- Statistics.h - Counters of the runtime -----------------------------===//
 //
 // One set of counters for the whole process. Tests hold them flat: changing a
 // hyperparameter, a pointer or the model must not raise `compilations` or

@@ -99,7 +99,7 @@ public:
 
   /// The plan with CUDA text.
   const runtime::Plan &plan();
-  const std::string &cuda() { return plan().source; }
+  std::string cuda() { return plan().source.text(); }
   /// The text as code of the host. A batch gives it from outside.
   std::shared_ptr<HostText> hostText();
   void setHostText(std::shared_ptr<HostText> text) { host = std::move(text); }

@@ -120,6 +120,23 @@ TEST_F(NvrtcTest, AFailureTellsEverything) {
   EXPECT_TRUE(sys::fs::exists(file.substr(0, file.rfind('/')) + "/helper.cuh"));
 }
 
+TEST_F(NvrtcTest, TheMinimalOptionChangesNoCode) {
+  source.name = "one";
+  CompiledImage whole =
+      cantFail(compileSource(source, "sm_90", ImageKind::Cubin));
+  source.options.push_back(kMinimalOption.str());
+  CompiledImage minimal =
+      cantFail(compileSource(source, "sm_90", ImageKind::Cubin));
+  EXPECT_FALSE(minimal.cached);
+  EXPECT_EQ(minimal.image, whole.image);
+  // nvcc does not know it.
+  source.text += "broken;\n";
+  EXPECT_EQ(failure(compileSource(source, "sm_90", ImageKind::Cubin),
+                    StatusCode::Failed)
+                .find(kMinimalOption.str()),
+            std::string::npos);
+}
+
 TEST_F(NvrtcTest, KnowsItsArchitectures) {
   for (const char *arch :
        {"sm_12", "sm_9999", "sm_", "compute_90", "", "sm_90; rm", "sm_-90"})
