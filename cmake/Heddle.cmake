@@ -1,21 +1,22 @@
-# The functions that the component folders build themselves with.
+# CMake functions for the component folders.
 #
 #   heddle_tablegen(TARGET TD_FILE  KIND... )                generated .inc files and the target that makes them
 #   heddle_library(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_executable(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_unit_test(NAME ...)                               a GTest binary that `tools/dev test` runs
+#   heddle_mark_test(NAME)                                   another target with code of tests
 #   heddle_example(NAME ...)                                 a program of examples/ that `tools/dev test` runs
 #   heddle_embed(TARGET OUTPUT.inc  FILE...)                 text files as C++ string literals
 #
-# MLIR marks a target that includes headers of MLIR or LLVM: it is compiled without exceptions, starts from the shared
-# precompiled header and waits for all generated headers. LINK takes targets, LLVM takes components (orcjit, native).
+# MLIR marks a target that includes MLIR headers: it is compiled without exceptions, uses the shared precompiled header
+# and depends on all generated headers. LINK takes targets, LLVM takes components (orcjit, native).
 # heddle-version.h holds the version.
 
 include_guard(GLOBAL)
 
 # heddle_tablegen(HeddleForeachIncGen ForeachOps.td
 #   -gen-op-decls ForeachOps.h.inc  -gen-op-defs ForeachOps.cpp.inc ...)
-# makes each file in the current binary folder and the custom target that the users of the files name in DEPENDS.
+# creates each file in the current binary folder, and a custom target for DEPENDS.
 function(heddle_tablegen target td)
   set(LLVM_TARGET_DEFINITIONS ${td})
   set(flags "")
@@ -35,7 +36,7 @@ function(heddle_tablegen target td)
   set_property(GLOBAL APPEND PROPERTY HEDDLE_TABLEGEN_TARGETS ${target})
 endfunction()
 
-# Leaves out sources that do not exist yet, with a warning, so that one unfinished folder does not stop the others.
+# Skips missing sources with a warning, so that one incomplete folder does not stop the build of the others.
 function(_heddle_existing result)
   set(existing "")
   foreach(source IN LISTS ARGN)
@@ -109,12 +110,20 @@ function(heddle_unit_test name)
     return()
   endif()
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
+  heddle_mark_test(${name})
   set_property(GLOBAL APPEND PROPERTY HEDDLE_UNIT_TESTS "$<TARGET_FILE:${name}>")
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
 
-# A program that shows how heddle is used, in bin/. The tests run it without arguments: it succeeds with 0, and says with
-# 77 that this machine cannot run it.
+# Marks a target as code of tests: it is compiled without optimization, because compiling it takes longer than running
+# it. The code under test is optimized.
+function(heddle_mark_test name)
+  set_property(TARGET ${name} PROPERTY HEDDLE_IS_TEST ON)
+  target_compile_options(${name} PRIVATE -O0)
+endfunction()
+
+# An example program, in bin/. The tests run it without arguments. Exit code 0 is success; 77 means that this machine
+# cannot run it.
 function(heddle_example name)
   heddle_executable(${name} ${ARGN})
   if(NOT TARGET ${name})
@@ -169,43 +178,74 @@ function(_heddle_targets_below folder result)
   set(${result} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Runs last, when every target exists: generated headers exist before anything that may include them is compiled, and
-# all targets that include MLIR share one precompiled header.
-function(heddle_finish_targets)
-  get_property(missing GLOBAL PROPERTY HEDDLE_MISSING_SOURCES)
-  list(JOIN missing "\n" missing)
-  file(WRITE "${PROJECT_BINARY_DIR}/missing-sources.txt" "${missing}")
-  get_property(generated GLOBAL PROPERTY HEDDLE_TABLEGEN_TARGETS)
-  _heddle_targets_below("${PROJECT_SOURCE_DIR}" targets)
-  set(mlir_targets "")
-  foreach(target IN LISTS targets)
-    get_target_property(uses_mlir ${target} HEDDLE_USES_MLIR)
-    if(uses_mlir)
-      list(APPEND mlir_targets ${target})
-    endif()
-  endforeach()
-  foreach(target IN LISTS mlir_targets)
-    if(generated)
-      add_dependencies(${target} ${generated})
-    endif()
-  endforeach()
-
-  if(NOT HEDDLE_PCH OR NOT mlir_targets)
+# Precompiles `header`, compiled with `options` and the flags of `libraries`, for these targets.
+function(_heddle_precompile name header options libraries)
+  if(NOT ARGN)
     return()
   endif()
-  # Clang parses the headers once (4 s, 80 MB) and every file then starts 3 to 4 s later in its work. GCC gains as
-  # much, for a file of 450 MB, which does not suit ccache.
-  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle-mlir-pch.cpp" CONTENT "// Carries the precompiled MLIR headers.\n")
-  add_library(HeddleMlirPch OBJECT "${PROJECT_BINARY_DIR}/heddle-mlir-pch.cpp")
-  target_compile_options(HeddleMlirPch PRIVATE -fno-exceptions)
-  target_precompile_headers(HeddleMlirPch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h")
-  foreach(target IN LISTS mlir_targets)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${name}.cpp" CONTENT "// Carries a precompiled header.\n")
+  add_library(${name} OBJECT "${PROJECT_BINARY_DIR}/${name}.cpp")
+  target_compile_options(${name} PRIVATE ${options})
+  target_link_libraries(${name} PRIVATE ${libraries})
+  target_precompile_headers(${name} PRIVATE "${header}")
+  foreach(target IN LISTS ARGN)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "EXECUTABLE")
       # -fPIE would not fit the header, which was compiled with -fPIC.
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${target} PRIVATE -fPIC)
     endif()
-    target_precompile_headers(${target} REUSE_FROM HeddleMlirPch)
+    target_precompile_headers(${target} REUSE_FROM ${name})
   endforeach()
+endfunction()
+
+# Runs last, when every target exists: generated headers exist before anything that may include them is compiled, and
+# targets of the same kind share a precompiled header.
+function(heddle_finish_targets)
+  get_property(missing GLOBAL PROPERTY HEDDLE_MISSING_SOURCES)
+  list(JOIN missing "\n" missing)
+  file(WRITE "${PROJECT_BINARY_DIR}/missing-sources.txt" "${missing}")
+  get_property(generated GLOBAL PROPERTY HEDDLE_TABLEGEN_TARGETS)
+  _heddle_targets_below("${PROJECT_SOURCE_DIR}" targets)
+  set(mlir "")
+  set(support "")
+  set(mlir_tests "")
+  set(tests "")
+  foreach(target IN LISTS targets)
+    get_target_property(uses_mlir ${target} HEDDLE_USES_MLIR)
+    get_target_property(is_test ${target} HEDDLE_IS_TEST)
+    if(uses_mlir AND is_test)
+      list(APPEND mlir_tests ${target})
+    elseif(uses_mlir)
+      list(APPEND mlir ${target})
+    elseif(is_test)
+      list(APPEND tests ${target})
+    else()
+      # Code over LLVM's support library has no exceptions, either; examples and tests of heddle.hpp have.
+      get_target_property(options ${target} COMPILE_OPTIONS)
+      if("-fno-exceptions" IN_LIST options)
+        list(APPEND support ${target})
+      endif()
+    endif()
+    if(uses_mlir AND generated)
+      add_dependencies(${target} ${generated})
+    endif()
+  endforeach()
+
+  if(NOT HEDDLE_PCH)
+    return()
+  endif()
+  # Clang parses the headers once (4 s, 80 MB) and every file then starts 3 to 4 s later in its work. GCC gains as
+  # much, for a file of 450 MB, which does not suit ccache; hence only one such file with GCC.
+  set(headers "${PROJECT_SOURCE_DIR}/cmake")
+  _heddle_precompile(HeddleMlirPch "${headers}/MlirHeaders.h" "-fno-exceptions" "" ${mlir})
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    return()
+  endif()
+  _heddle_precompile(HeddleSupportPch "${headers}/SupportHeaders.h" "-fno-exceptions" "" ${support})
+  find_package(GTest QUIET)
+  if(GTest_FOUND)
+    _heddle_precompile(HeddleMlirTestPch "${headers}/MlirTestHeaders.h" "-fno-exceptions;-O0" GTest::gtest ${mlir_tests})
+    _heddle_precompile(HeddleTestPch "${headers}/TestHeaders.h" "-O0" GTest::gtest ${tests})
+  endif()
 endfunction()

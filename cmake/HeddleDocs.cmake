@@ -1,5 +1,5 @@
-# The op and pass reference, out of TableGen: target heddle-docs writes <build>/docs/reference/*.md, `tools/dev docs`
-# copies them to docs/reference, where they are kept, and `tools/dev lint` and the tests fail when the two differ.
+# The op and pass reference, generated from TableGen. Target heddle-docs writes <build>/docs/reference/*.md.
+# `tools/dev docs` copies these pages to docs/reference. `tools/dev lint` and the tests fail when the two differ.
 
 add_custom_target(heddle-docs ALL)
 
@@ -9,7 +9,7 @@ function(heddle_reference_page name td)
   endif()
   set(page "${PROJECT_BINARY_DIR}/docs/reference/${name}.md")
   get_filename_component(folder "${PROJECT_SOURCE_DIR}/${td}" DIRECTORY)
-  # mlir-tblgen writes <name>.d beside the page: ninja reads it.
+  # mlir-tblgen also writes <name>.d, the dependency file that ninja reads.
   add_custom_command(OUTPUT "${page}"
     COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/docs/reference"
     COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} "-I${folder}" "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_BINARY_DIR}"

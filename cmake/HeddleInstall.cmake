@@ -1,5 +1,5 @@
-# cmake --install: libheddle.so, the tools, the two public headers, the device helpers and a package config, so that
-# find_package(heddle) gives heddle::heddle.
+# cmake --install: libheddle.so, the tools, the two public headers, the device headers and a package configuration;
+# find_package(heddle) then provides heddle::heddle.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

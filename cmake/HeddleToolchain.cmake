@@ -1,4 +1,4 @@
-# Compiler flags, linker and compiler launcher: everything that is global to the build.
+# Compiler flags, linker and compiler launcher of the whole build.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -15,8 +15,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
-# Every build type keeps or drops assert() by HEDDLE_ASSERTS alone. RelWithDebInfo carries line tables only: full debug
-# information of MLIR's templates multiplies the size of the archives and the time to link them.
+# Only HEDDLE_ASSERTS decides whether assert() is on, in every build type. RelWithDebInfo has line tables only: full debug
+# information for MLIR's templates multiplies the size of the archives and the link time.
 foreach(config IN ITEMS RELEASE RELWITHDEBINFO MINSIZEREL)
   string(REGEX REPLACE "(^| )-DNDEBUG( |$)" " " CMAKE_CXX_FLAGS_${config} "${CMAKE_CXX_FLAGS_${config}}")
   string(REGEX REPLACE "(^| )-DNDEBUG( |$)" " " CMAKE_C_FLAGS_${config} "${CMAKE_C_FLAGS_${config}}")
@@ -31,7 +31,7 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 reports these inside LLVM's small containers, where they are false.
+  # GCC 12 reports these, wrongly, inside LLVM's small containers.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-dangling-reference;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow;-Wno-free-nonheap-object;-Wno-missing-field-initializers;-Wno-redundant-move;-Wno-pessimizing-move;-Wno-class-memaccess>")
 else()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-unused-command-line-argument>")
@@ -41,7 +41,7 @@ if(HEDDLE_SANITIZE)
   add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEDDLE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND HEDDLE_SANITIZE MATCHES "undefined")
-    # It reads what lies before a function that is called through a pointer: code of the JIT has nothing there.
+    # This check reads the bytes in front of an indirectly called function. JIT code has no such bytes.
     add_compile_options(-fno-sanitize=function)
   endif()
 endif()
@@ -62,6 +62,6 @@ if(HEDDLE_CCACHE AND HEDDLE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # Without its time stamp a precompiled header is the same file again after the same input, as ccache needs.
+  # ccache needs a precompiled header that depends only on its input: no time stamp.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()

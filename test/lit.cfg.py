@@ -1,7 +1,7 @@
 # The lit suites: one folder of tests each (dialect, passes, codegen, cli). The unit and GPU tests are GTest binaries.
 #
-# Features for REQUIRES: lines: `nvrtc` (NVRTC can be loaded), `gpu` (the driver sees a GPU), `shared-data` (the folder
-# HEDDLE_SHARED_DATA exists: measured data that is not part of the project).
+# Features for REQUIRES: lines: `nvrtc` (NVRTC can be loaded), `gpu` (the driver finds a GPU), `shared-data` (the folder
+# HEDDLE_SHARED_DATA exists; it holds measured data that is not part of the project).
 
 import ctypes
 import glob
@@ -37,7 +37,7 @@ environment = config.environment
 environment["PATH"] = os.pathsep.join([binaries, config.llvm_tools, environment.get("PATH", os.environ["PATH"])])
 environment["FILECHECK_OPTS"] = "-enable-var-scope"
 environment["NO_COLOR"] = "1"
-# No test reads or fills the cache of the user who runs it.
+# No test uses the cache of the user.
 environment["HEDDLE_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for name in ("HOME", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HEDDLE_SHARED_DATA",
              "VIRTUAL_ENV", "ASAN_OPTIONS", "UBSAN_OPTIONS"):

@@ -448,7 +448,7 @@ def main():
     options = parser.parse_args()
     filters = Filters(options.filters)
 
-    # No test reads or fills the cache of the user who runs it.
+    # No test uses the cache of the user.
     cache = tempfile.TemporaryDirectory(prefix="heddle-test-cache-")
     os.environ["HEDDLE_CACHE_DIR"] = cache.name
     times = Times(os.path.join(options.build, "test", "task-times.json"))

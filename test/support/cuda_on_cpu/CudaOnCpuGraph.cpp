@@ -1,8 +1,8 @@
-//===- CudaOnCpuGraph.cpp - a plan's CUDA text, run on the host -----------===//
+//===- CudaOnCpuGraph.cpp - a plan's CUDA source on the host --------------===//
 //
-// What runtime/cuda/Graph.cpp does with a device: allocate, write the tables,
-// launch the nodes in order. Consecutive kernels are handed to the machine
-// together, so that what a launch may overlap with it does.
+// Does on the host what runtime/cuda/Graph.cpp does on a device: allocates memory,
+// writes the tables, launches the nodes in order. Consecutive kernels run in
+// one call of the machine, so that launches that may overlap do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,7 +106,7 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
       table.table.blocksPerTile = 1 + seed % 4;
     if (view.tileCount == 0)
       continue;
-    // The text writes its own tile rows, and they must be those of the host.
+    // The tile descriptors that the source writes must equal those of the host.
     steps.push_back(segmentSteps(plan(), planned));
     int numbers[] = {planned.pointers, planned.rank, view.memberCount,
                      view.tileCount};

@@ -1,7 +1,7 @@
-//===- CudaOnCpuGraph.h - a plan's CUDA text, run on the host ---*- C++ -*-===//
+//===- CudaOnCpuGraph.h - a plan's CUDA source on the host ------*- C++ -*-===//
 //
-// Binds and lays out like every target of the runtime, and runs the nodes of a
-// plan with the machine. Every entry that the text has can be chosen.
+// Binds arguments and lays out memory like the other targets of the runtime,
+// and runs the nodes of a plan on the emulated GPU. Tests choose the entries.
 //
 //===----------------------------------------------------------------------===//
 

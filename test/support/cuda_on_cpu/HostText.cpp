@@ -1,4 +1,4 @@
-//===- HostText.cpp - emitted text as code of the host --------------------===//
+//===- HostText.cpp - emitted source as host code -------------------------===//
 //
 // A folder with the headers, one file that includes the source between device.h
 // and launch.h, a call of the compiler, dlopen. Objects are cached.
@@ -114,7 +114,7 @@ Error compileInto(StringRef output, const Files &files) {
     return Error::success();
   auto said = MemoryBuffer::getFile(log);
   return makeError(StatusCode::Failed,
-                   "the host's compiler rejected the text: {0}{1}", problem,
+                   "the host compiler rejected the source: {0}{1}", problem,
                    said ? (*said)->getBuffer() : "");
 }
 
@@ -220,7 +220,8 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
   result->machine =
       static_cast<heddle_machine **>(dlsym(result->library, "heddle_on_cpu"));
   if (!result->all || !result->machine)
-    return makeError(StatusCode::Failed, "the compiled text lacks its entries");
+    return makeError(StatusCode::Failed,
+                     "the compiled source lacks its entries");
   while (result->all[result->count].name)
     ++result->count;
   return result;

@@ -1,8 +1,7 @@
-//===- HostText.h - emitted text as code of the host ------------*- C++ -*-===//
+//===- HostText.h - emitted source as host code -----------------*- C++ -*-===//
 //
-// Compiles the CUDA text of a plan with the host's compiler, exactly as it was
-// emitted and with the device headers that come with it, ptx.cuh alone swapped,
-// and loads it.
+// Compiles the CUDA source of a plan with the host compiler and loads it. The
+// source and its device headers are unchanged, except that ptx.cuh is replaced.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +15,13 @@
 
 namespace heddle::test {
 
-/// How loops in panels are compiled: a class, small so that few threads are
-/// without work, and options besides.
+/// How the panel schedule is compiled: a class, small so that few threads are
+/// idle, and further options.
 struct PanelText {
   runtime::PanelClass shape = smallest();
   std::vector<std::string> options;
 
-  /// Most columns that a member may have.
+  /// The most columns that a member may have.
   int64_t columns() const {
     return int64_t(shape.threads / shape.groups) * shape.itemsPerThread *
            shape.cluster;
@@ -32,14 +31,14 @@ struct PanelText {
 
 class HostText {
 public:
-  /// Several plans are one text where their names do not meet: a compiler takes
-  /// most of its time to start. Loops in panels are compiled for `panels`.
+  /// Compiles several plans, whose names must differ, as one file: the compiler
+  /// spends most of its time on headers. Panel loops are compiled for `panels`.
   static llvm::Expected<std::shared_ptr<HostText>>
   compile(llvm::ArrayRef<const runtime::Plan *> plans,
           PanelText panels = PanelText());
   ~HostText();
 
-  /// The entry of this name; null if there is none.
+  /// The entry of this name, or null.
   const heddle_entry *find(llvm::StringRef name) const;
   llvm::ArrayRef<heddle_entry> entries() const { return {all, count}; }
   heddle_machine **hook() const { return machine; }
@@ -55,7 +54,7 @@ private:
   PanelText panelText;
 };
 
-/// The names of the entries of a text, in order.
+/// The names of the entries of a source, in order.
 std::vector<std::string> entryNames(llvm::StringRef text);
 
 } // namespace heddle::test

@@ -171,7 +171,7 @@ public:
 
   void run();
 
-  // Called by the threads of the block.
+  // Called from the threads of the block.
   int barrier(int flag);
   int crewBarrier(unsigned crew, unsigned threads, int flag);
   unsigned shuffle(unsigned value, int mask);
@@ -230,7 +230,7 @@ public:
   Random random;
   GridRecord record;
   std::vector<Progress> progress;
-  /// Which of the ready threads goes on: the first, the last, or any.
+  /// Which of the ready threads continues: the first, the last, or any.
   unsigned policy;
   bool failed = false;
 
@@ -424,8 +424,8 @@ void Slot::wake(unsigned fiber) { ready.push_back(fiber); }
 
 int Slot::barrier(int flag) {
   flags |= flag != 0;
-  // All threads of the block, those that have ended too: whoever ends early
-  // leaves the others waiting, and the text is at fault.
+  // All threads of the block must arrive, as on a GPU: a thread that returns
+  // early leaves the others waiting, which is an error of the source.
   if (++waiting == fibers.size()) {
     barrierResult = flags;
     waiting = flags = 0;
@@ -464,7 +464,7 @@ unsigned Slot::shuffle(unsigned value, int mask) {
   unsigned values[32];
   for (unsigned lane = 0; lane < 32; ++lane) {
     if (fibers[first + lane].mask != mask)
-      fail("threads of a warp meet in different shuffles");
+      fail("threads of a warp are in different shuffles");
     values[lane] = fibers[first + (lane ^ mask)].given;
   }
   for (unsigned lane = 0; lane < 32; ++lane) {
@@ -479,7 +479,7 @@ void Slot::pause(unsigned odds, unsigned handOverOdds) {
   handOver |= grid.random.below(handOverOdds) == 0;
   if (!handOver && grid.random.below(odds))
     return;
-  // Behind the others: it may be one of them that it waits for.
+  // Behind the others: the thread may wait for one of them.
   if (grid.policy == 1)
     ready.push_front(current);
   else

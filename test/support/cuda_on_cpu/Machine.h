@@ -1,10 +1,10 @@
 //===- Machine.h - threads and blocks of a grid on a host -------*- C++ -*-===//
 //
-// Runs launches of compiled text. Threads of a block are fibers that give way
-// to each other where they meet (barriers, shuffles) and at accesses that
-// others can interfere with; some blocks are under way at a time. Who goes on
-// is drawn from a seed, so that a missing barrier gives wrong results and every
-// run can be repeated.
+// An emulated GPU: runs launches of compiled source. The threads of a block are
+// fibers, which switch at barriers, at shuffles and at accesses to data that
+// other threads can change. A few blocks run at a time. Random numbers from a
+// seed decide which thread continues, so that a missing barrier gives wrong
+// results and every run can be repeated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 namespace heddle::test {
 
 struct GridLaunch {
-  /// Another launch, which must have ended, or let this one begin.
+  /// Another launch, which must have ended, or allowed this one to begin.
   struct Dependency {
     unsigned launch;
     bool programmatic;
@@ -29,12 +29,12 @@ struct GridLaunch {
   heddle_entry entry;
   std::vector<void *> slots;
   unsigned grid = 1, block = 256, cluster = 1;
-  /// Every block is under way at once.
+  /// All blocks run at the same time.
   bool cooperative = false;
   std::vector<Dependency> dependencies;
 };
 
-/// What happened while launches ran.
+/// What happened during a run.
 struct GridRecord {
   /// Empty, or why the launches could not be completed.
   std::string error;
@@ -42,8 +42,8 @@ struct GridRecord {
   uint64_t switches = 0, handOvers = 0;
 };
 
-/// Runs `launches`, each as soon as those that it depends on allow. `hook` is
-/// the variable through which the text finds the machine.
+/// Runs `launches`, each as soon as its dependencies allow. `hook` is the
+/// variable in the compiled source that points to the machine.
 GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
                     heddle_machine **hook, uint64_t seed);
 

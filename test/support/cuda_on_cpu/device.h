@@ -1,6 +1,7 @@
-//===- device.h - the words of CUDA on a host -----------------------------===//
+//===- device.h - CUDA keywords and built-ins on the host -----------------===//
 //
-// Included in front of emitted text, so that a host compiler takes it as it is.
+// Included before the emitted source, which the host compiler then accepts
+// unchanged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +50,7 @@ __emutls_get_address(heddle_shared_variable *variable) {
 
 inline void __syncthreads() { heddle_on_cpu->barrier(0); }
 inline int __syncthreads_or(int flag) { return heddle_on_cpu->barrier(flag); }
-inline void __syncwarp() {} // threads that shuffle wait for each other
+inline void __syncwarp() {} // a shuffle synchronizes the threads of its warp
 
 template <class T> T __ldg(const T *from) {
   heddle_on_cpu->pause();

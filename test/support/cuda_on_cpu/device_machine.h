@@ -1,8 +1,8 @@
-//===- device_machine.h - what emitted text sees of the machine -----------===//
+//===- device_machine.h - interface of the emulated GPU for device code ---===//
 //
-// The one structure that the compiled text and the machine that runs it share.
-// It holds the position of the thread that runs now and the operations at which
-// a thread gives way to others.
+// The structure that the compiled source and the emulated GPU share. It holds
+// the index of the running thread and the operations at which a thread may
+// switch to another one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,29 +21,30 @@ struct heddle_machine {
   char *shared;
   unsigned long shared_bytes;
 
-  /// Waits for every thread of the block; whether `flag` was set in any.
+  /// Waits for every thread of the block. Returns whether `flag` was set in
+  /// any.
   int (*barrier)(int flag);
-  /// Waits for `threads` threads of the block that name the same crew; whether
-  /// `flag` was set in any.
+  /// Waits until `threads` threads of the block have called it with the same
+  /// group. Returns whether `flag` was set in any.
   int (*crew_barrier)(unsigned crew, unsigned threads, int flag);
-  /// What the thread of the warp at this lane ^ `mask` gives.
+  /// The value of the thread of the warp at lane ^ `mask`.
   unsigned (*shuffle_xor)(unsigned value, int mask);
-  /// A place where other threads may come in between.
+  /// Sometimes switches to another thread.
   void (*pause)();
-  /// One where other blocks are likely to.
+  /// Often switches to another block.
   void (*give_way)();
   /// Programmatic launches.
   void (*launch_dependents)();
   void (*wait_for_dependency)();
 };
 
-/// An entry of the text with a signature that fits all of them. Each argument
-/// is in a slot: the address of a table or number, or the pointer itself.
+/// An entry of the source with a common signature. Each element of `slots` is
+/// an argument: the address of a table or scalar, or the pointer itself.
 struct heddle_entry {
   const char *name;
   void (*run)(void *const *slots);
   int parameters;
-  /// Whether numbers are taken by value, when there are any.
+  /// Whether scalars, if there are any, are passed by value.
   bool by_value;
 };
 

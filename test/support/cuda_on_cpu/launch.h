@@ -1,7 +1,7 @@
-//===- launch.h - entries of emitted text, called alike -------------------===//
+//===- launch.h - one signature for all entries ---------------------------===//
 //
-// Included behind emitted text: turns each entry, whatever its parameters, into
-// one that takes its arguments from slots.
+// Included after the emitted source. It wraps each entry, whatever its
+// parameters, into a function that reads its arguments from an array.
 //
 //===----------------------------------------------------------------------===//
 

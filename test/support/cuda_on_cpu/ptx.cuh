@@ -1,8 +1,8 @@
 // ptx.cuh: the host's version of codegen/device/ptx.cuh.
 //
-// The same functions, written out: conversions of 16-bit floats bit by bit,
-// exchanges and tickets through the machine. Every access that another block
-// can interfere with is a place where one does.
+// The same functions in C++: conversions of 16-bit floats bit by bit, shuffles
+// and tickets through the emulated GPU. Every access to data that another block
+// can change may switch to another block.
 #pragma once
 
 namespace heddle {
@@ -110,7 +110,7 @@ inline char *dynamic_shared() {
   return bytes;
 }
 
-// Copies happen as late as they may: when somebody waits for them.
+// A copy happens as late as possible: when a thread waits for it.
 struct arrival { unsigned arrivals, left, phase; long long bytes; };
 struct late_copy { char *to; const char *from; unsigned bytes; arrival *barrier; };
 struct late_copies { late_copy all[512]; int count; };
@@ -145,7 +145,7 @@ inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barri
 }
 inline void arrival_wait(arrival *barrier, unsigned phase) {
   while ((barrier->phase & 1) == phase) {
-    if (threadIdx.x % 32 == 0) // one of them is enough
+    if (threadIdx.x % 32 == 0) // one thread of the warp is enough
       heddle_on_cpu->give_way();
     else
       heddle_on_cpu->pause();
@@ -166,7 +166,7 @@ inline void arrival_wait(arrival *barrier, unsigned phase) {
   }
 }
 
-// Crews of a block.
+// Thread groups of a block.
 template <int Threads, int OfBlock> void crew_barrier(int crew) { heddle_on_cpu->crew_barrier(crew, Threads, 0); }
 template <int Threads, int OfBlock> void last_threads_barrier() { heddle_on_cpu->crew_barrier(13, Threads, 0); }
 template <int Threads, int OfBlock> bool first_threads_barrier(bool mine) {
@@ -222,7 +222,7 @@ template <class T> void send(T *to, const T &value, arrival *barrier, int rank) 
   bell->bytes -= sent_bytes<T>;
   complete(bell);
 }
-// Takes its time: others go on meanwhile.
+// Slow: other blocks continue meanwhile.
 inline void fence_cluster() {
   for (int k = 0; k < 3; ++k)
     heddle_on_cpu->give_way();
