@@ -38,7 +38,7 @@ int64_t domainRank(ArrayRef<int32_t> indices) {
 /// The index of the entry of that name, or 0.
 static int32_t entryNamed(StringRef name) {
   return llvm::StringSwitch<int32_t>(name)
-      .Case("trip", kTrip)
+      .Case("iteration", kIteration)
       .Case("next", kNext)
       .Case("first", kFirst)
       .Default(0);
@@ -57,7 +57,7 @@ static ParseResult parseIndex(OpAsmParser &parser, int32_t &index) {
     }
     if (name != "i" && name != "j")
       return parser.emitError(at)
-             << "expected index 'i' or 'j', or 'trip', 'next' or 'first' "
+             << "expected index 'i' or 'j', or 'iteration', 'next' or 'first' "
                 "alone, found '"
              << name << "'";
     int32_t bit = name == "i" ? kI : kJ;
@@ -121,10 +121,10 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
 
 static void printIndex(OpAsmPrinter &printer, int32_t index) {
   static constexpr StringRef ofDomain[] = {"", "[i]", "[j]", "[i, j]"};
-  printer << (index == kTrip    ? "[trip]"
-              : index == kNext  ? "[next]"
-              : index == kFirst ? "[first]"
-                                : ofDomain[index]);
+  printer << (index == kIteration ? "[iteration]"
+              : index == kNext    ? "[next]"
+              : index == kFirst   ? "[first]"
+                                  : ofDomain[index]);
 }
 
 void printBindings(OpAsmPrinter &printer, ValueRange operands,
@@ -239,7 +239,7 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
              << k
              << " is indexed by j, but no operand by i; a vector without a "
                 "matrix is indexed by i";
-    if (movesWithTrips(index) && failed(verifyInLoop(op)))
+    if (movesWithIterations(index) && failed(verifyInLoop(op)))
       return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
       return failure();

@@ -20,19 +20,19 @@ enum Index : int32_t {
   kI = 1,
   kJ = 2,
   kIJ = 3,
-  kTrip = 4,
+  kIteration = 4,
   kNext = 8,
   kFirst = 12
 };
 
 /// Whether an operand of this index is an entry of a vector.
 inline bool isEntryIndex(int32_t index) {
-  return index == kTrip || index == kNext || index == kFirst;
+  return index == kIteration || index == kNext || index == kFirst;
 }
 
 /// Whether an operand of this index changes from iteration to iteration.
-inline bool movesWithTrips(int32_t index) {
-  return index == kTrip || index == kNext;
+inline bool movesWithIterations(int32_t index) {
+  return index == kIteration || index == kNext;
 }
 
 /// Whether an operand of this index has one value for the whole member.

@@ -442,7 +442,7 @@ LogicalResult RecordOp::verify() {
   return verifyRecord(*this, getInto(), getResult());
 }
 
-LogicalResult TripOp::verify() { return verifyInLoop(*this); }
+LogicalResult IterationOp::verify() { return verifyInLoop(*this); }
 
 //===----------------------------------------------------------------------===//
 // If

@@ -34,7 +34,7 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
     element type. Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`.
 
     A vector of each member can be indexed by the iteration of the enclosing loop; the entry is a scalar of the member.
-    `[trip]` reads the entry of the current iteration, `[next]` that of the next one, and `[first]`, also outside of
+    `[iteration]` reads the entry of the current iteration, `[next]` that of the next one, and `[first]`, also outside of
     loops, that of the first one. An index beyond the vector's end reads its last entry; an empty vector reads as +inf,
     or as 0 for integers.
 
@@ -114,7 +114,7 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
     all members or per member, as the flag.
 
     ```mlir
-    %x, %err, %trips = foreach.while (%x = %x0 : !foreach.list<tensor<?xf32>>) upto %limit
+    %x, %err, %iterations = foreach.while (%x = %x0 : !foreach.list<tensor<?xf32>>) upto %limit
         -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
       ...
       foreach.yield %x1, %err while %more : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
@@ -198,11 +198,11 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def Foreach_TripOp : Foreach_Op<"trip", [Pure]> {
+def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
   let summary = "the number of the current iteration of the enclosing loop, from 0";
   let description = [{
     ```mlir
-    %k = foreach.trip : i32
+    %k = foreach.iteration : i32
     ```
   }];
   let results = (outs I32:$result);

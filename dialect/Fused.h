@@ -44,7 +44,7 @@ SweepOp createSweep(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value where = {});
 
 /// Whether `argument` is bound to a vector that a fused.record writes: the
-/// entry of the trip is written and not read.
+/// entry of the iteration is written and not read.
 bool isRecordedIn(mlir::Value argument);
 
 /// Whether `use` is a hint of a reduction: its `shift`, `sharing` or

@@ -453,7 +453,8 @@ LogicalResult BufferVerifier::verifyLoop(LoopOp loop) {
                             "'condition_buffer' or neither");
   if (!numbers)
     return success();
-  // Targets count trips in a device scalar, whatever the type of the result is.
+  // Targets count iterations in a device scalar, whatever the type of the
+  // result is.
   SmallVector<Type> results(loop.getResultTypes());
   results.back() =
       RankedTensorType::get({}, IntegerType::get(loop.getContext(), 32));

@@ -46,7 +46,7 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
       loads `vector[s]` elements at a time.
     * `rows`: a block processes `tile[s]` rows in turn. If several blocks share a tile, `by` gives the number of
       columns that one of them processes.
-    * `panel`: the loop around the sweep runs in one launch whose blocks keep panels of rows on chip from trip to trip,
+    * `panel`: the loop around the sweep runs in one launch whose blocks keep panels of rows on chip from iteration to iteration,
       if the device supports it, and otherwise by `rows`.
 
     ```mlir
@@ -90,7 +90,7 @@ def Fused_Traffic : AttrDef<Fused_Dialect, "Traffic"> {
   let mnemonic = "traffic";
   let summary = "bytes that a program moves for each element of one domain";
   let description = [{
-    The domain is that of argument `argument`, or of no argument if this is -1. `per_trip`: the bytes move in every trip
+    The domain is that of argument `argument`, or of no argument if this is -1. `per_iteration`: the bytes move in every iteration
     of a loop.
 
     ```mlir
@@ -98,9 +98,9 @@ def Fused_Traffic : AttrDef<Fused_Dialect, "Traffic"> {
     ```
   }];
   let parameters = (ins "int64_t":$argument, "int64_t":$rank, "int64_t":$read, "int64_t":$written,
-                        DefaultValuedParameter<"bool", "false">:$perTrip);
+                        DefaultValuedParameter<"bool", "false">:$perIteration);
   let assemblyFormat = [{ `<` `argument` `=` $argument `,` `rank` `=` $rank `,` `read` `=` $read `,` `written` `=` $written
-                          (`,` `per_trip` `=` $perTrip^)? `>` }];
+                          (`,` `per_iteration` `=` $perIteration^)? `>` }];
   let genVerifyDecl = 1;
 }
 def Fused_TrafficList : TypedArrayAttrBase<Fused_Traffic, "array of #fused.traffic">;

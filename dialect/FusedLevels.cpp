@@ -32,7 +32,7 @@ static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
     return Level::list;
   switch (index) {
   case kScalar:
-  case kTrip:
+  case kIteration:
   case kNext:
   case kFirst:
     return Level::member;

@@ -108,8 +108,8 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     ::llvm::SmallVector<unsigned> getListResults();
     /// The operation that records result `result`, or null if none does.
     RecordOp getRecord(unsigned result);
-    /// Whether the sweep uses the number of the trip.
-    bool usesTrip();
+    /// Whether the sweep uses the number of the iteration.
+    bool usesIteration();
   }];
 }
 
@@ -146,9 +146,9 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOp
 
 def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMatch<["value", "result"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "stores a member value as the entry of this trip in a vector";
+  let summary = "stores a member value as the entry of this iteration in a vector";
   let description = [{
-    `into` is an argument to which a vector is bound at `[trip]`; the enclosing loop carries the vector. The sweep result
+    `into` is an argument to which a vector is bound at `[iteration]`; the enclosing loop carries the vector. The sweep result
     that yields the recorded value is the vector with the entry replaced. It lives in the same buffer.
 
     ```mlir
@@ -189,15 +189,15 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
   let summary = "a device loop around one or several sweeps";
   let description = [{
     Carried values, flag, bound and results are those of `foreach.while`. If every member has a flag of its own, `active`
-    names the flags at the beginning of a trip (all set before the first): sweeps run `where` they are set.
+    names the flags at the beginning of an iteration (all set before the first): sweeps run `where` they are set.
 
     Passes set the attributes: `result_buffers`, the buffer of each result, and `condition_buffer`, the buffer of the
     flag or flags (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda). `cooperative` means that the loop
-    has a form that runs all trips in one cooperative launch, whose blocks synchronize between sweeps; `panels` that it
+    has a form that runs all iterations in one cooperative launch, whose blocks synchronize between sweeps; `panels` that it
     has the form of the panel schedule (fused-configure-launches). Every loop also has a form as a node of a CUDA graph.
 
     ```mlir
-    %x, %err, %trips = fused.loop (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
+    %x, %err, %iterations = fused.loop (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
       ...
       fused.yield %x1, %err while %more : !list, tensor<f32> while tensor<i1>
     }
@@ -219,11 +219,11 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
     YieldOp getYield();
     /// The arguments of the body that are carried values.
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().take_front(getInits().size()); }
-    /// The flags at the beginning of a trip, or null if the loop has one flag for all members.
+    /// The flags at the beginning of an iteration, or null if the loop has one flag for all members.
     ::mlir::Value getActive() {
       return getBody().getNumArguments() > getInits().size() ? getBody().getArguments().back() : ::mlir::Value();
     }
-    ::mlir::Value getTrips() { return getResults().back(); }
+    ::mlir::Value getIterations() { return getResults().back(); }
   }];
 }
 

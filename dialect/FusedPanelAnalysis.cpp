@@ -111,7 +111,7 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       } else {
         return refuse(
             "it reduces values over a member that are neither row values nor "
-            "column values from before the trip");
+            "column values from before the iteration");
       }
       second |= level == Level::row;
     }
@@ -157,13 +157,13 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
           "the exponents of a column multiply elements by a reduction of "
           "their row");
   }
-  // Columns may have to be computed again when the trip has replaced the row
-  // values with which it began.
+  // Columns may have to be computed again when the iteration has replaced the
+  // row values with which it began.
   for (ReduceOp sum : llvm::concat<ReduceOp>(panel.rows, panel.columns))
     if (sum.getShift() && dependsOnCarriedRows(sweep, sum, *levels))
       return refuse(
           "the element terms of an exponent depend on row values that the "
-          "trip replaces");
+          "iteration replaces");
   // Values of the reduce phase that the accumulate phase uses.
   auto keep = [&](Value value) {
     if (levels->of(value).level == Level::element && !panel.isSecond(value))

@@ -88,11 +88,11 @@ bool fused::isRecordedIn(Value argument) {
   });
 }
 
-bool SweepOp::usesTrip() {
-  if (llvm::any_of(getIndices(), movesWithTrips))
+bool SweepOp::usesIteration() {
+  if (llvm::any_of(getIndices(), movesWithIterations))
     return true;
   return (*this)
-      ->walk([](foreach::TripOp) { return WalkResult::interrupt(); })
+      ->walk([](foreach::IterationOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
@@ -329,12 +329,13 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
     return failure();
   for (auto record : body.getOps<fused::RecordOp>()) {
     auto into = dyn_cast<BlockArgument>(record.getInto());
-    if (!into || op.getSegmentIndices(segment)[into.getArgNumber()] != kTrip ||
+    if (!into ||
+        op.getSegmentIndices(segment)[into.getArgNumber()] != kIteration ||
         !into.hasOneUse() || !record->hasOneUse() ||
         !isa<fused::YieldOp>(*record->user_begin()))
       return record.emitOpError(
           "expected to be yielded, and to be the only user of an argument that "
-          "is bound to a vector at [trip]");
+          "is bound to a vector at [iteration]");
   }
   auto yield = op.getSegmentYield(segment);
   auto results = op.getSegmentResults(segment);

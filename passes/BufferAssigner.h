@@ -78,7 +78,7 @@ private:
   /// Places before temporaries share: arguments, then `buffers`.
   llvm::DenseMap<mlir::Value, int> places;
   llvm::SmallVector<NewBuffer> buffers;
-  llvm::DenseMap<mlir::Operation *, int> tripBuffers, flagBuffers;
+  llvm::DenseMap<mlir::Operation *, int> iterationBuffers, flagBuffers;
   llvm::SmallVector<int> resultPlaces;
   unsigned numArguments = 0;
 };

@@ -76,7 +76,7 @@ void BufferAssigner::wantLoop(LoopOp loop, unsigned result, int buffer,
                               Value old) {
   Value value = loop.getResult(result);
   if (result + 1 == loop.getNumResults()) {
-    // The buffer of the number of trips is written before the loop begins.
+    // The buffer of the number of iterations is written before the loop begins.
     if (!mayReplace(value, old)) {
       buffer = addBuffer(value, BufferRole::temporary);
     }
@@ -163,11 +163,11 @@ void BufferAssigner::placeLoops(Block &block) {
         wantLoop(loop, k, addBuffer(loop.getResult(k), BufferRole::temporary),
                  {});
     // Targets count in a device scalar, whatever the type of the result is.
-    Value trips = loop.getTrips();
+    Value iterations = loop.getIterations();
     auto i32 = scalarOf(IntegerType::get(loop.getContext(), 32));
-    if (!places.contains(trips))
-      set(trips, addBuffer(trips, BufferRole::temporary, i32));
-    extend(place(trips), beginOf(loop), endOf(loop));
+    if (!places.contains(iterations))
+      set(iterations, addBuffer(iterations, BufferRole::temporary, i32));
+    extend(place(iterations), beginOf(loop), endOf(loop));
     YieldOp yield = loop.getYield();
     for (auto [k, value] :
          llvm::enumerate(yield.getValues().take_front(loop.getInits().size())))

@@ -145,7 +145,7 @@ void Domains::visitLoop(LoopOp loop) {
   if (Value active = loop.getActive()) {
     // Each member of the carried lists has a flag.
     int members = raw(active).members;
-    equate(raw(loop.getTrips()).members, members);
+    equate(raw(loop.getIterations()).members, members);
     for (Value carried : loop.getCarried())
       if (isList(carried.getType()))
         equate(raw(carried).members, members);

@@ -82,8 +82,8 @@ static bool isScaled(Value scalar, BlockArgument argument) {
          (isa<arith::MulFOp>(op) && isScaled(op->getOperand(1), argument));
 }
 
-/// The value that a trip uses for `carried`: the scaled value, if the trip only
-/// scales `carried`, or `carried` itself.
+/// The value that an iteration uses for `carried`: the scaled value, if the
+/// iteration only scales `carried`, or `carried` itself.
 static Value entering(Value carried) {
   while (carried.hasOneUse()) {
     OpOperand &use = *carried.getUses().begin();

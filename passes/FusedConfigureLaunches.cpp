@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/PanelLayout.h"
-#include "codegen/Steps.h"
+#include "codegen/layout/PanelLayout.h"
+#include "codegen/layout/Steps.h"
 #include "dialect/Bindings.h"
 #include "passes/Occupancy.h"
 #include "passes/Passes.h"
@@ -117,7 +117,8 @@ static LogicalResult configure(SweepOp sweep, bool isDependent,
 
 /// Whether one cooperative launch can run the whole loop. Its sweeps have one
 /// size of blocks. It finds the flags of members in the table of a sweep, in
-/// the buffer that the next trip reads. It has no copies between trips.
+/// the buffer that the next iteration reads. It has no copies between
+/// iterations.
 static bool canCooperate(LoopOp loop, const Buffers &buffers) {
   Block &body = loop.getBody().front();
   auto sweeps = body.getOps<SweepOp>();
@@ -152,8 +153,8 @@ static void configure(LoopOp loop, const Buffers &buffers) {
 //===----------------------------------------------------------------------===//
 
 /// A sweep that depends on the sweep right before it, and on nothing else, may
-/// begin before that one has ended. In a loop each launch of a trip is a node
-/// of a conditional graph, which has no such edges.
+/// begin before that one has ended. In a loop each launch of an iteration is a
+/// node of a conditional graph, which has no such edges.
 static LogicalResult configure(Block &block, const Buffers &buffers) {
   auto steps = Steps::of(block, buffers);
   if (failed(steps))

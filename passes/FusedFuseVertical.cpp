@@ -276,17 +276,17 @@ int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
                                    const Domains &domains, TrafficList *list) {
   TrafficList saved;
   llvm::SmallPtrSet<Value, 16> seen;
-  bool perTrip = first->getParentOfType<LoopOp>() != nullptr;
-  auto byTrip = [](SweepOp sweep, Value value) {
+  bool perIteration = first->getParentOfType<LoopOp>() != nullptr;
+  auto byIteration = [](SweepOp sweep, Value value) {
     auto found = llvm::find(sweep.getInputs(), value);
     return isEntryIndex(sweep.getIndices()[found - sweep.getInputs().begin()]);
   };
   auto add = [&](Value value, int64_t reads, int64_t writes) {
     Traffic traffic;
     traffic.shape = domains.shapeOf(value);
-    if (byTrip(second, value)) // one entry of it
+    if (byIteration(second, value)) // one entry of it
       traffic.shape.extents.clear();
-    traffic.perTrip = perTrip;
+    traffic.perIteration = perIteration;
     if (auto argument = domains.argumentOf(traffic.shape))
       traffic.argument = *argument;
     int64_t bytes =

@@ -207,8 +207,9 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   if (rows && isa<LoopOp>(sweep->getParentOp()) &&
       PanelAnalysis::of(sweep, remark)) {
     kind = ScheduleKind::panel;
-    reason = "a loop that reduces rows and then columns in every trip keeps "
-             "columns on chip and reads each element once";
+    reason =
+        "a loop that reduces rows and then columns in every iteration keeps "
+        "columns on chip and reads each element once";
   }
   return ScheduleAttr::get(sweep.getContext(), kind, kThreads, vector, tile,
                            kThreads * shared, reason);

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Occupancy.h"
-#include "codegen/RowsForm.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -8,7 +8,7 @@
 #ifndef HEDDLE_PASSES_OCCUPANCY_H
 #define HEDDLE_PASSES_OCCUPANCY_H
 
-#include "codegen/SweepLayout.h"
+#include "codegen/layout/SweepLayout.h"
 
 namespace heddle::fused {
 

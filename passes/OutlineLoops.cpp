@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values beyond the carried ones, and the numbers of trips of members, become
-// carried values with initial values of their own.
+// Values beyond the carried ones, and the numbers of iterations of members,
+// become carried values with initial values of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,8 +74,8 @@ FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
   return parts.build(builder, loop.getLoc()).getResult(0);
 }
 
-/// The value of a result of no trip: infinity, or 0 for integers.
-static TypedAttr ofNoTrip(Type storage) {
+/// The value of a result of no iteration: infinity, or 0 for integers.
+static TypedAttr ofNoIteration(Type storage) {
   Type type = computeType(storage);
   if (auto real = dyn_cast<FloatType>(type))
     return FloatAttr::get(type, APFloat::getInf(real.getFloatSemantics()));
@@ -83,14 +83,14 @@ static TypedAttr ofNoTrip(Type storage) {
 }
 
 /// Yielded values beyond the carried ones become carried, and so does the
-/// number of trips of each member. Then buffers hold all results of a loop at
-/// any time, and targets need no other rule for them.
+/// number of iterations of each member. Then buffers hold all results of a loop
+/// at any time, and targets need no other rule for them.
 FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
   fused::YieldOp yield = loop.getYield();
   unsigned carried = loop.getInits().size();
   unsigned yielded = yield.getValues().size();
   Value active = loop.getActive();
-  bool counts = active && !loop.getTrips().use_empty();
+  bool counts = active && !loop.getIterations().use_empty();
   if (carried == yielded && !counts)
     return loop;
 
@@ -102,22 +102,23 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     types.push_back(value.getType());
   for (unsigned k = carried; k < yielded; ++k) {
     Type type = types[k];
-    auto init = initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
-                        ofNoTrip(storageType(type)), nameOf(loop.getResult(k)));
+    auto init =
+        initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
+                ofNoIteration(storageType(type)), nameOf(loop.getResult(k)));
     if (failed(init))
       return failure();
     inits.push_back(*init);
   }
   Type count = ListType::get(0, builder.getI32Type());
   if (counts) {
-    auto init = initial(builder, loop, domains.shapeOf(loop.getTrips()), count,
-                        builder.getI32IntegerAttr(0), "trips");
+    auto init = initial(builder, loop, domains.shapeOf(loop.getIterations()),
+                        count, builder.getI32IntegerAttr(0), "iterations");
     if (failed(init))
       return failure();
     inits.push_back(*init);
     types.push_back(count);
   }
-  types.push_back(loop.getTrips().getType());
+  types.push_back(loop.getIterations().getType());
   auto larger =
       LoopOp::create(builder, loop.getLoc(), types, inits, loop.getLimit());
   larger.getBody().takeBody(loop.getBody());
@@ -133,29 +134,29 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     }
   }
   if (counts) {
-    // A member counts the trips in which it is active.
+    // A member counts the iterations in which it is active.
     yield = larger.getYield();
     OpBuilder inner(yield);
-    BlockArgument trips = body.getArgument(yielded);
-    setName(trips, "trips");
+    BlockArgument iterations = body.getArgument(yielded);
+    setName(iterations, "iterations");
     SweepBuilder parts(context, larger.getActive());
     unsigned segment = parts.addSegment();
-    Value before =
-        parts.bind(segment, trips, kScalar, inner.getI32Type(), "trips");
+    Value before = parts.bind(segment, iterations, kScalar, inner.getI32Type(),
+                              "iterations");
     OpBuilder at = parts.at(segment);
     Value one =
         arith::ConstantOp::create(at, loop.getLoc(), at.getI32IntegerAttr(1));
     Value after = arith::AddIOp::create(at, loop.getLoc(), before, one);
-    parts.addResult(segment, after, count, "trips");
+    parts.addResult(segment, after, count, "iterations");
     yield.getValuesMutable().append(
         parts.build(inner, loop.getLoc()).getResult(0));
     ++numSweeps;
-    loop.getTrips().replaceAllUsesWith(larger.getResult(yielded));
-    setName(larger.getResult(yielded), "trips");
+    loop.getIterations().replaceAllUsesWith(larger.getResult(yielded));
+    setName(larger.getResult(yielded), "iterations");
   } else {
-    loop.getTrips().replaceAllUsesWith(larger.getTrips());
-    if (StringRef name = nameOf(loop.getTrips()); !name.empty())
-      setName(larger.getTrips(), name);
+    loop.getIterations().replaceAllUsesWith(larger.getIterations());
+    if (StringRef name = nameOf(loop.getIterations()); !name.empty())
+      setName(larger.getIterations(), name);
   }
   loop.erase();
   return larger;

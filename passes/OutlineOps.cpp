@@ -137,7 +137,7 @@ void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
                       nameOf(operand));
   };
   Value value = bind(op.getValue(), kScalar);
-  Value into = bind(op.getInto(), kTrip);
+  Value into = bind(op.getInto(), kIteration);
   OpBuilder inner = parts.at(segment);
   Value recorded =
       fused::RecordOp::create(inner, op.getLoc(), value.getType(), value, into);

@@ -57,13 +57,13 @@ def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncO
   let summary = "Shifts every logsumexp in a loop by an estimate from the carried value that it replaces";
   let description = [{
     A fixed point iteration carries a value and computes its next value from a `logsumexp`. Near the fixed point, the
-    value that enters a trip gives an estimate of the result: the pass inverts the chain of maps from the result to the
+    value that enters an iteration gives an estimate of the result: the pass inverts the chain of maps from the result to the
     next value, step by step. It inverts sums, differences, products, quotients, negations, conversions and selections
-    whose other operands do not depend on the result. If a trip scales the carried value first, the scaled value is
+    whose other operands do not depend on the result. If an iteration scales the carried value first, the scaled value is
     used. Exponentials shifted by the estimate need no running maximum; the result is the same.
 
     ```mlir
-    %u, %trips = foreach.while (%u = %u0 : !list) upto %limit -> (!list, tensor<i32>) {
+    %u, %iterations = foreach.while (%u = %u0 : !list) upto %limit -> (!list, tensor<i32>) {
       %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats) -> !list {
         foreach.yield %l : f32
       }
@@ -94,7 +94,7 @@ def ForeachOutlineSweeps : Pass<"foreach-outline-sweeps", "::mlir::ModuleOp"> {
     Each map and reduction becomes a sweep, each `while` a loop. Maps over device scalars that depend on a reduction of
     the whole list move to the epilogue of its sweep. Those that depend on arguments only are cloned into the bodies
     that use them, and rounded to the type of their result. Every value that a loop returns becomes a carried value,
-    including the numbers of trips of the members.
+    including the numbers of iterations of the members.
 
     The attribute `traffic` of the program keeps the bytes that this unfused form moves.
 

@@ -25,24 +25,25 @@ static int64_t bytesOf(Type list) {
   return (storageType(list).getIntOrFloatBitWidth() + 7) / 8;
 }
 
-static Traffic &entry(TrafficList &list, const Shape &shape, bool perTrip) {
+static Traffic &entry(TrafficList &list, const Shape &shape,
+                      bool perIteration) {
   for (Traffic &traffic : list)
-    if (traffic.shape == shape && traffic.perTrip == perTrip)
+    if (traffic.shape == shape && traffic.perIteration == perIteration)
       return traffic;
   Traffic &traffic = list.emplace_back();
   traffic.shape = shape;
-  traffic.perTrip = perTrip;
+  traffic.perIteration = perIteration;
   return traffic;
 }
 
 TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
-  bool perTrip = sweep->getParentOfType<LoopOp>() != nullptr;
+  bool perIteration = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
-  // One entry moves of a vector that is bound at a trip.
-  auto shapeOf = [&](Value value, bool byTrip) {
+  // One entry moves of a vector that is bound at an iteration.
+  auto shapeOf = [&](Value value, bool byIteration) {
     Shape shape = domains.shapeOf(value);
-    if (byTrip)
+    if (byIteration)
       shape.extents.clear();
     return shape;
   };
@@ -52,17 +53,17 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
                          sweep.getSegmentBlock(s).getArguments()))
       if (isList(operand.getType()) && !argument.use_empty() &&
           !isRecordedIn(argument) && seen.insert(operand).second)
-        entry(list, shapeOf(operand, isEntryIndex(index)), perTrip).read +=
+        entry(list, shapeOf(operand, isEntryIndex(index)), perIteration).read +=
             bytesOf(operand.getType());
   if (Value where = sweep.getWhere(); where && isList(where.getType()))
     if (seen.insert(where).second)
-      entry(list, domains.shapeOf(where), perTrip).read += 1;
+      entry(list, domains.shapeOf(where), perIteration).read += 1;
   for (Value result : sweep.getResults())
     if (isList(result.getType()) && !result.use_empty())
       entry(list,
             shapeOf(result, static_cast<bool>(sweep.getRecord(
                                 cast<OpResult>(result).getResultNumber()))),
-            perTrip)
+            perIteration)
           .written += bytesOf(result.getType());
   for (Traffic &traffic : list)
     if (auto argument = domains.argumentOf(traffic.shape))
@@ -72,7 +73,7 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
 
 void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
   for (const Traffic &traffic : from) {
-    Traffic &sum = entry(to, traffic.shape, traffic.perTrip);
+    Traffic &sum = entry(to, traffic.shape, traffic.perIteration);
     sum.argument = traffic.argument;
     sum.read += sign * traffic.read;
     sum.written += sign * traffic.written;
@@ -117,8 +118,8 @@ std::string describe(const TrafficList &list, ProgramOp program) {
               nameOf(program.getBody().getArgument(traffic->argument));
           !name.empty())
         os << " of '" << name << "'";
-    if (traffic->perTrip)
-      os << " and trip";
+    if (traffic->perIteration)
+      os << " and iteration";
   });
   return sorted.empty() ? "no bytes" : text;
 }
@@ -128,7 +129,7 @@ ArrayAttr trafficAttr(MLIRContext *context, const TrafficList &list) {
   for (const Traffic &traffic : list)
     entries.push_back(TrafficAttr::get(context, traffic.argument,
                                        traffic.rank(), traffic.read,
-                                       traffic.written, traffic.perTrip));
+                                       traffic.written, traffic.perIteration));
   return ArrayAttr::get(context, entries);
 }
 
@@ -141,7 +142,7 @@ TrafficList trafficBefore(ProgramOp program) {
       traffic.shape.extents.assign(entry.getRank(), -1);
       traffic.read = entry.getRead();
       traffic.written = entry.getWritten();
-      traffic.perTrip = entry.getPerTrip();
+      traffic.perIteration = entry.getPerIteration();
     }
   return list;
 }

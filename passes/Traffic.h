@@ -15,14 +15,14 @@
 
 namespace heddle::fused {
 
-/// Bytes moved for each element of one domain, in each step or in each trip of
-/// a loop. Device scalars do not count.
+/// Bytes moved for each element of one domain, in each step or in each
+/// iteration of a loop. Device scalars do not count.
 struct Traffic {
   Shape shape;
   /// An argument of the program that has this shape, or -1.
   int argument = -1;
-  /// Moved in every trip of a loop.
-  bool perTrip = false;
+  /// Moved in every iteration of a loop.
+  bool perIteration = false;
   int64_t read = 0;
   int64_t written = 0;
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Reduction.h"
-#include "codegen/SweepLayout.h"
+#include "codegen/layout/SweepLayout.h"
 #include "llvm/IR/Module.h"
 
 using heddle::foreach::Lift;

@@ -8,7 +8,7 @@
 #ifndef HEDDLE_CODEGEN_CPU_SEGMENT_H
 #define HEDDLE_CODEGEN_CPU_SEGMENT_H
 
-#include "codegen/SweepLayout.h"
+#include "codegen/layout/SweepLayout.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace heddle::cpu {

@@ -131,10 +131,10 @@ void SegmentEmitter::storeScalar(int slot, mlir::Type from, Value *value) {
   storeStored(ir, storage, convert(ir, value, from, storage), scalar(slot));
 }
 
-Value *SegmentEmitter::trip() {
+Value *SegmentEmitter::iteration() {
   return b.CreateSExt(
-      loadScalar(*layout.trip, layout.scalars[*layout.trip].storage),
-      b.getInt64Ty(), "trip");
+      loadScalar(*layout.iteration, layout.scalars[*layout.iteration].storage),
+      b.getInt64Ty(), "iteration");
 }
 
 Value *SegmentEmitter::lengthOf(int slot) {
@@ -161,17 +161,17 @@ Value *SegmentEmitter::addressOf(int slot, const Position &at) {
 /// value of an iteration that does not run.
 Value *SegmentEmitter::addressOfEntry(int slot) {
   int32_t index = slots.operands[slot].index;
-  Value *wanted = index == kFirst ? ir.i64(0) : trip();
+  Value *wanted = index == kFirst ? ir.i64(0) : iteration();
   if (index == kNext)
     wanted = b.CreateAdd(wanted, ir.i64(1));
   mlir::Type storage = slots.operands[slot].storage;
   mlir::Type computed = foreach::computeType(storage);
   Value *none = ir.local(ir.memoryTypeOf(storage), 1, "none");
   llvm::Type *type = ir.typeOf(computed);
-  Value *ofNoTrip = type->isFloatingPointTy()
-                        ? llvm::ConstantFP::getInfinity(type)
-                        : llvm::Constant::getNullValue(type);
-  storeStored(ir, storage, convert(ir, ofNoTrip, computed, storage), none);
+  Value *ofNoIteration = type->isFloatingPointTy()
+                             ? llvm::ConstantFP::getInfinity(type)
+                             : llvm::Constant::getNullValue(type);
+  storeStored(ir, storage, convert(ir, ofNoIteration, computed, storage), none);
   Value *length = lengthOf(slot);
   Value *entry = ir.smaller(wanted, b.CreateSub(length, ir.i64(1)));
   Value *address = ir.element(ir.memoryTypeOf(storage), operands[slot], entry);
@@ -210,9 +210,9 @@ void SegmentEmitter::emitOp(mlir::Operation &op) {
   }
   if (auto record = llvm::dyn_cast<fused::RecordOp>(op))
     return set(record.getResult(), get(record.getValue()));
-  if (llvm::isa<foreach::TripOp>(op))
+  if (llvm::isa<foreach::IterationOp>(op))
     return set(op.getResult(0),
-               loadScalar(*layout.trip, op.getResult(0).getType()));
+               loadScalar(*layout.iteration, op.getResult(0).getType()));
   Value *value =
       emitScalar(ir, &op, [&](mlir::Value operand) { return get(operand); });
   if (!value) {
@@ -249,11 +249,11 @@ void SegmentEmitter::store(const SegmentResult &result, const Position &at) {
     tag(storeStored(ir, operand.storage, value, addressOf(result.slot, at)),
         scopeOfBuffer[operand.buffer]);
   };
-  if (operand.index != kTrip)
+  if (operand.index != kIteration)
     return storeAt(at);
   Position entry;
-  entry.index[kTrip] = trip();
-  ir.when(b.CreateICmpSLT(entry.index[kTrip], lengthOf(result.slot)),
+  entry.index[kIteration] = iteration();
+  ir.when(b.CreateICmpSLT(entry.index[kIteration], lengthOf(result.slot)),
           [&] { storeAt(entry); });
 }
 

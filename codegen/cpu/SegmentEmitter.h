@@ -9,15 +9,15 @@
 #ifndef HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 #define HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 
-#include "codegen/KernelSignature.h"
 #include "codegen/cpu/Reduction.h"
 #include "codegen/cpu/Segment.h"
+#include "codegen/layout/KernelSignature.h"
 
 namespace heddle::cpu {
 
 /// The position of an element in an operand, for each Index of Bindings.h.
 struct Position {
-  llvm::Value *index[kTrip + 1] = {};
+  llvm::Value *index[kIteration + 1] = {};
 };
 
 /// The input of all functions of a sweep.
@@ -94,7 +94,7 @@ private:
   llvm::Value *addressOfEntry(int slot);
   /// The number of the iteration, as i64, and the length of the vector at
   /// `slot`.
-  llvm::Value *trip();
+  llvm::Value *iteration();
   llvm::Value *lengthOf(int slot);
   /// Elements from one row to the next of the matrix at `slot`.
   llvm::Value *strideOf(int slot);

@@ -137,13 +137,14 @@ void ProgramEmitter::emitBanner() {
 }
 
 void ProgramEmitter::emitIncludes() {
-  bool reduces = false, loops = false, shares = false, trips = false;
+  bool reduces = false, loops = false, shares = false, iterations = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
   });
   for (fused::SweepOp sweep : sweeps)
-    trips |= sweep.usesTrip() || llvm::any_of(sweep.getIndices(), isEntryIndex);
+    iterations |=
+        sweep.usesIteration() || llvm::any_of(sweep.getIndices(), isEntryIndex);
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
@@ -156,7 +157,7 @@ void ProgramEmitter::emitIncludes() {
   os << "#include \"access.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
-  if (trips)
+  if (iterations)
     os << "#include \"iterations.cuh\"\n";
   os << "#include \"math.cuh\"\n";
   if (reduces)
@@ -205,7 +206,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
       names.isTemplate |= argument.byValue;
       names.scalars.push_back(
           field(argumentType(slot, argument.byValue),
-                layout.trip == argument.slot
+                layout.iteration == argument.slot
                     ? "iteration"
                     : scope.fresh(buffers[slot.buffer].name)));
     } else {
@@ -504,7 +505,7 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
     case KernelArgumentKind::scratch:
       pass(argument, 1 + scalars + argument.slot);
       break;
-    case KernelArgumentKind::trips:
+    case KernelArgumentKind::iterations:
       taken = declare("int *", "iterations_taken");
       break;
     case KernelArgumentKind::limit:

@@ -7,7 +7,7 @@
 #ifndef HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H
 #define HEDDLE_CODEGEN_CUDA_CUDAEMITTER_H
 
-#include "codegen/KernelSignature.h"
+#include "codegen/layout/KernelSignature.h"
 #include "runtime/plan/Source.h"
 
 namespace heddle::cuda {

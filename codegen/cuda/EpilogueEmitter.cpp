@@ -20,8 +20,8 @@ Expression EpilogueEmitter::expression(Value value) {
   if (scope.knows(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<foreach::TripOp>(op))
-    return {"*" + names.scalars[*layout.trip], Expression::primary};
+  if (isa_and_nonnull<foreach::IterationOp>(op))
+    return {"*" + names.scalars[*layout.iteration], Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
@@ -61,7 +61,7 @@ void EpilogueEmitter::storeScalar(int slot, Value value) {
 LogicalResult EpilogueEmitter::declareOps(Block &block) {
   inlined = inlinedOps(block);
   for (Operation &op : block.without_terminator()) {
-    if (isa<arith::ConstantOp, foreach::TripOp>(op))
+    if (isa<arith::ConstantOp, foreach::IterationOp>(op))
       continue;
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });

@@ -49,9 +49,9 @@ void SegmentEmitter::storeMemberResults() {
     if (slot < 0 || !isMemberIndex(slots.operands[slot].index))
       continue;
     std::string stored = storedExpression(value, slots.operands[slot].storage);
-    if (slots.operands[slot].index == kTrip)
+    if (slots.operands[slot].index == kIteration)
       os << recordOfMember("heddle::record(" + pointers[slot] + ", " +
-                           pointers[slot + 1] + ", " + tripText() + ", " +
+                           pointers[slot + 1] + ", " + iterationText() + ", " +
                            stored + ")")
          << ";\n";
     else

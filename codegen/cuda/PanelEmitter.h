@@ -9,8 +9,8 @@
 #ifndef HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 #define HEDDLE_CODEGEN_CUDA_PANELEMITTER_H
 
-#include "codegen/KernelSignature.h"
 #include "codegen/cuda/SweepEmitter.h"
+#include "codegen/layout/KernelSignature.h"
 #include "dialect/Exponents.h"
 
 namespace heddle::cuda {
@@ -47,7 +47,9 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override { return mlir::success(); }
-  std::string tripText() const override { return prefix("loop.iteration"); }
+  std::string iterationText() const override {
+    return prefix("loop.iteration");
+  }
   std::string storeOfMember(llvm::StringRef pointer,
                             llvm::StringRef value) const override {
     return ("heddle::publish(" + pointer + ", " + value + ")").str();

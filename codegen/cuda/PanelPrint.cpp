@@ -89,7 +89,7 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
   };
   for (Operation &op : body.without_terminator()) {
     if (!needed.contains(&op) ||
-        isa<arith::ConstantOp, foreach::TripOp, fused::RecordOp>(op))
+        isa<arith::ConstantOp, foreach::IterationOp, fused::RecordOp>(op))
       continue;
     if (isa<fused::ReduceOp>(op))
       return op.emitOpError("is needed before it is complete");

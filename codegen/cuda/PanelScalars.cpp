@@ -24,10 +24,10 @@ bool PanelEmitter::isOfLoop(Value value) {
     int slot = slots.inputs[argument.getArgNumber()];
     return slot < 0 ? !layout.scalars[-1 - slot].written
                     : !slots.operands[slot].written &&
-                          !movesWithTrips(slots.operands[slot].index);
+                          !movesWithIterations(slots.operands[slot].index);
   }
   Operation *op = value.getDefiningOp();
-  return !isa<foreach::TripOp>(op) &&
+  return !isa<foreach::IterationOp>(op) &&
          llvm::all_of(op->getOperands(),
                       [&](Value operand) { return isOfLoop(operand); });
 }
@@ -76,7 +76,7 @@ void PanelEmitter::nameScalars() {
   while (!left.empty()) {
     Value value = left.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (isa_and_nonnull<arith::ConstantOp, foreach::TripOp>(op) ||
+    if (isa_and_nonnull<arith::ConstantOp, foreach::IterationOp>(op) ||
         !reached.insert(value).second)
       continue;
     if (op)
@@ -222,7 +222,7 @@ PanelEmitter::scalarsReached(ArrayRef<Value> roots,
     if (!seen.insert(value).second || scalarFields.contains(value))
       continue;
     Operation *op = value.getDefiningOp();
-    usesIteration |= isa_and_nonnull<foreach::TripOp>(op);
+    usesIteration |= isa_and_nonnull<foreach::IterationOp>(op);
     if (op && !isa<fused::ReduceOp>(op))
       llvm::append_range(left, op->getOperands());
   }

@@ -45,7 +45,7 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
 void PanelEmitter::nameParameters() {
   parameters.fields.push_back({"heddle::table table", "table"});
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
-    if (layout.trip == static_cast<int>(k))
+    if (layout.iteration == static_cast<int>(k))
       continue; // in a register
     StringRef name = StringRef(names.scalars[k]);
     name.consume_front("params.");

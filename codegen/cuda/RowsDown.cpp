@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/RowsForm.h"
 #include "codegen/cuda/RowsEmitter.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 
 using namespace mlir;

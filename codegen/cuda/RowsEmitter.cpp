@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/RowsEmitter.h"
-#include "codegen/RowsForm.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -63,8 +63,8 @@ Expression SegmentEmitter::expression(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
     return expression(record.getValue());
-  if (isa_and_nonnull<foreach::TripOp>(op))
-    return {tripText(), Expression::primary};
+  if (isa_and_nonnull<foreach::IterationOp>(op))
+    return {iterationText(), Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
@@ -76,7 +76,7 @@ Expression SegmentEmitter::expression(Value value) {
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
     if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
-            foreach::TripOp>(op) ||
+            foreach::IterationOp>(op) ||
         !wanted(&op) || scope.knows(op.getResult(0)))
       continue;
     if (isa<arith::ConstantOp>(op) ||
@@ -151,8 +151,9 @@ SmallVector<std::string> fieldNames(const SegmentLayout &segment,
   return names;
 }
 
-std::string SegmentEmitter::tripOf(int32_t index) const {
-  return index == kFirst ? "0" : tripText() + (index == kNext ? " + 1" : "");
+std::string SegmentEmitter::iterationOf(int32_t index) const {
+  return index == kFirst ? "0"
+                         : iterationText() + (index == kNext ? " + 1" : "");
 }
 
 void SegmentEmitter::declareScalarInputs(
@@ -168,8 +169,8 @@ void SegmentEmitter::declareScalarInputs(
         continue;
       os << "const " << type << ' ' << scope.declare(argument, "scalar")
          << " = heddle::at_iteration<" << type << ">(" << pointers[slot] << ", "
-         << pointers[slot + 1] << ", " << tripOf(slots.operands[slot].index)
-         << ");\n";
+         << pointers[slot + 1] << ", "
+         << iterationOf(slots.operands[slot].index) << ");\n";
       continue;
     }
     Type storage = ofList ? layout.scalars[-1 - slot].storage

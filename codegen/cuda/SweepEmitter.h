@@ -9,9 +9,9 @@
 #ifndef HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H
 #define HEDDLE_CODEGEN_CUDA_SWEEPEMITTER_H
 
-#include "codegen/SweepLayout.h"
 #include "codegen/cuda/DeviceFunctions.h"
 #include "codegen/cuda/Scalars.h"
+#include "codegen/layout/SweepLayout.h"
 #include "dialect/FusedLevels.h"
 #include "mlir/Support/IndentedOstream.h"
 
@@ -116,11 +116,11 @@ protected:
   std::string tileType() const;
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
-  /// The trip whose entry an operand at `index` is.
-  std::string tripOf(int32_t index) const;
-  /// The number of the trip of the loop around.
-  virtual std::string tripText() const {
-    return "*" + names.scalars[*layout.trip];
+  /// The iteration whose entry an operand at `index` is.
+  std::string iterationOf(int32_t index) const;
+  /// The number of the iteration of the loop around.
+  virtual std::string iterationText() const {
+    return "*" + names.scalars[*layout.iteration];
   }
   std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);

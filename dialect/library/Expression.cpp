@@ -85,7 +85,8 @@ Scalar isNaN(Scalar a) { return compare(arith::CmpFPredicate::UNO, a, a); }
 
 Scalar iteration(Scalar like) {
   OpBuilder &builder = like.getBuilder();
-  return {builder, foreach::TripOp::create(builder, builder.getUnknownLoc())};
+  return {builder,
+          foreach::IterationOp::create(builder, builder.getUnknownLoc())};
 }
 
 Scalar integer(Scalar like, int32_t number, StringRef name) {

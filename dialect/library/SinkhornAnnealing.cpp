@@ -75,7 +75,7 @@ Scalar Builder::epsOfIteration(Body &body, Index when) {
     now = body.read(eps0, "eps0", program.f64());
     if (when != kFirst) {
       Scalar decay = body.read(this->decay, "decay", program.f64());
-      Scalar number = iteration(now).as("trip");
+      Scalar number = iteration(now).as("iteration");
       if (when == kNext)
         number = (number + integer(number, 1, "step")).as("next");
       now = (now * power(decay, number).as("decayed")).as("entry");

@@ -27,7 +27,7 @@ void Builder::iterate() {
   rows.potentials = loop.carry(starts[0], "u");
   columns.potentials = loop.carry(starts[1], "v");
   if (startEps)
-    anneal(loop.carry(startEps, "eps_before"), kTrip);
+    anneal(loop.carry(startEps, "eps_before"), kIteration);
   Value record = history ? loop.carry(history, "errors") : Value();
 
   Side &one = first(), &other = second();
@@ -46,7 +46,7 @@ void Builder::iterate() {
   if (history)
     loop.yield(program.record(error, record, "errors1"), "errors");
   loop.yield(reported, "error");
-  auto results = loop.upto(limit, more, "trips");
+  auto results = loop.upto(limit, more, "iterations");
   rows.potentials = results[0];
   columns.potentials = results[1];
   if (startEps)
@@ -117,7 +117,7 @@ void Builder::iterateFromHalfway() {
   if (history)
     loop.yield(program.record(error, record, "errors1"), "errors");
   loop.yield(reported, "error");
-  auto results = loop.upto(limit, more, "trips");
+  auto results = loop.upto(limit, more, "iterations");
   one.potentials = results[0];
   other.potentials = results[1];
   if (startEps)

@@ -413,9 +413,9 @@ void Body::compile(Operation &op) {
       auto integer = cast<IntegerAttr>(constant.getValue()).getValue();
       instruction.integer = wrap(integer.getSExtValue(), integer.getBitWidth());
     }
-  } else if (isa<foreach::TripOp>(op)) {
+  } else if (isa<foreach::IterationOp>(op)) {
     instruction.run = Operations::integerConstant;
-    instruction.integer = trip;
+    instruction.integer = iteration;
   } else {
     instruction.run = Operations::of(&op);
     unsigned *slots[] = {&instruction.a, &instruction.b, &instruction.c};
@@ -444,8 +444,8 @@ void Body::compile(Operation &op) {
 }
 
 Body::Body(Block &block, Arithmetic arithmetic, uint64_t draw,
-           ArrayRef<Operand> operands, int64_t trip)
-    : arithmetic(arithmetic), draw(draw), trip(trip) {
+           ArrayRef<Operand> operands, int64_t iteration)
+    : arithmetic(arithmetic), draw(draw), iteration(iteration) {
   for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
     Type type = argument.getType();
     Place place = define(type, operand.uniform);

@@ -29,10 +29,11 @@ public:
     bool uniform;
   };
 
-  /// Compiles `block`, which ends with a `foreach.yield`, for iteration `trip`
-  /// of the enclosing loop. `draw` is the seed of perturbed arithmetic.
+  /// Compiles `block`, which ends with a `foreach.yield`, for iteration
+  /// `iteration` of the enclosing loop. `draw` is the seed of perturbed
+  /// arithmetic.
   Body(mlir::Block &block, Arithmetic arithmetic, uint64_t draw,
-       llvm::ArrayRef<Operand> operands, int64_t trip);
+       llvm::ArrayRef<Operand> operands, int64_t iteration);
 
   /// Storage for the elements of operand `k`; a uniform operand has one.
   double *operand(unsigned k) { return floats(inputs[k]); }
@@ -79,7 +80,7 @@ private:
 
   Arithmetic arithmetic;
   uint64_t draw;
-  int64_t trip;
+  int64_t iteration;
   llvm::DenseMap<mlir::Value, Place> places;
   std::vector<unsigned> inputs, outputs; // slots of floats
   /// Instructions that run once for a member, and for every block of it.

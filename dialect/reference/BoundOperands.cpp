@@ -28,7 +28,7 @@ static Domain matrixOf(const Tensor &tensor) {
   return domain;
 }
 
-double ofNoTrip(Type storage) {
+double ofNoIteration(Type storage) {
   return isa<FloatType>(storage) ? std::numeric_limits<double>::infinity() : 0;
 }
 
@@ -115,13 +115,13 @@ void BoundOperands::setUniform(Body &body, size_t member) {
     if (!isMemberIndex(indices[k]))
       continue;
     const Tensor &from = tensor(k, member);
-    int64_t entry = indices[k] == kTrip   ? trip
-                    : indices[k] == kNext ? trip + 1
-                                          : 0;
+    int64_t entry = indices[k] == kIteration ? iteration
+                    : indices[k] == kNext    ? iteration + 1
+                                             : 0;
     int64_t at = std::min(entry, from.size() - 1);
-    *body.operand(k) = at >= 0
-                           ? from.data[at]
-                           : ofNoTrip(storageType(op->getOperand(k).getType()));
+    *body.operand(k) =
+        at >= 0 ? from.data[at]
+                : ofNoIteration(storageType(op->getOperand(k).getType()));
   }
 }
 

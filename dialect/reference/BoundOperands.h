@@ -27,15 +27,15 @@ struct Domain {
 
 /// The value of an iteration that does not exist: in a loop without iterations,
 /// or in an empty vector.
-double ofNoTrip(mlir::Type storage);
+double ofNoIteration(mlir::Type storage);
 
 /// The operands of a map or a reduction, and their indices.
 class BoundOperands {
 public:
   BoundOperands(mlir::Operation *op, llvm::ArrayRef<int32_t> indices,
-                Values values, int64_t trip)
-      : op(op), indices(indices), values(std::move(values)), trip(trip),
-        rank(domainRank(indices)) {}
+                Values values, int64_t iteration)
+      : op(op), indices(indices), values(std::move(values)),
+        iteration(iteration), rank(domainRank(indices)) {}
 
   /// The number of members, or none if all operands are device scalars.
   mlir::FailureOr<std::optional<size_t>> countMembers();
@@ -64,7 +64,7 @@ private:
   mlir::Operation *op;
   llvm::ArrayRef<int32_t> indices;
   Values values;
-  int64_t trip;
+  int64_t iteration;
   int64_t rank;
 };
 

@@ -86,7 +86,7 @@ private:
   Families families;
   llvm::DenseMap<const void *, Flags> inactive;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Value>> environment;
-  int64_t trip = 0; // the iteration of the innermost loop
+  int64_t iteration = 0; // the iteration of the innermost loop
 };
 
 } // namespace
@@ -96,12 +96,13 @@ private:
 //===----------------------------------------------------------------------===//
 
 LogicalResult Interpreter::evaluate(foreach::MapOp op) {
-  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()), trip);
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()),
+                         iteration);
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
   Body body(op.getBody().front(), options.arithmetic, options.draw,
-            operands.describe(), trip);
+            operands.describe(), iteration);
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {
@@ -193,12 +194,13 @@ void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
 }
 
 LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
-  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()), trip);
+  BoundOperands operands(op, op.getIndices(), valuesOf(op.getInputs()),
+                         iteration);
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
   Body body(op.getBody().front(), options.arithmetic, options.draw,
-            operands.describe(), trip);
+            operands.describe(), iteration);
   Type element = op.getReduced().getType();
   Reduction reduction(op.getKind(), element,
                       options.arithmetic != Arithmetic::exact);
@@ -251,7 +253,7 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
 static void fillUnknown(Type type, Value &value) {
   for (Tensor &tensor : value.members)
     std::fill(tensor.data.begin(), tensor.data.end(),
-              ofNoTrip(storageType(type)));
+              ofNoIteration(storageType(type)));
 }
 
 LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
@@ -265,7 +267,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   Flags absent = perMember ? inactive.lookup(family) : Flags();
 
   Values current = valuesOf(op.getInits());
-  Value trips = Value::scalar(0);
+  Value iterations = Value::scalar(0);
   auto runBody = [&]() -> LogicalResult {
     for (size_t k = 0; k < carried; ++k)
       define(body.getArgument(k), current[k]);
@@ -276,14 +278,14 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   // further values are known only then.
   bool ran = limit > 0;
   Flags stopped = absent;
-  llvm::SaveAndRestore outer(trip, int64_t(0));
-  for (; trip == 0 || trip < limit; ++trip) {
+  llvm::SaveAndRestore outer(iteration, int64_t(0));
+  for (; iteration == 0 || iteration < limit; ++iteration) {
     if (failed(runBody()))
       return failure();
     Values next = valuesOf(yield.getValues());
     auto more = environment.lookup(yield.getMore());
-    if (trip == 0) {
-      trips.members.assign(more->members.size(), Tensor{{}, {0}});
+    if (iteration == 0) {
+      iterations.members.assign(more->members.size(), Tensor{{}, {0}});
       stopped.resize(more->members.size());
     }
     if (!ran) {
@@ -295,7 +297,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
       break;
     }
     // Members that stopped before this iteration keep their values.
-    if (perMember && trip > 0)
+    if (perMember && iteration > 0)
       for (auto [k, value] : llvm::enumerate(next)) {
         if (!isList(yield.getValues()[k].getType()))
           continue;
@@ -314,7 +316,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
     for (size_t member = 0; member < more->members.size(); ++member) {
       if (stopped[member])
         continue;
-      trips.members[member].data.front() += 1;
+      iterations.members[member].data.front() += 1;
       stopped[member] = more->members[member].data.front() == 0;
       any |= !stopped[member];
     }
@@ -327,7 +329,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
     inactive[family] = absent;
   for (auto [result, value] : llvm::zip(op.getResults(), current))
     define(result, value);
-  define(op.getResults().back(), std::make_shared<Value>(trips));
+  define(op.getResults().back(), std::make_shared<Value>(iterations));
   return success();
 }
 
@@ -341,9 +343,9 @@ LogicalResult Interpreter::evaluate(foreach::RecordOp op) {
            << value.members.size() << " values in the vectors of " << count
            << " members";
   for (auto [member, tensor] : llvm::enumerate(recorded->members))
-    if (trip < tensor.size() && !isInactive(op.getInto(), member)) {
-      tensor.data[trip] = value.members[each ? member : 0].data.front();
-      roundAll(storageType(op.getInto().getType()), &tensor.data[trip], 1);
+    if (iteration < tensor.size() && !isInactive(op.getInto(), member)) {
+      tensor.data[iteration] = value.members[each ? member : 0].data.front();
+      roundAll(storageType(op.getInto().getType()), &tensor.data[iteration], 1);
     }
   define(op.getResult(), std::move(recorded));
   return success();

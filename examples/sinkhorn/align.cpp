@@ -130,7 +130,7 @@ public:
     graph.bindResult("cost", HEDDLE_F32, cost.list()).check();
     graph.bindResult("y1", HEDDLE_F32, y1.list()).check();
     graph.bindResult("y2", HEDDLE_F32, y2.list()).check();
-    graph.bindResult("trips", HEDDLE_I32, trips.list()).check();
+    graph.bindResult("iterations", HEDDLE_I32, iterations.list()).check();
     graph.bindResult("converged", HEDDLE_I1, converged.list()).check();
     graph.setScalar("eps", Eps).check();
     graph.setScalar("decay", Decay).check();
@@ -145,8 +145,8 @@ public:
     graph.setScalar("omega", omega).check();
     graph.replay().check();
     std::vector<float> history = errors.read();
-    history.resize(trips.read()[0]);
-    std::printf("  eps from %g to %g, omega %g: %4zu trips, error %.1e\n",
+    history.resize(iterations.read()[0]);
+    std::printf("  eps from %g to %g, omega %g: %4zu iterations, error %.1e\n",
                 firstEps, Eps, omega, history.size(), history.back());
     return history;
   }
@@ -159,7 +159,7 @@ public:
   Numbers<float> errors{executable, {Limit}};
   Numbers<float> plan{executable, {Sources, Targets}}, cost{executable, {}};
   Numbers<float> y1{executable, {Sources}}, y2{executable, {Sources}};
-  Numbers<int32_t> trips{executable, {}};
+  Numbers<int32_t> iterations{executable, {}};
   Numbers<char> converged{executable, {}};
 };
 

@@ -206,14 +206,15 @@ std::string drawErrors(const Alignment &found) {
   const std::array<std::string, 3> colours = {"#c8553d", "#7d84b2", "#0b6e4f"};
   constexpr double Highest = 0.5;
   double stop = std::log10(found.tolerance);
-  size_t trips = 0;
+  size_t iterations = 0;
   for (const Curve &curve : found.curves)
-    trips = std::max(trips, curve.errors.size());
+    iterations = std::max(iterations, curve.errors.size());
 
   Plot plot(985, 305);
-  plot.titles("Convergence", "trip", "error of the row sums, l1");
-  plot.ranges(0, 1.03 * trips, stop - 0.4, Highest);
-  for (size_t tick = 0; tick <= trips; tick += trips > 600 ? 200 : 100)
+  plot.titles("Convergence", "iteration", "error of the row sums, l1");
+  plot.ranges(0, 1.03 * iterations, stop - 0.4, Highest);
+  for (size_t tick = 0; tick <= iterations;
+       tick += iterations > 600 ? 200 : 100)
     plot.tickX(tick, std::to_string(tick));
   for (int power = 0; power >= stop - 0.01; --power) {
     plot.path("M" + plot.at(0, power) + format("h%g", plot.wide),
@@ -228,9 +229,9 @@ std::string drawErrors(const Alignment &found) {
   for (size_t k = 0; k < found.curves.size(); ++k) {
     std::string marks;
     const std::vector<float> &errors = found.curves[k].errors;
-    for (size_t trip = 0; trip < errors.size(); ++trip)
-      if (double height = std::log10(errors[trip]); height <= Highest)
-        marks += (marks.empty() ? "M" : "L") + plot.at(trip + 1, height);
+    for (size_t iteration = 0; iteration < errors.size(); ++iteration)
+      if (double height = std::log10(errors[iteration]); height <= Highest)
+        marks += (marks.empty() ? "M" : "L") + plot.at(iteration + 1, height);
     plot.path(marks, "fill='none' stroke-linejoin='round' " +
                          stroke(2, colours[k % 3]));
     plot.legend(95, 24 + 24 * k - Tall, "h20", stroke(3, colours[k % 3]),

@@ -9,7 +9,7 @@
 !mats = !foreach.list<tensor<?x?xf32>> // one matrix of costs per problem
 !list = !foreach.list<tensor<?xf32>>   // one number per row, or column
 !each = !foreach.list<tensor<f32>>     // one number per problem
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 !flag = !foreach.list<tensor<i1>>
 !num  = tensor<f64>                    // one number for the list, set between solves
 
@@ -19,7 +19,7 @@ func.func @sinkhorn(
     %b: !list {foreach.initial = 1.0 : f32},
     %eps:   !num {foreach.default = 0.5 : f64},
     %tol:   !num {foreach.default = 1.0e-4 : f64},
-    %limit: tensor<i32> {foreach.default = 1000 : i32}) -> (!mats, !each, !trip) {
+    %limit: tensor<i32> {foreach.default = 1000 : i32}) -> (!mats, !each, !iteration) {
 
   %log_a, %u0 = foreach.map (%a = %a : !list) -> (!list, !list) {
     %log_a = math.log %a : f32
@@ -37,8 +37,8 @@ func.func @sinkhorn(
     foreach.yield %scale : f64
   }
 
-  %u, %v, %error, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit
-      -> (!list, !list, !each, !trip) {
+  %u, %v, %error, %iterations = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit
+      -> (!list, !list, !each, !iteration) {
     // u = log a - log sum_j exp(L + v)
     %row = foreach.reduce logsumexp along j (%c = %C[i, j] : !mats, %v = %v[j] : !list, %scale = %scale as f32 : !num)
         -> !list {
@@ -84,5 +84,5 @@ func.func @sinkhorn(
     %p = math.exp %log_p : f32
     foreach.yield %p : f32
   }
-  return %plan, %error, %trips : !mats, !each, !trip
+  return %plan, %error, %iterations : !mats, !each, !iteration
 }

@@ -243,8 +243,8 @@ def tables(report):
     ]
     for row in rows:
         stops = ""
-        if "stop_trips" in row:
-            stops = f"after {row['stop_trips']}, {row['stop_ms']:.3f} ms" + ("" if row["stop_converged"] else ", not reached")
+        if "stop_iterations" in row:
+            stops = f"after {row['stop_iterations']}, {row['stop_ms']:.3f} ms" + ("" if row["stop_converged"] else ", not reached")
         plan = f"{row['plan_ms']:.3f} ms ({row['plan_ratio']:.2f}x)" if "plan_ms" in row else ""
         lines.append(cells(
             row["problem"], cell(row, "heddle_iterations_per_second", "{:.0f}"),

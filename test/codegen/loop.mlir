@@ -18,7 +18,7 @@
 // CHECK:     if (blockIdx.x == 0 && threadIdx.x == 0)
 // CHECK-NEXT: *iterations_taken = iteration;
 func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %limit: tensor<i32>, %tol: !num) -> (!list, !num, tensor<i32>) {
-  %x, %sum, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
+  %x, %sum, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
     %x1 = foreach.map (%x = %x : !list) -> !list {
       %half = arith.constant 0.5 : f32
       %x1 = arith.mulf %half, %x : f32
@@ -34,5 +34,5 @@ func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %limit: tensor<i32>, %to
     }
     foreach.yield %x1, %sum while %more : !list, !num while tensor<i1>
   }
-  return %x, %sum, %trips : !list, !num, tensor<i32>
+  return %x, %sum, %iterations : !list, !num, tensor<i32>
 }

@@ -21,11 +21,11 @@ func.func @maps(%x: !list, %y: tensor<f32>) -> !list {
 // CHECK-LABEL: func.func @loops
 func.func @loops(%x: !list, %more: tensor<i1>, %limit: tensor<i32>) -> (!list, tensor<i32>) {
   // CHECK: foreach.while (%iterate = %{{.*}} : !foreach.list<tensor<?xf32>>)
-  %r, %trips = foreach.while (%iterate = %x : !list) upto %limit -> (!list, tensor<i32>) {
+  %r, %iterations = foreach.while (%iterate = %x : !list) upto %limit -> (!list, tensor<i32>) {
     // CHECK-NEXT: foreach.yield %iterate while
     foreach.yield %iterate while %more : !list while tensor<i1>
   }
-  return %r, %trips : !list, tensor<i32>
+  return %r, %iterations : !list, tensor<i32>
 }
 
 // CHECK-LABEL: fused.program @kernels(

@@ -7,13 +7,13 @@
 !each = !foreach.list<tensor<f32>>
 
 // CHECK-LABEL: fused.program @decided
-// CHECK-SAME:    attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>, #fused.buffer<"each", temporary, !foreach.list<tensor<f32>>, members = 0>, #fused.buffer<"y", result, !foreach.list<tensor<?xf32>>, extents = {{\[\[}}0, 0]], members = 0>], result_buffers = array<i64: 0>, traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_trip = true>]} {
+// CHECK-SAME:    attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>, #fused.buffer<"each", temporary, !foreach.list<tensor<f32>>, members = 0>, #fused.buffer<"y", result, !foreach.list<tensor<?xf32>>, extents = {{\[\[}}0, 0]], members = 0>], result_buffers = array<i64: 0>, traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_iteration = true>]} {
 fused.program @decided(%x: !list {foreach.donate = 0 : i64}, %n: tensor<i32>) -> !list
     attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>,
                            #fused.buffer<"each", temporary, !each, members = 0>,
                            #fused.buffer<"y", result, !list, extents = [[0, 0]], members = 0>],
                 result_buffers = array<i64: 0>,
-                traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_trip = true>]} {
+                traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_iteration = true>]} {
   // CHECK: fused.sweep schedule {{.*}} name "first" launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]> result_buffers [3] (
   %e = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
       name "first" launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]>

@@ -10,7 +10,7 @@
 // CHECK-LABEL: fused.program @for_all
 fused.program @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
   // CHECK: fused.loop (%x = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} attributes {note = "kept"} -> (!foreach.list<tensor<?xf32>>, tensor<f32>, tensor<i32>) {
-  %x, %sum, %trips = fused.loop (%x = %x0 : !list) upto %limit attributes {note = "kept"}
+  %x, %sum, %iterations = fused.loop (%x = %x0 : !list) upto %limit attributes {note = "kept"}
       -> (!list, tensor<f32>, tensor<i32>) {
     // CHECK: fused.sweep (%a = %x : !foreach.list<tensor<?xf32>>)
     %y, %sum, %more = fused.sweep (%a = %x : !list) -> (!list, tensor<f32>) {
@@ -25,7 +25,7 @@ fused.program @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, 
     // CHECK: fused.yield %{{.*}}, %{{.*}} while %{{.*}} : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
     fused.yield %y, %sum while %more : !list, tensor<f32> while tensor<i1>
   }
-  fused.yield %x, %sum, %trips : !list, tensor<f32>, tensor<i32>
+  fused.yield %x, %sum, %iterations : !list, tensor<f32>, tensor<i32>
 }
 
 // A flag for each member; loops nest.
@@ -33,7 +33,7 @@ fused.program @for_all(%x0: !list, %limit: tensor<i32>) -> (!list, tensor<f32>, 
 fused.program @for_each(%x0: !list, %n: tensor<i32>, %flag: !flag)
     -> (!list, !foreach.list<tensor<i32>>) {
   // CHECK: fused.loop (%x = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %[[N:.*]] active %running: !foreach.list<tensor<i1>> -> (!foreach.list<tensor<?xf32>>, !foreach.list<tensor<i32>>) {
-  %x, %trips = fused.loop (%x = %x0 : !list) upto %n active %running : !flag -> (!list, !foreach.list<tensor<i32>>) {
+  %x, %iterations = fused.loop (%x = %x0 : !list) upto %n active %running : !flag -> (!list, !foreach.list<tensor<i32>>) {
     // CHECK: fused.loop (%y = %x : !foreach.list<tensor<?xf32>>) upto %[[N]] active %inner: !foreach.list<tensor<i1>>
     %y, %t = fused.loop (%y = %x : !list) upto %n active %inner : !flag -> (!list, !foreach.list<tensor<i32>>) {
       fused.yield %y while %inner : !list while !flag
@@ -41,5 +41,5 @@ fused.program @for_each(%x0: !list, %n: tensor<i32>, %flag: !flag)
     // CHECK: fused.yield %{{.*}} while %running : !foreach.list<tensor<?xf32>> while !foreach.list<tensor<i1>>
     fused.yield %y while %running : !list while !flag
   }
-  fused.yield %x, %trips : !list, !foreach.list<tensor<i32>>
+  fused.yield %x, %iterations : !list, !foreach.list<tensor<i32>>
 }

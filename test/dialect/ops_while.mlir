@@ -6,11 +6,11 @@
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// One flag for all: trips are a device scalar.
+// One flag for all: iterations are a device scalar.
 // CHECK-LABEL: func.func @for_all
 func.func @for_all(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>) -> (!list, tensor<i32>, tensor<i32>) {
   // CHECK: foreach.while (%x = %{{.*}} : !foreach.list<tensor<?xf32>>, %n = %{{.*}} : tensor<i32>) upto %{{.*}} -> (!foreach.list<tensor<?xf32>>, tensor<i32>, tensor<i32>) {
-  %x, %n, %trips = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
+  %x, %n, %iterations = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
       -> (!list, tensor<i32>, tensor<i32>) {
     // CHECK: foreach.map (%a = %x : !foreach.list<tensor<?xf32>>)
     %x1 = foreach.map (%a = %x : !list) -> !list {
@@ -25,14 +25,14 @@ func.func @for_all(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>) -> (!list,
     // CHECK: foreach.yield %{{.*}}, %n while %{{.*}} : !foreach.list<tensor<?xf32>>, tensor<i32> while tensor<i1>
     foreach.yield %x1, %n while %more : !list, tensor<i32> while tensor<i1>
   }
-  return %x, %n, %trips : !list, tensor<i32>, tensor<i32>
+  return %x, %n, %iterations : !list, tensor<i32>, tensor<i32>
 }
 
-// A flag for each member, and a further value of the trip: trips are a list.
+// A flag for each member, and a further value of the iteration: iterations are a list.
 // CHECK-LABEL: func.func @for_each
 func.func @for_each(%x0: !each, %limit: tensor<i32>) -> (!each, !each, !foreach.list<tensor<i32>>) {
   // CHECK: foreach.while (%x = %{{.*}} : !foreach.list<tensor<f32>>) upto %{{.*}} attributes {note = 1 : i64} -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<f32>>, !foreach.list<tensor<i32>>) {
-  %x, %half, %trips = foreach.while (%x = %x0 : !each) upto %limit attributes {note = 1 : i64}
+  %x, %half, %iterations = foreach.while (%x = %x0 : !each) upto %limit attributes {note = 1 : i64}
       -> (!each, !each, !foreach.list<tensor<i32>>) {
     %half, %more = foreach.map (%a = %x : !each) -> (!each, !foreach.list<tensor<i1>>) {
       %h = arith.constant 0.5 : f32
@@ -43,16 +43,16 @@ func.func @for_each(%x0: !each, %limit: tensor<i32>) -> (!each, !each, !foreach.
     // CHECK: foreach.yield %{{.*}}, %{{.*}} while %{{.*}} : !foreach.list<tensor<f32>>, !foreach.list<tensor<f32>> while !foreach.list<tensor<i1>>
     foreach.yield %half, %half while %more : !each, !each while !foreach.list<tensor<i1>>
   }
-  return %x, %half, %trips : !each, !each, !foreach.list<tensor<i32>>
+  return %x, %half, %iterations : !each, !each, !foreach.list<tensor<i32>>
 }
 
-// Nothing carried: only trips are counted.
+// Nothing carried: only iterations are counted.
 // CHECK-LABEL: func.func @nothing_carried
 func.func @nothing_carried(%flag: tensor<i1>, %limit: tensor<i32>) -> tensor<i32> {
   // CHECK: foreach.while () upto %{{.*}} -> tensor<i32> {
-  %trips = foreach.while () upto %limit -> tensor<i32> {
+  %iterations = foreach.while () upto %limit -> tensor<i32> {
     // CHECK: foreach.yield while %{{.*}} while tensor<i1>
     foreach.yield while %flag while tensor<i1>
   }
-  return %trips : tensor<i32>
+  return %iterations : tensor<i32>
 }

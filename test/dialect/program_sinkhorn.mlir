@@ -8,14 +8,14 @@
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK-LABEL: func.func @sinkhorn(
 func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
-                    %limit: tensor<i32>) -> (!list, !list, !each, !trip) {
+                    %limit: tensor<i32>) -> (!list, !list, !each, !iteration) {
   // CHECK: foreach.while (%u = %{{.*}}, %v = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} -> (
   // CHECK-SAME: !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>>, !foreach.list<tensor<i32>>) {
-  %u, %v, %error, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !trip) {
+  %u, %v, %error, %iterations = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !iteration) {
     // CHECK: foreach.reduce logsumexp along j (%l = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %vj = %v[j] : !foreach.list<tensor<?xf32>>)
     // CHECK-SAME: -> !foreach.list<tensor<?xf32>> {
     %row = foreach.reduce logsumexp along j (%l = %kernel[i, j] : !mats, %vj = %v[j] : !list) -> !list {
@@ -36,7 +36,7 @@ func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v
       %x = arith.subf %lb, %s : f32
       foreach.yield %x : f32
     }
-    // The error of the potentials with which the trip began.
+    // The error of the potentials with which the iteration began.
     // CHECK: foreach.reduce add along i (%ui = %u, %s = %{{.*}}, %la = %{{.*}} : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<f32>> {
     %error = foreach.reduce add along i (%ui = %u, %s = %row, %la = %log_a : !list) -> !each {
       %log_sum = arith.addf %ui, %s : f32
@@ -54,5 +54,5 @@ func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v
     // CHECK: foreach.yield %{{.*}}, %{{.*}}, %{{.*}} while %{{.*}} : !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>> while !foreach.list<tensor<i1>>
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
-  return %u, %v, %error, %trips : !list, !list, !each, !trip
+  return %u, %v, %error, %iterations : !list, !list, !each, !iteration
 }

@@ -9,14 +9,14 @@
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK-LABEL: fused.program @sinkhorn_panel(
 fused.program @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
-                             %limit: tensor<i32>) -> (!list, !list, !each, !trip) {
+                             %limit: tensor<i32>) -> (!list, !list, !each, !iteration) {
   // CHECK: fused.loop (%u = %{{.*}}, %v = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} active %active: !foreach.list<tensor<i1>> -> (
-  %u, %v, %error, %trips = fused.loop (%u = %u0, %v = %v0 : !list) upto %limit active %active : !flag
-      -> (!list, !list, !each, !trip) {
+  %u, %v, %error, %iterations = fused.loop (%u = %u0, %v = %v0 : !list) upto %limit active %active : !flag
+      -> (!list, !list, !each, !iteration) {
     // CHECK: fused.sweep where %active : !foreach.list<tensor<i1>>
     // CHECK-SAME: (%l = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %ui = %u[i], %la = %{{.*}}[i], %vj = %v[j], %lb = %{{.*}}[j] : !foreach.list<tensor<?xf32>>, %t = %{{.*}} : !foreach.list<tensor<f32>>)
     %u1, %v1, %error, %more = fused.sweep where %active : !flag
@@ -48,5 +48,5 @@ fused.program @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0:
     // CHECK: fused.yield %{{.*}} while %{{.*}} : !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>> while !foreach.list<tensor<i1>>
     fused.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
-  fused.yield %u, %v, %error, %trips : !list, !list, !each, !trip
+  fused.yield %u, %v, %error, %iterations : !list, !list, !each, !iteration
 }

@@ -4,7 +4,7 @@
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_name(%x: !list) -> !list {
-  // expected-error@+1 {{expected index 'i' or 'j', or 'trip', 'next' or 'first' alone, found 'k'}}
+  // expected-error@+1 {{expected index 'i' or 'j', or 'iteration', 'next' or 'first' alone, found 'k'}}
   %r = foreach.map (%a = %x[k] : !list) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }

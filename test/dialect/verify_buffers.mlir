@@ -212,9 +212,9 @@ fused.program @half_a_loop(%x: !list, %n: tensor<i32>) attributes {buffers = [#f
 
 // -----
 
-// The number of trips is counted in a device scalar of type i32.
+// The number of iterations is counted in a device scalar of type i32.
 !list = !foreach.list<tensor<?xf32>>
-fused.program @trips(%x: !list, %n: tensor<i32>) attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>]} {
+fused.program @iterations(%x: !list, %n: tensor<i32>) attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>]} {
   // expected-error@+1 {{'fused.loop' op expected a buffer of type 'tensor<i32>' for result #1, found buffer 2 of type 'tensor<i1>'}}
   %r, %t = fused.loop result_buffers [0, 2] condition_buffer 2 (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     %y, %more = fused.sweep (%b = %a : !list) -> (!list, tensor<i1>) {

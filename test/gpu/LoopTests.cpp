@@ -21,7 +21,7 @@ constexpr const char *kTogether = R"mlir(
 !list = !foreach.list<tensor<?xf32>>
 func.func @settle(%x0: !list, %b: !list, %limit: tensor<i32> {foreach.default = 100 : i32},
                   %tol: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> (!list, tensor<f32>, tensor<i32>) {
-  %x, %change, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
+  %x, %change, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
     %x1 = foreach.map (%x = %x, %b = %b : !list) -> !list {
       %half = arith.constant 0.5 : f32
       %h = arith.mulf %half, %x : f32
@@ -39,7 +39,7 @@ func.func @settle(%x0: !list, %b: !list, %limit: tensor<i32> {foreach.default = 
     }
     foreach.yield %x1, %change while %more : !list, tensor<f32> while tensor<i1>
   }
-  return %x, %change, %trips : !list, tensor<f32>, tensor<i32>
+  return %x, %change, %iterations : !list, tensor<f32>, tensor<i32>
 })mlir";
 
 constexpr const char *kEach = R"mlir(
@@ -49,7 +49,7 @@ constexpr const char *kEach = R"mlir(
 !counts = !foreach.list<tensor<i32>>
 func.func @settle_each(%x0: !list, %b: !list, %limit: tensor<i32> {foreach.default = 100 : i32},
                        %tol: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> (!list, !each, !counts) {
-  %x, %change, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !counts) {
+  %x, %change, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !counts) {
     %x1 = foreach.map (%x = %x, %b = %b : !list) -> !list {
       %half = arith.constant 0.5 : f32
       %h = arith.mulf %half, %x : f32
@@ -67,7 +67,7 @@ func.func @settle_each(%x0: !list, %b: !list, %limit: tensor<i32> {foreach.defau
     }
     foreach.yield %x1, %change while %more : !list, !each while !flags
   }
-  return %x, %change, %trips : !list, !each, !counts
+  return %x, %change, %iterations : !list, !each, !counts
 })mlir";
 
 /// Members whose distances to their fixed points differ by powers of two.
@@ -107,14 +107,14 @@ Problem largeProblem() {
 struct Fixed {
   std::vector<std::vector<float>> x;
   std::vector<float> change;
-  std::vector<int> trips;
+  std::vector<int> iterations;
 };
 
 Fixed settled(const Problem &problem, int limit, float tol, bool each) {
   Fixed fixed;
   size_t members = problem.members.size();
   fixed.change.assign(members, INFINITY);
-  fixed.trips.assign(members, 0);
+  fixed.iterations.assign(members, 0);
   std::vector<bool> running;
   for (const Member &member : problem.members) {
     fixed.x.emplace_back();
@@ -123,7 +123,7 @@ Fixed settled(const Problem &problem, int limit, float tol, bool each) {
           static_cast<float>(*loopValue("x0", member, element)));
     running.push_back(!member.inactive);
   }
-  for (int trip = 0; trip < limit; ++trip) {
+  for (int iteration = 0; iteration < limit; ++iteration) {
     float largest = -INFINITY;
     bool any = false;
     for (size_t m = 0; m < members; ++m) {
@@ -139,7 +139,7 @@ Fixed settled(const Problem &problem, int limit, float tol, bool each) {
         x = next;
       }
       fixed.change[m] = change;
-      ++fixed.trips[m];
+      ++fixed.iterations[m];
       largest = std::max(largest, change);
       if (each)
         running[m] = change >= tol;
@@ -151,14 +151,15 @@ Fixed settled(const Problem &problem, int limit, float tol, bool each) {
   if (!each) {
     // One change and one iteration count for all members.
     float largest = INFINITY;
-    int trips = 0;
+    int iterations = 0;
     for (size_t m = 0; m < members; ++m)
-      if (fixed.trips[m]) {
-        largest = trips ? std::max(largest, fixed.change[m]) : fixed.change[m];
-        trips = fixed.trips[m];
+      if (fixed.iterations[m]) {
+        largest =
+            iterations ? std::max(largest, fixed.change[m]) : fixed.change[m];
+        iterations = fixed.iterations[m];
       }
     fixed.change.assign(1, largest);
-    fixed.trips.assign(1, trips);
+    fixed.iterations.assign(1, iterations);
   }
   return fixed;
 }
@@ -175,7 +176,7 @@ void expectSettled(const Problem &problem, const Fixed &expected,
     if (!each && m > 0)
       continue;
     ASSERT_EQ(found.values("change", m)[0], expected.change[m]) << m;
-    ASSERT_EQ(found.values("trips", m)[0], expected.trips[m]) << m;
+    ASSERT_EQ(found.values("iterations", m)[0], expected.iterations[m]) << m;
   }
 }
 

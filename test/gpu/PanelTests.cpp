@@ -20,12 +20,12 @@ constexpr const char *kBalance = R"mlir(
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 func.func @balance(%L: !mats, %row_log: !list, %column_log: !list, %row_start: !list, %column_start: !list,
                    %limit: tensor<i32> {foreach.default = 6 : i32}, %tol: tensor<f64> {foreach.default = -1.0 : f64})
-    -> (!list, !list, !each, !trip) {
-  %row_u, %column_v, %error, %trips = foreach.while (%u = %row_start, %v = %column_start : !list) upto %limit
-      -> (!list, !list, !each, !trip) {
+    -> (!list, !list, !each, !iteration) {
+  %row_u, %column_v, %error, %iterations = foreach.while (%u = %row_start, %v = %column_start : !list) upto %limit
+      -> (!list, !list, !each, !iteration) {
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats, %v = %v[j] : !list) -> !list {
       %x = arith.addf %l, %v : f32
       foreach.yield %x : f32
@@ -53,7 +53,7 @@ func.func @balance(%L: !mats, %row_log: !list, %column_log: !list, %row_start: !
     }
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
-  return %row_u, %column_v, %error, %trips : !list, !list, !each, !trip
+  return %row_u, %column_v, %error, %iterations : !list, !list, !each, !iteration
 })mlir";
 
 Extents extentsIn(const std::string &list, const Member &member) {
@@ -104,7 +104,7 @@ void expectBalanced(const Image &image, int limit, double sharp,
     std::vector<double> L = image.values("L", m), u(rows), v(columns);
     double a = image.values("row_log", m)[0],
            b = image.values("column_log", m)[0];
-    for (int trip = 0; trip < limit; ++trip) {
+    for (int iteration = 0; iteration < limit; ++iteration) {
       for (int64_t i = 0; i < rows; ++i) {
         std::vector<double> x(columns);
         for (int64_t j = 0; j < columns; ++j)
@@ -125,7 +125,7 @@ void expectBalanced(const Image &image, int limit, double sharp,
       ASSERT_NEAR(u[i], foundU[i], allowed) << "u, row " << i;
     for (int64_t j = 0; j < columns; ++j)
       ASSERT_NEAR(v[j], foundV[j], allowed) << "v, column " << j;
-    ASSERT_EQ(image.values("trips", m)[0], limit);
+    ASSERT_EQ(image.values("iterations", m)[0], limit);
   }
 }
 
@@ -223,7 +223,7 @@ TEST(PanelTest, StopsAndStartsAnew) {
     Image after = run.read();
     for (size_t m = 0; m < 2; ++m) {
       EXPECT_LE(after.values("error", m)[0], 1e-3);
-      EXPECT_LT(after.values("trips", m)[0], 100);
+      EXPECT_LT(after.values("iterations", m)[0], 100);
     }
   }
   HEDDLE_SKIP_WITHOUT_GPU();

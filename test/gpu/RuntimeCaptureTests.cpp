@@ -126,7 +126,7 @@ TEST_F(CaptureTest, LoopsTakeTheirCooperativeForm) {
   EXPECT_CONTAINS(failure(one->replay(stream.get())),
                   "a loop inside a stream capture needs a cooperative kernel");
   finishAndRun(2);
-  EXPECT_EQ(cantFail(both->readScalar("trips", stream.get())), 6);
+  EXPECT_EQ(cantFail(both->readScalar("iterations", stream.get())), 6);
 }
 
 } // namespace heddle::runtime::test

@@ -8,8 +8,8 @@
 namespace heddle::runtime::test {
 
 struct LoopTest : RuntimeTest, testing::WithParamInterface<const char *> {
-  void expectTrips(ProgramGraph &graph, int expected) {
-    EXPECT_EQ(cantFail(graph.readScalar("trips", stream.get())), expected);
+  void expectIterations(ProgramGraph &graph, int expected) {
+    EXPECT_EQ(cantFail(graph.readScalar("iterations", stream.get())), expected);
   }
   float resultAt(ProgramGraph &graph, size_t member, size_t element) {
     std::vector<ResultMember> y = cantFail(graph.result("y"));
@@ -30,7 +30,7 @@ TEST_P(LoopTest, RunsAndStopsOnTheDevice) {
   DeviceList x(context, {9, 1}, 64);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
   replay(*graph);
-  expectTrips(*graph, 6);
+  expectIterations(*graph, 6);
   EXPECT_EQ(resultAt(*graph, 0, 8), 1);
   EXPECT_EQ(resultAt(*graph, 1, 0), 1);
   expectAll(x, 2, 64);
@@ -39,21 +39,21 @@ TEST_P(LoopTest, RunsAndStopsOnTheDevice) {
   for (int limit : {3, 1, 0, 6, 1000}) {
     ASSERT_TRUE(succeeded(graph->setScalar("limit", limit, stream.get())));
     replay(*graph);
-    int trips = std::min(limit, 6);
-    expectTrips(*graph, trips);
-    EXPECT_EQ(resultAt(*graph, 0, 8), std::ldexp(64.f, -trips));
+    int iterations = std::min(limit, 6);
+    expectIterations(*graph, iterations);
+    EXPECT_EQ(resultAt(*graph, 0, 8), std::ldexp(64.f, -iterations));
   }
   // One member alone keeps the loop going.
   x.write(1, {4096});
   replay(*graph);
-  expectTrips(*graph, 12);
+  expectIterations(*graph, 12);
   EXPECT_EQ(resultAt(*graph, 1, 0), 1);
 
   // Another model, also inside the body.
   DeviceList more(context, {40, 3, 5, 0, 100000}, 16);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, more.members())));
   replay(*graph);
-  expectTrips(*graph, 4);
+  expectIterations(*graph, 4);
   EXPECT_EQ(resultAt(*graph, 4, 99999), 1);
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
 }
@@ -65,7 +65,7 @@ TEST_P(LoopTest, SkipsInactiveMembers) {
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
   ASSERT_TRUE(succeeded(graph->setInactive("x", {false, true})));
   replay(*graph);
-  expectTrips(*graph, 6);
+  expectIterations(*graph, 6);
   EXPECT_EQ(cantFail(graph->result("y"))[1].address, nullptr);
 }
 

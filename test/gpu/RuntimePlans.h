@@ -105,7 +105,7 @@ extern "C" __global__ void halve_tiles(heddle::table table) {
 }
 
 // The whole loop in one block.
-extern "C" __global__ void halve_loop(heddle::table table, int *trips, const int *limit) {
+extern "C" __global__ void halve_loop(heddle::table table, int *iterations, const int *limit) {
   __shared__ int more;
   int taken = 0;
   for (bool go = *limit > 0; go;) {
@@ -126,7 +126,7 @@ extern "C" __global__ void halve_loop(heddle::table table, int *trips, const int
     go = ++taken < *limit && more;
   }
   if (threadIdx.x == 0)
-    *trips = taken;
+    *iterations = taken;
 }
 )cuda";
 
@@ -199,9 +199,9 @@ inline const char *const halvePlan = R"json({
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
     {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 100},
     {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
-    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "iterations", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
     {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0}],
-  "results": [{"name": "y", "buffer": 2}, {"name": "trips", "buffer": 3}],
+  "results": [{"name": "y", "buffer": 2}, {"name": "iterations", "buffer": 3}],
   "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
      "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
   "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},

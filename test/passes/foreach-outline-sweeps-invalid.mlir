@@ -43,10 +43,10 @@ func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
 
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 func.func @members(%x0: !each, %n: tensor<i32>) -> !each {
-  %x, %sum, %trips = foreach.while (%x = %x0 : !each) upto %n -> (!each, tensor<f32>, !trip) {
+  %x, %sum, %iterations = foreach.while (%x = %x0 : !each) upto %n -> (!each, tensor<f32>, !iteration) {
     // expected-error@+1 {{expected a reduction along a member or an axis of it in a loop with a flag for every member, found one along the list}}
     %sum = foreach.reduce add along list (%x = %x : !each) -> tensor<f32> {
       foreach.yield %x : f32

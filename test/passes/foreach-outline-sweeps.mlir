@@ -195,7 +195,7 @@ func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num 
 !list = !foreach.list<tensor<?xf32>>
 
 // What a loop returns beyond the carried values becomes carried, from +inf (0
-// for integers), which is what it is when no trip ran.
+// for integers), which is what it is when no iteration ran.
 // CHECK-LABEL: fused.program @loop
 // CHECK:         %[[INF:.*]] = fused.sweep
 // CHECK:         epilogue [] () -> tensor<f32> {
@@ -207,7 +207,7 @@ func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num 
 // CHECK-NEXT:        arith.cmpf ogt, %[[V]], %[[T]] : f32
 // CHECK:           fused.yield %[[Y]], %[[E]]#0 while %[[E]]#1 : !foreach.list<tensor<?xf32>>, tensor<f32> while tensor<i1>
 func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
-  %x, %err, %trips = foreach.while (%x = %x0 : !list) upto %n -> (!list, tensor<f32>, tensor<i32>) {
+  %x, %err, %iterations = foreach.while (%x = %x0 : !list) upto %n -> (!list, tensor<f32>, tensor<i32>) {
     %y = foreach.map (%x = %x : !list) -> !list {
       %y = math.sqrt %x : f32
       foreach.yield %y : f32
@@ -223,7 +223,7 @@ func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tenso
     }
     foreach.yield %y, %err while %more : !list, tensor<f32> while tensor<i1>
   }
-  return %x, %err, %trips : !list, tensor<f32>, tensor<i32>
+  return %x, %err, %iterations : !list, tensor<f32>, tensor<i32>
 }
 
 // -----
@@ -231,19 +231,19 @@ func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tenso
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // With a flag for every member, sweeps run where it holds, and members count
-// their trips themselves.
+// their iterations themselves.
 // CHECK-LABEL: fused.program @members
 // CHECK:         arith.constant 0 : i32
 // CHECK:         fused.loop ({{.*}}) upto %{{.*}} active %[[ACTIVE:.*]]: !foreach.list<tensor<i1>>
 // CHECK:           fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>>
 // CHECK:           fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>>
-// CHECK:           %[[T:[^:]*]] = fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>> (%{{.*}} = %trips
+// CHECK:           %[[T:[^:]*]] = fused.sweep where %[[ACTIVE]] : !foreach.list<tensor<i1>> (%{{.*}} = %iterations
 // CHECK:           fused.yield {{.*}}, %[[T]] while
-func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !trip) {
-  %x, %trips = foreach.while (%x = %x0 : !list) upto %n -> (!list, !trip) {
+func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !iteration) {
+  %x, %iterations = foreach.while (%x = %x0 : !list) upto %n -> (!list, !iteration) {
     %y = foreach.map (%x = %x : !list) -> !list {
       %y = math.sqrt %x : f32
       foreach.yield %y : f32
@@ -257,7 +257,7 @@ func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !t
     }
     foreach.yield %y while %more : !list while !flag
   }
-  return %x, %trips : !list, !trip
+  return %x, %iterations : !list, !iteration
 }
 
 // -----

@@ -21,7 +21,7 @@
 // REMARK: [[#@LINE+12]]:20: remark: a value is shifted by an estimate from 'q', which it replaces: no running maximum
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, tensor<i32>) {
-  %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+  %p, %q, %iterations = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
     %row_mass = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %q = %q[j] : !vecs) -> !vecs {
       %x = arith.addf %m, %q : f32
       foreach.yield %x : f32
@@ -40,7 +40,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
     }
     foreach.yield %p1, %q1 while %go : !vecs, !vecs while tensor<i1>
   }
-  return %p, %q, %trips : !vecs, !vecs, tensor<i32>
+  return %p, %q, %iterations : !vecs, !vecs, tensor<i32>
 }
 
 // -----
@@ -58,7 +58,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
 // CHECK-NEXT:    foreach.yield %{{.*}}, %[[G]]
 func.func @columns_first(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs) {
-  %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+  %p, %q, %iterations = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
     %column_mass = foreach.reduce logsumexp along i (%m = %M[i, j] : !mats, %pi = %p[i] : !vecs) -> !vecs {
       %x = arith.addf %m, %pi : f32
       foreach.yield %x : f32
@@ -107,7 +107,7 @@ func.func @columns_first(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: 
 // CHECK:         %[[G:.*]] = arith.subf %r, %[[X]]
 // CHECK:         foreach.yield %m, %[[G]]
 func.func @damped(%M: !mats, %log_rows: !vecs, %w: !num, %u0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> !vecs {
-  %u, %trips = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
+  %u, %iterations = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
     %s = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %full = foreach.map (%r = %log_rows, %s = %s : !vecs) -> !vecs {
       %x = arith.subf %r, %s : f32
@@ -124,7 +124,7 @@ func.func @damped(%M: !mats, %log_rows: !vecs, %w: !num, %u0: !vecs, %limit: ten
   return %u : !vecs
 }
 func.func @mean(%M: !mats, %w: !num, %v: !num, %u0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> !vecs {
-  %u, %trips = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
+  %u, %iterations = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
     %s = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %u1 = foreach.map (%s = %s, %u = %u : !vecs, %w = %w as f32, %v = %v as f32 : !num) -> !vecs {
       %vs = arith.mulf %s, %v : f32
@@ -137,7 +137,7 @@ func.func @mean(%M: !mats, %w: !num, %v: !num, %u0: !vecs, %limit: tensor<i32>, 
   return %u : !vecs
 }
 func.func @scaled(%M: !mats, %log_rows: !vecs, %tau: !num, %u0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> !vecs {
-  %u, %trips = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
+  %u, %iterations = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, tensor<i32>) {
     %s = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %u1 = foreach.map (%r = %log_rows, %s = %s : !vecs, %t = %tau as f32 : !num) -> !vecs {
       %x = arith.subf %r, %s : f32
@@ -155,7 +155,7 @@ func.func @scaled(%M: !mats, %log_rows: !vecs, %tau: !num, %u0: !vecs, %limit: t
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f64>
 
-// A trip that scales what it carries before it uses it guesses from the scaled
+// An iteration that scales what it carries before it uses it guesses from the scaled
 // value, which it computes itself where the map comes later.
 // CHECK-LABEL: func.func @annealed
 // CHECK:       foreach.while (%[[U:.*]] = %arg
@@ -169,7 +169,7 @@ func.func @scaled(%M: !mats, %log_rows: !vecs, %tau: !num, %u0: !vecs, %limit: t
 // CHECK:         %[[S:.*]] = arith.mulf %[[UI]], %ratio
 // CHECK:         arith.subf %r, %[[S]]
 func.func @annealed(%M: !mats, %log_rows: !vecs, %ratio: !num, %u0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
-  %u, %e, %trips = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+  %u, %e, %iterations = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
     %scaled = foreach.map (%u = %u : !vecs, %ratio = %ratio as f32 : !num) -> !vecs {
       %y = arith.mulf %u, %ratio : f32
       foreach.yield %y : f32
@@ -185,7 +185,7 @@ func.func @annealed(%M: !mats, %log_rows: !vecs, %ratio: !num, %u0: !vecs, %limi
   return %u, %e : !vecs, !vecs
 }
 func.func @annealed_later(%M: !mats, %log_rows: !vecs, %ratio: !num, %u0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
-  %u, %e, %trips = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+  %u, %e, %iterations = foreach.while (%u = %u0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
     %s = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %scaled = foreach.map (%u = %u : !vecs, %ratio = %ratio as f32 : !num) -> !vecs {
       %y = arith.mulf %u, %ratio : f32
@@ -218,14 +218,14 @@ func.func @annealed_later(%M: !mats, %log_rows: !vecs, %ratio: !num, %u0: !vecs,
 // CHECK:         %[[G:.*]] = arith.truncf %[[N]] : f64 to f32
 // CHECK:         foreach.yield %x, %[[G]] : f32, f32
 func.func @members(%x: !half, %z0: !each, %limit: tensor<i32>, %go: !flag) -> !each {
-  %z, %trips = foreach.while (%z = %z0 : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
+  %z, %iterations = foreach.while (%z = %z0 : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
     %z1 = foreach.reduce logsumexp along member (%x = %x as f32 : !half) -> !each { foreach.yield %x : f32 }
     foreach.yield %z1 while %go : !each while !flag
   }
   return %z : !each
 }
 func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !flag) -> !each {
-  %z, %trips = foreach.while (%z = %z0 : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
+  %z, %iterations = foreach.while (%z = %z0 : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
     %s = foreach.reduce logsumexp along member (%x = %x as f32 : !half) -> !each { foreach.yield %x : f32 }
     %z1 = foreach.map (%s = %s, %z = %z : !each, %on = %on : !flag) -> !each {
       %n = arith.negf %s : f64
@@ -255,7 +255,7 @@ func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !fl
 // REMARK: remark: a value is not shifted: it replaces no value that the loop carries
 func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %e0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
-  %a, %b, %c, %e, %d, %trips = foreach.while (%a = %a0, %b = %b0, %c = %c0, %e = %e0 : !vecs) upto %limit
+  %a, %b, %c, %e, %d, %iterations = foreach.while (%a = %a0, %b = %b0, %c = %c0, %e = %e0 : !vecs) upto %limit
       -> (!vecs, !vecs, !vecs, !vecs, !vecs, tensor<i32>) {
     %twice = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats) -> !vecs { foreach.yield %m : f32 }
     %a1 = foreach.map (%a = %a, %s = %twice : !vecs) -> !vecs {

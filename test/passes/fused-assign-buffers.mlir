@@ -184,19 +184,19 @@ fused.program @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tenso
 
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
-// Flags of members are overwritten in place; the trips of all are counted in a
+// Flags of members are overwritten in place; the iterations of all are counted in a
 // device scalar. What is copied at the end of the body (here, for x is read
 // again) has a buffer of its own: members that have stopped keep theirs.
 // CHECK-LABEL: fused.program @members
 // CHECK-SAME:    #fused.buffer<"temporary_2", temporary, !foreach.list<tensor<?xf32>>
-// CHECK:         fused.loop result_buffers [2, [[TRIPS:[0-9]+]]] condition_buffer [[FLAGS:[0-9]+]] (
+// CHECK:         fused.loop result_buffers [2, [[ITERATIONS:[0-9]+]]] condition_buffer [[FLAGS:[0-9]+]] (
 // CHECK:           result_buffers {{\[}}[[Y:[0-9]+]]] (
 // CHECK:           result_buffers {{\[}}[[FLAGS]]] (
 // REMARK: remark: a value is copied to the buffer of 'x' in the end: it is read again later
 fused.program @members(%x0: !list, %n: tensor<i32>) -> !list {
-  %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !trip) {
+  %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !iteration) {
     %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
       %y = math.sqrt %x : f32
       fused.yield %y : f32

@@ -56,7 +56,7 @@ func.func @written(%x: !list) -> !list {
 // CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2> result_buffers
 // CHECK:           fused.sweep {{.*}}launch <variants = [<scalars = address, blocks = [[#]]>], arrive = [late]>
 func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tensor<i32>) -> (!list, tensor<i32>) {
-  %x, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<i32>) {
+  %x, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<i32>) {
     %y = foreach.map (%x = %x : !list) -> !list {
       %h = arith.constant 0.5 : f32
       %a = arith.mulf %x, %h : f32
@@ -71,5 +71,5 @@ func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tenso
     }
     foreach.yield %y while %more : !list while tensor<i1>
   }
-  return %x, %trips : !list, tensor<i32>
+  return %x, %iterations : !list, tensor<i32>
 }

@@ -5,12 +5,12 @@
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // A row is reduced, and then its columns, of what followed.
-// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every trip keeps columns on chip and reads each element once
-fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
+fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -22,7 +22,7 @@ fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -31,12 +31,12 @@ fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // So are sums of exponentials that have a guess and are shared.
-// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every trip keeps columns on chip and reads each element once
-fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
+fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j], %u = %u[i] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.addf %x, %v : f32
@@ -51,7 +51,7 @@ fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -60,11 +60,11 @@ fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a log-sum-exp over rows has no shift
-fused.program @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.addf %x, %v : f32
@@ -76,7 +76,7 @@ fused.program @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tens
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -85,11 +85,11 @@ fused.program @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tens
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a log-sum-exp over columns has no shift and shares no exponentials
-fused.program @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -101,7 +101,7 @@ fused.program @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -110,11 +110,11 @@ fused.program @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because its rows are sums of exponentials and not all of its columns are
-fused.program @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.addf %x, %v : f32
@@ -126,7 +126,7 @@ fused.program @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !ea
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -135,11 +135,11 @@ fused.program @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !ea
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because panels do not combine positions of maxima
-fused.program @positions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @positions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -151,7 +151,7 @@ fused.program @positions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: ten
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -160,11 +160,11 @@ fused.program @positions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: ten
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over rows depends on another one
-fused.program @three_passes(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @three_passes(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -178,7 +178,7 @@ fused.program @three_passes(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -187,11 +187,11 @@ fused.program @three_passes(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over rows has an operand that is no element value
-fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %r = fused.reduce add row %t from element : f32
@@ -202,7 +202,7 @@ fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -211,11 +211,11 @@ fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over columns has an operand that is no element value
-fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -226,7 +226,7 @@ fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %li
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -235,11 +235,11 @@ fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %li
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it reduces values over a member that are neither row values nor column values from before the trip
-fused.program @members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it reduces values over a member that are neither row values nor column values from before the iteration
+fused.program @members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %v : f32
@@ -252,7 +252,7 @@ fused.program @members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tenso
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -261,11 +261,11 @@ fused.program @members(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tenso
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it reads no elements
-fused.program @no_elements(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @no_elements(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %u, %v : f32
@@ -277,7 +277,7 @@ fused.program @no_elements(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: t
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -286,11 +286,11 @@ fused.program @no_elements(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: t
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it does not reduce both rows and columns
-fused.program @rows_alone(%x: !mats, %a: !list, %t: !each, %limit: tensor<i32>) -> (!list, !trip) {
-  %u, %trips = fused.loop (%u = %a : !list) upto %limit active %active : !flag -> (!list, !trip) {
+fused.program @rows_alone(%x: !mats, %a: !list, %t: !each, %limit: tensor<i32>) -> (!list, !iteration) {
+  %u, %iterations = fused.loop (%u = %a : !list) upto %limit active %active : !flag -> (!list, !iteration) {
     %u1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i] : !list, %t = %t : !each) -> (!list, !flag) {
       %m = arith.mulf %x, %u : f32
@@ -300,7 +300,7 @@ fused.program @rows_alone(%x: !mats, %a: !list, %t: !each, %limit: tensor<i32>) 
     }
     fused.yield %u1 while %more : !list while !flag
   }
-  fused.yield %u, %trips : !list, !trip
+  fused.yield %u, %iterations : !list, !iteration
 }
 
 // -----
@@ -309,11 +309,11 @@ fused.program @rows_alone(%x: !mats, %a: !list, %t: !each, %limit: tensor<i32>) 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it writes elements or list values
-fused.program @writes(%x0: !mats, %t: !each, %limit: tensor<i32>) -> (!mats, !trip) {
-  %y, %trips = fused.loop (%x = %x0 : !mats) upto %limit active %active : !flag -> (!mats, !trip) {
+fused.program @writes(%x0: !mats, %t: !each, %limit: tensor<i32>) -> (!mats, !iteration) {
+  %y, %iterations = fused.loop (%x = %x0 : !mats) upto %limit active %active : !flag -> (!mats, !iteration) {
     %x1, %more = fused.sweep where %active : !flag (%x = %x[i, j] : !mats, %t = %t : !each) -> (!mats, !flag) {
       %r = fused.reduce add row %x : f32
       %n = arith.mulf %x, %r : f32
@@ -322,7 +322,7 @@ fused.program @writes(%x0: !mats, %t: !each, %limit: tensor<i32>) -> (!mats, !tr
     }
     fused.yield %x1 while %more : !mats while !flag
   }
-  fused.yield %y, %trips : !mats, !trip
+  fused.yield %y, %iterations : !mats, !iteration
 }
 
 // -----
@@ -331,12 +331,12 @@ fused.program @writes(%x0: !mats, %t: !each, %limit: tensor<i32>) -> (!mats, !tr
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because its loop has other sweeps
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because its loop has other sweeps
-fused.program @two_sweeps(%x: !mats, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !trip) {
-  %v, %trips = fused.loop (%v = %b : !list) upto %limit active %active : !flag -> (!list, !trip) {
+fused.program @two_sweeps(%x: !mats, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !iteration) {
+  %v, %iterations = fused.loop (%v = %b : !list) upto %limit active %active : !flag -> (!list, !iteration) {
     %r = fused.sweep where %active : !flag (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
       %m = arith.mulf %x, %v : f32
       %r = fused.reduce add row %m : f32
@@ -351,7 +351,7 @@ fused.program @two_sweeps(%x: !mats, %b: !list, %t: !each, %limit: tensor<i32>) 
     }
     fused.yield %v1 while %more : !list while !flag
   }
-  fused.yield %v, %trips : !list, !trip
+  fused.yield %v, %iterations : !list, !iteration
 }
 
 // -----
@@ -360,11 +360,11 @@ fused.program @two_sweeps(%x: !mats, %b: !list, %t: !each, %limit: tensor<i32>) 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it is in no loop with a flag for every member
 fused.program @together(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) -> (!list, !list, tensor<i32>) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit -> (!list, !list, tensor<i32>) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit -> (!list, !list, tensor<i32>) {
     %u1, %v1, %most, %more = fused.sweep (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> (!list, !list, tensor<f32>) {
       %m = arith.mulf %x, %v : f32
       %r = fused.reduce add row %m : f32
@@ -378,7 +378,7 @@ fused.program @together(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) ->
     }
     fused.yield %u1, %v1 while %more : !list, !list while tensor<i1>
   }
-  fused.yield %u, %v, %trips : !list, !list, tensor<i32>
+  fused.yield %u, %v, %iterations : !list, !list, tensor<i32>
 }
 
 // -----
@@ -387,11 +387,11 @@ fused.program @together(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) ->
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it has several segments or an epilogue
-fused.program @segments(%x: !mats, %y: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @segments(%x: !mats, %y: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %more, %v1 = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %t = %t : !each) -> (!list, !flag) {
       %r = fused.reduce add row %x : f32
@@ -403,7 +403,7 @@ fused.program @segments(%x: !mats, %y: !mats, %a: !list, %b: !list, %t: !each, %
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -412,11 +412,11 @@ fused.program @segments(%x: !mats, %y: !mats, %a: !list, %b: !list, %t: !each, %
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses precomputed scalars
-fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %k = fused.precompute (%t = %t : f32) -> f32 {
@@ -432,7 +432,7 @@ fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -441,11 +441,11 @@ fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the trip replaces
-fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the iteration replaces
+fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.mulf %x, %u : f32
@@ -459,7 +459,7 @@ fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -468,11 +468,11 @@ fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the exponents of a column depend on two reductions of the row
-fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.addf %x, %v : f32
@@ -486,7 +486,7 @@ fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -495,12 +495,12 @@ fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // Exponentials of their own, for the columns' elements are scaled.
-// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every trip keeps columns on chip and reads each element once
-fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
+fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.addf %x, %v : f32
@@ -514,7 +514,7 @@ fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %lim
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -523,12 +523,12 @@ fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %lim
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // Beside a sum of rows, which is never taken anew.
-// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every trip keeps columns on chip and reads each element once
-fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
+fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.mulf %x, %v : f32
@@ -540,7 +540,7 @@ fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: t
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -549,11 +549,11 @@ fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: t
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the exponents of a column depend on two reductions of the row
-fused.program @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.addf %x, %v : f32
@@ -568,7 +568,7 @@ fused.program @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit:
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -577,11 +577,11 @@ fused.program @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit:
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the exponents of a column multiply elements by a reduction of their row
-fused.program @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+fused.program @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.addf %x, %v : f32
@@ -594,7 +594,7 @@ fused.program @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }
 
 // -----
@@ -603,11 +603,11 @@ fused.program @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the trip replaces
-fused.program @weighs_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !trip) {
-  %u, %v, %trips = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !trip) {
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the iteration replaces
+fused.program @weighs_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %y = arith.addf %x, %v : f32
@@ -621,5 +621,5 @@ fused.program @weighs_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit
     }
     fused.yield %u1, %v1 while %more : !list, !list while !flag
   }
-  fused.yield %u, %v, %trips : !list, !list, !trip
+  fused.yield %u, %v, %iterations : !list, !list, !iteration
 }

@@ -191,10 +191,10 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // A fixed point with one flag for all: one sweep in the loop (and one before it,
-// for what the error is when no trip runs); x stays in its place.
+// for what the error is when no iteration runs); x stays in its place.
 // CHECK-LABEL: fused.program @uniform
 // CHECK:         fused.sweep
 // CHECK:         fused.loop
@@ -202,7 +202,7 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 // CHECK:           fused.sweep
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
-// With a flag for every member, each stops alone and counts its trips.
+// With a flag for every member, each stops alone and counts its iterations.
 // CHECK-LABEL: fused.program @members
 // CHECK:         fused.sweep
 // CHECK:         fused.loop {{.*}} active %[[ON:.*]]: !foreach.list<tensor<i1>>
@@ -216,7 +216,7 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 // UNFUSED:       fused.loop
 // UNFUSED-COUNT-4: fused.sweep where
 func.func @uniform(%x0: !list {foreach.donate = 0 : i64}, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>) -> (!list, tensor<f32>, tensor<i32>) {
-  %x, %err, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
+  %x, %err, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
     %x1 = foreach.map (%x = %x, %a = %a : !list) -> !list {
       %h = arith.constant 0.5 : f32
       %q = arith.divf %a, %x : f32
@@ -235,10 +235,10 @@ func.func @uniform(%x0: !list {foreach.donate = 0 : i64}, %a: !list, %tol: tenso
     }
     foreach.yield %x1, %err while %more : !list, tensor<f32> while tensor<i1>
   }
-  return %x, %err, %trips : !list, tensor<f32>, tensor<i32>
+  return %x, %err, %iterations : !list, tensor<f32>, tensor<i32>
 }
-func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>) -> (!list, !each, !trip) {
-  %x, %err, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !trip) {
+func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>) -> (!list, !each, !iteration) {
+  %x, %err, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !iteration) {
     %x1 = foreach.map (%x = %x, %a = %a : !list) -> !list {
       %h = arith.constant 0.5 : f32
       %q = arith.divf %a, %x : f32
@@ -257,7 +257,7 @@ func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>
     }
     foreach.yield %x1, %err while %more : !list, !each while !flag
   }
-  return %x, %err, %trips : !list, !each, !trip
+  return %x, %err, %iterations : !list, !each, !iteration
 }
 
 // -----
@@ -266,7 +266,7 @@ func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 
 // Both halves of an iteration, its error and its flags: one sweep.
 // CHECK-LABEL: fused.program @sinkhorn
@@ -279,8 +279,8 @@ func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
 func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each, %limit: tensor<i32>)
-    -> (!list, !list, !each, !trip) {
-  %u, %v, %err, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !trip) {
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %err, %iterations = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !iteration) {
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats, %vj = %v[j] : !list) -> !list {
       %x = arith.addf %l, %vj : f32
       foreach.yield %x : f32
@@ -311,7 +311,7 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
     }
     foreach.yield %u1, %v1, %err while %more : !list, !list, !each while !flag
   }
-  return %u, %v, %err, %trips : !list, !list, !each, !trip
+  return %u, %v, %err, %iterations : !list, !list, !each, !iteration
 }
 
 // -----
@@ -375,7 +375,7 @@ func.func @skip(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {fore
 // UNFUSED-NOT:   shift
 // UNFUSED-NOT:   sharing
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>) -> (!vecs, !vecs) {
-  %p, %q, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
+  %p, %q, %iterations = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
     %row_mass = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %q = %q[j] : !vecs) -> !vecs {
       %x = arith.addf %m, %q : f32
       foreach.yield %x : f32

@@ -70,7 +70,7 @@ def sinkhorn_report():
 
     measured = {"heddle_ms": 3.3, "heddle_loop_ms": 3.24, "handwritten_ms": 3.2, "heddle_over_handwritten": 3.3 / 3.2,
                 "heddle_loop_over_handwritten": 3.24 / 3.2, "heddle_iterations_per_second": 1e5 / 3.3,
-                "heddle_bytes_per_element_and_iteration": 4.4, "stop_trips": 9, "stop_ms": 0.3, "stop_converged": True,
+                "heddle_bytes_per_element_and_iteration": 4.4, "stop_iterations": 9, "stop_ms": 0.3, "stop_converged": True,
                 "plan_ms": 0.24, "plan_ratio": 1.07, "compile_program_ms": 900.0, "compile_class_ms": 500.0,
                 "difference_from_handwritten": 2e-6, "same_bits_every_replay": True, "panels": "512 threads",
                 "handwritten_class": "512x12"}

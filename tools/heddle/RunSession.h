@@ -17,7 +17,7 @@
 #include "ShapesFile.h"
 #include "Support.h"
 
-#include "codegen/heddle_reference.h"
+#include "codegen/compiler/heddle_reference.h"
 
 #include <map>
 

@@ -11,7 +11,7 @@
 #ifndef HEDDLE_TOOLS_HEDDLE_SHAPESFILE_H
 #define HEDDLE_TOOLS_HEDDLE_SHAPESFILE_H
 
-#include "codegen/PlanShapes.h"
+#include "codegen/plan/PlanShapes.h"
 
 namespace heddle::cli {
 

@@ -9,7 +9,7 @@
 
 #include "Support.h"
 
-#include "codegen/heddle_reference.h"
+#include "codegen/compiler/heddle_reference.h"
 #include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"

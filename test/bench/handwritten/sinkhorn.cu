@@ -340,7 +340,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Real groups[THREADS];
     __shared__ Real log_weight[kChunk], weight[kChunk], old_part[kChunk], row_part[kChunk], row_sum[kChunk], errors[kChunk];
     __shared__ unsigned offset[kChunk];  // of the row in its copy
-    __shared__ int trips, next_panel, bad_chunk;  // bad_chunk: 1 + the first row of a chunk with an unsafe sum
+    __shared__ int iterations, next_panel, bad_chunk;  // bad_chunk: 1 + the first row of a chunk with an unsafe sum
     __shared__ unsigned top;                      // the top bit of the barrier word before the two barriers of an iteration
 
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
@@ -360,7 +360,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         Copies copies;  // of thread 0
     auto prefetch = [&] { copies.prefetch(s, first_panel, clusters, column, width, stages, row_bytes, arrived, next_panel); };
     if (t == 0) {
-        trips = bad_chunk = 0;
+        iterations = bad_chunk = 0;
         next_panel = first_panel - clusters;
         top = __ldcg(s.barrier);
         for (int k = 0; k < STAGES; ++k) set_up(arrived + k, 1);
@@ -482,7 +482,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) column_part(k) = part_of(column_part(k));
-                if (trips > 0 && (trips >= limit || last_error <= tolerance)) goto done;
+                if (iterations > 0 && (iterations >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int k = 0; k <= steps; k += 2) {
                     if (k < steps) reduce(k * ROWS, rows, e[0]);
@@ -530,8 +530,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         sync_grid(s.barrier, top);
         if (t == 0) {
             bad_chunk = 0;
-            ++trips;
-            if (blockIdx.x == 0) __stcg(s.iterations, trips);
+            ++iterations;
+            if (blockIdx.x == 0) __stcg(s.iterations, iterations);
         }
 
         // The columns, summed in an order that does not depend on the number of blocks.

@@ -240,8 +240,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
     }
     sync_cluster();  // all blocks have started before any of them sends
 
-    int trip = 0;
-    while (trip < limit) {
+    int iteration = 0;
+    while (iteration < limit) {
         Real part_of_column[ITEMS], sums[ITEMS], error = 0;
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {
@@ -345,11 +345,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
         Real all = 0;
 #pragma unroll
         for (int k = 0; k < BLOCKS; ++k) all += errors[k];
-        ++trip;
+        ++iteration;
         sync_cluster();
         if (rank == 0 && t == 0) *s.error = all;
         if (all <= tolerance) break;
     }
     if (t < own) s.v[own_begin + t] = own_part * kLn2;
-    if (rank == 0 && t == 0) *s.iterations = trip;
+    if (rank == 0 && t == 0) *s.iterations = iteration;
 }

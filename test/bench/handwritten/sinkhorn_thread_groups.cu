@@ -335,7 +335,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Real panel_sums[THREADS];
     __shared__ RowInfo info[kChunk];
     __shared__ Real log_weight[kChunk], row_sum[kChunk], new_part[kChunk], errors[kChunk];
-    __shared__ int trips;
+    __shared__ int iterations;
     __shared__ unsigned top;  // the top bit of the barrier word before the two barriers of an iteration
     __shared__ Copies all_copies[GROUPS];
 
@@ -356,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     Copies &copies = all_copies[group];
     auto prefetch = [&] { copies.prefetch(s, group, first_panel, clusters, column, width, stages, row_bytes, arrived); };
     if (t == 0) {
-        trips = 0;
+        iterations = 0;
         top = __ldcg(s.barrier);
     }
     if (gt == 0) {
@@ -403,7 +403,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 }
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) column_part[k] = part_of(column_part[k]);
-                if (trips > 0 && (trips >= limit || last_error <= tolerance)) goto done;
+                if (iterations > 0 && (iterations >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int row = group; row < rows; row += GROUPS) {
                     const RowInfo own = info[row];
@@ -488,8 +488,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
         sync_grid(s.barrier, top);
         if (t == 0) {
-            ++trips;
-            if (blockIdx.x == 0) __stcg(s.iterations, trips);
+            ++iterations;
+            if (blockIdx.x == 0) __stcg(s.iterations, iterations);
         }
 
         // The columns, summed in an order that does not depend on the number of blocks.

@@ -12,7 +12,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
                    %tau: !num {foreach.default = 0.9 : f64}, %step: !num {foreach.default = 0.75 : f64},
                    %tol: !num {foreach.default = 1.0e-4 : f64}, %limit: tensor<i32> {foreach.default = 12 : i32})
     -> (!vecs, !vecs, !each, !foreach.list<tensor<i32>>) {
-  %p, %q, %change, %trips = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, !each, !foreach.list<tensor<i32>>) {
+  %p, %q, %change, %iterations = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, !each, !foreach.list<tensor<i32>>) {
     %row_mass = foreach.reduce logsumexp along j (%m = %M[i, j] : !mats, %q = %q[j] : !vecs) -> !vecs {
       %x = arith.addf %m, %q : f32
       foreach.yield %x : f32
@@ -44,5 +44,5 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
     }
     foreach.yield %p1, %q1, %change while %more : !vecs, !vecs, !each while !flag
   }
-  return %p, %q, %change, %trips : !vecs, !vecs, !each, !foreach.list<tensor<i32>>
+  return %p, %q, %change, %iterations : !vecs, !vecs, !each, !foreach.list<tensor<i32>>
 }

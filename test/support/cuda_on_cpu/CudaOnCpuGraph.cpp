@@ -1,8 +1,8 @@
 //===- CudaOnCpuGraph.cpp - a plan's CUDA source on the host --------------===//
 //
-// Does on the host what runtime/cuda/Graph.cpp does on a device: allocates memory,
-// writes the tables, launches the nodes in order. Consecutive kernels run in
-// one call of the machine, so that launches that may overlap do.
+// Does on the host what runtime/cuda/Graph.cpp does on a device: allocates
+// memory, writes the tables, launches the nodes in order. Consecutive kernels
+// run in one call of the machine, so that launches that may overlap do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -299,14 +299,14 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
     std::vector<GridLaunch> alone = {std::move(*launch)};
     return runLaunches(alone);
   }
-  auto *trips =
+  auto *iterations =
       reinterpret_cast<int32_t *>(layout->scalarAddress(node.iterations));
   auto *limit = reinterpret_cast<int32_t *>(layout->scalarAddress(node.limit));
-  *trips = 0;
+  *iterations = 0;
   for (bool more = *limit > 0; more;) {
     if (Error error = run(node.body))
       return error;
-    more = ++*trips < *limit &&
+    more = ++*iterations < *limit &&
            any_of(
                layout->spans(-1, node.condition),
                [](const Span &flag) { return *flag.to != 0; });

@@ -197,7 +197,7 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
     auto [name, value] = define.drop_front(2).split('=');
     text += ("#define " + name + " " + value + "\n").str();
   }
-  folder.write("expand_tiles.cu", runtime::deviceText("expand_tiles.cu"));
+  files["expand_tiles.cu"] = runtime::deviceText("expand_tiles.cu").str();
   text += ofPanels +
           "#include \"expand_tiles.cu\"\n"
           "#include \"launch.h\"\n"

@@ -1,6 +1,6 @@
 //===- PlanShapesTest.cpp - extents and launches over given shapes --------===//
 
-#include "codegen/PlanShapes.h"
+#include "codegen/plan/PlanShapes.h"
 
 #include "llvm/Support/JSON.h"
 #include <gtest/gtest.h>

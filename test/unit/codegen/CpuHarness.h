@@ -8,8 +8,8 @@
 #ifndef HEDDLE_TEST_UNIT_CODEGEN_CPUHARNESS_H
 #define HEDDLE_TEST_UNIT_CODEGEN_CPUHARNESS_H
 
-#include "codegen/SweepLayout.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/layout/SweepLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

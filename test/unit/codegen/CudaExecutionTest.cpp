@@ -211,7 +211,8 @@ protected:
             }
             shapes = matrices;
           }
-          // What is addressed by the trip has a length of its own, or none.
+          // What is addressed by the iteration has a length of its own, or
+          // none.
           if (name == "schedule" || name == "history")
             for (auto [k, shape] : llvm::enumerate(shapes))
               shape = {static_cast<int64_t>(3 * k % 8)};
@@ -309,7 +310,7 @@ TEST_P(CudaModule, TakesEmptyLists) {
 
 class CudaLoop : public CudaModule {};
 
-TEST_P(CudaLoop, TakesFewTripsOrNone) {
+TEST_P(CudaLoop, TakesFewIterationsOrNone) {
   Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   for (double limit : {0.0, -1.0, 1.0, 2.0}) {

@@ -8,7 +8,7 @@
 #ifndef HEDDLE_TEST_UNIT_CODEGEN_CUDAHARNESS_H
 #define HEDDLE_TEST_UNIT_CODEGEN_CUDAHARNESS_H
 
-#include "codegen/ProgramCompiler.h"
+#include "codegen/compiler/ProgramCompiler.h"
 #include "dialect/reference/Interpreter.h"
 #include "runtime/program/ProgramGraph.h"
 #include "test/support/cuda_on_cpu/CudaOnCpuGraph.h"

@@ -338,7 +338,7 @@ std::vector<PanelProgram> panelTexts() {
   for (const NamedProgram &program : writtenPrograms())
     if (program.name == "LoopBalances" || program.name == "LoopOfGrams" ||
         program.name == "LoopOfColumnPowers" ||
-        program.name == "LoopOverMatricesByTrip")
+        program.name == "LoopOverMatricesByIteration")
       texts.push_back({program, {601, 6001}, 256});
   return texts;
 }

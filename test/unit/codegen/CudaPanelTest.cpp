@@ -62,11 +62,11 @@ constexpr const char *kBalances = R"mlir(
 !list = !foreach.list<tensor<?x$T>>
 !each = !foreach.list<tensor<$T>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
                        %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %sharp: !each)
-    -> (!list, !list, !each, !trip) {
-  %u, %v, %error, %trips = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !trip) {
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %error, %iterations = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !iteration) {
     %r = foreach.reduce logsumexp along j (%x = %x[i, j] as $T : !mats, %v = %v[j] : !list, %s = %sharp : !each) -> !list {
       %sx = arith.mulf %x, %s : $T
       %y = arith.addf %sx, %v : $T
@@ -108,7 +108,7 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
     }
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
-  return %u, %v, %error, %trips : !list, !list, !each, !trip
+  return %u, %v, %error, %iterations : !list, !list, !each, !iteration
 })mlir";
 
 /// Sums without exponentials, of two matrices, and a maximum, of which the
@@ -119,10 +119,10 @@ constexpr const char *kGrams = R"mlir(
 !list = !foreach.list<tensor<?x$T>>
 !each = !foreach.list<tensor<$T>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tensor<i32>, %sharp: !each)
-    -> (!list, !list, !each, !trip) {
-  %q, %p, %most, %trips = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !each, !trip) {
+    -> (!list, !list, !each, !iteration) {
+  %q, %p, %most, %iterations = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !each, !iteration) {
     %t = foreach.reduce add along j (%x = %x[i, j] as $T : !mats, %w = %w[i, j] : !wide, %p = %p[j] : !list) -> !list {
       %m = arith.mulf %x, %w : $T
       %y = arith.mulf %m, %p : $T
@@ -157,7 +157,7 @@ func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tens
     }
     foreach.yield %t, %p1, %most while %more : !list, !list, !each while !flag
   }
-  return %q, %p, %most, %trips : !list, !list, !each, !trip
+  return %q, %p, %most, %iterations : !list, !list, !each, !iteration
 })mlir";
 
 /// Balancing whose columns are reduced at another sharpness than its rows, so
@@ -179,13 +179,14 @@ std::string sharpens() {
          at += to.size())
       text.replace(at, from.size(), to.str());
   };
-  replaceAll("-> (!list, !list, !each, !trip)",
-             "-> (!list, !list, !each, !list, !list, !trip)");
-  replaceAll("%u, %v, %error, %trips =",
-             "%u, %v, %error, %shares, %free, %trips =");
-  replaceAll("return %u, %v, %error, %trips : !list, !list, !each, !trip",
-             "return %u, %v, %error, %shares, %free, %trips : !list, !list, "
-             "!each, !list, !list, !trip");
+  replaceAll("-> (!list, !list, !each, !iteration)",
+             "-> (!list, !list, !each, !list, !list, !iteration)");
+  replaceAll("%u, %v, %error, %iterations =",
+             "%u, %v, %error, %shares, %free, %iterations =");
+  replaceAll(
+      "return %u, %v, %error, %iterations : !list, !list, !each, !iteration",
+      "return %u, %v, %error, %shares, %free, %iterations : !list, !list, "
+      "!each, !list, !list, !iteration");
   replaceAll(
       "foreach.yield %u1, %v1, %error while %more : !list, !list, !each "
       "while !flag",

@@ -75,7 +75,7 @@ static const char *const kTypes = R"mlir(
 !each64 = !foreach.list<tensor<f64>>
 !eachlong = !foreach.list<tensor<i64>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
+!iteration = !foreach.list<tensor<i32>>
 !num = tensor<f64>
 !single = tensor<f32>
 )mlir";
@@ -390,12 +390,12 @@ func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64})
 })mlir");
 
     add("NormalizeMembers", R"mlir(
-func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !trip {foreach.donate = 2 : i64}) -> (!list, !half, !trip, !each64) {
+func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !iteration {foreach.donate = 2 : i64}) -> (!list, !half, !iteration, !each64) {
   %sum = foreach.reduce add along member (%x = %x as f64 : !list) -> !each64 {
     %q = arith.mulf %x, %x : f64
     foreach.yield %q : f64
   }
-  %norm, %more = foreach.map (%s = %sum : !each64, %n = %count : !trip) -> (!each64, !trip) {
+  %norm, %more = foreach.map (%s = %sum : !each64, %n = %count : !iteration) -> (!each64, !iteration) {
     %tiny = arith.constant 1.0e-6 : f64
     %r = math.sqrt %s : f64
     %d = arith.addf %r, %tiny : f64
@@ -408,7 +408,7 @@ func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.do
     %z = arith.subf %h, %y : f32
     foreach.yield %y, %z : f32, f32
   }
-  return %y, %z, %more, %norm : !list, !half, !trip, !each64
+  return %y, %z, %more, %norm : !list, !half, !iteration, !each64
 })mlir");
 
     add("Integers", R"mlir(
@@ -454,7 +454,7 @@ func.func @guarded(%p: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num {f
     add("LoopForAll", R"mlir(
 func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %n0: tensor<i32>, %limit: tensor<i32>, %tol: !num)
     -> (!list, tensor<i32>, !num, tensor<i32>) {
-  %x, %n, %sum, %trips = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
+  %x, %n, %sum, %iterations = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
       -> (!list, tensor<i32>, !num, tensor<i32>) {
     %x1 = foreach.map (%x = %x : !list) -> !list {
       %half = arith.constant 0.5 : f32
@@ -473,13 +473,13 @@ func.func @halve(%x0: !list {foreach.donate = 0 : i64}, %n0: tensor<i32>, %limit
     }
     foreach.yield %x1, %n1, %sum while %more : !list, tensor<i32>, !num while tensor<i1>
   }
-  return %x, %n, %sum, %trips : !list, tensor<i32>, !num, tensor<i32>
+  return %x, %n, %sum, %iterations : !list, tensor<i32>, !num, tensor<i32>
 })mlir");
 
     add("LoopForAllInTwoSweeps", R"mlir(
 func.func @shrink(%x0: !list, %limit: tensor<i32>, %tol: !num)
     -> (!list, !num, tensor<i32>) {
-  %x, %norm, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
+  %x, %norm, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !num, tensor<i32>) {
     %norm = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
       %q = arith.mulf %x, %x : f64
       foreach.yield %q : f64
@@ -497,13 +497,13 @@ func.func @shrink(%x0: !list, %limit: tensor<i32>, %tol: !num)
     }
     foreach.yield %x1, %norm while %more : !list, !num while tensor<i1>
   }
-  return %x, %norm, %trips : !list, !num, tensor<i32>
+  return %x, %norm, %iterations : !list, !num, tensor<i32>
 })mlir");
 
     add("LoopForEveryMember", R"mlir(
 func.func @roots(%a: !list, %x0: !list {foreach.donate = 0 : i64}, %limit: tensor<i32>, %tol: !num)
-    -> (!list, !each, !trip) {
-  %x, %change, %trips = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !trip) {
+    -> (!list, !each, !iteration) {
+  %x, %change, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, !each, !iteration) {
     %x1 = foreach.map (%x = %x, %a = %a : !list) -> !list {
       %half = arith.constant 0.5 : f32
       %c = math.absf %a : f32
@@ -526,12 +526,12 @@ func.func @roots(%a: !list, %x0: !list {foreach.donate = 0 : i64}, %limit: tenso
     }
     foreach.yield %x1, %e while %more : !list, !each while !flag
   }
-  return %x, %change, %trips : !list, !each, !trip
+  return %x, %change, %iterations : !list, !each, !iteration
 })mlir");
 
     add("LoopOverMemberScalars", R"mlir(
-func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (!each, !each, !trip) {
-  %x, %change, %trips = foreach.while (%x = %x0 : !each) upto %limit -> (!each, !each, !trip) {
+func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (!each, !each, !iteration) {
+  %x, %change, %iterations = foreach.while (%x = %x0 : !each) upto %limit -> (!each, !each, !iteration) {
     %x1, %d = foreach.map (%x = %x, %a = %a : !each) -> (!each, !each) {
       %half = arith.constant 0.5 : f32
       %x1 = arith.mulf %half, %x : f32
@@ -545,20 +545,20 @@ func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (
     }
     foreach.yield %x1, %d while %more : !each, !each while !flag
   }
-  return %x, %change, %trips : !each, !each, !trip
+  return %x, %change, %iterations : !each, !each, !iteration
 })mlir");
 
     // A schedule is read and what is left is recorded, by the number of the
-    // trip; also the entries of the first one and of the one to come.
-    add("LoopByTrip", R"mlir(
+    // iteration; also the entries of the first one and of the one to come.
+    add("LoopByIteration", R"mlir(
 func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %history: !half {foreach.donate = 1 : i64},
-                  %limit: tensor<i32>, %tol: !num) -> (!list, !half, !each, !trip) {
+                  %limit: tensor<i32>, %tol: !num) -> (!list, !half, !each, !iteration) {
   %start = foreach.map (%x = %x0, %s = %schedule[first] : !list) -> !list {
     %y = arith.addf %x, %s : f32
     foreach.yield %y : f32
   }
-  %x, %h, %last, %trips = foreach.while (%x = %start : !list, %h = %history : !half) upto %limit -> (!list, !half, !each, !trip) {
-    %x1 = foreach.map (%x = %x, %s = %schedule[trip], %n = %schedule[next] : !list) -> !list {
+  %x, %h, %last, %iterations = foreach.while (%x = %start : !list, %h = %history : !half) upto %limit -> (!list, !half, !each, !iteration) {
+    %x1 = foreach.map (%x = %x, %s = %schedule[iteration], %n = %schedule[next] : !list) -> !list {
       %tenth = arith.constant 0.1 : f32
       %m = arith.mulf %n, %tenth : f32
       %w = arith.addf %s, %m : f32
@@ -572,7 +572,7 @@ func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %hist
     }
     %h1 = foreach.record %e in %h : !each in !half
     %last, %more = foreach.map (%e = %e : !each, %tol = %tol as f32 : !num) -> (!each, !flag) {
-      %k = foreach.trip : i32
+      %k = foreach.iteration : i32
       %two = arith.constant 2 : i32
       %early = arith.cmpi slt, %k, %two : i32
       %f = arith.sitofp %k : i32 to f32
@@ -582,19 +582,19 @@ func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %hist
     }
     foreach.yield %x1, %h1, %last while %more : !list, !half, !each while !flag
   }
-  return %x, %h, %last, %trips : !list, !half, !each, !trip
+  return %x, %h, %last, %iterations : !list, !half, !each, !iteration
 })mlir");
 
-    add("LoopOverMatricesByTrip", R"mlir(
+    add("LoopOverMatricesByIteration", R"mlir(
 func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list<tensor<?xf64>>, %history: !list,
-                   %limit: tensor<i32>, %bound: !each) -> (!list, !list, !list, !trip) {
-  %u, %v, %h, %trips = foreach.while (%u = %row, %v = %col, %h = %history : !list) upto %limit
-      -> (!list, !list, !list, !trip) {
+                   %limit: tensor<i32>, %bound: !each) -> (!list, !list, !list, !iteration) {
+  %u, %v, %h, %iterations = foreach.while (%u = %row, %v = %col, %h = %history : !list) upto %limit
+      -> (!list, !list, !list, !iteration) {
     %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
       %y = arith.mulf %x, %v : f32
       foreach.yield %y : f32
     }
-    %u1 = foreach.map (%r = %r : !list, %s = %schedule[trip] as f32, %n = %schedule[next] as f32 : !foreach.list<tensor<?xf64>>) -> !list {
+    %u1 = foreach.map (%r = %r : !list, %s = %schedule[iteration] as f32, %n = %schedule[next] as f32 : !foreach.list<tensor<?xf64>>) -> !list {
       %w = arith.mulf %s, %n : f32
       %y = arith.mulf %r, %w : f32
       foreach.yield %y : f32
@@ -621,7 +621,7 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
     }
     foreach.yield %u1, %v1, %h1 while %more : !list, !list, !list while !flag
   }
-  return %u, %v, %h, %trips : !list, !list, !list, !trip
+  return %u, %v, %h, %iterations : !list, !list, !list, !iteration
 })mlir");
     result.back().keepsOrder = false;
 
@@ -629,8 +629,8 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
     add("LoopBalances", R"mlir(
 func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
                     %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each, %sharp: !each)
-    -> (!list, !list, !each, !trip) {
-  %u, %v, %error, %trips = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !trip) {
+    -> (!list, !list, !each, !iteration) {
+  %u, %v, %error, %iterations = foreach.while (%u = %row_u, %v = %col_v : !list) upto %limit -> (!list, !list, !each, !iteration) {
     %r = foreach.reduce logsumexp along j (%x = %x[i, j] : !mats, %v = %v[j] : !list, %s = %sharp : !each) -> !list {
       %sx = arith.mulf %x, %s : f32
       %y = arith.addf %sx, %v : f32
@@ -660,14 +660,14 @@ func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.
     }
     foreach.yield %u1, %v1, %error while %more : !list, !list, !each while !flag
   }
-  return %u, %v, %error, %trips : !list, !list, !each, !trip
+  return %u, %v, %error, %iterations : !list, !list, !each, !iteration
 })mlir",
         /*isExact=*/false);
 
     // Exponentials of columns alone, about a number, of what rows sum up to.
     add("LoopOfColumnPowers", R"mlir(
-func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !trip) {
-  %u, %v, %trips = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !trip) {
+func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !iteration) {
+  %u, %v, %iterations = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !iteration) {
     %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {
       %y = arith.mulf %x, %v : f32
       foreach.yield %y : f32
@@ -697,14 +697,14 @@ func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bou
     }
     foreach.yield %u1, %c while %more : !list, !list while !flag
   }
-  return %u, %v, %trips : !list, !list, !trip
+  return %u, %v, %iterations : !list, !list, !iteration
 })mlir",
         /*isExact=*/false);
 
     // Two sums over one read, the second of what the first gave.
     add("LoopOfGrams", R"mlir(
-func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !trip) {
-  %q, %p, %trips = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !trip) {
+func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !iteration) {
+  %q, %p, %iterations = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !iteration) {
     %t = foreach.reduce add along j (%x = %x[i, j], %w = %w[i, j] : !mats, %p = %p[j] : !list) -> !list {
       %m = arith.mulf %x, %w : f32
       %y = arith.mulf %m, %p : f32
@@ -738,20 +738,20 @@ func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<
     }
     foreach.yield %t, %p1 while %more : !list, !list while !flag
   }
-  return %q, %p, %trips : !list, !list, !trip
+  return %q, %p, %iterations : !list, !list, !iteration
 })mlir");
     result.back().keepsOrder = false;
     result.back().isExact = false;
 
     // Two families of vectors and one flag for a member of both, which the
     // second of two sweeps finds.
-    add("LoopInTwoSweepsByTrip", R"mlir(
+    add("LoopInTwoSweepsByIteration", R"mlir(
 func.func @together(%x0: !list {foreach.donate = 0 : i64}, %y0: !half {foreach.donate = 1 : i64}, %bound: !each,
-                    %history: !list, %limit: tensor<i32>) -> (!list, !half, !list, !trip) {
-  %x, %y, %h, %trips = foreach.while (%x = %x0 : !list, %y = %y0 : !half, %h = %history : !list) upto %limit
-      -> (!list, !half, !list, !trip) {
+                    %history: !list, %limit: tensor<i32>) -> (!list, !half, !list, !iteration) {
+  %x, %y, %h, %iterations = foreach.while (%x = %x0 : !list, %y = %y0 : !half, %h = %history : !list) upto %limit
+      -> (!list, !half, !list, !iteration) {
     %y1 = foreach.map (%y = %y as f32 : !half) -> !half {
-      %k = foreach.trip : i32
+      %k = foreach.iteration : i32
       %f = arith.sitofp %k : i32 to f32
       %half = arith.constant 0.5 : f32
       %a = arith.mulf %half, %y : f32
@@ -777,12 +777,12 @@ func.func @together(%x0: !list {foreach.donate = 0 : i64}, %y0: !half {foreach.d
     }
     foreach.yield %x1, %y1, %h1 while %more : !list, !half, !list while !flag
   }
-  return %x, %y, %h, %trips : !list, !half, !list, !trip
+  return %x, %y, %h, %iterations : !list, !half, !list, !iteration
 })mlir");
 
-    add("LoopForAllByTrip", R"mlir(
+    add("LoopForAllByIteration", R"mlir(
 func.func @norms(%x0: !list, %history: !half, %limit: tensor<i32>, %tol: !num) -> (!list, !half, !num, tensor<i32>) {
-  %x, %h, %sum, %trips = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit
+  %x, %h, %sum, %iterations = foreach.while (%x = %x0 : !list, %h = %history : !half) upto %limit
       -> (!list, !half, !num, tensor<i32>) {
     %x1 = foreach.map (%x = %x : !list) -> !list {
       %half = arith.constant 0.5 : f32
@@ -795,7 +795,7 @@ func.func @norms(%x0: !list, %history: !half, %limit: tensor<i32>, %tol: !num) -
     }
     %h1 = foreach.record %sum in %h : !num in !half
     %part, %more = foreach.map (%s = %sum, %tol = %tol : !num) -> (!num, tensor<i1>) {
-      %k = foreach.trip : i32
+      %k = foreach.iteration : i32
       %f = arith.sitofp %k : i32 to f64
       %part = arith.mulf %s, %f : f64
       %more = arith.cmpf ogt, %s, %tol : f64
@@ -803,7 +803,7 @@ func.func @norms(%x0: !list, %history: !half, %limit: tensor<i32>, %tol: !num) -
     }
     foreach.yield %x1, %h1, %part while %more : !list, !half, !num while tensor<i1>
   }
-  return %x, %h, %sum, %trips : !list, !half, !num, tensor<i32>
+  return %x, %h, %sum, %iterations : !list, !half, !num, tensor<i32>
 })mlir");
 
     add("ScalarFunctions", R"mlir(

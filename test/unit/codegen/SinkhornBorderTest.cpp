@@ -102,8 +102,8 @@ TEST_P(Sinkhorn, InfeasibleMasks) {
         for (double x : r[name][m])
           EXPECT_FALSE(std::isnan(x)) << name;
     }
-    // It is seen in the first trip where its side is updated first.
-    EXPECT_EQ(r["trips"][order == "u" ? 0 : 2][0], 1);
+    // It is seen in the first iteration where its side is updated first.
+    EXPECT_EQ(r["iterations"][order == "u" ? 0 : 2][0], 1);
     EXPECT_TRUE(std::isnan(r["error"][order == "u" ? 0 : 2][0]));
     EXPECT_EQ(r["argmax"][0][3], r["argmax"][3][1]);
   }
@@ -166,7 +166,7 @@ TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
                           {{"eps", 0.3}, {"tol", tol}, {"limit", limit}});
         for (size_t m = 0; m < problems.size(); ++m) {
           SCOPED_TRACE(m);
-          if (limit > 1) // the first trip may end with an infinite error
+          if (limit > 1) // the first iteration may end with an infinite error
             EXPECT_EQ(r["status"][m][0], 64);
           EXPECT_EQ(r["converged"][m][0], 0);
         }
@@ -194,10 +194,10 @@ TEST_P(Sinkhorn, BadInput) {
     EXPECT_EQ(r["status"][m][0], expected[m]);
     EXPECT_EQ(r["converged"][m][0], expected[m] == 0);
     if (expected[m] == 0) {
-      EXPECT_EQ(r["trips"][m][0], r["trips"][9][0]);
+      EXPECT_EQ(r["iterations"][m][0], r["iterations"][9][0]);
       continue;
     }
-    EXPECT_LE(r["trips"][m][0], 2);
+    EXPECT_LE(r["iterations"][m][0], 2);
     EXPECT_TRUE(std::isnan(r["error"][m][0]));
     EXPECT_TRUE(std::isnan(r["cost"][m][0]));
     for (double v : r["v"][m])
@@ -213,7 +213,7 @@ TEST_P(Sinkhorn, BadScalars) {
         solve("dtype=" + options, problems, {{name, value}, {"limit", 5}},
               {{"epsilons", std::vector<Vector>(3, {1, 0.1})}});
     EXPECT_EQ(r["converged"][0][0], 0);
-    EXPECT_LE(r["trips"][2][0], 5);
+    EXPECT_LE(r["iterations"][2][0], 5);
     if (r["status"][2][0] == 8)
       for (double x : r["u"][2])
         EXPECT_TRUE(std::isnan(x)) << options << ", " << name << " " << value;

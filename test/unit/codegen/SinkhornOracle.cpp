@@ -64,8 +64,8 @@ Solution solve(const Problem &problem, const Settings &settings,
   s.u = start ? start->u : Vector(n);
   s.v = start ? start->v : Vector(m);
   double eps = settings.eps;
-  for (; s.trips < settings.limit; ++s.trips) {
-    double now = settings.epsOf ? settings.epsOf(s.trips) : settings.eps;
+  for (; s.iterations < settings.limit; ++s.iterations) {
+    double now = settings.epsOf ? settings.epsOf(s.iterations) : settings.eps;
     for (Vector *x : {&s.u, &s.v})
       for (double &w : *x)
         w *= eps / now;
@@ -97,7 +97,7 @@ Solution solve(const Problem &problem, const Settings &settings,
     if (eps > settings.eps)
       s.error = kInf;
     if (!(s.error > settings.tol)) {
-      ++s.trips;
+      ++s.iterations;
       break;
     }
   }

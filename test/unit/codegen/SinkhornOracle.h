@@ -36,15 +36,15 @@ struct Settings {
   bool entropy = false, columnsFirst = false;
   std::string norm = "l1";
   int limit = 20;
-  /// eps of a trip, where it is annealed.
+  /// eps of an iteration, where it is annealed.
   std::function<double(int)> epsOf;
 };
 
 struct Solution {
   Vector u, v; // the plan is exp(u + v - C / eps)
   double error = kInf;
-  int trips = 0;
-  Vector errors; // of each trip
+  int iterations = 0;
+  Vector errors; // of each iteration
 };
 
 Problem randomProblem(int64_t rows, int64_t columns, uint64_t seed);

@@ -1,6 +1,7 @@
 //===- SinkhornTest.cpp - `sinkhorn` against plain loops ------------------===//
 //
-// Two passes per trip in double, in every option, and what holds at the end.
+// Two passes per iteration in double, in every option, and what holds at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,12 +71,12 @@ Variant randomVariant(std::mt19937_64 &random) {
       number("eps0", 2, 1);
       number("decay", 0.6, 0.5);
     }
-    s.epsOf = v.list ? std::function<double(int)>([eps](int trip) {
+    s.epsOf = v.list ? std::function<double(int)>([eps](int iteration) {
       const double list[] = {3, 1, 0.9, 0.01};
-      return std::fmax(eps, list[std::min(trip, 3)]);
+      return std::fmax(eps, list[std::min(iteration, 3)]);
     })
-                     : [eps](int trip) {
-                         return std::fmax(eps, 2 * std::pow(0.6, trip));
+                     : [eps](int iteration) {
+                         return std::fmax(eps, 2 * std::pow(0.6, iteration));
                        };
   }
   v.options += ",outputs=potentials/plan/cost/dual/marginals/argmax/product/"
@@ -157,7 +158,7 @@ TEST_P(Sinkhorn, EveryOption) {
       SCOPED_TRACE(m);
       const Problem &p = problems[m];
       Solution s = oracle::solve(p, v.settings, &starts[m]);
-      ASSERT_EQ(r["trips"][m][0], v.settings.limit);
+      ASSERT_EQ(r["iterations"][m][0], v.settings.limit);
       ASSERT_EQ(r["status"][m], Vector{0});
       bool scaling = v.convention == "scaling";
       const Vector &f = r[scaling ? "u" : "f"][m],
@@ -165,7 +166,7 @@ TEST_P(Sinkhorn, EveryOption) {
       expectNear(f, convened(v, s.u, p.a), 1e-12, "potentials of rows");
       expectNear(g, convened(v, s.v, p.b), 1e-12, "potentials of columns");
       expectNear(r["error"][m], {s.error}, 1e-11, "error");
-      for (int t = 0; t < 10 && t < s.trips; ++t)
+      for (int t = 0; t < 10 && t < s.iterations; ++t)
         EXPECT_NEAR(r["errors"][m][t], s.errors[t], 1e-11 * (1 + s.errors[t]));
       for (int t = v.settings.limit; t < 10; ++t)
         EXPECT_EQ(r["errors"][m][t], -1);
@@ -196,9 +197,9 @@ TEST_P(Sinkhorn, EveryOption) {
   }
 }
 
-/// Where eps changes from trip to trip, whichever side comes first in whichever
-/// layout: the same trips, none at all, and an end that is not reached before
-/// the last eps.
+/// Where eps changes from iteration to iteration, whichever side comes first in
+/// whichever layout: the same iterations, none at all, and an end that is not
+/// reached before the last eps.
 TEST_P(Sinkhorn, AnnealsInEveryOrder) {
   std::vector<Problem> problems;
   for (auto [n, m] : {std::pair(40, 37), {150, 9}, {1, 6}, {300, 1}})
@@ -220,7 +221,7 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
     for (bool columnsFirst : {false, true})
       for (bool byColumns : {false, true}) {
         bool isList = columnsFirst != byColumns;
-        isWide = byColumns; // 1 x 300: by rows, a launch for each trip
+        isWide = byColumns; // 1 x 300: by rows, a launch for each iteration
         std::string options =
             "dtype=" + std::string(sides.type) +
             ",outputs=potentials/history,order=" + (columnsFirst ? "v" : "u") +
@@ -234,9 +235,9 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
         s.omega = sides.omega;
         s.entropy = sides.entropy;
         s.columnsFirst = columnsFirst;
-        s.epsOf = [&](int trip) {
-          return std::fmax(s.eps, isList ? list[std::min(trip, 4)]
-                                         : 2 * std::pow(0.6, trip));
+        s.epsOf = [&](int iteration) {
+          return std::fmax(s.eps, isList ? list[std::min(iteration, 4)]
+                                         : 2 * std::pow(0.6, iteration));
         };
         // 2 0.6^4 is the first below 0.3; of the list the last.
         for (auto [limit, tol] : {std::pair(0, -1.0),
@@ -262,13 +263,13 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
           for (size_t m = 0; m < problems.size(); ++m) {
             SCOPED_TRACE(m);
             Solution o = oracle::solve(problems[m], s);
-            EXPECT_EQ(r["trips"][m][0], tol > 0 ? 5 : limit);
+            EXPECT_EQ(r["iterations"][m][0], tol > 0 ? 5 : limit);
             EXPECT_EQ(r["converged"][m][0], tol > 0);
             double allowed = sides.type == std::string("f64") ? 1e-12 : 2e-5;
             expectNear(r["u"][m], o.u, allowed, "u");
             expectNear(r["v"][m], o.v, allowed, "v");
             for (int t = 0; t < 13; ++t) {
-              double error = t < o.trips ? o.errors[t] : -1;
+              double error = t < o.iterations ? o.errors[t] : -1;
               expectNear({r["errors"][m][t]}, {error}, 10 * allowed, "error");
             }
           }
@@ -318,7 +319,7 @@ TEST_P(Sinkhorn, SolutionsAreOptimal) {
     }
 }
 
-TEST_P(Sinkhorn, ColumnSumsAreMetAfterATrip) {
+TEST_P(Sinkhorn, ColumnSumsAreMetAfterAIteration) {
   Problem p = oracle::randomProblem(30, 20, 5);
   Results r = solve("dtype=f64,outputs=marginals", {p}, {{"limit", 1}});
   expectNear(r["marginal_b"][0], p.b, 1e-15, "column sums");
@@ -358,7 +359,8 @@ TEST_P(Sinkhorn, EveryStrengthOfTheEntropy) {
     }
 }
 
-/// Every problem of a list stops at its own trip, with the values of that trip.
+/// Every problem of a list stops at its own iteration, with the values of that
+/// iteration.
 TEST_P(Sinkhorn, ProblemsStopAlone) {
   std::vector<Problem> problems;
   std::vector<Vector> eps;
@@ -368,29 +370,29 @@ TEST_P(Sinkhorn, ProblemsStopAlone) {
   }
   Results r = solve("dtype=f64,groups=true", problems, {{"limit", 400}},
                     {{"eps", eps}, {"tol", std::vector<Vector>(6, {1e-7})}});
-  std::set<double> trips;
+  std::set<double> iterations;
   for (size_t m = 0; m < problems.size(); ++m) {
     Settings s;
     s.eps = eps[m][0];
     s.tol = 1e-7;
     s.limit = 400;
     Solution o = oracle::solve(problems[m], s);
-    trips.insert(o.trips);
-    EXPECT_EQ(r["trips"][m][0], o.trips);
+    iterations.insert(o.iterations);
+    EXPECT_EQ(r["iterations"][m][0], o.iterations);
     EXPECT_EQ(r["converged"][m][0], o.error <= 1e-7);
     expectNear(r["u"][m], o.u, 1e-12, "u");
   }
-  EXPECT_GE(trips.size(), 5u);
+  EXPECT_GE(iterations.size(), 5u);
 }
 
-TEST_P(Sinkhorn, WithoutATrip) {
+TEST_P(Sinkhorn, WithoutAIteration) {
   Problem p = oracle::randomProblem(3, 4, 1);
   Results r = solve("dtype=f64,init=given", {p}, {{"limit", 0}},
                     {{"u", {{1, 2, 3}}}, {"v", {{4, 5, 6, 7}}}});
   EXPECT_EQ(r["u"][0], (Vector{1, 2, 3}));
   EXPECT_EQ(r["v"][0], (Vector{4, 5, 6, 7}));
   EXPECT_EQ(r["error"][0], Vector{kInf});
-  EXPECT_EQ(r["trips"][0], Vector{0});
+  EXPECT_EQ(r["iterations"][0], Vector{0});
   EXPECT_EQ(r["converged"][0], Vector{0});
   EXPECT_EQ(r["status"][0], Vector{0});
 }
@@ -409,10 +411,10 @@ TEST_P(Sinkhorn, WarmStarts) {
         Scalars scalars{{"eps", 0.1}, {"tol", 1e-10}};
         Results cold = solve(options, {p}, scalars,
                              {{f, {Vector(14)}}, {g, {Vector(11)}}});
-        EXPECT_GT(cold["trips"][0][0], 3);
+        EXPECT_GT(cold["iterations"][0][0], 3);
         Results warm =
             solve(options, {p}, scalars, {{f, cold[f]}, {g, cold[g]}});
-        EXPECT_EQ(warm["trips"][0], Vector{1});
+        EXPECT_EQ(warm["iterations"][0], Vector{1});
         EXPECT_EQ(warm["converged"][0], Vector{1});
         expectNear(warm[f][0], cold[f][0], 1e-8, "potentials");
       }

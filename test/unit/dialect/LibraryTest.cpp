@@ -186,8 +186,7 @@ TEST(LibraryErrors, Contradictions) {
       "'nesterov=true' needs 'momentum' and no 'dampening'";
   EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov);
   EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
-  EXPECT_EQ(errorOf("sgd:dampening=0.1"),
-            "'dampening' needs 'momentum'");
+  EXPECT_EQ(errorOf("sgd:dampening=0.1"), "'dampening' needs 'momentum'");
 }
 
 TEST(LibraryErrors, Sinkhorn) {
@@ -248,16 +247,17 @@ TEST(Library, SinkhornHasWhatIsAskedFor) {
     return names;
   };
   EXPECT_EQ(namesOf("sinkhorn"),
-            "C a b eps tol limit -> u v error trips converged status");
-  EXPECT_EQ(namesOf("sinkhorn:matrix=log_kernel,weights=log,outputs=argmax"),
-            "L log_a log_b tol limit -> error trips converged status argmax");
+            "C a b eps tol limit -> u v error iterations converged status");
+  EXPECT_EQ(
+      namesOf("sinkhorn:matrix=log_kernel,weights=log,outputs=argmax"),
+      "L log_a log_b tol limit -> error iterations converged status argmax");
   EXPECT_EQ(
       namesOf("sinkhorn:init=given,convention=ott,rho_a=1,rho_b=2,omega=1.5,"
               "anneal=geometric,outputs=history/marginals"),
       "C a b f g errors eps rho_a rho_b omega eps0 decay tol limit -> f g "
-      "error trips converged status errors marginal_a marginal_b");
+      "error iterations converged status errors marginal_a marginal_b");
   EXPECT_EQ(namesOf("sinkhorn:anneal=list,outputs=projection/product,points=2"),
-            "C a b x1 x2 epsilons eps tol limit -> error trips converged "
+            "C a b x1 x2 epsilons eps tol limit -> error iterations converged "
             "status product1 y1 product2 y2");
 }
 

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trip counts, members that stop on their own, loops without a trip.
+// Iteration counts, members that stop on their own, loops without an iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ constexpr const char *kEachStops = R"mlir(
 !each = !foreach.list<tensor<f64>>
 func.func @roots(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: tensor<f64>)
     -> (!each, !each, !foreach.list<tensor<i32>>) {
-  %x, %change, %trips = foreach.while (%x = %x0 : !each) upto %limit
+  %x, %change, %iterations = foreach.while (%x = %x0 : !each) upto %limit
       -> (!each, !each, !foreach.list<tensor<i32>>) {
     %x1, %d = foreach.map (%x = %x, %a = %a : !each) -> (!each, !each) {
       %half = arith.constant 0.5 : f64
@@ -39,22 +39,22 @@ func.func @roots(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: tensor<f64>)
     }
     foreach.yield %x1, %d while %more : !each, !each while !foreach.list<tensor<i1>>
   }
-  return %x, %change, %trips : !each, !each, !foreach.list<tensor<i32>>
+  return %x, %change, %iterations : !each, !each, !foreach.list<tensor<i32>>
 })mlir";
 
 /// What one member does, in plain code.
 struct Root {
   double x, change = INFINITY;
-  int trips = 0;
+  int iterations = 0;
 };
 
 Root rootOf(double a, double x, int limit, double tol) {
   Root root{x};
-  while (root.trips < limit) {
+  while (root.iterations < limit) {
     double x1 = 0.5 * (root.x + a / root.x);
     root.change = x1 - root.x;
     root.x = x1;
-    ++root.trips;
+    ++root.iterations;
     if (!(std::fabs(root.change) > tol))
       break;
   }
@@ -76,12 +76,12 @@ TEST(While, EveryMemberStopsOnItsOwn) {
       Root root = rootOf(a[m], x0[m], limit, 1e-9);
       EXPECT_EQ(runner.number("x", m), root.x) << m;
       EXPECT_EQ(runner.number("change", m), root.change) << m;
-      EXPECT_EQ(runner.number("trips", m), root.trips) << m;
+      EXPECT_EQ(runner.number("iterations", m), root.iterations) << m;
     }
   }
 }
 
-TEST(While, InactiveMembersTakeNoTrip) {
+TEST(While, InactiveMembersTakeNoIteration) {
   Context context;
   Runner runner = Runner::parse(context, kEachStops);
   runner.setEach("a", {4, 2});
@@ -90,7 +90,7 @@ TEST(While, InactiveMembersTakeNoTrip) {
   runner.setScalar("tol", 1e-9);
   runner.inactive["a"] = {true};
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
-  EXPECT_EQ(runner.number("trips", 0), 0);
+  EXPECT_EQ(runner.number("iterations", 0), 0);
   EXPECT_EQ(runner.number("x", 1), rootOf(2, 1, 100, 1e-9).x);
 }
 
@@ -98,7 +98,7 @@ constexpr const char *kAllStop = R"mlir(
 !list = !foreach.list<tensor<?xf64>>
 func.func @halve(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>, %tol: tensor<f64>)
     -> (!list, tensor<i32>, tensor<f64>, tensor<i32>, tensor<i32>) {
-  %x, %n, %sum, %count, %trips = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
+  %x, %n, %sum, %count, %iterations = foreach.while (%x = %x0 : !list, %n = %n0 : tensor<i32>) upto %limit
       -> (!list, tensor<i32>, tensor<f64>, tensor<i32>, tensor<i32>) {
     %x1 = foreach.map (%x = %x : !list) -> !list {
       %half = arith.constant 0.5 : f64
@@ -114,7 +114,7 @@ func.func @halve(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>, %tol: tensor
     }
     foreach.yield %x1, %n1, %sum, %n1 while %more : !list, tensor<i32>, tensor<f64>, tensor<i32> while tensor<i1>
   }
-  return %x, %n, %sum, %count, %trips : !list, tensor<i32>, tensor<f64>, tensor<i32>, tensor<i32>
+  return %x, %n, %sum, %count, %iterations : !list, tensor<i32>, tensor<f64>, tensor<i32>, tensor<i32>
 })mlir";
 
 TEST(While, OneFlagForAll) {
@@ -125,13 +125,13 @@ TEST(While, OneFlagForAll) {
   runner.setScalar("limit", 10);
   runner.setScalar("tol", 3);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
-  EXPECT_EQ(runner.number("trips"), 4);
+  EXPECT_EQ(runner.number("iterations"), 4);
   EXPECT_EQ(runner.number("sum"), 2);
   EXPECT_EQ(runner.member("x", 0), (Vector{0.5, 0.5}));
   EXPECT_EQ(runner.number("n"), 13);
 }
 
-TEST(While, WithoutATrip) {
+TEST(While, WithoutAIteration) {
   for (double limit : {0.0, -3.0}) {
     Context context;
     Runner runner = Runner::parse(context, kAllStop);
@@ -140,7 +140,7 @@ TEST(While, WithoutATrip) {
     runner.setScalar("limit", limit);
     runner.setScalar("tol", 3);
     ASSERT_TRUE(succeeded(runner.step())) << context.message;
-    EXPECT_EQ(runner.number("trips"), 0);
+    EXPECT_EQ(runner.number("iterations"), 0);
     EXPECT_EQ(runner.number("sum"), INFINITY);
     EXPECT_EQ(runner.number("count"), 0);
     EXPECT_EQ(runner.member("x", 0), (Vector{8, 8}));
@@ -180,7 +180,7 @@ TEST(While, Sinkhorn) {
 !mats = !foreach.list<tensor<?x?xf64>>
 func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %limit: tensor<i32>)
     -> (!list, !list, tensor<i32>) {
-  %u, %v, %trips = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, tensor<i32>) {
+  %u, %v, %iterations = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, tensor<i32>) {
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !mats, %vj = %v[j] : !list) -> !list {
       %x = arith.addf %l, %vj : f64
       foreach.yield %x : f64
@@ -203,7 +203,7 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
     }
     foreach.yield %u1, %v1 while %more : !list, !list while tensor<i1>
   }
-  return %u, %v, %trips : !list, !list, tensor<i32>
+  return %u, %v, %iterations : !list, !list, tensor<i32>
 })mlir";
   Context context;
   Runner runner = Runner::parse(context, text);
@@ -238,13 +238,13 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
   runner.set("v0", v0);
   runner.setScalar("limit", 50);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
-  EXPECT_EQ(runner.number("trips"), 50);
+  EXPECT_EQ(runner.number("iterations"), 50);
   for (size_t k = 0; k < shapes.size(); ++k) {
     auto [n, m] = shapes[k];
     const Vector &l = L.members[k].data;
     // In the scaling form, another way to the same numbers.
     Vector a(n, 1), b(m, 1);
-    for (int trip = 0; trip < 50; ++trip) {
+    for (int iteration = 0; iteration < 50; ++iteration) {
       for (int i = 0; i < n; ++i) {
         double sum = 0;
         for (int j = 0; j < m; ++j)

@@ -89,7 +89,7 @@ TEST(Text, NamesInKernels) {
 !each_i1 = !foreach.list<tensor<i1>>
 module {
   fused.program @f(%x0: !list, %limit: tensor<i32>, %tol: tensor<f64>) -> (!list, !each_i32) {
-    %x, %trips = fused.loop (%x = %x0 : !list) upto %limit active %active: !each_i1 -> (!list, !each_i32) {
+    %x, %iterations = fused.loop (%x = %x0 : !list) upto %limit active %active: !each_i1 -> (!list, !each_i32) {
       %y, %sum, %more, %norm = fused.sweep reversed where %active : !each_i1 (%x = %x : !list, %tol = %tol as f32 : tensor<f64>) -> (!list, tensor<f32>, !each_i1) {
         %y = arith.mulf %x, %x : f32
         %sum = fused.reduce add list %y : f32
@@ -102,7 +102,7 @@ module {
       }
       fused.yield %y while %more : !list while !each_i1
     }
-    fused.yield %x, %trips : !list, !each_i32
+    fused.yield %x, %iterations : !list, !each_i32
   }
 }
 )mlir";

@@ -224,9 +224,9 @@ const char *loopPlan = R"json({
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"},
     {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 100},
     {"name": "y", "kind": "list", "dtype": "f32", "rank": 1, "role": "result", "extents": [[0, 0]], "members": 0},
-    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "iterations", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
     {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0}],
-  "results": [{"name": "y", "buffer": 2}, {"name": "trips", "buffer": 3}],
+  "results": [{"name": "y", "buffer": 2}, {"name": "iterations", "buffer": 3}],
   "tables": [{"name": "halve", "rank": 1, "pointers": 2, "segments": [{"tile": 4,
      "operands": [{"buffer": 2, "index": "i"}, {"buffer": 4, "index": ""}], "count": [2, 0]}]}],
   "nodes": [{"kind": "copy", "name": "start", "from": 0, "to": 2}, {"kind": "fill", "name": "clear", "to": 4, "value": 0},
@@ -259,17 +259,17 @@ TEST(CpuGraph, LoopsUntilNobodyWantsMore) {
   std::vector<float> a(9, 64), b(1, 3);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a), over(b)})));
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
-  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 6);
+  EXPECT_EQ(cantFail(graph->readScalar("iterations", nullptr)), 6);
   EXPECT_EQ(a[0], 64);
   std::vector<ResultMember> y = cantFail(graph->result("y"));
   EXPECT_EQ(static_cast<float *>(y[0].address)[8], 1);
   ASSERT_TRUE(succeeded(graph->setScalar("limit", 2, nullptr)));
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
-  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 2);
+  EXPECT_EQ(cantFail(graph->readScalar("iterations", nullptr)), 2);
   EXPECT_EQ(static_cast<float *>(y[0].address)[8], 16);
   ASSERT_TRUE(succeeded(graph->setScalar("limit", 0, nullptr)));
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
-  EXPECT_EQ(cantFail(graph->readScalar("trips", nullptr)), 0);
+  EXPECT_EQ(cantFail(graph->readScalar("iterations", nullptr)), 0);
   EXPECT_EQ(static_cast<float *>(y[0].address)[8], 64);
   EXPECT_CONTAINS(
       failure(graph->setScalar("limit", 0.5, nullptr), StatusCode::BadInput),

@@ -80,10 +80,10 @@ const char *loopPlan = R"json({
   "buffers": [
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 2, "role": "argument"},
     {"name": "limit", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "argument", "default": 3},
-    {"name": "trips", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
+    {"name": "iterations", "kind": "scalar", "dtype": "i32", "rank": 0, "role": "result"},
     {"name": "more", "kind": "list", "dtype": "i1", "rank": 0, "role": "temporary", "extents": [], "members": 0},
     {"name": "y", "kind": "list", "dtype": "f32", "rank": 2, "role": "result", "extents": [[0, 0], [0, 1]], "members": 0}],
-  "results": [{"name": "trips", "buffer": 2}, {"name": "y", "buffer": 4}],
+  "results": [{"name": "iterations", "buffer": 2}, {"name": "y", "buffer": 4}],
   "tables": [{"name": "t", "rank": 2, "pointers": 3, "segments": [{"tile": 2,
      "operands": [{"buffer": 4, "index": "ij"}, {"buffer": 4, "index": "stride"}, {"buffer": 3, "index": ""}], "count": [0, 0], "columns": [0, 1]}]}],
   "scratch": [{"per": "tile_column", "table": 0, "bytes": 4, "zero": false}],

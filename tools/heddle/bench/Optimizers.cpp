@@ -11,7 +11,7 @@
 #include "Generated.h"
 #include "Handwritten.h"
 
-#include "codegen/CopyBandwidth.h"
+#include "codegen/compiler/CopyBandwidth.h"
 
 #include <algorithm>
 #include <chrono>

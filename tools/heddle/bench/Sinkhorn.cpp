@@ -14,7 +14,7 @@
 #include "SinkhornSolve.h"
 
 #include "../Support.h"
-#include "codegen/CopyBandwidth.h"
+#include "codegen/compiler/CopyBandwidth.h"
 #include "runtime/plan/PanelClass.h"
 
 #include <algorithm>
@@ -227,13 +227,13 @@ Error Benchmark::stop(SinkhornSolve &solve,
   if (!seconds)
     return seconds.takeError();
   row.stopping = *seconds;
-  int trips = 0;
+  int iterations = 0;
   bool converged = false;
-  if (Error error = solve.read("trips", &trips, sizeof(trips)))
+  if (Error error = solve.read("iterations", &iterations, sizeof(iterations)))
     return error;
   if (Error error = solve.read("converged", &converged, 1))
     return error;
-  row.trips = trips;
+  row.iterations = iterations;
   row.converged = converged;
   if (candidates.empty())
     return Error::success();
@@ -242,10 +242,10 @@ Error Benchmark::stop(SinkhornSolve &solve,
     return error;
   if (Error error = candidate.replay())
     return error;
-  auto iterations = candidate.iterations();
-  if (!iterations)
-    return iterations.takeError();
-  row.handwrittenTrips = *iterations;
+  auto byHand = candidate.iterations();
+  if (!byHand)
+    return byHand.takeError();
+  row.handwrittenIterations = *byHand;
   return Error::success();
 }
 

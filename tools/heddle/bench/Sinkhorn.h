@@ -43,7 +43,7 @@ struct SinkhornRow {
   double plan = 0, planFloor = 0;
   /// A stopping solve.
   double stopping = 0;
-  int trips = 0, handwrittenTrips = 0;
+  int iterations = 0, handwrittenIterations = 0;
   bool converged = false;
   /// Largest difference of the potentials of a fixed solve from the
   /// hand-written ones, relative to the largest potential.

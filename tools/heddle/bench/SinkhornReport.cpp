@@ -79,9 +79,10 @@ static json::Object rowToJSON(const SinkhornRow &row) {
   put("heddle_loop_over_handwritten", generated && byHand,
       loop / row.handwritten);
   put("stop_ms", row.stopping > 0, ms(row.stopping));
-  put("stop_trips", row.stopping > 0, row.trips);
+  put("stop_iterations", row.stopping > 0, row.iterations);
   put("stop_converged", row.stopping > 0, row.converged);
-  put("handwritten_stop_trips", row.handwrittenTrips > 0, row.handwrittenTrips);
+  put("handwritten_stop_iterations", row.handwrittenIterations > 0,
+      row.handwrittenIterations);
   put("plan_ms", row.plan > 0, ms(row.plan));
   put("plan_floor_ms", row.plan > 0, ms(row.planFloor));
   put("plan_ratio", row.plan > 0, row.plan / row.planFloor);
@@ -142,19 +143,20 @@ void print(const SinkhornReport &report, const Device &device) {
          number(row.generated > 0 ? bytesPerElement(row, row.generated) : 0,
                 "{0:f2}"),
          number(ms(row.plan)), over(row.plan, row.planFloor)});
-    others.add(
-        {row.shape.name(),
-         row.stopping > 0 ? std::to_string(row.trips) +
-                                (row.converged ? "" : ", not converged")
-                          : "",
-         row.handwrittenTrips ? std::to_string(row.handwrittenTrips) : "",
-         number(ms(row.stopping)),
-         row.difference ? formatv("{0:e1}", *row.difference).str() : "",
-         !row.sameBits   ? ""
-         : *row.sameBits ? "yes"
-                         : "no",
-         number(ms(row.compileProgram), "{0:f0} ms"),
-         number(ms(row.compileClass), "{0:f0} ms")});
+    others.add({row.shape.name(),
+                row.stopping > 0 ? std::to_string(row.iterations) +
+                                       (row.converged ? "" : ", not converged")
+                                 : "",
+                row.handwrittenIterations
+                    ? std::to_string(row.handwrittenIterations)
+                    : "",
+                number(ms(row.stopping)),
+                row.difference ? formatv("{0:e1}", *row.difference).str() : "",
+                !row.sameBits   ? ""
+                : *row.sameBits ? "yes"
+                                : "no",
+                number(ms(row.compileProgram), "{0:f0} ms"),
+                number(ms(row.compileClass), "{0:f0} ms")});
   }
   times.print();
   outs() << "\niterations of a solve that stops at a tolerance of "

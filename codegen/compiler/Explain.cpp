@@ -1,0 +1,349 @@
+//===- Explain.cpp - kernels, traffic, floor and reasons of a program -----===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gathers all facts in one JSON object; ExplainText.cpp prints it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/compiler/Explain.h"
+#include "codegen/compiler/CopyBandwidth.h"
+#include "codegen/compiler/ExplainText.h"
+#include "codegen/compiler/ProgramCompiler.h"
+#include "codegen/plan/PlanExtraction.h"
+#include "codegen/plan/PlanShapes.h"
+#include "passes/Traffic.h"
+#include "runtime/plan/PanelClass.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace heddle::runtime;
+namespace json = llvm::json;
+
+namespace heddle {
+
+namespace {
+/// Bytes that one step moves, counting one iteration of each loop.
+struct Bytes {
+  double total = 0;
+  /// Per element of the lists of the highest rank.
+  double perElement = 0;
+};
+
+struct Bandwidth {
+  double bytesPerSecond;
+  std::string source;
+  bool measured;
+};
+
+/// How a loop with the panel schedule runs over the shapes at hand.
+struct PanelForm {
+  /// Whether one launch runs all iterations; otherwise each iteration is a
+  /// launch with the rows schedule, and `text` says why.
+  bool oneLaunch;
+  std::string text;
+};
+
+class Explanation {
+public:
+  Explanation(Compilation &compilation, const Plan &plan,
+              const PlanShapes &shapes, StringRef arch)
+      : compilation(compilation), plan(plan), shapes(shapes), arch(arch) {}
+
+  json::Object gather(const Bandwidth &bandwidth);
+
+private:
+  double elementsOf(const fused::Traffic &traffic) const;
+  Bytes bytesOf(const fused::TrafficList &list) const;
+  json::Object describeSweep(fused::SweepOp sweep);
+  std::optional<PanelForm> panelFormOf(const PlanNode &loop) const;
+  void describePanels(const PanelForm &form, json::Object &sweep) const;
+  /// `loop` is the enclosing loop, or null.
+  void addKernels(const PlanGraph &graph, const PlanNode *loop,
+                  json::Array &kernels);
+
+  Compilation &compilation;
+  const Plan &plan;
+  const PlanShapes &shapes;
+  std::string arch;
+  llvm::StringMap<fused::SweepOp> sweeps;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+/// Number of elements of the domain of `traffic`. The domain of no argument is
+/// assumed to be as large as the largest of its rank.
+double Explanation::elementsOf(const fused::Traffic &traffic) const {
+  if (traffic.argument >= 0)
+    return shapes.elementsOf(traffic.argument);
+  double most = 0;
+  for (auto [number, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.kind == BufferKind::List && buffer.rank == traffic.rank())
+      most = std::max<double>(most, shapes.elementsOf(number));
+  return most;
+}
+
+Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
+  int64_t rank = 0;
+  for (const fused::Traffic &traffic : list)
+    rank = std::max(rank, traffic.rank());
+  Bytes bytes;
+  std::map<std::pair<int, bool>, double> counted;
+  double moved = 0, elements = 0, sum = 0;
+  int domains = 0;
+  for (const fused::Traffic &traffic : list) {
+    double count = elementsOf(traffic);
+    bytes.total += count * traffic.bytes();
+    if (traffic.rank() != rank)
+      continue;
+    moved += count * traffic.bytes();
+    sum += traffic.bytes();
+    // Traffic inside and outside of a loop counts the same elements once.
+    if (counted.try_emplace({traffic.argument, false}, count).second) {
+      elements += count;
+      ++domains;
+    }
+  }
+  if (elements > 0)
+    bytes.perElement = moved / elements;
+  else if (domains > 0)
+    bytes.perElement = sum / domains;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static std::string sweepName(fused::SweepOp sweep) {
+  return sweep.getName().value_or("").str();
+}
+
+json::Object Explanation::describeSweep(fused::SweepOp sweep) {
+  json::Object object{{"name", sweepName(sweep)}};
+  fused::Domains domains(compilation.getKernel());
+  object["traffic"] = fused::describe(fused::trafficOf(sweep, domains),
+                                      compilation.getKernel());
+  object["segments"] = sweep.getNumSegments();
+  object["reversed"] = sweep.getReversed();
+  if (auto schedule = sweep.getSchedule()) {
+    object["schedule"] = fused::stringifyScheduleKind(schedule->getKind());
+    object["reason"] = schedule->getReason();
+    object["threads"] = schedule->getThreads();
+    object["tile"] = json::Array(schedule->getTile());
+    object["vector"] = json::Array(schedule->getVector());
+    for (const PlanTable &table : plan.tables)
+      if (table.blockColumns && table.name == sweepName(sweep))
+        object["columns"] = table.blockColumns;
+  }
+  return object;
+}
+
+/// The variant that runs for `tiles` tiles if the data does not fit the L2
+/// cache, whose size the plan does not know.
+static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
+  for (const PlanVariant &variant : node.variants)
+    if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
+        (!variant.minTiles || tiles >= *variant.minTiles))
+      return &variant;
+  return nullptr;
+}
+
+/// The form of a panel loop; none if `loop` is not one or its lists are empty.
+std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
+  if (!loop.panel)
+    return std::nullopt;
+  int64_t narrowest = INT64_MAX, widest = 0, longest = 0;
+  for (const runtime::PlanSegment &segment :
+       plan.tables[loop.panel->table].segments)
+    for (const runtime::PlanOperand &operand : segment.operands)
+      if (operand.index == runtime::OperandIndex::IJ)
+        for (const Extents &extents : shapes.of(operand.buffer)) {
+          int64_t columns = extents.back();
+          narrowest = std::min(narrowest, columns);
+          widest = std::max(widest, columns);
+          longest = std::max(longest, elementCount(extents) /
+                                          std::max<int64_t>(1, columns));
+        }
+  if (widest == 0 || longest == 0)
+    return std::nullopt;
+  int64_t sharedBytes = runtime::panelBytesOf(arch);
+  if (sharedBytes == 0)
+    return PanelForm{false, arch + " has no bulk copies"};
+  auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
+                                       sharedBytes);
+  if (!panels)
+    return PanelForm{false, llvm::formatv("{0} has no size class for {1} "
+                                          "columns",
+                                          arch, widest)};
+  return PanelForm{true, panels->describe()};
+}
+
+/// Says how a sweep with the panel schedule runs: in one launch, or as rows.
+void Explanation::describePanels(const PanelForm &form,
+                                 json::Object &sweep) const {
+  if (sweep.getString("schedule") != StringRef("panel"))
+    return;
+  sweep["panels"] = form.oneLaunch
+                        ? "one launch for all iterations: " + form.text
+                        : "one launch per iteration";
+  if (form.oneLaunch)
+    return;
+  sweep["schedule"] = "rows";
+  sweep["reason"] = "no panel schedule: " + form.text;
+}
+
+void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
+                             json::Array &kernels) {
+  for (const PlanNode &node : graph.nodes) {
+    if (node.kind == NodeKind::While)
+      addKernels(node.body, &node, kernels);
+    if (node.kind != NodeKind::Kernel)
+      continue;
+    json::Array described;
+    std::string schedule, reason;
+    std::optional<PanelForm> form;
+    if (loop)
+      form = panelFormOf(*loop);
+    for (const std::string &name : node.sweeps) {
+      auto found = sweeps.find(name);
+      if (found == sweeps.end())
+        continue;
+      json::Object sweep = describeSweep(found->second);
+      if (form)
+        describePanels(*form, sweep);
+      for (auto [key, text] :
+           {std::pair("schedule", &schedule), std::pair("reason", &reason)})
+        if (auto value = sweep.getString(key); value && !value->empty())
+          if (!StringRef(*text).contains(*value))
+            *text += (text->empty() ? "" : "; ") + value->str();
+      described.push_back(std::move(sweep));
+    }
+    int64_t tiles = 0;
+    for (const PlanArgument &argument : node.arguments)
+      if (argument.kind == ArgumentKind::Table)
+        tiles += shapes.tilesOf(argument.index);
+    json::Object kernel{{"name", node.name}, {"schedule", schedule},
+                        {"reason", reason},  {"in_loop", loop != nullptr},
+                        {"tiles", tiles},    {"sweeps", std::move(described)}};
+    if (const PlanVariant *variant = chosenVariant(node, tiles)) {
+      kernel["entry"] = variant->entry;
+      kernel["threads"] = variant->block;
+    }
+    kernels.push_back(std::move(kernel));
+  }
+}
+
+/// Removes the severity and the name of the operation, `remark: 'DIALECT.OP'
+/// op `, from a remark.
+static std::string readableRemark(StringRef remark) {
+  remark.consume_front("remark: ");
+  auto [operation, text] = remark.split(" op ");
+  if (operation.starts_with("'") && operation.ends_with("'") &&
+      operation.contains('.') && !operation.contains(' '))
+    remark = text;
+  return remark.trim().str();
+}
+
+static bool hasLoop(const PlanGraph &graph) {
+  return llvm::any_of(graph.nodes, [](const PlanNode &node) {
+    return node.kind == NodeKind::While;
+  });
+}
+
+json::Object Explanation::gather(const Bandwidth &bandwidth) {
+  fused::ProgramOp kernel = compilation.getKernel();
+  int64_t sweepCount = 0;
+  kernel.walk([&](fused::SweepOp sweep) {
+    sweeps[sweepName(sweep)] = sweep;
+    ++sweepCount;
+  });
+  Bytes after = bytesOf(fused::trafficOf(kernel));
+  Bytes before = bytesOf(fused::trafficBefore(kernel));
+  if (before.total == 0)
+    before = after;
+
+  int64_t members = 0, elements = 0;
+  for (auto [number, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.kind == BufferKind::List &&
+        buffer.role == runtime::BufferRole::Argument) {
+      members = shapes.of(number).size();
+      elements = std::max(elements, shapes.elementsOf(number));
+    }
+  json::Array kernels, remarks;
+  addKernels(plan.graph, nullptr, kernels);
+  // A pass that iterates to a fixed point can repeat a remark.
+  llvm::StringSet<> seen;
+  for (const std::string &remark : compilation.getRemarks())
+    if (seen.insert(readableRemark(remark)).second)
+      remarks.push_back(readableRemark(remark));
+  return json::Object{
+      {"program", plan.name},
+      {"members", members},
+      {"elements", elements},
+      {"launches", shapes.launches()},
+      {"sweeps", sweepCount},
+      {"loops", hasLoop(plan.graph)},
+      {"bytes_per_element", after.perElement},
+      {"bytes_per_element_unfused", before.perElement},
+      {"bytes", after.total},
+      {"bytes_unfused", before.total},
+      {"floor_us", after.total / bandwidth.bytesPerSecond * 1e6},
+      {"bandwidth", json::Object{{"bytes_per_second", bandwidth.bytesPerSecond},
+                                 {"measured", bandwidth.measured},
+                                 {"source", bandwidth.source}}},
+      {"kernels", std::move(kernels)},
+      {"remarks", std::move(remarks)}};
+}
+
+//===----------------------------------------------------------------------===//
+// The floor
+//===----------------------------------------------------------------------===//
+
+static Bandwidth findBandwidth(StringRef arch) {
+  if (auto context = Context::current()) {
+    if (arch.empty() || arch == (*context)->arch()) {
+      if (auto measured = measureCopyBandwidth(*context, size_t(1) << 31, 8))
+        return {*measured, (*context)->name(), true};
+      else
+        llvm::consumeError(measured.takeError());
+    }
+  } else {
+    llvm::consumeError(context.takeError());
+  }
+  NominalDevice device = nominalDevice(arch.empty() ? "sm_90" : arch);
+  return {device.bytesPerSecond, device.name.str(), false};
+}
+
+llvm::Expected<std::string> explainProgram(Compilation &compilation,
+                                           StringRef shapesText, bool asJson,
+                                           StringRef arch) {
+  std::vector<Extents> shapes{{1000, 1000}};
+  if (!shapesText.empty()) {
+    auto value = json::parse(shapesText);
+    if (!value)
+      return makeError(StatusCode::BadInput, "shapes: {0}",
+                       llvm::toString(value.takeError()));
+    auto read = shapesFromJSON(*value, "shapes");
+    if (!read)
+      return read.takeError();
+    shapes = std::move(*read);
+  }
+  auto plan = extractPlan(compilation.getKernel(), compilation.getBuffers());
+  if (failed(plan))
+    return compilation.failure("plan extraction failed");
+  PlanShapes bound = PlanShapes::bind(*plan, shapes);
+  json::Object object =
+      Explanation(compilation, *plan, bound, arch.empty() ? "sm_90" : arch)
+          .gather(findBandwidth(arch));
+  if (asJson)
+    return llvm::formatv("{0:2}\n", json::Value(std::move(object))).str();
+  return printExplanation(object);
+}
+
+} // namespace heddle

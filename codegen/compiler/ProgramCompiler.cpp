@@ -1,0 +1,262 @@
+//===- ProgramCompiler.cpp - from a program to source and plan ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each program has its own single-threaded MLIR context: programs are small,
+// and a thread pool would cost more time than it saves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/compiler/ProgramCompiler.h"
+#include "codegen/compiler/Explain.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cuda/CudaEmitter.h"
+#include "codegen/plan/PlanExtraction.h"
+#include "dialect/ProgramText.h"
+#include "dialect/Register.h"
+#include "dialect/library/Library.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/support/Dump.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using heddle::runtime::makeError;
+using heddle::runtime::StatusCode;
+
+namespace heddle {
+
+Compilation::Compilation(PipelineOptions options) : options(options) {
+  DialectRegistry registry;
+  registerAll(registry);
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false); // the source line is enough
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
+                                                         diagnosticsStream);
+  remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
+      context.get(), [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
+          return mlir::failure(); // leave errors and notes to `handler`
+        remarks.push_back(diagnostic.str());
+        return success();
+      });
+}
+
+Compilation::~Compilation() = default;
+
+llvm::Error Compilation::failure(StringRef fallback) {
+  StringRef text = StringRef(diagnostics).rtrim();
+  if (text.empty())
+    return makeError(StatusCode::BadInput, "{0}", fallback);
+  return makeError(StatusCode::BadInput, "{0}", text);
+}
+
+/// Whether `program` is the source of a module rather than a name or a path.
+static bool isModuleText(StringRef program) {
+  return program.contains('\n') || program.contains('{') ||
+         program.starts_with("ML\xefR");
+}
+
+llvm::Error Compilation::read(StringRef program, StringRef dtype) {
+  // A slash in the options of a standard program does not make it a path.
+  bool isFile = !isModuleText(program) &&
+                (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
+                 program.split(':').first.contains('/'));
+  if (isFile) {
+    auto file = llvm::MemoryBuffer::getFile(program);
+    if (!file)
+      return makeError(StatusCode::BadInput, "cannot read program '{0}': {1}",
+                       program, file.getError().message());
+    sources.AddNewSourceBuffer(std::move(*file), SMLoc());
+    module = parseProgram(sources, context.get());
+  } else if (isModuleText(program)) {
+    sources.AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(program, "program"), SMLoc());
+    module = parseProgram(sources, context.get());
+  } else if (auto built = library::buildProgram(program, context.get(), dtype);
+             succeeded(built)) {
+    module = std::move(*built);
+  }
+  if (!module)
+    return failure(("cannot read program '" + program + "'").str());
+  return llvm::Error::success();
+}
+
+namespace {
+/// Writes the module after every pass to HEDDLE_DUMP_DIR.
+class DumpAfterPass : public PassInstrumentation {
+public:
+  DumpAfterPass(ModuleOp module, std::string name)
+      : module(module), name(std::move(name)) {}
+
+  void runAfterPass(Pass *pass, Operation *) override {
+    // The adaptor that runs passes on nested operations has no argument name.
+    if (!pass->getArgument().empty())
+      write(pass->getArgument());
+  }
+
+  void write(StringRef step) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printProgram(module, os);
+    runtime::dump(name, llvm::formatv("{0}-{1}.mlir", count++, step).str(),
+                  text);
+  }
+
+private:
+  ModuleOp module;
+  std::string name;
+  int count = 0;
+};
+} // namespace
+
+/// The name of the first function or fused program.
+static std::string programName(ModuleOp module) {
+  for (Operation &op : *module.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      return symbol.getName().str();
+  return "program";
+}
+
+llvm::Error Compilation::lower() {
+  PassManager manager(context.get());
+  buildPipeline(manager, options);
+  if (runtime::dumpEnabled()) {
+    auto dump = std::make_unique<DumpAfterPass>(*module, programName(*module));
+    dump->write("foreach");
+    manager.addInstrumentation(std::move(dump));
+  }
+  if (failed(manager.run(*module)))
+    return failure("lowering of the program failed");
+  auto kernels = llvm::to_vector(module->getOps<fused::ProgramOp>());
+  if (kernels.size() != 1)
+    return makeError(StatusCode::BadInput,
+                     "expected a module with one function, found {0}",
+                     kernels.size());
+  kernel = kernels.front();
+  auto read = Buffers::read(kernel);
+  if (failed(read))
+    return failure("the buffer assignment cannot be read");
+  buffers = std::move(*read);
+  return llvm::Error::success();
+}
+
+llvm::Expected<runtime::Plan> Compilation::planForCuda() {
+  auto plan = extractPlan(kernel, *buffers);
+  if (failed(plan))
+    return failure("plan extraction failed");
+  auto source = cuda::emitKernels(kernel, *buffers);
+  if (failed(source))
+    return failure("emission of the CUDA source failed");
+  plan->source = std::move(*source);
+  auto panels = cuda::emitPanels(kernel, *buffers);
+  if (failed(panels))
+    return failure("emission of the CUDA source failed");
+  plan->panelSource = std::move(*panels);
+  for (StringRef name : cuda::deviceHeaderNames())
+    plan->headers[name.str()] = cuda::deviceHeader(name).str();
+  // Only operations that allow contraction may become fused multiply-adds.
+  plan->options = {"--std=c++17", "--fmad=false",
+                   runtime::kMinimalOption.str()};
+  return std::move(*plan);
+}
+
+llvm::Expected<runtime::CompiledProgram>
+Compilation::compile(runtime::Target target) {
+  runtime::CompiledProgram compiled;
+  if (target == runtime::Target::Cuda) {
+    auto plan = planForCuda();
+    if (!plan)
+      return plan.takeError();
+    compiled.plan = std::move(*plan);
+    return compiled;
+  }
+  auto plan = extractPlan(kernel, *buffers);
+  if (failed(plan))
+    return failure("plan extraction failed");
+  compiled.plan = std::move(*plan);
+  auto program = compileForCpu(kernel);
+  if (!program)
+    return failure(toString(program.takeError()));
+  compiled.cpu = std::move(*program);
+  return compiled;
+}
+
+//===----------------------------------------------------------------------===//
+// The runtime's interface
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ProgramCompiler : public runtime::Compiler {
+public:
+  llvm::Expected<runtime::CompiledProgram>
+  compile(const runtime::CompileRequest &request) override {
+    Compilation compilation;
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    if (llvm::Error error = compilation.lower())
+      return error;
+    return compilation.compile(request.target);
+  }
+
+  llvm::Expected<std::string> emit(const runtime::CompileRequest &request,
+                                   StringRef stage) override {
+    Compilation compilation;
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (stage == "foreach") {
+      printProgram(compilation.getModule(), os);
+      return text;
+    }
+    if (llvm::Error error = compilation.lower())
+      return error;
+    if (stage == "fused") {
+      printProgram(compilation.getModule(), os);
+      return text;
+    }
+    auto plan = compilation.planForCuda();
+    if (!plan)
+      return plan.takeError();
+    if (stage == "cuda")
+      return plan->panelSource.empty()
+                 ? plan->source.text()
+                 : plan->source.text() + "\n" + plan->panelSource;
+    if (stage != "plan")
+      return makeError(StatusCode::BadInput,
+                       "unknown stage '{0}'; expected foreach, fused, cuda, "
+                       "plan, ptx or cubin",
+                       stage);
+    os << llvm::formatv("{0:2}", runtime::planToJSON(*plan)) << '\n';
+    return text;
+  }
+
+  llvm::Expected<std::string> explain(const runtime::CompileRequest &request,
+                                      StringRef shapes, bool json) override {
+    PipelineOptions options;
+    options.remarks = true;
+    Compilation compilation(options);
+    if (llvm::Error error = compilation.read(request.program))
+      return error;
+    if (llvm::Error error = compilation.lower())
+      return error;
+    return explainProgram(compilation, shapes, json, request.arch);
+  }
+};
+} // namespace
+
+void installCompiler() {
+  runtime::Compiler::install(std::make_unique<ProgramCompiler>());
+}
+
+/// Linking this file installs the compiler.
+[[maybe_unused]] static const bool installed = (installCompiler(), true);
+
+} // namespace heddle

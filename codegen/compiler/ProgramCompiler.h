@@ -1,0 +1,74 @@
+//===- ProgramCompiler.h - from a program to source and plan ----*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interface through which the runtime calls the compiler. The input is a
+// module or the name of a standard program; the output is the IR of any stage,
+// CUDA source, a plan or machine code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_COMPILER_PROGRAMCOMPILER_H
+#define HEDDLE_CODEGEN_COMPILER_PROGRAMCOMPILER_H
+
+#include "codegen/layout/Buffers.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Pipelines.h"
+#include "runtime/program/Compiler.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace heddle {
+
+/// The compilation of one program. The diagnostics of all stages are collected;
+/// a stage that fails returns them as its error.
+class Compilation {
+public:
+  explicit Compilation(PipelineOptions options = {});
+  ~Compilation();
+
+  /// Reads `program`: the path of a `.mlir` file, the source of a module, or
+  /// standard programs with options, composed with `+`. `dtype` is the default
+  /// of the option of that name of a standard program.
+  llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
+
+  /// Runs the pipeline. The module then holds one fused program with assigned
+  /// buffers.
+  llvm::Error lower();
+
+  mlir::ModuleOp getModule() { return *module; }
+  /// The fused program and its buffers, after `lower`.
+  fused::ProgramOp getKernel() { return kernel; }
+  const Buffers &getBuffers() const { return *buffers; }
+  /// Remarks of the passes, if the options enable them.
+  llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
+
+  /// Plan with source, headers and options of the cuda target.
+  llvm::Expected<runtime::Plan> planForCuda();
+  llvm::Expected<runtime::CompiledProgram> compile(runtime::Target target);
+
+  /// The diagnostics so far as an error; `fallback` if there are none.
+  llvm::Error failure(llvm::StringRef fallback);
+
+private:
+  std::unique_ptr<mlir::MLIRContext> context;
+  llvm::SourceMgr sources;
+  std::string diagnostics;
+  llvm::raw_string_ostream diagnosticsStream{diagnostics};
+  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  std::unique_ptr<mlir::ScopedDiagnosticHandler> remarkHandler;
+  llvm::SmallVector<std::string> remarks;
+  PipelineOptions options;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  fused::ProgramOp kernel;
+  std::optional<Buffers> buffers;
+};
+
+/// Registers the compiler with the runtime.
+void installCompiler();
+
+} // namespace heddle
+
+#endif // HEDDLE_CODEGEN_COMPILER_PROGRAMCOMPILER_H

@@ -1,0 +1,264 @@
+//===- Reference.cpp - programs in the reference interpreter --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Implements the functions of heddle_reference.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/compiler/Reference.h"
+#include "codegen/compiler/heddle_reference.h"
+#include "dialect/Foreach.h"
+#include "dialect/Names.h"
+#include "dialect/library/Library.h"
+#include "runtime/capi/CApi.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstring>
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+using heddle::runtime::finishCall;
+using heddle::runtime::makeError;
+using heddle::runtime::StatusCode;
+
+namespace heddle {
+
+llvm::Expected<std::unique_ptr<Reference>>
+Reference::create(StringRef program) {
+  std::unique_ptr<Reference> result(new Reference);
+  if (llvm::Error error = result->compilation.read(program))
+    return error;
+  auto functions =
+      llvm::to_vector(result->compilation.getModule().getOps<func::FuncOp>());
+  if (functions.size() != 1)
+    return makeError(StatusCode::BadInput,
+                     "expected a module with one function, found {0}",
+                     functions.size());
+  func::FuncOp function = functions.front();
+  result->function = function;
+  result->arguments.resize(function.getNumArguments());
+  result->given.resize(function.getNumArguments());
+  for (unsigned k = 0; k < function.getNumArguments(); ++k)
+    if (auto value =
+            function.getArgAttrOfType<TypedAttr>(k, foreach::kDefaultAttr)) {
+      double number = 0;
+      if (auto real = dyn_cast<FloatAttr>(value))
+        number = real.getValueAsDouble();
+      else if (auto integer = dyn_cast<IntegerAttr>(value))
+        number = integer.getType().isInteger(1)
+                     ? integer.getValue().getZExtValue()
+                     : integer.getValue().getSExtValue();
+      result->arguments[k] = reference::Value::scalar(number);
+      result->given[k] = true;
+    }
+  return result;
+}
+
+llvm::Expected<unsigned> Reference::find(StringRef argument) const {
+  auto target = function;
+  for (BlockArgument candidate : target.getArguments())
+    if (nameOf(candidate) == argument)
+      return candidate.getArgNumber();
+  return makeError(StatusCode::BadInput, "the program has no argument '{0}'",
+                   argument);
+}
+
+llvm::Expected<std::optional<double>>
+Reference::initialValue(StringRef argument) const {
+  auto number = find(argument);
+  if (!number)
+    return number.takeError();
+  auto target = function;
+  Attribute value = target.getArgAttr(*number, foreach::kInitialAttr);
+  if (auto real = dyn_cast_or_null<FloatAttr>(value))
+    return real.getValueAsDouble();
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(value))
+    return static_cast<double>(integer.getInt());
+  return std::nullopt;
+}
+
+llvm::Error Reference::setArgument(StringRef name, reference::Value value,
+                                   bool asList) {
+  auto number = find(name);
+  if (!number)
+    return number.takeError();
+  Type type = function.getArgumentTypes()[*number];
+  if (isList(type) != asList)
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected a {1}, found a {2}", name,
+                     isList(type) ? "list" : "scalar",
+                     isList(type) ? "scalar" : "list");
+  arguments[*number] = std::move(value);
+  given[*number] = true;
+  return llvm::Error::success();
+}
+
+double *Reference::member(StringRef argument, size_t member) {
+  auto number = find(argument);
+  if (!number) {
+    llvm::consumeError(number.takeError());
+    return nullptr;
+  }
+  auto &members = arguments[*number].members;
+  return member < members.size() ? members[member].data.data() : nullptr;
+}
+
+llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
+  for (unsigned k = 0; k < given.size(); ++k)
+    if (!given[k])
+      return makeError(StatusCode::BadInput, "argument '{0}' is not set",
+                       nameOf(function.getArgument(k)));
+  reference::InterpretOptions options;
+  options.arithmetic = arithmetic;
+  options.draw = draw;
+  // Results replace donated arguments below, so these need no copy.
+  std::vector<reference::Value> inputs(arguments.size());
+  replaced.assign(function.getNumResults(), -1);
+  for (unsigned k = 0; k < arguments.size(); ++k) {
+    if (auto donated =
+            function.getArgAttrOfType<IntegerAttr>(k, foreach::kDonateAttr)) {
+      replaced[donated.getInt()] = k;
+      inputs[k] = std::move(arguments[k]);
+    } else {
+      inputs[k] = arguments[k];
+    }
+  }
+  results.clear();
+  auto evaluated = reference::interpret(function, std::move(inputs), options);
+  if (failed(evaluated))
+    return compilation.failure("evaluation of the program failed");
+  results = std::move(*evaluated);
+  for (auto [result, argument] : llvm::zip(results, replaced))
+    if (argument >= 0)
+      arguments[argument] = std::move(result);
+  return llvm::Error::success();
+}
+
+const reference::Value *Reference::getResult(size_t index) const {
+  if (index >= results.size())
+    return nullptr;
+  return replaced[index] >= 0 ? &arguments[replaced[index]] : &results[index];
+}
+
+} // namespace heddle
+
+//===----------------------------------------------------------------------===//
+// The C interface
+//===----------------------------------------------------------------------===//
+
+using heddle::Reference;
+
+struct heddle_reference {
+  std::unique_ptr<Reference> program;
+};
+
+heddle_status heddle_reference_create(const char *program,
+                                      heddle_reference **reference) {
+  auto created = Reference::create(program);
+  if (!created)
+    return finishCall(created.takeError());
+  *reference = new heddle_reference{std::move(*created)};
+  return HEDDLE_OK;
+}
+
+void heddle_reference_free(heddle_reference *reference) { delete reference; }
+
+heddle_status heddle_reference_initial(const heddle_reference *reference,
+                                       const char *argument, int *given,
+                                       double *value) {
+  auto initial = reference->program->initialValue(argument);
+  if (!initial)
+    return finishCall(initial.takeError());
+  *given = initial->has_value();
+  *value = initial->value_or(0);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_reference_set_list(heddle_reference *reference,
+                                        const char *argument, size_t members,
+                                        const int *ranks,
+                                        const int64_t *extents) {
+  heddle::reference::Value value;
+  value.members.resize(members);
+  for (size_t member = 0; member < members; ++member) {
+    auto &tensor = value.members[member];
+    tensor.extents.assign(extents, extents + ranks[member]);
+    extents += ranks[member];
+    int64_t count = 1;
+    for (int64_t extent : tensor.extents)
+      count *= extent;
+    tensor.data.resize(count);
+  }
+  return finishCall(
+      reference->program->setArgument(argument, std::move(value), true));
+}
+
+double *heddle_reference_member(heddle_reference *reference,
+                                const char *argument, size_t member) {
+  return reference->program->member(argument, member);
+}
+
+heddle_status heddle_reference_set_scalar(heddle_reference *reference,
+                                          const char *argument, double value) {
+  return finishCall(reference->program->setArgument(
+      argument, heddle::reference::Value::scalar(value), false));
+}
+
+heddle_status heddle_reference_step(heddle_reference *reference,
+                                    heddle_arithmetic arithmetic) {
+  using heddle::reference::Arithmetic;
+  if (arithmetic > HEDDLE_PERTURBED)
+    return finishCall(reference->program->step(Arithmetic::perturbed,
+                                               arithmetic - HEDDLE_PERTURBED));
+  switch (arithmetic) {
+  case HEDDLE_EXACT:
+    return finishCall(reference->program->step(Arithmetic::exact));
+  case HEDDLE_AS_WRITTEN:
+    return finishCall(reference->program->step(Arithmetic::asWritten));
+  case HEDDLE_PERTURBED:
+    return finishCall(reference->program->step(Arithmetic::perturbed));
+  }
+  return finishCall(
+      makeError(StatusCode::BadInput,
+                "expected a heddle_arithmetic of at least 0, found {0}",
+                static_cast<int>(arithmetic)));
+}
+
+heddle_status heddle_reference_result(const heddle_reference *reference,
+                                      size_t index, size_t member,
+                                      const double **elements, size_t *count) {
+  const auto *result = reference->program->getResult(index);
+  if (!result || member >= result->members.size())
+    return finishCall(makeError(
+        StatusCode::BadInput, "the program has no result {0} with a member {1}",
+        index, member));
+  const auto &data = result->members[member].data;
+  *elements = data.data();
+  *count = data.size();
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_describe_programs(char **text) {
+  llvm::json::Array programs;
+  for (const heddle::library::ProgramInfo &info :
+       heddle::library::describePrograms()) {
+    llvm::json::Array options;
+    for (const heddle::library::OptionInfo &option : info.options)
+      options.push_back(llvm::json::Object{{"name", option.name},
+                                           {"type", option.type},
+                                           {"default", option.defaultValue},
+                                           {"help", option.help}});
+    programs.push_back(llvm::json::Object{{"name", info.name},
+                                          {"summary", info.summary},
+                                          {"options", std::move(options)}});
+  }
+  std::string printed =
+      llvm::formatv("{0:2}", llvm::json::Value(std::move(programs)));
+  *text = ::strdup(printed.c_str());
+  return *text ? HEDDLE_OK
+               : finishCall(makeError(StatusCode::Failed, "out of memory"));
+}

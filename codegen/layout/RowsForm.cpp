@@ -1,0 +1,40 @@
+//===- RowsForm.cpp - forms of a sweep by rows ----------------------------===//
+
+#include "codegen/layout/RowsForm.h"
+#include "dialect/Bindings.h"
+
+using namespace mlir;
+using heddle::fused::Level;
+
+namespace heddle {
+
+int columnBatch(size_t words, size_t most) {
+  int batch = 8;
+  while (batch > 1 && batch * words > most)
+    batch /= 2;
+  return batch;
+}
+
+bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
+                     unsigned segment) {
+  auto levels = fused::Levels::infer(sweep, segment);
+  return layout.tickets >= 0 && succeeded(levels) &&
+         llvm::all_of(sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>(),
+                      [&](fused::ReduceOp op) {
+                        return op.getLevel() == Level::column ||
+                               levels->countedBy(op) == Level::column;
+                      }) &&
+         llvm::none_of(layout.results, [&](int slot) {
+           return slot >= 0 && (layout.operands[slot].index == kI ||
+                                layout.operands[slot].index == kIJ);
+         });
+}
+
+bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
+  for (auto [s, segment] : llvm::enumerate(layout.segments))
+    if (!goesDownColumns(segment, sweep, s))
+      return false;
+  return true;
+}
+
+} // namespace heddle

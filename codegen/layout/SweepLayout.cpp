@@ -1,0 +1,310 @@
+//===- SweepLayout.cpp - operands and scratch areas of a sweep ------------===//
+//
+// Slots are numbered in the order of the operands, then of the results in the
+// IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/layout/SweepLayout.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "dialect/ReduceKinds.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+using heddle::fused::Level;
+
+namespace heddle {
+
+int64_t storageBytes(Type type) {
+  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t stateBytes(fused::ReduceKind kind, Type type) {
+  using foreach::StateType;
+  const foreach::ReduceKindInfo &info = foreach::infoOf(kind);
+  int64_t bytes = 0, widest = 1;
+  for (StateType part : {info.first.type, info.second.type}) {
+    if (part == StateType::absent)
+      continue;
+    int64_t size = part == StateType::element    ? storageBytes(type)
+                   : part == StateType::position ? 8
+                                                 : 4;
+    bytes = llvm::alignTo(bytes, size) + size;
+    widest = std::max(widest, size);
+  }
+  return llvm::alignTo(bytes, widest);
+}
+
+PrecomputeLayout::PrecomputeLayout(fused::PrecomputeOp op) {
+  int64_t at = 4, widest = 4;
+  auto add = [&](Type type, SmallVector<int64_t> &offsets) {
+    int64_t size = storageBytes(type);
+    widest = std::max(widest, size);
+    at = llvm::alignTo(at, size);
+    offsets.push_back(at);
+    at += size;
+  };
+  for (Type type : op.getInputs().getTypes())
+    add(type, inputs);
+  for (Type type : op.getResultTypes())
+    add(type, results);
+  bytes = llvm::alignTo(at, widest);
+}
+
+namespace {
+class Builder {
+public:
+  Builder(fused::SweepOp sweep, const Buffers &buffers, SweepLayout &layout)
+      : sweep(sweep), buffers(buffers), layout(layout) {}
+  LogicalResult build();
+
+private:
+  LogicalResult addSegment(unsigned number);
+  bool replacesWhatElementsRead(unsigned number);
+  void addScratch(unsigned number, const fused::Levels &levels);
+  int scalar(Value value, bool written, bool inFinish = false);
+  void addIteration();
+  static int operand(SegmentLayout &segment, int buffer, int32_t index,
+                     Type type, bool written);
+  int32_t indexOfResult(Value yielded, Type type, const fused::Levels &levels,
+                        int64_t rank);
+
+  fused::SweepOp sweep;
+  const Buffers &buffers;
+  SweepLayout &layout;
+};
+} // namespace
+
+/// The epilogue reads its operands from memory, once for the list: passing them
+/// by value would require another entry point.
+int Builder::scalar(Value value, bool written, bool inFinish) {
+  int buffer = buffers.of(value);
+  if (buffer < 0)
+    return SegmentLayout::kNowhere;
+  for (auto [k, slot] : llvm::enumerate(layout.scalars))
+    if (slot.buffer == buffer) {
+      (written ? slot.written : slot.read) = true;
+      return k;
+    }
+  const Buffer &named = buffers[buffer];
+  layout.scalars.push_back(
+      {buffer, storageType(value.getType()), !written, written,
+       !inFinish && named.role == BufferRole::argument && !named.donated});
+  return layout.scalars.size() - 1;
+}
+
+/// The loop counts its iterations in a device scalar, whatever the type of its
+/// result.
+void Builder::addIteration() {
+  auto loop = sweep->getParentOfType<fused::LoopOp>();
+  layout.iteration = layout.scalars.size();
+  layout.scalars.push_back({buffers.of(loop.getIterations()),
+                            IntegerType::get(sweep.getContext(), 32),
+                            /*read=*/true});
+}
+
+int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
+                     Type type, bool written) {
+  for (auto [k, slot] : llvm::enumerate(segment.operands))
+    if (slot.buffer == buffer && slot.index == index) {
+      (written ? slot.written : slot.read) = true;
+      return k;
+    }
+  int position = segment.operands.size();
+  segment.operands.push_back(
+      {buffer, index, storageType(type), !written, written});
+  if (isEntryIndex(index))
+    segment.operands.push_back({buffer, kLength, storageType(type)});
+  if (index == kIJ)
+    segment.operands.push_back({buffer, kStride, storageType(type)});
+  return position;
+}
+
+int32_t Builder::indexOfResult(Value yielded, Type type,
+                               const fused::Levels &levels, int64_t rank) {
+  if (yielded.getDefiningOp<fused::RecordOp>())
+    return kIteration;
+  if (rankOf(type) != 1 || rank != 2)
+    return defaultIndex(type);
+  return levels.of(yielded).level == Level::column ? kJ : kI;
+}
+
+LogicalResult Builder::addSegment(unsigned number) {
+  auto levels = fused::Levels::infer(sweep, number);
+  if (failed(levels))
+    return failure();
+  SegmentLayout &segment = layout.segments.emplace_back();
+  int64_t rank = sweep.getDomainRank(number);
+  auto schedule = sweep.getScheduleAttr();
+  segment.tile = schedule.getTile()[number];
+  segment.vector = schedule.getVector()[number];
+  // A stream treats a matrix as one vector.
+  bool stream = schedule.getKind() == fused::ScheduleKind::stream;
+  auto indexIn = [&](int32_t index) {
+    return stream && index == kIJ ? kI : index;
+  };
+  auto indices = sweep.getSegmentIndices(number);
+  for (auto [k, input] : llvm::enumerate(sweep.getSegmentInputs(number))) {
+    if (!isList(input.getType())) {
+      segment.inputs.push_back(-1 - scalar(input, /*written=*/false));
+      continue;
+    }
+    int buffer = buffers.of(input);
+    if (buffer < 0)
+      return sweep.emitOpError("expected a buffer for each list that it reads, "
+                               "found none for operand #")
+             << k << " of segment #" << number;
+    segment.inputs.push_back(operand(segment, buffer, indexIn(indices[k]),
+                                     input.getType(),
+                                     /*written=*/false));
+  }
+  auto yield = sweep.getSegmentYield(number);
+  for (auto [result, value] :
+       llvm::zip(sweep.getSegmentResults(number), yield.getValues())) {
+    int buffer = buffers.of(result);
+    Type type = result.getType();
+    if (!isList(type))
+      layout.endsList = true;
+    else if (levels->isAfter(value) || rankOf(type) == 0)
+      segment.endsMembers = true;
+    else if (!stream && levels->of(value).level == Level::column)
+      segment.endsMembers = segment.endsAfterStores = true;
+    if (buffer < 0)
+      segment.results.push_back(SegmentLayout::kNowhere);
+    else if (!isList(type))
+      segment.results.push_back(-1 - scalar(result, /*written=*/true));
+    else
+      segment.results.push_back(
+          operand(segment, buffer,
+                  indexIn(indexOfResult(value, type, *levels, rank)), type,
+                  /*written=*/true));
+  }
+  if (Value where = sweep.getWhere()) {
+    if (isList(where.getType()))
+      layout.whereOperand.push_back(operand(segment, buffers.of(where), kScalar,
+                                            where.getType(),
+                                            /*written=*/false));
+    else
+      layout.whereScalar = scalar(where, /*written=*/false);
+  }
+  layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
+  addScratch(number, *levels);
+  // Blocks that process rows take their tickets after the rows.
+  segment.endsAfterStores |= !stream && segment.endsMembers;
+  return success();
+}
+
+void Builder::addScratch(unsigned number, const fused::Levels &levels) {
+  SegmentLayout &segment = layout.segments[number];
+  for (Operation &op : sweep.getSegmentBlock(number)) {
+    if (auto ahead = dyn_cast<fused::PrecomputeOp>(op)) {
+      segment.endsMembers = true;
+      layout.scratch.push_back({ScratchPer::member,
+                                PrecomputeLayout(ahead).bytes, /*zero=*/true,
+                                &op});
+    }
+    auto reduce = dyn_cast<fused::ReduceOp>(op);
+    if (!reduce || reduce.getLevel() == Level::row)
+      continue;
+    int64_t bytes = stateBytes(reduce.getKind(), reduce.getValue().getType());
+    if (reduce.getLevel() == Level::column) {
+      segment.endsMembers = segment.endsAfterStores = true;
+      if (segment.tickets < 0) {
+        segment.tickets = layout.scratch.size();
+        layout.scratch.push_back(
+            {ScratchPer::ticket, sizeof(int32_t), /*zero=*/true, &op});
+      }
+      layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
+      continue;
+    }
+    // A reduction over a member is combined within each tile first.
+    bool overMember = levels.countedBy(reduce) > Level::member;
+    if (overMember)
+      layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
+    segment.endsMembers = segment.endsAfterStores = true;
+    if (reduce.getLevel() == Level::list) {
+      layout.endsList = true;
+      layout.scratch.push_back({ScratchPer::member, bytes, false, &op});
+    }
+  }
+}
+
+/// Whether elements depend on a scalar that the end of the member, or of the
+/// list, replaces.
+bool Builder::replacesWhatElementsRead(unsigned number) {
+  const SegmentLayout &segment = layout.segments[number];
+  auto read = fused::behind(fused::elementResults(sweep, number));
+  return llvm::any_of(
+      llvm::zip(sweep.getSegmentBlock(number).getArguments(), segment.inputs),
+      [&](auto pair) {
+        auto [argument, slot] = pair;
+        if (!read.contains(argument))
+          return false;
+        if (slot < 0)
+          return layout.scalars[-1 - slot].written;
+        const OperandSlot &operand = segment.operands[slot];
+        return isMemberIndex(operand.index) && operand.written;
+      });
+}
+
+LogicalResult Builder::build() {
+  auto schedule = sweep.getScheduleAttr();
+  if (!schedule)
+    return sweep.emitOpError("has no schedule; run fused-schedule");
+  layout.threads = schedule.getThreads();
+  if (!sweep.getName())
+    return sweep.emitOpError("has no name; run fused-prepare-cuda");
+  layout.name = sweep.getName()->str();
+  layout.rank = schedule.getKind() == fused::ScheduleKind::stream
+                    ? std::min<int64_t>(1, sweep.getDomainRank(0))
+                    : 2;
+  layout.pointers = 0;
+  if (sweep.usesIteration())
+    addIteration();
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
+    if (failed(addSegment(s)))
+      return failure();
+  layout.endsList |= sweep.hasEpilogue();
+  // The list is complete when every member of every segment is.
+  if (layout.endsList)
+    for (SegmentLayout &segment : layout.segments)
+      segment.endsMembers = segment.endsAfterStores = true;
+  for (Value input : sweep.getEpilogueInputs())
+    layout.epilogueInputs.push_back(
+        scalar(input, /*written=*/false, /*inFinish=*/true));
+  for (Value result : sweep.getEpilogueResults())
+    layout.epilogueResults.push_back(scalar(result, /*written=*/true));
+  // One of the blocks that share a tile may end the member before others
+  // finish.
+  for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
+    if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
+      continue;
+    if (replacesWhatElementsRead(s))
+      return sweep.emitOpError("expected buffers in which no end of a member "
+                               "replaces a scalar that elements depend on, "
+                               "because blocks share its rows");
+    layout.columns = layout.segments[s].columns = schedule.getColumns();
+  }
+  return success();
+}
+
+FailureOr<SweepLayout> SweepLayout::compute(fused::SweepOp sweep,
+                                            const Buffers &buffers) {
+  SweepLayout layout;
+  if (failed(Builder(sweep, buffers, layout).build()))
+    return failure();
+  return layout;
+}
+
+int SweepLayout::scratchOf(Operation *owner, ScratchPer per) const {
+  for (auto [k, slot] : llvm::enumerate(scratch))
+    if (slot.owner == owner && slot.per == per)
+      return k;
+  return -1;
+}
+
+} // namespace heddle

@@ -1,0 +1,452 @@
+//===- PlanExtraction.cpp - the plan of a program -------------------------===//
+//
+// One node for each step of the program, and an edge for each dependence
+// between two of them (Steps.h). All decisions are read from the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/plan/PlanExtraction.h"
+#include "codegen/cuda/CudaEmitter.h"
+#include "codegen/cuda/Names.h"
+#include "codegen/layout/KernelSignature.h"
+#include "codegen/layout/Steps.h"
+#include "dialect/Bindings.h"
+#include "dialect/Names.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace heddle::runtime;
+using heddle::foreach::isList;
+using heddle::foreach::rankOf;
+using heddle::foreach::storageType;
+
+namespace heddle {
+
+namespace {
+class Extraction {
+public:
+  Extraction(fused::ProgramOp program, const Buffers &buffers)
+      : program(program), buffers(buffers) {}
+  FailureOr<Plan> run();
+
+private:
+  LogicalResult addBuffers();
+  LogicalResult addSteps(const Steps &steps, PlanGraph &graph);
+  LogicalResult addEdges(const Steps &steps, PlanGraph &graph);
+  LogicalResult addSweep(const Step &step, PlanGraph &graph);
+  LogicalResult addLoop(const Step &step, PlanGraph &graph);
+  LogicalResult addLoopVariants(fused::LoopOp loop, PlanNode &node);
+  LogicalResult addPanel(fused::LoopOp loop, PlanNode &node);
+  void addCopy(const Step &step, PlanGraph &graph);
+  void addFill(const Step &step, PlanGraph &graph);
+  int addTable(fused::SweepOp sweep, const SweepLayout &layout);
+  PlanArgument addScratch(runtime::ScratchPer per, int table, int64_t bytes,
+                          bool zero);
+
+  fused::ProgramOp program;
+  const Buffers &buffers;
+  Plan plan;
+};
+} // namespace
+
+static DType dtypeOf(Type type) {
+  if (type.isF64())
+    return DType::F64;
+  if (type.isF32())
+    return DType::F32;
+  if (type.isF16())
+    return DType::F16;
+  if (type.isBF16())
+    return DType::BF16;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 1:
+    return DType::I1;
+  case 8:
+    return DType::I8;
+  case 16:
+    return DType::I16;
+  case 32:
+    return DType::I32;
+  default:
+    return DType::I64;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult Extraction::addBuffers() {
+  llvm::StringSet<> argumentNames;
+  for (const Buffer &buffer : buffers.all()) {
+    if (buffer.role == BufferRole::argument &&
+        !argumentNames.insert(buffer.name).second)
+      return program.emitOpError("expected arguments of different names, by "
+                                 "which they are bound, found two called '")
+             << buffer.name << "'";
+    if (buffer.role != BufferRole::argument &&
+        static_cast<int64_t>(buffer.extents.size()) != rankOf(buffer.type))
+      return program.emitOpError("expected the extents of buffer '")
+             << buffer.name << "' of type " << buffer.type << ", found "
+             << buffer.extents.size();
+    PlanBuffer result;
+    result.name = buffer.name;
+    result.kind = isList(buffer.type) ? BufferKind::List : BufferKind::Scalar;
+    result.dtype = dtypeOf(storageType(buffer.type));
+    result.rank = rankOf(buffer.type);
+    result.role = static_cast<runtime::BufferRole>(buffer.role);
+    result.donated = buffer.donated;
+    result.defaultValue = buffer.defaultValue;
+    for (auto [from, dimension] : buffer.extents)
+      result.extents.push_back({from, dimension});
+    result.members = buffer.members;
+    plan.buffers.push_back(std::move(result));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sweeps
+//===----------------------------------------------------------------------===//
+
+/// The body addresses an entry of a vector, so that the table holds the vector.
+static OperandIndex indexOf(int32_t index) {
+  return isEntryIndex(index) ? OperandIndex::None
+         : index == kLength  ? OperandIndex::Length
+         : index == kStride  ? OperandIndex::Stride
+                             : static_cast<OperandIndex>(index);
+}
+
+static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
+  PlanSegment segment;
+  segment.tile = layout.tile;
+  auto extent = [&](int32_t index, int dimension) -> std::optional<ExtentRef> {
+    for (const OperandSlot &slot : layout.operands)
+      if (slot.index == index)
+        return ExtentRef{slot.buffer, dimension};
+    return std::nullopt;
+  };
+  for (const OperandSlot &slot : layout.operands)
+    segment.operands.push_back({slot.buffer, indexOf(slot.index)});
+  if (rank == 2) {
+    segment.count = extent(kIJ, 0);
+    if (!segment.count)
+      segment.count = extent(kI, 0);
+    segment.columns = extent(kIJ, 1);
+    if (!segment.columns)
+      segment.columns = extent(kJ, 0);
+  } else {
+    segment.count = extent(kI, 0);
+  }
+  return segment;
+}
+
+int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
+  PlanTable table;
+  table.name = layout.name;
+  table.rank = layout.rank == 2 ? 2 : 1;
+  table.pointers = std::max<int64_t>(1, layout.pointers);
+  table.blockColumns = layout.columns;
+  for (auto [s, segment] : llvm::enumerate(layout.segments)) {
+    table.segments.push_back(segmentOf(segment, layout.rank));
+    // The order of a reduction must not depend on alignment.
+    Block &body = sweep.getSegmentBlock(s);
+    table.segments.back().shift =
+        table.rank == 1 && table.segments.back().count &&
+        llvm::none_of(layout.scratch, [&](const ScratchSlot &slot) {
+          return slot.per == heddle::ScratchPer::tile &&
+                 slot.owner->getBlock() == &body;
+        });
+  }
+  plan.tables.push_back(std::move(table));
+  return plan.tables.size() - 1;
+}
+
+static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
+                                 const SweepLayout &layout) {
+  if (!sweep.getLaunchAttr())
+    return sweep.emitOpError("has no launch; run fused-configure-launches");
+  for (fused::VariantAttr from : sweep.getLaunchAttr().getVariants()) {
+    PlanVariant &variant = node.variants.emplace_back();
+    variant.entry = layout.name + cuda::entrySuffix(sweep, from).str();
+    variant.block = layout.threads;
+    variant.scalarsByValue = from.getScalars() == fused::ScalarPassing::value &&
+                             node.hasByValueScalars();
+    if (from.getEvictFirst())
+      variant.fitsL2 = kCachedPartOfL2;
+  }
+  return success();
+}
+
+/// The argument of a node for a buffer of the program.
+static PlanArgument bufferArgument(const KernelArgument &argument) {
+  return {argument.byValue ? ArgumentKind::Scalar : ArgumentKind::Buffer,
+          argument.buffer};
+}
+
+PlanArgument Extraction::addScratch(runtime::ScratchPer per, int table,
+                                    int64_t bytes, bool zero) {
+  PlanScratch scratch;
+  scratch.per = per;
+  scratch.table = per == runtime::ScratchPer::Once ? -1 : table;
+  scratch.bytes = bytes;
+  scratch.zero = zero;
+  plan.scratch.push_back(scratch);
+  return {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size()) - 1};
+}
+
+LogicalResult Extraction::addSweep(const Step &step, PlanGraph &graph) {
+  auto sweep = cast<fused::SweepOp>(step.op);
+  auto layout = SweepLayout::compute(sweep, buffers);
+  if (failed(layout))
+    return failure();
+  PlanNode node;
+  node.kind = NodeKind::Kernel;
+  node.name = layout->name;
+  node.sweeps.push_back(layout->name);
+  node.table = addTable(sweep, *layout);
+  for (const KernelArgument &argument :
+       KernelSignature::of(*layout).arguments) {
+    if (argument.kind == KernelArgumentKind::table) {
+      node.arguments.push_back({ArgumentKind::Table, node.table});
+    } else if (argument.kind == KernelArgumentKind::scalar) {
+      node.arguments.push_back(bufferArgument(argument));
+    } else {
+      const ScratchSlot &slot = layout->scratch[argument.slot];
+      node.arguments.push_back(
+          addScratch(slot.per == heddle::ScratchPer::ticket
+                         ? runtime::ScratchPer::Tile
+                         : static_cast<runtime::ScratchPer>(slot.per),
+                     node.table, slot.bytes, slot.zero));
+    }
+  }
+  if (failed(addVariants(node, sweep, *layout)))
+    return failure();
+  node.writes = step.access.sortedWrites();
+  node.always = layout->endsList;
+  graph.nodes.push_back(std::move(node));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and copies
+//===----------------------------------------------------------------------===//
+
+void Extraction::addCopy(const Step &step, PlanGraph &graph) {
+  PlanNode node;
+  node.kind = NodeKind::Copy;
+  node.name = "copy_" + plan.buffers[step.from].name;
+  node.from = step.from;
+  node.to = step.to;
+  node.writes = {step.to};
+  graph.nodes.push_back(std::move(node));
+}
+
+/// Every member is active when the first iteration begins.
+void Extraction::addFill(const Step &step, PlanGraph &graph) {
+  PlanNode node;
+  node.kind = NodeKind::Fill;
+  node.to = step.to;
+  node.name = "fill_" + plan.buffers[node.to].name;
+  node.value = 1;
+  node.writes = {node.to};
+  graph.nodes.push_back(std::move(node));
+}
+
+/// A small loop runs in one launch whose blocks synchronize between sweeps; a
+/// large one as a WHILE node, whose sweeps have a block for every tile. If
+/// conditional nodes are not available (in a capture of the user's), the first
+/// form serves all sizes.
+LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
+  PlanVariant graph;
+  graph.graphForm = true;
+  auto cooperative = loop.getCooperativeAttr();
+  if (!cooperative) {
+    node.variants.push_back(graph);
+    return success();
+  }
+  PlanVariant launch;
+  launch.entry = node.name + "_in_one_launch";
+  launch.block = cooperative.getThreads();
+  launch.grid = GridKind::Resident;
+  launch.cooperative = true;
+  launch.maxTiles = kMaxLoopTiles;
+  graph.minTiles = kMaxLoopTiles + 1;
+  node.variants.push_back(launch);
+  node.variants.push_back(graph);
+  launch.maxTiles.reset();
+  node.variants.push_back(launch);
+  std::vector<SweepLayout> layouts;
+  for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout))
+      return failure();
+    layouts.push_back(std::move(*layout));
+  }
+  for (const KernelArgument &argument :
+       KernelSignature::ofCooperative(loop, layouts, buffers).arguments) {
+    switch (argument.kind) {
+    case KernelArgumentKind::table:
+    case KernelArgumentKind::scratch: {
+      // Tables and scratch areas are those of the sweep's own launch.
+      int position = KernelSignature::of(layouts[argument.sweep])
+                         .positionOf(argument.kind, argument.slot);
+      node.arguments.push_back(
+          node.body.nodes[argument.sweep].arguments[position]);
+      break;
+    }
+    case KernelArgumentKind::barrier:
+      node.arguments.push_back(addScratch(runtime::ScratchPer::Once, -1,
+                                          argument.bytes, /*zero=*/true));
+      break;
+    default:
+      node.arguments.push_back(bufferArgument(argument));
+    }
+  }
+  return success();
+}
+
+static runtime::ScratchPer scratchPer(PanelScratchPer per) {
+  switch (per) {
+  case PanelScratchPer::row:
+    return runtime::ScratchPer::Row;
+  case PanelScratchPer::panel:
+    return runtime::ScratchPer::Panel;
+  case PanelScratchPer::panelColumn:
+    return runtime::ScratchPer::PanelColumn;
+  }
+  llvm_unreachable("a scratch area of panels");
+}
+
+/// One launch for the loop, if it has the form of the panel schedule.
+LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
+  if (!loop.getPanels())
+    return success();
+  auto layout = PanelLayout::compute(loop, buffers);
+  if (!layout)
+    return loop.emitOpError("cannot run in panels; run "
+                            "fused-configure-launches");
+  const PlanNode &sweep = node.body.nodes.front();
+  auto slots = SweepLayout::compute(
+      cast<fused::SweepOp>(loop.getBody().front().front()), buffers);
+  PlanPanel panel;
+  panel.entry = cuda::identifierFrom(layout->name);
+  panel.table = sweep.table;
+  panel.words = layout->words;
+  panel.rowWords = layout->rowWords;
+  panel.columns = layout->passes.columns.size();
+  panel.rows = layout->passes.rows.size();
+  panel.clusterPerMember = layout->team;
+  panel.keptOfRow = layout->keptOfRow;
+  panel.keptOfColumn = layout->keptOfColumn;
+  for (int slot : layout->matrices)
+    panel.elementBytes.push_back(
+        storageBytes(slots->segments[0].operands[slot].storage));
+  for (const KernelArgument &argument :
+       KernelSignature::ofPanels(*slots, *layout).arguments) {
+    switch (argument.kind) {
+    case KernelArgumentKind::table:
+      panel.arguments.push_back({ArgumentKind::Table, sweep.table});
+      break;
+    case KernelArgumentKind::panelScratch: {
+      const PanelScratch &area = layout->scratch[argument.slot];
+      panel.computeBytes = std::max<int>(panel.computeBytes, area.bytes);
+      panel.arguments.push_back(addScratch(scratchPer(area.per), sweep.table,
+                                           area.bytes, /*zero=*/false));
+      break;
+    }
+    case KernelArgumentKind::barrier:
+      panel.arguments.push_back(addScratch(runtime::ScratchPer::Once, -1,
+                                           argument.bytes, /*zero=*/true));
+      break;
+    default:
+      panel.arguments.push_back(bufferArgument(argument));
+    }
+  }
+  node.panel = std::move(panel);
+  return success();
+}
+
+LogicalResult Extraction::addLoop(const Step &step, PlanGraph &graph) {
+  auto loop = cast<fused::LoopOp>(step.op);
+  PlanNode node;
+  node.kind = NodeKind::While;
+  node.name = loop.getName().value_or("loop");
+  auto steps = Steps::of(loop.getBody().front(), buffers);
+  if (failed(steps) || failed(addSteps(*steps, node.body)))
+    return failure();
+  node.condition = steps->condition;
+  node.iterations = buffers.of(loop.getIterations());
+  node.limit = buffers.of(loop.getLimit());
+  if (failed(addLoopVariants(loop, node)) || failed(addPanel(loop, node)))
+    return failure();
+  node.writes = step.access.sortedWrites();
+  graph.nodes.push_back(std::move(node));
+  return success();
+}
+
+LogicalResult Extraction::addEdges(const Steps &steps, PlanGraph &graph) {
+  for (auto [from, to] : steps.dependences) {
+    auto sweep = dyn_cast_or_null<fused::SweepOp>(steps.steps[to].op);
+    bool isDependent =
+        sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
+    if (isDependent && !steps.followsOneSweep(to))
+      return sweep.emitOpError("expected to depend on the sweep right before "
+                               "it only, because its launch has 'wait'");
+    graph.edges.push_back({from, to});
+    graph.edges.back().programmatic = isDependent;
+  }
+  return success();
+}
+
+LogicalResult Extraction::addSteps(const Steps &steps, PlanGraph &graph) {
+  for (const Step &step : steps.steps)
+    switch (step.kind) {
+    case StepKind::sweep:
+      if (failed(addSweep(step, graph)))
+        return failure();
+      break;
+    case StepKind::loop:
+      if (failed(addLoop(step, graph)))
+        return failure();
+      break;
+    case StepKind::copy:
+      addCopy(step, graph);
+      break;
+    case StepKind::fill:
+      addFill(step, graph);
+      break;
+    }
+  return addEdges(steps, graph);
+}
+
+FailureOr<Plan> Extraction::run() {
+  plan.name = program.getSymName();
+  if (failed(addBuffers()))
+    return failure();
+  Block &block = program.getBody().front();
+  auto yield = cast<fused::YieldOp>(block.getTerminator());
+  for (auto [k, value] : llvm::enumerate(yield.getValues()))
+    if (buffers.of(value) < 0)
+      return program.emitOpError("expected a buffer for result #")
+             << k << ", found none";
+  auto steps = Steps::of(block, buffers);
+  if (failed(steps) || failed(addSteps(*steps, plan.graph)))
+    return failure();
+  llvm::StringSet<> resultNames;
+  for (unsigned k = 0; k < yield.getValues().size(); ++k) {
+    int buffer = bufferOfResult(program, k, buffers);
+    // Two results that are one value live in one buffer.
+    std::string name = buffers[buffer].name;
+    for (unsigned n = 2; !resultNames.insert(name).second; ++n)
+      name = buffers[buffer].name + "_" + std::to_string(n);
+    plan.results.push_back({name, buffer});
+  }
+  return std::move(plan);
+}
+
+FailureOr<Plan> extractPlan(fused::ProgramOp program, const Buffers &buffers) {
+  return Extraction(program, buffers).run();
+}
+
+} // namespace heddle

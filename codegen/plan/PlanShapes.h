@@ -1,0 +1,57 @@
+//===- PlanShapes.h - extents and launches over given shapes ----*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A plan holds no extents. Given one shape per member, PlanShapes computes the
+// extents of every list and the numbers of tiles and launches of a step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_PLAN_PLANSHAPES_H
+#define HEDDLE_CODEGEN_PLAN_PLANSHAPES_H
+
+#include "runtime/plan/Plan.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace heddle {
+
+/// The extents of one tensor or one member of a list, one per dimension.
+using Extents = llvm::SmallVector<int64_t, 4>;
+
+int64_t elementCount(llvm::ArrayRef<int64_t> extents);
+
+/// Reads an array of shapes; `where` is the prefix of error messages.
+llvm::Expected<std::vector<Extents>>
+shapesFromJSON(const llvm::json::Value &value, llvm::StringRef where);
+
+/// The extents of every member of every list of a plan.
+class PlanShapes {
+public:
+  /// Gives every list argument one member per shape. Lists of rank 2 have the
+  /// leading dimensions collapsed into rows. Lists of rank 1 have all
+  /// dimensions collapsed, unless the plan ties them to the rows or columns of
+  /// a list of rank 2.
+  static PlanShapes bind(const runtime::Plan &plan,
+                         llvm::ArrayRef<Extents> shapes);
+
+  /// Empty for a scalar.
+  llvm::ArrayRef<Extents> of(int buffer) const { return buffers[buffer]; }
+  /// The number of elements of all members.
+  int64_t elementsOf(int buffer) const;
+  int64_t tilesOf(int table) const;
+  /// Kernels, copies and fills of one step, with one iteration of each loop.
+  int64_t launches() const;
+
+private:
+  explicit PlanShapes(const runtime::Plan &plan) : plan(plan) {}
+  int64_t launches(const runtime::PlanGraph &graph) const;
+
+  const runtime::Plan &plan;
+  std::vector<std::vector<Extents>> buffers;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_CODEGEN_PLAN_PLANSHAPES_H

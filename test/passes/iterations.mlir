@@ -1,0 +1,79 @@
+// What is addressed by the iteration: one sweep for an iteration of a matrix loop that
+// reads a schedule and records its errors, whose entries are written in place.
+// RUN: %heddle_opt --foreach-outline-sweeps %s | FileCheck %s --check-prefix=OUTLINE
+// RUN: %heddle_opt --heddle-pipeline %s | FileCheck %s
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!eps = !foreach.list<tensor<?xf64>>
+!each = !foreach.list<tensor<f32>>
+!flag = !foreach.list<tensor<i1>>
+!iteration = !foreach.list<tensor<i32>>
+
+// A record is a sweep over the members.
+// OUTLINE-LABEL: fused.program @donated
+// OUTLINE:         fused.loop
+// OUTLINE:           fused.sweep where %active : {{.*}}[i, j] : {{.*}}[iteration] as f32 :
+// OUTLINE:           fused.sweep where %active : !foreach.list<tensor<i1>> (%{{.*}} = %{{.*}} : !foreach.list<tensor<f32>>, %[[INTO:.*]] = %h[iteration] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
+// OUTLINE-NEXT:        %[[R:.*]] = fused.record %{{.*}} in %[[INTO]] : f32 in f32
+// OUTLINE-NEXT:        fused.yield %[[R]] : f32
+
+// CHECK-LABEL: fused.program @donated
+// One entry moves in an iteration, not a vector: 8 of the bytes read are of the
+// schedule, 4 of those written of the history.
+// CHECK-SAME:    #fused.traffic<argument = 4, rank = 0, read = 29, written = 13, per_iteration = true>
+// CHECK:         fused.loop {{.*}}result_buffers [6, 2, 7, 8]
+// CHECK-NEXT:      {{.*}}fused.sweep where %active {{.*}}schedule #fused.schedule<rows
+// CHECK-SAME:        result_buffers [6, 2, {{[0-9]+}}, 7]
+// CHECK-SAME:        [iteration] as f32 : !foreach.list<tensor<?xf64>>, %[[H:.*]] = %h[iteration] : !foreach.list<tensor<?xf32>>
+// CHECK:             %[[S:.*]] = fused.reduce add member
+// CHECK-NEXT:        fused.record %[[S]] in %[[H]] : f32 in f32
+// CHECK-NOT:       fused.sweep
+// CHECK:           fused.yield
+func.func @donated(%x: !mats, %u0: !list, %history: !list {foreach.donate = 1 : i64}, %eps: !eps, %tol: !each,
+                   %limit: tensor<i32>) -> (!list, !list, !iteration) {
+  %u, %h, %iterations = foreach.while (%u = %u0, %h = %history : !list) upto %limit -> (!list, !list, !iteration) {
+    %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %u = %u[i] : !list, %e = %eps[iteration] as f32 : !eps) -> !list {
+      %d = arith.divf %x, %e : f32
+      %y = arith.addf %d, %u : f32
+      foreach.yield %y : f32
+    }
+    %err = foreach.reduce add along i (%r = %r : !list) -> !each {
+      foreach.yield %r : f32
+    }
+    %h1 = foreach.record %err in %h : !each in !list
+    %more = foreach.map (%e = %err, %t = %tol : !each) -> !flag {
+      %m = arith.cmpf ogt, %e, %t : f32
+      foreach.yield %m : i1
+    }
+    foreach.yield %r, %h1 while %more : !list, !list while !flag
+  }
+  return %u, %h, %iterations : !list, !list, !iteration
+}
+
+// What is not donated is copied to the place of the result, before the loop; a
+// device scalar is recorded for all, after the sweep that computes it.
+// CHECK-LABEL: fused.program @kept
+// CHECK-SAME:    result_buffers = array<i64: 3>
+// CHECK:         fused.loop {{.*}}result_buffers [3, {{.*}} (%h = %{{.*}})
+// CHECK:           fused.reduce add list
+// CHECK:           result_buffers [3] {{.*}}[iteration] : !foreach.list<tensor<?xf32>>
+// CHECK:             fused.record
+func.func @kept(%x: !list, %history: !list, %limit: tensor<i32>) -> !list {
+  %h, %iterations = foreach.while (%h = %history : !list) upto %limit -> (!list, tensor<i32>) {
+    %s = foreach.reduce add along list (%x = %x : !list) -> tensor<f32> {
+      %k = foreach.iteration : i32
+      %f = arith.sitofp %k : i32 to f32
+      %y = arith.mulf %x, %f : f32
+      foreach.yield %y : f32
+    }
+    %h1 = foreach.record %s in %h : tensor<f32> in !list
+    %more = foreach.map (%s = %s : tensor<f32>) -> tensor<i1> {
+      %zero = arith.constant 0.0 : f32
+      %m = arith.cmpf oge, %s, %zero : f32
+      foreach.yield %m : i1
+    }
+    foreach.yield %h1 while %more : !list while tensor<i1>
+  }
+  return %h : !list
+}
