@@ -239,7 +239,8 @@ LogicalResult SegmentEmitter::declareAhead() {
 
 bool SegmentEmitter::waitsAtOnce() const {
   return names.hasPrevious &&
-         fused::SweepOp(sweep).getLaunchAttr().getWaits()[segment] == fused::Wait::first;
+         fused::SweepOp(sweep).getLaunchAttr().getWaits()[segment] ==
+             fused::Wait::first;
 }
 
 void SegmentEmitter::waitForPrevious() {
