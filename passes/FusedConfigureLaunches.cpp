@@ -139,12 +139,14 @@ static bool canCooperate(LoopOp loop, const Buffers &buffers) {
 }
 
 static void configure(LoopOp loop, const Buffers &buffers) {
+  CooperativeAttr cooperative;
   if (canCooperate(loop, buffers)) {
     auto sweep = *loop.getBody().front().getOps<SweepOp>().begin();
-    loop.setCooperativeAttr(CooperativeAttr::get(
-        loop.getContext(), sweep.getScheduleAttr().getThreads(),
-        kCooperativeBlocks));
+    cooperative = CooperativeAttr::get(loop.getContext(),
+                                       sweep.getScheduleAttr().getThreads(),
+                                       kCooperativeBlocks);
   }
+  loop.setCooperativeAttr(cooperative);
   loop.setPanels(PanelLayout::compute(loop, buffers).has_value());
 }
 
