@@ -276,7 +276,7 @@ SweepNames KernelEmitter::nameScalars(fused::SweepOp sweep,
 }
 
 void KernelEmitter::emitParams(const SweepNames &names) {
-  os << "// The arguments of the kernels that run '" << names.sweep << "'.\n";
+  os << "// The arguments of the kernels.\n";
   if (names.isTemplate)
     os << "template <bool ByValue> ";
   os << "struct " << names.params << " {\n";

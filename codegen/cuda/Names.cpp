@@ -253,13 +253,14 @@ std::string Scope::take(std::string base, Type type) {
 
 std::string Scope::declare(Value value, StringRef fallback) {
   StringRef own = nameOf(value);
-  std::string name = take(identifierFrom(own.empty() ? fallback : own), value.getType());
+  std::string name =
+      take(identifierFrom(own.empty() ? fallback : own), value.getType());
   bind(value, name);
   return name;
 }
 
-void Scope::bind(Value value, std::string text) {
-  std::string &current = texts[value];
+void Scope::set(Value value, std::optional<std::string> text) {
+  std::optional<std::string> &current = texts[value];
   bound.emplace_back(value, std::move(current));
   current = std::move(text);
 }

@@ -199,11 +199,7 @@ void StreamEmitter::combineElements(bool allRounds) {
   }
   for (fused::ReduceOp op : reductions)
     if (isReduced(op))
-      os << "heddle::accumulate<" << kindOf(op) << ">(" << accumulators[op]
-         << ", " << text(op.getValue())
-         << (op.getKind() == fused::ReduceKind::argmax ? ", tile.first + at"
-                                                       : "")
-         << ");\n";
+      accumulate(op, "tile.first + at");
   if (!allRounds)
     os.unindent() << "}\n";
 }
