@@ -54,7 +54,7 @@ Value *SegmentEmitter::scratch(const SegmentReduction &reduction,
 }
 
 Value *SegmentEmitter::members() {
-  // The second field of a heddle_table.
+  // The second field of a heddle::table.
   return ir.field(b.getPtrTy(), argument(0, "table"), 8, "members");
 }
 
