@@ -57,8 +57,8 @@ const Entry table[] = {
 #undef INTEGER2
 #undef CODE
 
-/// Statements that compute %r from %a, %b and %c of type `$T`, or, of integers
-/// of a narrower type, from %x and %y.
+/// Statements that compute %r from %a, %b and %c of type `$T`; for integers of
+/// type `$I`, %q of this type, or %r, from %x and %y.
 struct Code {
   std::string entry, text;
   std::string type = "$T"; // of %r
@@ -343,7 +343,7 @@ double ulps(const std::string &type, double expected, double found) {
   return std::fabs(expected - found) / unit;
 }
 
-/// The first entry of the source that `suffix` names, over `inputs`.
+/// The emitted source over `inputs`, by the entry that every program has.
 std::unique_ptr<GraphRun> emitted(Program &program, const Inputs &inputs) {
   return program.cuda(inputs, entrySuffixes().front(), /*seed=*/1);
 }
