@@ -186,8 +186,7 @@ TEST(LibraryErrors, Contradictions) {
       "'nesterov=true' needs 'momentum' and no 'dampening'";
   EXPECT_EQ(errorOf("sgd:nesterov=true"), nesterov);
   EXPECT_EQ(errorOf("sgd:nesterov=true,momentum=0.9,dampening=0.1"), nesterov);
-  EXPECT_EQ(errorOf("sgd:dampening=0.1"),
-            "'dampening' needs 'momentum'");
+  EXPECT_EQ(errorOf("sgd:dampening=0.1"), "'dampening' needs 'momentum'");
 }
 
 TEST(LibraryErrors, Sinkhorn) {
