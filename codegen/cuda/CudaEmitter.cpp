@@ -92,7 +92,7 @@ runtime::Source ProgramEmitter::takeSource() {
 
 /// The name of the entry that runs a loop in one launch.
 static std::string oneLaunchEntry(fused::LoopOp loop) {
-  return identifierFrom(loop.getName().value_or("loop")) + "_in_one_launch";
+  return loop.getName().value_or("loop").str() + "_in_one_launch";
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,7 +189,7 @@ std::string SweepNames::Field::typeFor(StringRef byValue) const {
 SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
                                      const SweepLayout &layout) {
   SweepNames names;
-  names.sweep = identifierFrom(layout.name);
+  names.sweep = layout.name; // a C identifier of its own, as the verifier ensures
   names.params = names.sweep + "_params";
   names.functions = &functions;
   Scope scope;
@@ -240,7 +240,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
 SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
                                        const SweepLayout &layout) {
   SweepNames names;
-  names.sweep = identifierFrom(layout.name);
+  names.sweep = layout.name; // a C identifier of its own, as the verifier ensures
   Scope scope;
   for (const ScalarSlot &slot : layout.scalars) {
     names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));

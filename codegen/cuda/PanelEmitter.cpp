@@ -257,7 +257,7 @@ void PanelEmitter::nameFields() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
-  entry = identifierFrom(panel.name);
+  entry = panel.name;
   StringRef own = entry;
   space = own.consume_back("_panels") ? own.str() : entry + "_phases";
   scope = Scope();

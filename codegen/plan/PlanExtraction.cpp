@@ -330,7 +330,7 @@ LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   auto slots = SweepLayout::compute(
       cast<fused::SweepOp>(loop.getBody().front().front()), buffers);
   PlanPanel panel;
-  panel.entry = cuda::identifierFrom(layout->name);
+  panel.entry = layout->name;
   panel.table = sweep.table;
   panel.words = layout->words;
   panel.rowWords = layout->rowWords;
