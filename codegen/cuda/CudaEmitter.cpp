@@ -250,7 +250,7 @@ SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
 }
 
 void ProgramEmitter::emitParams(const SweepNames &names) {
-  os << "// The arguments of the kernels that run '" << names.sweep << "'.\n";
+  os << "// The arguments of the kernels.\n";
   if (names.isTemplate)
     os << "template <bool ByValue> ";
   os << "struct " << names.params << " {\n";

@@ -244,8 +244,8 @@ void SegmentEmitter::emitCombineFunction() {
   os.unindent() << "}\n";
   os.unindent() << "}\n";
   os << "return true;\n";
-  endFunction("Combines the columns of the member's tiles. True in the block "
-              "that finishes last.",
+  endFunction("Combines the columns of a member. True in the block that "
+              "finishes last.",
               "bool", "combine");
 }
 

@@ -259,8 +259,8 @@ std::string Scope::declare(Value value, StringRef fallback) {
   return name;
 }
 
-void Scope::bind(Value value, std::string text) {
-  std::string &current = texts[value];
+void Scope::set(Value value, std::optional<std::string> text) {
+  std::optional<std::string> &current = texts[value];
   bound.emplace_back(value, std::move(current));
   current = std::move(text);
 }

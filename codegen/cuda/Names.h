@@ -50,11 +50,15 @@ public:
   /// Gives `value` an identifier close to its own name, or to `fallback`.
   std::string declare(mlir::Value value, llvm::StringRef fallback = "x");
 
-  void bind(mlir::Value value, std::string text);
-  void forget(mlir::Value value) { bind(value, {}); }
-  bool knows(mlir::Value value) const { return !texts.lookup(value).empty(); }
+  void bind(mlir::Value value, std::string text) {
+    set(value, std::move(text));
+  }
+  void forget(mlir::Value value) { set(value, std::nullopt); }
+  bool knows(mlir::Value value) const {
+    return texts.lookup(value).has_value();
+  }
   std::string operator[](mlir::Value value) const {
-    return texts.lookup(value);
+    return texts.lookup(value).value_or("");
   }
 
   /// A block of C++: what it declares or binds is undone at its end.
@@ -72,13 +76,14 @@ public:
 
 private:
   std::string take(std::string wanted, mlir::Type type);
+  void set(mlir::Value value, std::optional<std::string> text);
   void undo(size_t toNames, size_t toBound);
 
   llvm::StringMap<mlir::Type> taken;
-  llvm::DenseMap<mlir::Value, std::string> texts;
+  llvm::DenseMap<mlir::Value, std::optional<std::string>> texts;
   // In order, for the ends of blocks: names, and the texts that were replaced.
   std::vector<std::string> names;
-  std::vector<std::pair<mlir::Value, std::string>> bound;
+  std::vector<std::pair<mlir::Value, std::optional<std::string>>> bound;
 };
 
 } // namespace heddle::cuda

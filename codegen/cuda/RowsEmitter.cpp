@@ -178,13 +178,6 @@ void RowsEmitter::takePrefetched(const Batch &batch, StringRef next) {
                 << "heddle::keep_order();\n";
 }
 
-void RowsEmitter::accumulate(fused::ReduceOp op, StringRef position) {
-  bool isPositioned = op.getKind() == fused::ReduceKind::argmax;
-  os << "heddle::accumulate<" << kindOf(op) << ">(" << accumulators[op] << ", "
-     << text(op.getValue()) << (isPositioned ? ", " + position.str() : "")
-     << ");\n";
-}
-
 LogicalResult RowsEmitter::emitElements(unsigned phase) {
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<fused::ReduceOp> taken;

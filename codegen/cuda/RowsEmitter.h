@@ -31,7 +31,6 @@ private:
   /// Prints one traversal of the elements of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
-  void accumulate(fused::ReduceOp op, llvm::StringRef position);
   mlir::LogicalResult emitColumns();
   /// Where there are no values of rows (RowsDown.cpp).
   static bool goesDown(const SegmentLayout &layout, fused::SweepOp sweep,

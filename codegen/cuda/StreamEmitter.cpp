@@ -200,10 +200,7 @@ void StreamEmitter::combineElements(bool allRounds) {
   }
   for (fused::ReduceOp op : reductions)
     if (isReduced(op))
-      os << "heddle::accumulate<" << kindOf(op) << ">(" << accumulators[op]
-         << ", " << text(op.getValue())
-         << (foreach::hasPosition(op.getKind()) ? ", tile.first + at" : "")
-         << ");\n";
+      accumulate(op, "tile.first + at");
   if (!allRounds)
     os.unindent() << "}\n";
 }

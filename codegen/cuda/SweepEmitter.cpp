@@ -303,6 +303,16 @@ void SegmentEmitter::declareAccumulators(Filter wanted) {
   }
 }
 
+void SegmentEmitter::accumulate(fused::ReduceOp op, const Twine &position) {
+  std::string part = accumulators[op];
+  bool isPositioned = foreach::hasPosition(op.getKind());
+  os << part << " = " << kindOf(op) << "::combine(" << part << ", "
+     << kindOf(op) << "::lift(" << text(op.getValue());
+  if (isPositioned)
+    os << ", " << position;
+  os << "));\n";
+}
+
 void SegmentEmitter::storePartials() {
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);

@@ -128,6 +128,8 @@ protected:
   std::string freshFor(fused::ReduceOp op, llvm::StringRef what);
   /// Declares what `op` gives, of which `state` is complete.
   void declareReduced(fused::ReduceOp op, llvm::StringRef state);
+  /// Prints the statement that adds a value at `position` to its reduction.
+  void accumulate(fused::ReduceOp op, const llvm::Twine &position);
   void storePartials();
   /// If the launch before this one may still run, everything that it writes is
   /// read after this.

@@ -125,12 +125,6 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
   return all;
 }
 
-// Adds one value to a running state. `position` is that of the value, for argmax.
-template <class Kind, class T>
-__device__ __forceinline__ void accumulate(typename Kind::state &state, T x, long long position = 0) {
-  state = Kind::combine(state, Kind::lift(x, position));
-}
-
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The meaning of every scalar operation. Floats are computed in double whatever
-// their type is; integers are kept sign-extended, flags as 0 and 1.
+// The column REFERENCE of dialect/ScalarOps.def as code. Floats of all types
+// are computed in double; integers are kept sign-extended, flags as 0 and 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ static int64_t toInteger(double a, unsigned width) {
   return static_cast<int64_t>(a);
 }
 
-/// The number that signed arithmetic sees: a set flag is -1.
+/// The operand of signed arithmetic: a set flag is -1.
 static int64_t signedView(int64_t a, unsigned width) {
   return width == 1 ? -a : a;
 }
@@ -136,8 +136,8 @@ static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b,
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// What instructions do with a block. The operation on one element is a
-/// template argument, so that each loop is compiled around it.
+/// The functions of instructions, over a block. The operation on one element is
+/// a template argument, so that it is inlined into its loop.
 struct Operations {
   using Instruction = Body::Instruction;
 
@@ -224,7 +224,7 @@ struct Operations {
       result[k] = flag[k] ? yes[k] : no[k];
   }
 
-  /// By squaring in `T`, as every target does it.
+  /// By squaring in `T`, as on every target.
   template <typename T> static double power(double base, int64_t exponent) {
     T result = 1, square = static_cast<T>(base);
     for (uint64_t left = exponent < 0 ? -static_cast<uint64_t>(exponent)
@@ -286,8 +286,8 @@ struct Operations {
       result[k] = static_cast<float>(result[k]);
   }
 
-  /// Up or down by the bits of the value and of the draw, which are as good as
-  /// any and the same in every run.
+  /// Up or down, decided by the bits of the value and of the draw: the same in
+  /// every run.
   static void perturbed(const Instruction &x, Body &body, int64_t count) {
     double unit = x.type.isF32() ? 0x1p-23 : 0x1p-52;
     double *result = body.floats(x.result);
@@ -298,13 +298,13 @@ struct Operations {
     }
   }
 
-  /// A 16-bit float is what a list would have stored.
+  /// A 16-bit float has the value that a list would store.
   static void stored(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.floats(x.a), count, body.floats(x.result));
     roundAll(x.type, body.floats(x.result), count);
   }
 
-  /// The doubles in which lists hold integers, and back.
+  /// Converts the doubles that lists hold to integers, and back.
   static void loadIntegers(const Instruction &x, Body &body, int64_t count) {
     const double *a = body.floats(x.a);
     int64_t *result = body.integers(x.result);
@@ -332,13 +332,13 @@ struct Operations {
   static Body::Run of(Operation *op);
 };
 
-/// The columns REFERENCE of the table, as instructions.
+/// The function of an operation; null for operations without operands.
 Body::Run Operations::of(Operation *op) {
 #define FLOAT1(EXPRESSION) float1<[](double a) { return EXPRESSION; }>
 #define FLOAT2(EXPRESSION) float2<[](double a, double b) { return EXPRESSION; }>
 #define FLOAT3(EXPRESSION)                                                     \
   float3<[](double a, double b, double c) { return EXPRESSION; }>
-#define TEST(EXPRESSION) test<[](double a) { return EXPRESSION; }>
+#define PREDICATE(EXPRESSION) test<[](double a) { return EXPRESSION; }>
 #define INTEGER1(EXPRESSION)                                                   \
   integer1<[](int64_t a, unsigned width) -> int64_t { return EXPRESSION; }>
 #define INTEGER2(EXPRESSION)                                                   \
@@ -352,7 +352,7 @@ Body::Run Operations::of(Operation *op) {
 #undef FLOAT1
 #undef FLOAT2
 #undef FLOAT3
-#undef TEST
+#undef PREDICATE
 #undef INTEGER1
 #undef INTEGER2
 #undef CODE

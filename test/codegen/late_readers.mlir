@@ -9,9 +9,10 @@
 // CHECK-SAME: name "late_y" {{.*}}result_buffers [0,
 // CHECK-NOT: [[Q]]]
 // CHECK-SAME: (%x = %x[i, j]
-// CUDA: float *__restrict__ const x = static_cast<float *>(
-// CUDA: float *const [[TO:x_part_[0-9]]] = &x[row * x_stride + part.first];
-// CUDA: heddle::write_passing<float>(&[[TO]][k * 256],
+// CUDA: late_y_tile {
+// CUDA:   float *x;
+// CUDA: float *const [[TO:x_slice[_0-9]*]] = &tile.x[row * tile.x_stride + slice.first];
+// CUDA: heddle::write_evict_first<float>(&[[TO]][k * 256],
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>

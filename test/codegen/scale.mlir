@@ -27,7 +27,7 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: tensor<f64> {foreach
 //CHECK-NEXT:  int count, member, segment, tiles;
 //CHECK-NEXT:};
 //CHECK-EMPTY:
-//CHECK-NEXT:// The arguments of the kernels that run 'scale'.
+//CHECK-NEXT:// The arguments of the kernels.
 //CHECK-NEXT:template <bool ByValue> struct scale_params {
 //CHECK-NEXT:  heddle::table table;
 //CHECK-NEXT:  heddle::scalar_argument<double, ByValue> by;

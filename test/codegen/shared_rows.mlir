@@ -30,7 +30,7 @@
 // CHECK:      shared_count(
 // CHECK:        const bool counts = static_cast<int>(threadIdx.x) < tile.tiles - static_cast<int>(tile.first / 4);
 // CHECK:          r[row] = row < count ? tile.row_value[first_row + row] : 0;
-// CHECK:          heddle::accumulate<heddle::max<float>>(most_part, r[row]);
+// CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(r[row]));
 // CHECK-DAG:      p.most_of_tiles[tile_index + threadIdx.x] = most_part;
 // CHECK-DAG:      p.sum_of_tiles[tile_index + threadIdx.x] = sum_part;
 // CHECK:      shared_process(
@@ -43,7 +43,8 @@
 // CHECK:        const int tile_index = heddle::tile_of_block(p.table);
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(5))
 
-// NAMES: for (long long first_column_1 = heddle::share_of_block(table, tile_index)
+// NAMES: for (long long first_column = heddle::block_of_tile(p.table, tile_index)
+// NAMES: &tile.first_column[slice.first];
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 1024
 // EXPLAIN: schedule: rows, 256 threads, tiles of 4 rows, 1024 columns per block

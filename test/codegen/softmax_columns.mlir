@@ -19,7 +19,7 @@
 // CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 2048) {
 // CHECK:          prefetch(first_column + 2048);
 // CHECK-NEXT:     heddle::keep_order();
-// CHECK:          heddle::accumulate<heddle::max<float>>(most_part, x[k]);
+// CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x[k]));
 // CHECK:        most_part = heddle::over_block<heddle::max<float>, 256>(most_part);
 //             then the sum,
 // CHECK:          = expf(

@@ -43,12 +43,11 @@ def renamed(heddle, program):
     changed = re.sub(r"(!)([A-Za-z_][A-Za-z_0-9]*)(?![.A-Za-z_0-9])", rename, changed)
     names = {name for (sigil, name) in fresh if sigil != "!"}
     assert len(names) > 3 and not any(re.search(r"[%@]" + name + r"\b", changed) for name in names)
-    # Lists of parameters are broken where a line is full.
-    before, after = (re.sub(r"(?<=[,{}])\n +(?=[a-z])|(?<= )\n(?=z)", " ", text) for text in
-                     (emit(heddle, program, "cuda"), emit_text(heddle, changed)))
-    if IDENTIFIER.sub("_", before) != IDENTIFIER.sub("_", after):
-        difference = difflib.unified_diff(IDENTIFIER.sub("_", before).splitlines(),
-                                          IDENTIFIER.sub("_", after).splitlines(), lineterm="")
+    before, after = emit(heddle, program, "cuda"), emit_text(heddle, changed)
+    # Lists of parameters are broken where a line is full, which depends on names.
+    shapes = [IDENTIFIER.sub("_", text) for text in (before, after)]
+    if shapes[0].split() != shapes[1].split():
+        difference = difflib.unified_diff(shapes[0].splitlines(), shapes[1].splitlines(), lineterm="")
         sys.exit(f"{program}: the text differs in more than names\n" + "\n".join(difference))
     # Words of comments are no names, and neither are fields (threadIdx.x). A name belongs to its function.
     plain = [re.sub(r"//.*|\.[A-Za-z_]\w*", "", text).split("\n}\n") for text in (before, after)]
