@@ -299,7 +299,7 @@ foreach
 
 Value ReduceOp::getReduced() { return getYield().getValues().front(); }
 
-Value ReduceOp::getGuess() {
+Value ReduceOp::getShift() {
   auto yielded = getYield().getValues();
   return yielded.size() > 1 ? yielded[1] : Value();
 }
@@ -310,7 +310,7 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
   if (op.getKind() != ReduceKind::logsumexp)
     return op.emitOpError(
         "yields 2 values; only logsumexp takes a second one, a shift");
-  Value shift = op.getGuess();
+  Value shift = op.getShift();
   if (shift.getType() != op.getReduced().getType())
     return op.emitOpError("reduces values of ")
            << op.getReduced().getType() << " but its shift is a "

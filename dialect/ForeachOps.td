@@ -99,7 +99,7 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     /// The value that is reduced.
     ::mlir::Value getReduced();
     /// The shift that the region yields, or null.
-    ::mlir::Value getGuess();
+    ::mlir::Value getShift();
   }];
 }
 

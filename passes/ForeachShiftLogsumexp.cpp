@@ -1,4 +1,4 @@
-//===- ForeachShiftLogsumexp.cpp - results guessed from carried values ----===//
+//===- ForeachShiftLogsumexp.cpp - shifts from carried values -------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -272,8 +272,8 @@ Value Undoing::run(Value next, Value target) {
   if (next == result)
     return targetAs(into.getReduced().getType());
   Inside at = *insideOf(next);
-  Value guess = targetAs(at.scalar.getType());
-  while (guess) {
+  Value shift = targetAs(at.scalar.getType());
+  while (shift) {
     if (auto argument = dyn_cast<BlockArgument>(at.scalar)) {
       Value list = boundTo(at.map, argument);
       if (at.map.getIndices()[argument.getArgNumber()] !=
@@ -284,9 +284,9 @@ Value Undoing::run(Value next, Value target) {
       }
       Type type = list == result ? into.getReduced().getType()
                                  : insideOf(list)->scalar.getType();
-      guess = convertThrough(builder, loc, guess, type, type);
+      shift = convertThrough(builder, loc, shift, type, type);
       if (list == result)
-        return guess;
+        return shift;
       at = *insideOf(list);
       continue;
     }
@@ -304,10 +304,10 @@ Value Undoing::run(Value next, Value target) {
                              : " depends on it in more than one way");
       return {};
     }
-    guess = undo(op, through[0], at.map, guess);
+    shift = undo(op, through[0], at.map, shift);
     at.scalar = op->getOperand(through[0]);
   }
-  return guess;
+  return shift;
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,13 +344,13 @@ void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
     OpBuilder builder(op);
     auto shifted = cast<foreach::ReduceOp>(builder.clone(*op));
     Undoing undoing(shifted, result);
-    Value guess = undoing.run(next, target);
-    if (!guess) {
+    Value shift = undoing.run(next, target);
+    if (!shift) {
       shifted.erase();
       why = undoing.why;
       continue;
     }
-    shifted.getYield().getValuesMutable().append(guess);
+    shifted.getYield().getValuesMutable().append(shift);
     op.replaceAllUsesWith(shifted);
     op.erase();
     ++numShifted;
@@ -373,6 +373,6 @@ void ForeachShiftLogsumexp::shiftAll(WhileOp loop) {
   for (BlockArgument carried : body.getArguments())
     targets.push_back(entering(carried));
   for (auto op : llvm::make_early_inc_range(body.getOps<foreach::ReduceOp>()))
-    if (op.getKind() == ReduceKind::logsumexp && !op.getGuess())
+    if (op.getKind() == ReduceKind::logsumexp && !op.getShift())
       shift(op, loop, targets);
 }

@@ -230,12 +230,12 @@ static bool isTrivial(foreach::ReduceOp op) {
 }
 
 static void toMap(foreach::ReduceOp op) {
-  unsigned guessed = op.getGuess() ? 1 : 0;
+  unsigned shifted = op.getShift() ? 1 : 0;
   OpBuilder builder(op);
   auto map = foreach::MapOp::create(builder, op.getLoc(), op.getResultTypes(),
                                     op.getInputs(), op.getIndices());
   map.getBody().takeBody(op.getBody());
-  map.getYield().getValuesMutable().erase(1, guessed);
+  map.getYield().getValuesMutable().erase(1, shifted);
   op.replaceAllUsesWith(map);
   op.erase();
 }

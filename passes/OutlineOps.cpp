@@ -106,7 +106,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   }
   Value reduced = op.getReduced();
   Value value = mapping.lookup(reduced);
-  Value about = op.getGuess() ? mapping.lookup(op.getGuess()) : Value();
+  Value about = op.getShift() ? mapping.lookup(op.getShift()) : Value();
   // Every element of the domain counts, even if the value has a lower level.
   LevelAttr from;
   if (levels.lookup(reduced) != domain)

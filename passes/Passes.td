@@ -233,14 +233,14 @@ def FusedMarkInactiveColumns : Pass<"fused-mark-inactive-columns", "::heddle::fu
 
     ```mlir
     %r = fused.reduce logsumexp column %x shift %s : f32
-    %idle = arith.cmpf oeq, %log_b, %minus_infinity : f32
+    %inactive = arith.cmpf oeq, %log_b, %minus_infinity : f32
     %d = arith.subf %log_b, %r : f32
-    %v = arith.select %idle, %minus_infinity, %d : f32
+    %v = arith.select %inactive, %minus_infinity, %d : f32
     ```
     ==>
     ```mlir
-    %idle = arith.cmpf oeq, %log_b, %minus_infinity : f32
-    %r = fused.reduce logsumexp column %x shift %s inactive %idle : f32
+    %inactive = arith.cmpf oeq, %log_b, %minus_infinity : f32
+    %r = fused.reduce logsumexp column %x shift %s inactive %inactive : f32
     ```
   }];
   let options = [RemarksOption];

@@ -59,9 +59,9 @@ class Suite:
     def skipped(self, test, reason):
         self.skips.append((test, " ".join((reason or "no reason given").split())))
 
-    def task(self, name, work, guess):
+    def task(self, name, work, estimate):
         """Adds a task: `work()` returns (seconds, a function that adds the results to the suite)."""
-        self.tasks.append(Task(f"{self.name}: {name}", work, guess))
+        self.tasks.append(Task(f"{self.name}: {name}", work, estimate))
 
     def report(self):
         if not (self.passed or self.failures or self.skips):
@@ -76,10 +76,10 @@ class Suite:
 
 
 class Task:
-    """One process of a suite. `guess` is its processor time where no earlier run has measured it."""
+    """One process of a suite. `estimate` is its processor time where no earlier run has measured it."""
 
-    def __init__(self, name, work, guess):
-        self.name, self.work, self.guess = name, work, guess
+    def __init__(self, name, work, estimate):
+        self.name, self.work, self.estimate = name, work, estimate
         self.future = None
 
 
@@ -94,8 +94,8 @@ class Times:
         except (OSError, ValueError):
             self.known = {}
 
-    def of(self, name, guess):
-        return self.known.get(name, guess)
+    def of(self, name, estimate):
+        return self.known.get(name, estimate)
 
     def record(self, name, seconds):
         self.known[name] = round(seconds, 2)
@@ -424,7 +424,7 @@ def run_suites(suites, jobs, times):
     tasks = [task for suite in suites for task in suite.tasks]
     finished = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for task in sorted(tasks, key=lambda task: -times.of(task.name, task.guess)):
+        for task in sorted(tasks, key=lambda task: -times.of(task.name, task.estimate)):
             task.future = pool.submit(task.work)
         for suite in suites:
             for task in suite.tasks:

@@ -120,8 +120,8 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp kernel) {
     if (Error error =
             resolve(*program->jit, name + "_member", made.member, sweep.member))
       return std::move(error);
-    if (Error error =
-            resolve(*program->jit, name + "_finish", made.finish, sweep.finish))
+    if (Error error = resolve(*program->jit, name + "_epilogue", made.epilogue,
+                              sweep.epilogue))
       return std::move(error);
     program->sweeps[name] = sweep;
   }

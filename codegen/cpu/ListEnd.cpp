@@ -25,9 +25,9 @@ public:
 
   void emit();
   /// Computes the results of the epilogue from the values of the segments.
-  void emitFinish(llvm::ArrayRef<Value *> entering);
+  void emitEpilogue(llvm::ArrayRef<Value *> entering);
   void storeResults();
-  void storeFinishResults();
+  void storeEpilogueResults();
   Value *whereHolds() { return flag(); }
   /// The list values in the types that their results store.
   llvm::SmallVector<std::pair<mlir::Type, Value *>> yielded();
@@ -91,7 +91,7 @@ void SegmentEnd::storeResults() {
       storeScalar(-1 - result.slot, result.value.getType(), get(result.value));
 }
 
-void SegmentEnd::emitFinish(llvm::ArrayRef<Value *> entering) {
+void SegmentEnd::emitEpilogue(llvm::ArrayRef<Value *> entering) {
   mlir::Block &body = context.sweep.getEpilogue().front();
   size_t bound = body.getNumArguments() - entering.size();
   for (auto [argument, value] : llvm::zip(body.getArguments(), entering))
@@ -104,7 +104,7 @@ void SegmentEnd::emitFinish(llvm::ArrayRef<Value *> entering) {
     emitOp(op);
 }
 
-void SegmentEnd::storeFinishResults() {
+void SegmentEnd::storeEpilogueResults() {
   auto values = context.sweep.getEpilogueYield().getValues();
   for (auto [value, slot] : llvm::zip(values, layout.epilogueResults))
     if (slot != SegmentLayout::kNowhere)
@@ -129,12 +129,12 @@ void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
         mlir::Type type = body.getArgument(entering.size()).getType();
         entering.push_back(convert(ir, value, storage, type));
       }
-    ends.front().emitFinish(entering);
+    ends.front().emitEpilogue(entering);
   }
   for (SegmentEnd &end : ends)
     end.storeResults();
   if (context.sweep.hasEpilogue())
-    ends.front().storeFinishResults();
+    ends.front().storeEpilogueResults();
 }
 
 } // namespace heddle::cpu

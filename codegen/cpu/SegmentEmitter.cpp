@@ -196,15 +196,16 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
 }
 
 void SegmentEmitter::emitOp(mlir::Operation &op) {
-  if (auto ahead = llvm::dyn_cast<fused::PrecomputeOp>(op)) {
+  if (auto precompute = llvm::dyn_cast<fused::PrecomputeOp>(op)) {
     // Computed where it is used; the bits are those of precomputed scalars.
     for (auto [argument, input] :
-         llvm::zip(ahead.getBody().getArguments(), ahead.getInputs()))
+         llvm::zip(precompute.getBody().getArguments(), precompute.getInputs()))
       set(argument, get(input));
-    for (mlir::Operation &inner : ahead.getBody().front().without_terminator())
+    for (mlir::Operation &inner :
+         precompute.getBody().front().without_terminator())
       emitOp(inner);
     for (auto [result, value] :
-         llvm::zip(ahead.getResults(), ahead.getYield().getValues()))
+         llvm::zip(precompute.getResults(), precompute.getYield().getValues()))
       set(result, get(value));
     return;
   }

@@ -45,7 +45,7 @@ public:
 
   void emitTile();
   void emitMember();
-  void emitFinish();
+  void emitEpilogue();
 
 private:
   using Part = llvm::function_ref<void(const Segment &, llvm::Function *)>;
@@ -124,10 +124,10 @@ void Functions::emitMember() {
            });
 }
 
-void Functions::emitFinish() {
+void Functions::emitEpilogue() {
   auto &b = ir.b;
   llvm::Function *function =
-      ir.function(context.layout.name + "_finish", b.getVoidTy(),
+      ir.function(context.layout.name + "_epilogue", b.getVoidTy(),
                   {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy()},
                   /*visible=*/true);
   Value *count = b.CreateSExt(function->getArg(1), b.getInt64Ty(), "count");
@@ -185,7 +185,7 @@ mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
   SweepFunctions made;
   made.tile = llvm::any_of(segments, worksInTiles);
   made.member = llvm::any_of(segments, worksInMembers);
-  made.finish =
+  made.epilogue =
       sweep.hasEpilogue() || llvm::any_of(segments, [](const Segment &segment) {
         return llvm::any_of(segment.results, [](auto &result) {
           return result.at == Level::list;
@@ -195,8 +195,8 @@ mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
     functions.emitTile();
   if (made.member)
     functions.emitMember();
-  if (made.finish)
-    functions.emitFinish();
+  if (made.epilogue)
+    functions.emitEpilogue();
   if (context.failed)
     return mlir::failure();
   return made;

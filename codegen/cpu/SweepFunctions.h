@@ -32,10 +32,10 @@ void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
 
 /// The functions that a sweep has; the others would be empty.
 struct SweepFunctions {
-  bool tile = false, member = false, finish = false;
+  bool tile = false, member = false, epilogue = false;
 };
 
-/// Emits `<name>_tile`, `<name>_member` and `<name>_finish`. Fails after a
+/// Emits `<name>_tile`, `<name>_member` and `<name>_epilogue`. Fails after a
 /// diagnostic.
 mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
                                           const SweepLayout &layout);

@@ -76,12 +76,12 @@ void SegmentEmitter::storeListStates() {
 void SegmentEmitter::emitPrecomputeForNextStep() {
   auto yield = sweep.getSegmentYield(segment);
   for (Operation &op : body) {
-    auto ahead = dyn_cast<fused::PrecomputeOp>(op);
-    if (!ahead)
+    auto precompute = dyn_cast<fused::PrecomputeOp>(op);
+    if (!precompute)
       continue;
     int area = layout.scratchOf(&op, ScratchPer::member);
     std::string arguments;
-    for (Value input : ahead.getInputs()) {
+    for (Value input : precompute.getInputs()) {
       // The value that the operand has in the next step.
       int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
       std::string value = text(input);
@@ -110,8 +110,8 @@ void SegmentEmitter::findUsedAtEnd() {
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) <= Level::member)
       open.push_back(op.getValue());
-  for (auto ahead : body.getOps<fused::PrecomputeOp>())
-    llvm::append_range(open, ahead.getInputs());
+  for (auto precompute : body.getOps<fused::PrecomputeOp>())
+    llvm::append_range(open, precompute.getInputs());
   while (!open.empty()) {
     Value value = open.pop_back_val();
     Operation *op = value.getDefiningOp();
@@ -191,10 +191,11 @@ LogicalResult SegmentEmitter::emitEnd() {
     auto read = [&, behind = fused::behind(ofColumns)](Value value) {
       return behind.contains(value) && isUsedAtEnd(value);
     };
-    bool replaced = llvm::any_of(
-        body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
-          return llvm::any_of(ahead.getResults(), read);
-        });
+    bool replaced =
+        llvm::any_of(body.getOps<fused::PrecomputeOp>(),
+                     [&](fused::PrecomputeOp precompute) {
+                       return llvm::any_of(precompute.getResults(), read);
+                     });
     for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
       replaced |= slot >= 0 && isMemberIndex(slots.operands[slot].index) &&
                   slots.operands[slot].written && read(argument);
@@ -254,12 +255,12 @@ LogicalResult SegmentEmitter::emitEndFunction() {
   // Values from before the elements are recomputed: holding them while elements
   // are computed would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
-  bool fromAhead = llvm::any_of(
-      body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp ahead) {
-        return llvm::any_of(ahead.getResults(),
+  bool fromPrecompute = llvm::any_of(
+      body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp precompute) {
+        return llvm::any_of(precompute.getResults(),
                             [&](Value value) { return isUsedAtEnd(value); });
       });
-  if (fromAhead && failed(declarePrecomputed()))
+  if (fromPrecompute && failed(declarePrecomputed()))
     return failure();
   if (failed(declareOps([&](Operation *op) {
         fused::LevelOf level = levels.of(op->getResult(0));

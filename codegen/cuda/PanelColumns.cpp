@@ -91,13 +91,13 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   close();
   close();
-  llvm::DenseMap<Operation *, std::string> idle;
+  llvm::DenseMap<Operation *, std::string> inactive;
   for (fused::ReduceOp column : passes.columns)
     if (fused::PanelAnalysis::sumsPowers(column)) {
-      FailureOr<std::string> name = declareIdle(column);
+      FailureOr<std::string> name = declareInactive(column);
       if (failed(name))
         return failure();
-      idle[column] = *name;
+      inactive[column] = *name;
       open("if (heddle::any_combining_thread(is_first && "
            "!heddle::is_safe_column(" +
            columnSums[column] + "_sum)" +
@@ -151,8 +151,8 @@ LogicalResult PanelEmitter::emitColumns() {
       std::string taken = columnTermOf(powersOf(column));
       back = (taken.empty() ? "" : " - " + inBrackets(taken)) + plus;
     }
-    if (!idle[column].empty())
-      os << idle[column] << " ? 0 : ";
+    if (!inactive[column].empty())
+      os << inactive[column] << " ? 0 : ";
     os << "heddle::is_safe_column(" << sum << ") ? heddle::per_e<" << type
        << ">(heddle::log_2(" << sum << "))" << back << " : " << empty
        << "heddle::per_e<" << type << ">(exact_" << columnSums[column]

@@ -175,7 +175,7 @@ private:
   llvm::SetVector<mlir::Value> rowsUsedBy(llvm::ArrayRef<mlir::Value> roots);
 
   //===--------------------------------------------------------------------===//
-  // Fallbacks (PanelFallback.cpp), inactive columns (PanelIdle.cpp)
+  // Fallbacks (PanelFallback.cpp), inactive columns (PanelInactive.cpp)
   //===--------------------------------------------------------------------===//
 
   mlir::LogicalResult emitRowFallback(Exponential &sum);
@@ -194,7 +194,7 @@ private:
     bool isWanted;
   };
   std::optional<llvm::SmallVector<Choice>> choicesOf(fused::ReduceOp column);
-  mlir::FailureOr<std::string> declareIdle(fused::ReduceOp column);
+  mlir::FailureOr<std::string> declareInactive(fused::ReduceOp column);
 
   //===--------------------------------------------------------------------===//
   // Statements (PanelPrint.cpp)

@@ -1,7 +1,7 @@
 //===- Precomputed.cpp - scalars kept from step to step -------------------===//
 //
-// The layout is that of AheadLayout: `valid`, operands, results, each aligned
-// to its size.
+// The layout is that of PrecomputeLayout: `valid`, operands, results, each
+// aligned to its size.
 //
 //===----------------------------------------------------------------------===//
 

@@ -188,17 +188,18 @@ void SegmentEmitter::declareScalarInputs(
 
 LogicalResult SegmentEmitter::declarePrecomputed() {
   for (Operation &op : body) {
-    auto ahead = dyn_cast<fused::PrecomputeOp>(op);
-    if (!ahead)
+    auto precompute = dyn_cast<fused::PrecomputeOp>(op);
+    if (!precompute)
       continue;
-    PrecomputedFields fields(ahead);
+    PrecomputedFields fields(precompute);
     int area = layout.scratchOf(&op, ScratchPer::member);
     std::string local = scope.fresh("precomputed"), flag = scope.fresh("stale");
     std::string arguments;
     os << names.scratchTypes[area] << ' ' << local << " = "
        << names.scratch[area] << "[tile.member];\n"
        << "const bool " << flag << " = !(" << local << ".valid";
-    for (auto [field, input] : llvm::zip(fields.operands, ahead.getInputs())) {
+    for (auto [field, input] :
+         llvm::zip(fields.operands, precompute.getInputs())) {
       os << " &&\n    heddle::same_bits(" << local << "." << field << ", "
          << text(input) << ")";
       arguments += (arguments.empty() ? "" : ", ") + text(input);
@@ -206,7 +207,8 @@ LogicalResult SegmentEmitter::declarePrecomputed() {
     os << ");\n"
        << "if (" << flag << ")\n  " << local << " = " << names.precompute[area]
        << "(" << arguments << ");\n";
-    for (auto [field, result] : llvm::zip(fields.results, ahead.getResults()))
+    for (auto [field, result] :
+         llvm::zip(fields.results, precompute.getResults()))
       scope.bind(result, local + "." + field);
     stale += (stale.empty() ? "" : " || ") + flag;
   }

@@ -52,7 +52,7 @@ static_assert(buffered_rows % thread_groups == 0, "a thread group keeps its posi
 static_assert(rows_at_once == 1 || cluster_per_member, "rows that a group processes together are all resident");
 __device__ __forceinline__ int group_of_thread() { return thread_groups == 1 ? 0 : threadIdx.x / group_threads; }
 __device__ __forceinline__ int thread_in_group() { return thread_groups == 1 ? threadIdx.x : threadIdx.x % group_threads; }
-__device__ __forceinline__ void sync_group() { crew_barrier<group_threads, block_threads>(group_of_thread()); }
+__device__ __forceinline__ void sync_group() { group_barrier<group_threads, block_threads>(group_of_thread()); }
 
 // The warps that compute and store the results of rows: the last of a block, because
 // its first warps may have more columns to combine.

@@ -1,8 +1,8 @@
 // ptx.cuh: the few operations that C++ does not spell.
 //
-// Conversions of 16-bit floats, shuffles, fences and tickets: everything that
-// is particular to the device stands here, so that a test can swap this one
-// file and run the rest on a host.
+// Conversions of 16-bit floats, shuffles, fences and tickets. All device-specific
+// operations are in this file, so a test can replace it and run the other headers
+// on a host.
 #pragma once
 
 namespace heddle {
@@ -54,7 +54,7 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   return to.value;
 }
 
-// Reads and writes that leave the cache first. Vectors of 2, 4, 8 and 16 bytes.
+// Evict-first loads and stores of vectors of 2, 4, 8 and 16 bytes.
 template <class Vector> __device__ __forceinline__ Vector read_evict_first(const Vector *from) {
   union { Vector vector; unsigned short half; unsigned word; uint2 two; uint4 four; } result;
   if constexpr (sizeof(Vector) == 16)
@@ -85,12 +85,12 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
-// What was asked for before is not asked for later: compilers like to move reads
-// to where they are used, one after the other.
+// Keeps the loads before this point there. Compilers tend to move loads to their
+// uses, one after the other.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
 
-// The thread of its block, of which the compiler does not know that it is the
-// same as before: what is computed from it is not kept in registers till then.
+// threadIdx.x, recomputed: the compiler cannot know that the value is unchanged, so it
+// does not keep values derived from it in registers.
 __device__ __forceinline__ int thread_anew() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -116,8 +116,8 @@ __device__ __forceinline__ unsigned read_now(const unsigned *word) {
   return value;
 }
 
-// Counts `by` arrivals, after all that this block did. An addition that returns
-// nothing: its answer would be waited for.
+// Counts `by` arrivals, with release order. The addition returns no value, so no thread
+// waits for one.
 __device__ __forceinline__ void arrive(unsigned *word, unsigned by) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(word), "r"(by) : "memory");
 }
@@ -199,19 +199,18 @@ __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned b
 // Between a thread's own writes and copies to the same place.
 __device__ __forceinline__ void bulk_copy_fence() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
 
-// Threads of a block that meet without the others: crew `crew` of as many as are
-// `Threads` each.
-template <int Threads, int OfBlock> __device__ __forceinline__ void crew_barrier(int crew) {
+// Synchronizes thread group `group` of a block, which has `Threads` threads.
+template <int Threads, int OfBlock> __device__ __forceinline__ void group_barrier(int group) {
   if constexpr (Threads == OfBlock)
     __syncthreads();
   else if constexpr (Threads == 32)
     __syncwarp();
   else
-    asm volatile("bar.sync %0, %1;" : : "r"(crew + 1), "r"(Threads) : "memory");
+    asm volatile("bar.sync %0, %1;" : : "r"(group + 1), "r"(Threads) : "memory");
 }
 
-// The first `Threads` of a block meet without the others, beside its crews; whether
-// one of them says so.
+// Synchronizes the first `Threads` threads of a block, independently of its thread
+// groups; returns whether `mine` holds for any of them.
 template <int Threads, int OfBlock> __device__ __forceinline__ bool first_threads_barrier(bool mine) {
   if constexpr (Threads == OfBlock)
     return __syncthreads_or(mine);
@@ -220,7 +219,7 @@ template <int Threads, int OfBlock> __device__ __forceinline__ bool first_thread
   return any;
 }
 
-// The last `Threads` of a block, likewise.
+// Synchronizes the last `Threads` threads of a block.
 template <int Threads, int OfBlock> __device__ __forceinline__ void last_threads_barrier() {
   if constexpr (Threads == OfBlock)
     __syncthreads();

@@ -36,10 +36,11 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
       panel.keptOfRow += storageBytes(operand.storage);
     else if (operand.index == kJ) {
       panel.keptOfColumn += storageBytes(operand.storage);
-      panel.team &= !operand.written || storageBytes(operand.storage) >= 4;
+      panel.clusterPerMember &=
+          !operand.written || storageBytes(operand.storage) >= 4;
     }
-  // The last block of a team must hear of all others.
-  panel.team &= !panel.passes.members.empty();
+  // The last block of such a cluster needs a message from every other block.
+  panel.clusterPerMember &= !panel.passes.members.empty();
   auto bytes = [](Value value) { return storageBytes(value.getType()); };
   int64_t kept = 0, once = 0;
   for (fused::ReduceOp column : panel.passes.columns) {

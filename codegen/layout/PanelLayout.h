@@ -33,15 +33,15 @@ struct PanelLayout {
   llvm::SmallVector<PanelScratch> scratch;
   /// Operand slots of the matrices that are read element by element.
   llvm::SmallVector<int> matrices;
-  /// 4-byte words that a thread keeps for each of its columns: once, and of the
-  /// row that its crew is at.
+  /// 4-byte words that a thread holds for each of its columns: in total, and
+  /// for the current row of its thread group.
   int64_t words = 0, rowWords = 0;
-  /// Bytes of a row, and of a column, that a team keeps from iteration to
-  /// iteration.
+  /// Bytes per row, and per column, that a cluster with a member of its own
+  /// caches in shared memory between iterations.
   int64_t keptOfRow = 0, keptOfColumn = 0;
-  /// Whether a team may have a member: its blocks send each other words, and
-  /// each has a part of the member.
-  bool team = true;
+  /// Whether one cluster may process a member alone: its blocks send each other
+  /// whole words, and each block has a part of the member's reductions.
+  bool clusterPerMember = true;
   int limit = -1;
   std::string name;
 

@@ -66,7 +66,7 @@ private:
   LogicalResult addSegment(unsigned number);
   bool replacesWhatElementsRead(unsigned number);
   void addScratch(unsigned number, const fused::Levels &levels);
-  int scalar(Value value, bool written, bool inFinish = false);
+  int scalar(Value value, bool written, bool inEpilogue = false);
   void addIteration();
   static int operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written);
@@ -81,7 +81,7 @@ private:
 
 /// The epilogue reads its operands from memory, once for the list: passing them
 /// by value would require another entry point.
-int Builder::scalar(Value value, bool written, bool inFinish) {
+int Builder::scalar(Value value, bool written, bool inEpilogue) {
   int buffer = buffers.of(value);
   if (buffer < 0)
     return SegmentLayout::kNowhere;
@@ -93,7 +93,7 @@ int Builder::scalar(Value value, bool written, bool inFinish) {
   const Buffer &named = buffers[buffer];
   layout.scalars.push_back(
       {buffer, storageType(value.getType()), !written, written,
-       !inFinish && named.role == BufferRole::argument && !named.donated});
+       !inEpilogue && named.role == BufferRole::argument && !named.donated});
   return layout.scalars.size() - 1;
 }
 
@@ -201,11 +201,11 @@ LogicalResult Builder::addSegment(unsigned number) {
 void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   SegmentLayout &segment = layout.segments[number];
   for (Operation &op : sweep.getSegmentBlock(number)) {
-    if (auto ahead = dyn_cast<fused::PrecomputeOp>(op)) {
+    if (auto precompute = dyn_cast<fused::PrecomputeOp>(op)) {
       segment.endsMembers = true;
       layout.scratch.push_back({ScratchPer::member,
-                                PrecomputeLayout(ahead).bytes, /*zero=*/true,
-                                &op});
+                                PrecomputeLayout(precompute).bytes,
+                                /*zero=*/true, &op});
     }
     auto reduce = dyn_cast<fused::ReduceOp>(op);
     if (!reduce || reduce.getLevel() == Level::row)
@@ -275,11 +275,11 @@ LogicalResult Builder::build() {
       segment.endsMembers = segment.endsAfterStores = true;
   for (Value input : sweep.getEpilogueInputs())
     layout.epilogueInputs.push_back(
-        scalar(input, /*written=*/false, /*inFinish=*/true));
+        scalar(input, /*written=*/false, /*inEpilogue=*/true));
   for (Value result : sweep.getEpilogueResults())
     layout.epilogueResults.push_back(scalar(result, /*written=*/true));
   // One of the blocks that share a tile may end the member before others
-  // finish.
+  // epilogue.
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
       continue;

@@ -336,7 +336,7 @@ LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   panel.rowWords = layout->rowWords;
   panel.columns = layout->passes.columns.size();
   panel.rows = layout->passes.rows.size();
-  panel.clusterPerMember = layout->team;
+  panel.clusterPerMember = layout->clusterPerMember;
   panel.keptOfRow = layout->keptOfRow;
   panel.keptOfColumn = layout->keptOfColumn;
   for (int slot : layout->matrices)

@@ -105,7 +105,7 @@ void Body::write(Scalar value, Type stored, StringRef name) {
 }
 
 void Body::shift(Scalar value) {
-  yielded.push_back(value.as("guess").getValue());
+  yielded.push_back(value.as("shift").getValue());
 }
 
 void Body::end() {

@@ -56,7 +56,7 @@ Scalar Builder::shiftOf(Body &body, const Side &side) {
 Scalar isInactive(Scalar log, Scalar sum) {
   Scalar weightless = equal(log, log.constant(-INFINITY, "none"));
   Scalar bounded = less(sum, sum.constant(INFINITY, "most"));
-  return (weightless.as("weightless") & bounded.as("bounded")).as("idle");
+  return (weightless.as("weightless") & bounded.as("bounded")).as("inactive");
 }
 
 /// The potentials of the side for which the sums of the plan are its weights.
@@ -74,7 +74,7 @@ Value Builder::update(const Side &side, Value sums) {
     next = options.regularizer.value == "kl" ? log - (tau * sum).as("pull")
                                              : tau * (log - sum).as("gap");
   }
-  next = select(equal(sum, none).as("empty"), none, next.as("meets"));
+  next = select(equal(sum, none).as("empty"), none, next.as("fitted"));
   if (omega) {
     next = next.as("full");
     // before + omega (next - before); next where `before` is -inf

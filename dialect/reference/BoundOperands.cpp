@@ -57,9 +57,9 @@ FailureOr<std::optional<size_t>> BoundOperands::countMembers() {
   return count;
 }
 
-LogicalResult BoundOperands::meet(std::optional<int64_t> &extent, int64_t found,
-                                  size_t operand, size_t member,
-                                  StringRef what) {
+LogicalResult BoundOperands::unify(std::optional<int64_t> &extent,
+                                   int64_t found, size_t operand, size_t member,
+                                   StringRef what) {
   if (extent && *extent != found)
     return op->emitOpError()
            << describeOperand(operand) << " has " << found << ' ' << what
@@ -75,14 +75,14 @@ FailureOr<Domain> BoundOperands::domainOf(size_t member) {
     LogicalResult fits = success();
     if (indices[k] == kIJ) {
       Domain matrix = matrixOf(from);
-      fits = meet(rows, matrix.rows, k, member, "rows");
+      fits = unify(rows, matrix.rows, k, member, "rows");
       if (succeeded(fits))
-        fits = meet(columns, matrix.columns, k, member, "columns");
+        fits = unify(columns, matrix.columns, k, member, "columns");
     } else if (indices[k] == kI) {
       fits =
-          meet(rows, from.size(), k, member, rank == 2 ? "rows" : "elements");
+          unify(rows, from.size(), k, member, rank == 2 ? "rows" : "elements");
     } else if (indices[k] == kJ) {
-      fits = meet(columns, from.size(), k, member, "columns");
+      fits = unify(columns, from.size(), k, member, "columns");
     }
     if (failed(fits))
       return failure();

@@ -58,8 +58,9 @@ public:
 
 private:
   std::string describeOperand(size_t operand) const;
-  llvm::LogicalResult meet(std::optional<int64_t> &extent, int64_t found,
-                           size_t operand, size_t member, llvm::StringRef what);
+  llvm::LogicalResult unify(std::optional<int64_t> &extent, int64_t found,
+                            size_t operand, size_t member,
+                            llvm::StringRef what);
 
   mlir::Operation *op;
   llvm::ArrayRef<int32_t> indices;

@@ -262,8 +262,8 @@ void CpuGraph::runKernel(const Node &node) {
       parallel(table.memberCount, [&](size_t i) {
         sweep.functions.member(members + i * rowBytes, arguments);
       });
-    if (sweep.functions.finish)
-      sweep.functions.finish(members, table.memberCount, arguments);
+    if (sweep.functions.epilogue)
+      sweep.functions.epilogue(members, table.memberCount, arguments);
   }
 }
 

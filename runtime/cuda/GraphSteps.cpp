@@ -80,8 +80,8 @@ void StepBuilder::addOverlaps(const PlanGraph &graph,
   auto waits = [&](int index) {
     const PlanNode &node = graph.nodes[index];
     return node.kind == NodeKind::Kernel &&
-           (node.table < 0 || tilesOfNode(node).first > 0) && !idle(node) &&
-           !steps[index].launch.cooperative;
+           (node.table < 0 || tilesOfNode(node).first > 0) &&
+           !hasNoWork(node) && !steps[index].launch.cooperative;
   };
   for (const PlanEdge &edge : graph.edges)
     if (edge.programmatic && waits(edge.from) && waits(edge.to))
@@ -95,7 +95,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   Launch launch;
   launch.name = node.name;
   launch.cooperative = variant.cooperative;
-  if (idle(node)) {
+  if (hasNoWork(node)) {
     Expected<CUfunction> nothing = builtinFunction(context, "heddle_nothing");
     if (!nothing)
       return nothing.takeError();

@@ -94,7 +94,7 @@ private:
   /// The grid of a variant, or 0 if it cannot run here.
   llvm::Expected<unsigned> gridOf(const PlanNode &node,
                                   const PlanVariant &variant);
-  bool idle(const PlanNode &node) const;
+  bool hasNoWork(const PlanNode &node) const;
   void addOverlaps(const PlanGraph &graph, std::vector<Step> &steps) const;
   void addSpans(const PlanNode &node, Choice &choice);
   std::vector<Span> spansOf(const PlanNode &node) const;

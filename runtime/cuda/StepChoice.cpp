@@ -63,7 +63,7 @@ StepBuilder::tilesOfNode(const PlanNode &node) const {
 }
 
 /// Whether a kernel node has no work for the bound buffers.
-bool StepBuilder::idle(const PlanNode &node) const {
+bool StepBuilder::hasNoWork(const PlanNode &node) const {
   bool hasTable = node.table >= 0 ||
                   any_of(node.arguments, [](const PlanArgument &argument) {
                     return argument.kind == ArgumentKind::Table;

@@ -22,14 +22,14 @@ public:
   /// Then, in parallel over members.
   using MemberFunction = void (*)(const void *member, void *const *arguments);
   /// Then once.
-  using FinishFunction = void (*)(const void *members, int memberCount,
-                                  void *const *arguments);
+  using EpilogueFunction = void (*)(const void *members, int memberCount,
+                                    void *const *arguments);
 
   /// A null function has nothing to do.
   struct Sweep {
     TileFunction tile = nullptr;
     MemberFunction member = nullptr;
-    FinishFunction finish = nullptr;
+    EpilogueFunction epilogue = nullptr;
   };
 
   virtual ~CpuProgram() = default;

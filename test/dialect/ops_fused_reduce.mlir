@@ -46,7 +46,7 @@ fused.program @hints(%c: !mats, %a: !list, %b: !list, %e: !each) -> (!list, !lis
     %0 = fused.reduce logsumexp column %x shift %bj sharing %row : f32
     // CHECK: fused.reduce logsumexp column %[[X]] sharing %[[ROW]] {note = "kept"} : f32
     %1 = fused.reduce logsumexp column %x sharing %row {note = "kept"} : f32
-    // A guess may be of a lower level.
+    // A shift may be of a lower level.
     // CHECK: fused.reduce logsumexp member %[[A]] from element shift %[[E:.*]] : f32
     %2 = fused.reduce logsumexp member %ai from element shift %e : f32
     // CHECK: fused.reduce logsumexp row %[[X]] shift %[[E]] : f32

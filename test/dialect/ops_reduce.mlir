@@ -63,9 +63,9 @@ func.func @member_scalars(%x: !each, %scale: tensor<f64>) -> tensor<f64> {
   return %r : tensor<f64>
 }
 
-// A guess of the result, of what is bound at its level or lower.
-// CHECK-LABEL: func.func @guesses
-func.func @guesses(%c: !mats, %x: !list, %e: !each, %s: tensor<f64>) -> (!list, !list, !each, !each, tensor<f32>) {
+// A shift of the result, of what is bound at its level or lower.
+// CHECK-LABEL: func.func @shifts
+func.func @shifts(%c: !mats, %x: !list, %e: !each, %s: tensor<f64>) -> (!list, !list, !each, !each, tensor<f32>) {
   // CHECK: foreach.reduce logsumexp along j
   %j = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list, %s = %s as f32 : tensor<f64>) -> !list {
     %g = arith.addf %x, %s : f32

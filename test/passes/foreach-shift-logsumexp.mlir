@@ -4,7 +4,7 @@
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Log-domain matrix balancing: either half guesses its result from the scaling
+// Log-domain matrix balancing: either half estimates its result from the scaling
 // that it replaces.
 // CHECK-LABEL: func.func @balance
 // CHECK:       foreach.while (%[[P:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}} : {{.*}}) upto
@@ -155,7 +155,7 @@ func.func @scaled(%M: !mats, %log_rows: !vecs, %tau: !num, %u0: !vecs, %limit: t
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f64>
 
-// An iteration that scales what it carries before it uses it guesses from the scaled
+// An iteration that scales what it carries before it uses it estimates from the scaled
 // value, which it computes itself where the map comes later.
 // CHECK-LABEL: func.func @annealed
 // CHECK:       foreach.while (%[[U:.*]] = %arg

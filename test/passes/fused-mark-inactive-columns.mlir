@@ -29,8 +29,8 @@ fused.program @column(%x: !mats, %a: !vecs, %b: !vecs, %u0: !vecs, %v0: !vecs, %
       %d = arith.subf %b, %c : f32
       %empty = arith.cmpf oeq, %b, %nothing : f32
       %bounded = arith.cmpf olt, %c, %most : f32
-      %idle = arith.andi %empty, %bounded : i1
-      %v1 = arith.select %idle, %nothing, %d : f32
+      %inactive = arith.andi %empty, %bounded : i1
+      %v1 = arith.select %inactive, %nothing, %d : f32
       %m = fused.reduce max member %u1 from row : f32
       %more = arith.cmpf ogt, %m, %nothing : f32
       fused.yield %u1, %v1, %more : f32, f32, i1

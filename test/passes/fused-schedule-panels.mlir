@@ -33,15 +33,15 @@ fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// So are sums of exponentials that have a guess and are shared.
+// So are sums of exponentials that have a shift and are shared.
 // CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
 fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j], %u = %u[i] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.addf %x, %v : f32
-      %guess = arith.subf %t, %u : f32
-      %r = fused.reduce logsumexp row %m shift %guess : f32
+      %shift = arith.subf %t, %u : f32
+      %r = fused.reduce logsumexp row %m shift %shift : f32
       %d = arith.subf %t, %r : f32
       %n = arith.addf %x, %d : f32
       %shift = arith.subf %t, %v : f32

@@ -96,7 +96,7 @@ fused.program @points(%a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs, %eps: !num) ->
 !num = tensor<f32>
 
 // Other elements, another temperature, another sign, a row's factor: none is
-// merged. Nor is one without a guess.
+// merged. Nor is one without a shift.
 // CHECK-LABEL: fused.program @different
 // CHECK-NOT:   sharing
 // CHECK-LABEL: fused.program @no_guess

@@ -173,7 +173,7 @@ public:
 
   // Called from the threads of the block.
   int barrier(int flag);
-  int crewBarrier(unsigned crew, unsigned threads, int flag);
+  int groupBarrier(unsigned group, unsigned threads, int flag);
   unsigned shuffle(unsigned value, int mask);
   void pause(unsigned odds, unsigned handOverOdds);
   void launchDependents();
@@ -197,11 +197,11 @@ private:
   std::vector<Fiber> fibers;
   std::deque<unsigned> ready;
   std::vector<unsigned> shuffling;
-  struct Crew {
+  struct ThreadGroup {
     std::vector<unsigned> waiting;
     int flags = 0, result = 0;
   };
-  std::map<unsigned, Crew> crews;
+  std::map<unsigned, ThreadGroup> groups;
   unsigned current = 0, alive = 0, waiting = 0;
   int flags = 0, barrierResult = 0;
   bool hasLet = false, handOver = false;
@@ -341,7 +341,7 @@ void Slot::runBlock() {
   fibers.assign(what.block, {});
   ready.clear();
   shuffling.assign((what.block + 31) / 32, 0);
-  crews.clear();
+  groups.clear();
   alive = what.block;
   waiting = flags = 0;
   hasLet = false;
@@ -354,7 +354,7 @@ void Slot::runBlock() {
       unsigned ended = what.block - alive, shuffle = 0;
       for (unsigned count : shuffling)
         shuffle += count;
-      for (auto &[crew, threads] : crews)
+      for (auto &[group, threads] : groups)
         waiting += threads.waiting.size();
       fail(std::to_string(waiting) + " threads wait at a barrier and " +
            std::to_string(shuffle) + " in a shuffle, " + std::to_string(ended) +
@@ -437,8 +437,8 @@ int Slot::barrier(int flag) {
   return barrierResult;
 }
 
-int Slot::crewBarrier(unsigned crew, unsigned threads, int flag) {
-  Crew &here = crews[crew];
+int Slot::groupBarrier(unsigned group, unsigned threads, int flag) {
+  ThreadGroup &here = groups[group];
   here.waiting.push_back(current);
   here.flags |= flag != 0;
   if (here.waiting.size() == threads) {
@@ -504,8 +504,8 @@ GridRecord runOnCpu(const std::vector<GridLaunch> &launches,
                     heddle_machine **hook, uint64_t seed) {
   heddle_machine machine = {};
   machine.barrier = [](int flag) { return ownSlot->barrier(flag); };
-  machine.crew_barrier = [](unsigned crew, unsigned threads, int flag) {
-    return ownSlot->crewBarrier(crew, threads, flag);
+  machine.group_barrier = [](unsigned group, unsigned threads, int flag) {
+    return ownSlot->groupBarrier(group, threads, flag);
   };
   machine.shuffle_xor = [](unsigned value, int mask) {
     return ownSlot->shuffle(value, mask);

@@ -26,7 +26,7 @@ struct heddle_machine {
   int (*barrier)(int flag);
   /// Waits until `threads` threads of the block have called it with the same
   /// group. Returns whether `flag` was set in any.
-  int (*crew_barrier)(unsigned crew, unsigned threads, int flag);
+  int (*group_barrier)(unsigned group, unsigned threads, int flag);
   /// The value of the thread of the warp at lane ^ `mask`.
   unsigned (*shuffle_xor)(unsigned value, int mask);
   /// Sometimes switches to another thread.

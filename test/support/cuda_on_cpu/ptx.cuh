@@ -167,10 +167,10 @@ inline void arrival_wait(arrival *barrier, unsigned phase) {
 }
 
 // Thread groups of a block.
-template <int Threads, int OfBlock> void crew_barrier(int crew) { heddle_on_cpu->crew_barrier(crew, Threads, 0); }
-template <int Threads, int OfBlock> void last_threads_barrier() { heddle_on_cpu->crew_barrier(13, Threads, 0); }
+template <int Threads, int OfBlock> void group_barrier(int group) { heddle_on_cpu->group_barrier(group, Threads, 0); }
+template <int Threads, int OfBlock> void last_threads_barrier() { heddle_on_cpu->group_barrier(13, Threads, 0); }
 template <int Threads, int OfBlock> bool first_threads_barrier(bool mine) {
-  return Threads == OfBlock ? __syncthreads_or(mine) : heddle_on_cpu->crew_barrier(14, Threads, mine);
+  return Threads == OfBlock ? __syncthreads_or(mine) : heddle_on_cpu->group_barrier(14, Threads, mine);
 }
 
 // Clusters. A shared variable has the same distance from `mailbox` in every

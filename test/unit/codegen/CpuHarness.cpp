@@ -189,8 +189,8 @@ void CpuHarness::launch() {
     if (b->functions.member)
       for (int k = 0; k < b->table.memberCount; ++k)
         b->functions.member(b->members.data() + k * b->rowBytes, arguments);
-    if (b->functions.finish)
-      b->functions.finish(b->members.data(), b->table.memberCount, arguments);
+    if (b->functions.epilogue)
+      b->functions.epilogue(b->members.data(), b->table.memberCount, arguments);
   }
 }
 

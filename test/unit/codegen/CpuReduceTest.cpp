@@ -376,7 +376,7 @@ fused.program @k(%x: !list {foreach.donate = 0 : i64},
   EXPECT_EQ(most, 9);
 }
 
-// Two segments reduce to a list value each, and `finish` joins them.
+// Two segments reduce to a list value each, and the epilogue joins them.
 TEST(CpuReduce, SegmentsMeetInFinish) {
   CpuHarness harness(R"(
 !f = !foreach.list<tensor<?xf32>>

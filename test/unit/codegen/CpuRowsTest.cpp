@@ -161,9 +161,9 @@ TEST(CpuRows, SoftmaxOfAnything) {
 }
 
 // What exponentials may be taken about, and whose they may be, changes no bit;
-// not even a guess that is a row value of its own, or no number.
+// not even a shift that is a row value of its own, or no number.
 TEST(CpuRows, HintsChangeNothing) {
-  const std::string with[] = {" shift %guess", " shift %other sharing %r"};
+  const std::string with[] = {" shift %shift", " shift %other sharing %r"};
   std::string text = R"(
 !mat = !foreach.list<tensor<?x?xf32>>
 !vec = !foreach.list<tensor<?xf32>>
@@ -180,7 +180,7 @@ fused.program @k(%x: !mat, %u: !vec, %v: !vec) -> (!vec, !vec)
     %zero = arith.constant 0.0 : f32
     %most = fused.reduce max row %a : f32
     %over = arith.divf %most, %zero : f32
-    %guess = arith.subf %p, %over : f32
+    %shift = arith.subf %p, %over : f32
     %other = arith.subf %zero, %q : f32
     %xr = arith.addf %a, %q : f32
     %r = fused.reduce logsumexp row %xr{0} : f32

@@ -94,8 +94,8 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
       %nothing = arith.cmpf oeq, %b, %never : $T
       %most = arith.constant 0xM : $T
       %bounded = arith.cmpf olt, %c, %most : $T
-      %idle = arith.andi %nothing, %bounded : i1
-      %w = arith.select %idle, %never, %z : $T
+      %inactive = arith.andi %nothing, %bounded : i1
+      %w = arith.select %inactive, %never, %z : $T
       foreach.yield %w : $T
     }
     %error = foreach.reduce max along i (%u1 = %u1 : !list) -> !each {
@@ -196,8 +196,8 @@ std::string sharpens() {
       foreach.yield %y : $T
     }
     %free = foreach.reduce logsumexp along i (%x = %x[i, j] as $T : !mats) -> !list {
-      %guess = arith.constant -1.0 : $T
-      foreach.yield %x, %guess : $T, $T
+      %shift = arith.constant -1.0 : $T
+      foreach.yield %x, %shift : $T, $T
     }
     foreach.yield %u1, %v1, %error, %shares, %free while %more : !list, !list, !each, !list, !list while !flag)mlir");
   return text;

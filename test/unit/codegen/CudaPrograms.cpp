@@ -683,8 +683,8 @@ func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bou
       %low = arith.constant -3.0 : f32
       %d = arith.subf %u, %low : f32
       %y = arith.addf %x, %d : f32
-      %guess = arith.constant -2.0 : f32
-      foreach.yield %y, %guess : f32, f32
+      %shift = arith.constant -2.0 : f32
+      foreach.yield %y, %shift : f32, f32
     }
     %most = foreach.reduce max along i (%u = %u1 : !list) -> !each {
       foreach.yield %u : f32

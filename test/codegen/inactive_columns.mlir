@@ -1,23 +1,23 @@
 // A column's sum of exponentials that is 0 is not recomputed where the program
 // selects all that follows from it away. Infinite sums and NaN are not 0.
 // RUN: %heddle emit %s | FileCheck %s
-// RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%reached, %%nothing/' %s | %heddle emit - | FileCheck %s --check-prefix=OTHER
-// RUN: sed 's/%%idle = .*/%%idle = arith.ori %%weightless, %%bounded : i1/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
+// RUN: sed 's/select %%inactive, %%nothing, %%reached/select %%inactive, %%reached, %%nothing/' %s | %heddle emit - | FileCheck %s --check-prefix=OTHER
+// RUN: sed 's/%%inactive = .*/%%inactive = arith.ori %%weightless, %%bounded : i1/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 // RUN: sed 's/%%most = .*/%%most = arith.constant 9.0 : f32/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 // RUN: sed 's/^ *%%reached = .*/%%half = arith.subf %%c, %%s : f32\n%%huge = arith.cmpf ogt, %%c, %%most : f32\n%%reached = arith.select %%huge, %%half, %%c : f32/' %s | %heddle emit - | FileCheck %s --check-prefix=NESTED
-// RUN: sed 's/select %%idle, %%nothing, %%reached/select %%idle, %%s, %%reached/' %s | %heddle emit - | FileCheck %s --check-prefix=NEVER
+// RUN: sed 's/select %%inactive, %%nothing, %%reached/select %%inactive, %%s, %%reached/' %s | %heddle emit - | FileCheck %s --check-prefix=NEVER
 // RUN: sed 's/yield %%q1 :/yield %%reached :/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS
 
 // CHECK:      namespace balance_loop {
 // CHECK:      const bool weightless = 
-// CHECK:      const bool column_mass_part_idle = column_mass_part_sum == 0 && weightless;
-// CHECK:      if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_idle)) {
-// CHECK:      const float column_mass = column_mass_part_idle ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
+// CHECK:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && weightless;
+// CHECK:      if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_inactive)) {
+// CHECK:      const float column_mass = column_mass_part_inactive ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
 // OTHER:      const bool [[WANTED:.*]] = bool(weightless ^ true);
-// OTHER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && [[WANTED]];
+// OTHER:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && [[WANTED]];
 // NESTED:     const bool [[SMALL:.*]] = bool(huge ^ true);
-// NESTED:     const bool column_mass_part_idle = column_mass_part_sum == 0 && [[SMALL]];
-// NEVER:      const bool column_mass_part_idle = column_mass_part_sum == 0 && false;
+// NESTED:     const bool column_mass_part_inactive = column_mass_part_sum == 0 && [[SMALL]];
+// NEVER:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && false;
 // ALWAYS:     if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
 // ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum) ?
 
@@ -47,8 +47,8 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
       %reached = arith.subf %c, %s : f32
       %weightless = arith.cmpf oeq, %c, %nothing : f32
       %bounded = arith.cmpf olt, %s, %most : f32
-      %idle = arith.andi %bounded, %weightless : i1
-      %q1 = arith.select %idle, %nothing, %reached : f32
+      %inactive = arith.andi %bounded, %weightless : i1
+      %q1 = arith.select %inactive, %nothing, %reached : f32
       foreach.yield %q1 : f32
     }
     %change = foreach.reduce max along i (%p = %p, %p1 = %p1 : !vecs) -> !each {
