@@ -70,7 +70,7 @@ CpuProgram::Sweep addSweep() {
       sum += static_cast<double *>(arguments[3])[member->firstTile + t];
     *member->size = static_cast<float>(sum);
   };
-  sweep.finish = [](const void *rows, int members, void *const *arguments) {
+  sweep.epilogue = [](const void *rows, int members, void *const *arguments) {
     const Member *member = static_cast<const Member *>(rows);
     double sum = 0;
     for (int m = 0; m < members; ++m)
