@@ -40,8 +40,8 @@ fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j], %u = %u[i] : !list, %t = %t : !each) -> (!list, !list, !flag) {
       %m = arith.addf %x, %v : f32
-      %shift = arith.subf %t, %u : f32
-      %r = fused.reduce logsumexp row %m shift %shift : f32
+      %row_shift = arith.subf %t, %u : f32
+      %r = fused.reduce logsumexp row %m shift %row_shift : f32
       %d = arith.subf %t, %r : f32
       %n = arith.addf %x, %d : f32
       %shift = arith.subf %t, %v : f32
