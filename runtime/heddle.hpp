@@ -282,8 +282,8 @@ public:
         arrays.pointers.data(), arrays.ranks.data(), arrays.extents.data(),
         arrays.strides.data());
   }
-  /// Skips the members whose mask is true, in every list of the same segment; an
-  /// empty mask: none.
+  /// Skips the members whose mask is true, in every list of the same segment;
+  /// an empty mask: none.
   Status setInactive(const std::string &name, const std::vector<bool> &mask) {
     std::vector<unsigned char> bytes(mask.begin(), mask.end());
     return heddle_set_inactive(handle.get(), name.c_str(), bytes.size(),

@@ -189,7 +189,8 @@ std::string SweepNames::Field::typeFor(StringRef byValue) const {
 SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
                                      const SweepLayout &layout) {
   SweepNames names;
-  names.sweep = layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep =
+      layout.name; // a C identifier of its own, as the verifier ensures
   names.params = names.sweep + "_params";
   names.functions = &functions;
   Scope scope;
@@ -240,7 +241,8 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
 SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
                                        const SweepLayout &layout) {
   SweepNames names;
-  names.sweep = layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep =
+      layout.name; // a C identifier of its own, as the verifier ensures
   Scope scope;
   for (const ScalarSlot &slot : layout.scalars) {
     names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));

@@ -467,8 +467,9 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
 }
 
 llvm::ArrayRef<llvm::StringRef> entrySuffixes() {
-  static const llvm::StringRef suffixes[] = {
-      "_tiles", "_evict_first", "_tiles_by_address", "_in_one_launch", "_panels"};
+  static const llvm::StringRef suffixes[] = {"_tiles", "_evict_first",
+                                             "_tiles_by_address",
+                                             "_in_one_launch", "_panels"};
   return suffixes;
 }
 

@@ -64,7 +64,7 @@ TEST(PanelClass, FitsEveryWidthUpToAMost) {
         ASSERT_LE(shape->stages, 32); // a bit of a word each
         ASSERT_LE(shape->sharedBytes, shared);
         // Room for each row in flight, of every matrix, and for a value of each
-        // column in every crew, where several of them add up columns.
+        // column in every thread group, if several groups add up columns.
         int64_t needed = 0;
         for (int element : kind.panel.elementBytes)
           needed += shape->stages * shape->groups * share * element;
