@@ -125,7 +125,7 @@ static const llvm::StringSet<> &reservedWords() {
                                           "tile_index",
                                           "table",
                                           "at",
-                                          "kept",
+
                                           "next",
                                           "row",
                                           "column",
