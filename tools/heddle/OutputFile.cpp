@@ -39,11 +39,11 @@ Expected<OutputFile> OutputFile::open(StringRef path) {
     return cannotWrite(path,
                        std::make_error_code(std::errc::permission_denied));
   // Replace the file that a link points to, not the link.
-  SmallString<128> target(path);
+  SmallString<128> destination(path);
   if (exists)
-    sys::fs::real_path(path, target);
-  result.path = target.str().str();
-  auto file = sys::fs::TempFile::create(target + ".%%%%%%%%.tmp",
+    sys::fs::real_path(path, destination);
+  result.path = destination.str().str();
+  auto file = sys::fs::TempFile::create(destination + ".%%%%%%%%.tmp",
                                         sys::fs::all_read | sys::fs::all_write);
   if (!file) {
     std::error_code code = errorToErrorCode(file.takeError());

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contents go to a temporary file in the target's folder, which is renamed
-// to the target once it is complete. Commands open the file before long work,
-// so that an unwritable target fails early.
+// The contents go to a temporary file in the same folder, which is renamed once
+// it is complete. Commands open the file before long work, so that they fail
+// early if it cannot be written.
 //
 //===----------------------------------------------------------------------===//
 

@@ -80,7 +80,8 @@ Expected<std::vector<Model>> readModelsFile(StringRef path) {
 }
 
 Expected<Model> readModel(StringRef argument) {
-  // If a file has the whole name, the colon is part of that name.
+  // If a file has the whole argument as its name, the colon is part of the
+  // name.
   StringRef path = argument, name;
   bool named = false;
   if (!sys::fs::exists(argument) && argument.contains(':')) {
@@ -98,7 +99,7 @@ Expected<Model> readModel(StringRef argument) {
     if (models->size() == 1)
       return models->front();
     return makeError(StatusCode::BadInput,
-                     "shapes file '{0}' has {1} models; name one as "
+                     "shapes file '{0}' has {1} models; choose one with "
                      "'{0}:MODEL'\nModels: {2}.",
                      path, models->size(), list);
   }

@@ -48,7 +48,7 @@ commands:
 
 examples:
   heddle explain clip_by_global_norm+adamw
-                           show the kernels, the bytes moved and the reasons
+                           show the kernels, the bytes they move and the decisions of the compiler
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
                            run steps and compare them with the reference interpreter
   heddle emit sgd:momentum=0.9
