@@ -455,7 +455,7 @@ def main():
     started = time.monotonic()
     suites = [build_suite(options, filters), docs_suite(options, filters), lit_suite(options, filters, times)]
     suites += [gtest_suite(binary, filters, times) for binary in programs(options, "unit_tests")]
-    # GPU tests run alone, because other tests would disturb them.
+    # GPU tests run one at a time, so that no other test uses the GPU or the processors.
     alone = [gtest_suite(binary, filters, times) for binary in programs(options, "gpu_tests")]
     suites += [python_suite(options, filters), examples_suite(options, filters)]
     run_suites(suites, options.jobs, times)

@@ -99,8 +99,8 @@ private:
   double perturbations = 0, changed = 0;
 };
 
-/// One evaluation, on a thread of its own, because the library keeps one error
-/// per thread.
+/// One evaluation, which runs on a thread of its own. The library keeps errors
+/// per thread, so run() stores the error.
 struct Evaluation {
   explicit Evaluation(int arithmetic)
       : arithmetic(static_cast<heddle_arithmetic>(arithmetic)) {}

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parameters of a run and its outcome, and their text and JSON forms.
+// The request and the outcome of a run, and their text and JSON forms.
 //
 //===----------------------------------------------------------------------===//
 

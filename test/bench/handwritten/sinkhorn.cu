@@ -70,7 +70,7 @@ constexpr int kPanels = 132 / CLUSTER;
 constexpr int kWarps = THREADS / 32;
 constexpr int kParts = CLUSTER * kWarps;       // parts of a row's sum
 constexpr int kChunk = 256;                    // rows whose values are in shared memory at a time
-constexpr int kPanelGroups = 16;               // groups of panels that a column is summed over in parallel
+constexpr int kPanelGroups = 16;               // groups of panels, summed in parallel for a column
 constexpr int kWide = THREADS / kPanelGroups;  // columns that a block sums at a time
 static_assert((ROWS & (ROWS - 1)) == 0 && ROWS * CLUSTER <= 32, "one lane sends one row's part to one block");
 
@@ -346,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __shared__ Real parts[4][kParts * ROWS];  // parts of row sums: [warp][row]
     __shared__ Real panel_sums[THREADS];
     __shared__ Real log_weight[kChunk], weight[kChunk], old_term[kChunk], row_term[kChunk], row_sum[kChunk], errors[kChunk];
-    __shared__ unsigned offset[kChunk];  // in bytes, of the row in its copy
+    __shared__ unsigned offset[kChunk];  // byte offset of the row in its copy
     __shared__ int iterations, next_panel, bad_chunk;  // bad_chunk: 1 + the first row of a chunk with an unsafe sum
     __shared__ unsigned top;  // the top bit of the barrier word before the first barrier of an iteration
 

@@ -67,7 +67,7 @@ constexpr int kGroupWarps = kGroup / 32;
 constexpr int kParts = CLUSTER * kGroupWarps;  // parts of a row's sum
 constexpr int kWidest = kGroup * ITEMS;
 constexpr int kChunk = 256;                    // rows whose values are in shared memory at a time
-constexpr int kPanelGroups = 11;               // groups of panels that a column is summed over in parallel
+constexpr int kPanelGroups = 11;               // groups of panels, summed in parallel for a column
 constexpr int kWide = THREADS / kPanelGroups;  // columns that a block sums at a time
 
 //----------------------------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ struct Copies {
 
 struct __align__(16) RowInfo {
     Real term, weight;
-    unsigned offset;  // in bytes, of the row in its copy
+    unsigned offset;  // byte offset of the row in its copy
 };
 
 __device__ __forceinline__ void sync_group(int group) {

@@ -158,10 +158,10 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
     }
     if (Error error = solve.set(-1, 0))
       return error;
-    auto fixed = time([&] { return solve.replay(); });
-    if (!fixed)
-      return fixed.takeError();
-    keepBetter(row.fixed, *fixed);
+    auto overhead = time([&] { return solve.replay(); });
+    if (!overhead)
+      return overhead.takeError();
+    keepBetter(row.overhead, *overhead);
   }
   return Error::success();
 }
@@ -273,7 +273,7 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
       return seconds.takeError();
     keepBetter(best, *seconds);
   }
-  row.plan = best - row.fixed;
+  row.plan = best - row.overhead;
   row.planFloor = 2 * static_cast<double>(row.shape.bytes()) / bandwidth;
   return device.synchronize();
 }
@@ -323,7 +323,7 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
   attempt(row, "comparison", compare(*solve, candidates, row));
   attempt(row, "timing", timeRounds(*solve, candidates, row));
   attempt(row, "stopping solve", stop(*solve, candidates, row));
-  if (shape.dtype == DType::F32 && row.fits == "memory" && row.fixed > 0)
+  if (shape.dtype == DType::F32 && row.fits == "memory" && row.overhead > 0)
     attempt(row, "transport plan", timePlan(*problem, bandwidth, row));
   attempt(row, "compile times", timeCompilation(*problem, row));
   return device.synchronize();

@@ -35,7 +35,7 @@ struct SinkhornRow {
   /// kIterations times one read of the matrix.
   double floor = 0;
   double generated = 0; ///< a fixed solve
-  double fixed = 0;     ///< a solve with a limit of 0 iterations
+  double overhead = 0;  ///< a solve with a limit of 0 iterations
   double handwritten = 0;
   std::string handwrittenClass;
   /// Additional time for the transport plan, and its floor: one read and one

@@ -32,9 +32,8 @@ static json::Object conditions(const SinkhornReport &report,
   object["protocol"] = kSolveProtocol;
   object["compile_protocol"] =
       "median of 3; an empty cache and a source that is new to NVRTC; program: "
-      "from its source to a loaded cubin; class: from there to a graph "
-      "prepared "
-      "for the size class";
+      "source to loaded cubin; class: from there to a graph prepared for the "
+      "size class";
   object["problem"] = "costs uniform in [0, 1), equal weights, eps 0.05";
   object["iterations"] = kIterations;
   object["stop_tolerance"] = kTolerance;
@@ -63,7 +62,7 @@ static json::Object rowToJSON(const SinkhornRow &row) {
       object[key] = std::move(value);
   };
   bool generated = row.generated > 0, byHand = row.handwritten > 0;
-  double loop = row.generated - row.fixed;
+  double loop = row.generated - row.overhead;
   put("panels", !row.panels.empty(), row.panels);
   put("heddle_ms", generated, ms(row.generated));
   put("heddle_loop_ms", generated, ms(loop));
@@ -135,7 +134,7 @@ void print(const SinkhornReport &report, const Device &device) {
                      "difference", "same bits", "compile program",
                      "compile class"});
   for (const SinkhornRow &row : report.rows) {
-    double loop = row.generated > 0 ? row.generated - row.fixed : 0;
+    double loop = row.generated > 0 ? row.generated - row.overhead : 0;
     times.add(
         {row.shape.name(), row.fits, number(ms(row.floor)),
          number(ms(row.generated)), over(row.generated, row.floor),
