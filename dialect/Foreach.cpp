@@ -226,9 +226,12 @@ foreach
   }
 
 LogicalResult MapOp::verify() {
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult MapOp::verifyRegions() {
   Block &body = getBody().front();
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
-      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (getNumResults() == 0)
@@ -343,9 +346,12 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
 }
 
 LogicalResult ReduceOp::verify() {
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult ReduceOp::verifyRegions() {
   Block &body = getBody().front();
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
-      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (llvm::none_of(getInputs().getTypes(), isList))
@@ -414,8 +420,10 @@ foreach
   }
 
 LogicalResult WhileOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult WhileOp::verifyRegions() {
   if (getBody().getNumArguments() != getInits().size())
     return emitOpError("carries ")
            << getInits().size() << " values but its region has "
@@ -482,8 +490,10 @@ foreach
   }
 
 LogicalResult IfOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult IfOp::verifyRegions() {
   auto yielded = getYield().getValues();
   if (getYield().getMore())
     return emitOpError("yields a 'while' flag; only loops have one");

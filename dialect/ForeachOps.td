@@ -22,6 +22,7 @@ class Foreach_BoundOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>], traits)> {
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Foreach_MapOp : Foreach_BoundOp<"map"> {
@@ -126,6 +127,7 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 
@@ -167,6 +169,7 @@ def Foreach_IfOp : Foreach_Op<"if", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 

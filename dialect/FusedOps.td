@@ -91,6 +91,7 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
   let regions = (region MaxSizedRegion<1>:$epilogue, VariadicRegion<SizedRegion<1>>:$segments);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     unsigned getNumSegments() { return getSegments().size(); }
     /// Operands, indices and results of one segment.
@@ -181,6 +182,7 @@ def Fused_PrecomputeOp : Fused_Op<"precompute", [Pure, IsolatedFromAbove, Single
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 

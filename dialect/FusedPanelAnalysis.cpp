@@ -175,11 +175,13 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       continue;
     }
     SmallVector<Value> open;
-    if (takesOwnPowers(column))
-      for (const Term &term : decompose(column.getValue(), *levels)->element)
+    if (takesOwnPowers(column)) {
+      auto exponent = decompose(column.getValue(), *levels);
+      for (const Term &term : exponent->element)
         open.push_back(term.value);
-    else
+    } else {
       open.push_back(column.getValue());
+    }
     llvm::DenseSet<Value> seen;
     while (!open.empty()) {
       Value value = open.pop_back_val();

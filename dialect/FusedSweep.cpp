@@ -311,9 +311,6 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
 }
 
 static LogicalResult verifySegment(SweepOp op, unsigned segment) {
-  if (failed(verifyEnd(op, op.getSegments()[segment],
-                       fused::YieldOp::getOperationName())))
-    return failure();
   Block &body = op.getSegmentBlock(segment);
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
@@ -351,9 +348,6 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
 }
 
 static LogicalResult verifyEpilogue(SweepOp op) {
-  if (failed(
-          verifyEnd(op, op.getEpilogue(), fused::YieldOp::getOperationName())))
-    return failure();
   Block &body = op.getEpilogue().front();
   SmallVector<unsigned> lists = op.getListResults();
   auto inputs = op.getEpilogueInputs();
@@ -441,7 +435,15 @@ LogicalResult SweepOp::verify() {
       sumBefore(getResultCounts(), segments) != getNumResults())
     return emitOpError("expected an epilogue, because it has results that no "
                        "segment yields");
-  for (unsigned s = 0; s < segments; ++s) {
+  for (Region *region : getRegions())
+    if ((region != &getEpilogue() || hasEpilogue()) &&
+        failed(verifyEnd(*this, *region, YieldOp::getOperationName())))
+      return failure();
+  return success();
+}
+
+LogicalResult SweepOp::verifyRegions() {
+  for (unsigned s = 0; s < getNumSegments(); ++s) {
     if ((getDomainRank(s) == 2) != (getDomainRank(0) == 2))
       return emitOpError("expected segments with domains of rank 2 only, or "
                          "of lower ranks only, found ranks ")

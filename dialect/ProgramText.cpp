@@ -8,6 +8,7 @@
 #include "dialect/ProgramText.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
+#include "dialect/ProgramChecks.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -55,12 +56,26 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
   const llvm::MemoryBuffer *buffer =
       manager.getMemoryBuffer(manager.getMainFileID());
   StringRef source = buffer->getBufferIdentifier();
-  if (isBytecode(*buffer))
-    return parseSourceString<ModuleOp>(buffer->getBuffer(), config, source);
+  if (isBytecode(*buffer)) {
+    auto module =
+        parseSourceString<ModuleOp>(buffer->getBuffer(), config, source);
+    if (!module || failed(checkNames(*module)))
+      return {};
+    return module;
+  }
+  if (auto error = checkText(buffer->getBuffer())) {
+    auto [line, column] = manager.getLineAndColumn(error->at);
+    emitError(FileLineColLoc::get(context, source, line, column))
+        << error->message;
+    return {};
+  }
   AsmParserState state;
   Block top;
   if (failed(parseAsmSourceFile(manager, &top, config, &state)))
     return {};
+  for (Operation &op : top)
+    if (failed(checkNames(&op)))
+      return {};
   keepNames(state);
   // A file contains either a module or the operations of a module.
   if (llvm::hasSingleElement(top))

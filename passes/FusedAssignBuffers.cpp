@@ -115,7 +115,24 @@ void BufferAssigner::countCopies(Block &block) {
   }
 }
 
+/// Outlining makes every result of a loop a carried value; a program written in
+/// fused IR may lack that.
+static LogicalResult checkCarriesAll(LoopOp loop) {
+  unsigned results = loop.getNumResults() - 1;
+  if (loop.getInits().size() == results)
+    return success();
+  return loop.emitOpError("expected an initial value for each of its ")
+         << results << " results besides the number of iterations, found "
+         << loop.getInits().size();
+}
+
 LogicalResult BufferAssigner::run() {
+  auto checked = program.walk([](LoopOp loop) {
+    return failed(checkCarriesAll(loop)) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+  });
+  if (checked.wasInterrupted())
+    return failure();
   Block &body = program.getBody().front();
   numArguments = body.getNumArguments();
   for (BlockArgument argument : body.getArguments())

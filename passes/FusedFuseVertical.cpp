@@ -364,7 +364,7 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
                                           why = diagnostic.str();
                                         return success();
                                       });
-      legal = succeeded(merged.verify());
+      legal = succeeded(merged.verify()) && succeeded(merged.verifyRegions());
     }
     if (!legal) {
       merged.erase();

@@ -89,7 +89,8 @@ typedef struct heddle_options {
   const char
       *target; /* "cuda" or "cpu"; NULL: cuda if there is a GPU, else cpu */
   const char *arch; /* "sm_90"; NULL: that of the GPU. With a name, compiling
-                       needs no GPU */
+                       needs no GPU. Without one, a program with a panel loop
+                       compiles its kernels with the first binding. */
 } heddle_options;
 
 /* An argument or a result. */
@@ -136,8 +137,8 @@ HEDDLE_EXPORT void heddle_executable_free(heddle_executable *executable);
 /* "cpu", or the architecture, as "sm_90". Lives as long as the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_arch(const heddle_executable *executable);
-/* NVRTC's log of the source; empty if there is none. Lives as long as
- * the executable. */
+/* NVRTC's log of the kernels that heddle_compile() compiled; empty if there is
+ * none. Lives as long as the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_log(const heddle_executable *executable);
 /* The plan as JSON text; free it with heddle_free. */

@@ -74,8 +74,8 @@ PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
 bool PanelEmitter::isNormalized(fused::ReduceOp column) {
   fused::ReduceOp row = cast<fused::ReduceOp>(sharedBy(column));
   double slope = 0;
-  for (const fused::Term &term :
-       fused::decompose(column.getValue(), levels)->row) {
+  auto exponent = fused::decompose(column.getValue(), levels);
+  for (const fused::Term &term : exponent->row) {
     auto own = fused::slopeIn(term.value, row.getResult(0));
     if (!own || (*own != 0 && !term.factors.empty()))
       return false;

@@ -83,6 +83,11 @@ readTarget(const heddle_options *options, StringRef target) {
   return chooseTarget(known.target.empty() ? target : known.target, known.arch);
 }
 
+Executable::Compile compileWhen(const heddle_options *options) {
+  return readOptions(options).arch.empty() ? Executable::Compile::withBinding
+                                           : Executable::Compile::now;
+}
+
 } // namespace heddle::runtime
 
 extern "C" {

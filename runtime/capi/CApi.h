@@ -58,6 +58,11 @@ llvm::Expected<CompileRequest> makeRequest(const char *program,
 llvm::Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, llvm::StringRef target);
 
+/// An executable for a named architecture compiles all of its kernels at once:
+/// the device at hand may be another one. Else a panel loop's program waits for
+/// the first binding, with which the size class compiles.
+Executable::Compile compileWhen(const heddle_options *options);
+
 } // namespace heddle::runtime
 
 #endif // HEDDLE_RUNTIME_CAPI_CAPI_H

@@ -52,9 +52,10 @@ heddle_status heddle_compile(const char *program, const heddle_options *options,
   Expected<CompiledProgram> compiled = (*compiler)->compile(*request);
   if (!compiled)
     return finishCall(compiled.takeError());
-  return finishCall(wrap(
-      Executable::create(std::move(*compiled), request->target, request->arch),
-      executable));
+  return finishCall(
+      wrap(Executable::create(std::move(*compiled), request->target,
+                              request->arch, compileWhen(options)),
+           executable));
 }
 
 heddle_status heddle_load_plan(const char *text, const heddle_options *options,
@@ -67,9 +68,10 @@ heddle_status heddle_load_plan(const char *text, const heddle_options *options,
   Expected<std::pair<Target, std::string>> target = readTarget(options, "cuda");
   if (!target)
     return finishCall(target.takeError());
-  return finishCall(wrap(Executable::create({std::move(*plan), nullptr},
-                                            target->first, target->second),
-                         executable));
+  return finishCall(
+      wrap(Executable::create({std::move(*plan), nullptr}, target->first,
+                              target->second, compileWhen(options)),
+           executable));
 }
 
 void heddle_executable_free(heddle_executable *executable) {

@@ -92,12 +92,13 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
     Unit &unit = *missing[task];
     Expected<CompiledImage> compiled =
         compileSource(unit.source, arch, ImageKind::Cubin);
-    if (compiled) {
+    outcomes[task] = Error::success();
+    if (compiled)
       unit.compiled = std::move(*compiled);
-      outcomes[task] = Error::success();
-    } else {
+    else if (unit.panels)
+      unit.failure = takeError(compiled.takeError());
+    else
       outcomes[task] = compiled.takeError();
-    }
   });
   Error first = Error::success();
   for (std::optional<Error> &outcome : outcomes) {
@@ -109,12 +110,15 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
   return first;
 }
 
-Error KernelUnits::compile() {
-  std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> wanted;
+std::vector<KernelUnits::Unit *> KernelUnits::firstUnits() const {
+  std::vector<Unit *> first;
   for (const auto &unit : units)
     if (!unit->waits)
-      wanted.push_back(unit.get());
+      first.push_back(unit.get());
+  return first;
+}
+
+std::vector<StringRef> KernelUnits::builtinFiles() const {
   std::vector<StringRef> files;
   bool copies = false;
   visitNodes(plan->graph, false, [&](const PlanNode &node, bool) {
@@ -126,22 +130,39 @@ Error KernelUnits::compile() {
         return table.tileDescriptors;
       }))
     files.push_back(kExpandTilesFile);
-  return compileAll(wanted, files);
+  return files;
 }
 
-Error KernelUnits::want(const PlanNode &node) {
-  std::vector<std::string> entries;
-  addEntries(node, entries);
-  visitNodes(node.body, false,
-             [&](const PlanNode &inner, bool) { addEntries(inner, entries); });
+bool KernelUnits::needsSizeClass() const {
+  return panelBytesOf(arch) > 0 &&
+         any_of(plan->graph.nodes,
+                [](const PlanNode &node) { return node.panel.has_value(); });
+}
+
+Error KernelUnits::compile() {
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> wanted;
+  return compileAll(firstUnits(), builtinFiles());
+}
+
+Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
+                              ArrayRef<const PlanNode *> loops) {
+  std::vector<std::string> entries;
+  for (const PlanNode *node : loops) {
+    addEntries(*node, entries);
+    visitNodes(node->body, false, [&](const PlanNode &inner, bool) {
+      addEntries(inner, entries);
+    });
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Unit *> wanted = firstUnits();
   for (const auto &unit : units)
-    if (any_of(unit->entries, [&](const std::string &entry) {
+    if (unit->waits && any_of(unit->entries, [&](const std::string &entry) {
           return is_contained(entries, entry);
         }))
       wanted.push_back(unit.get());
-  return compileAll(wanted, {});
+  for (const PanelClass &panels : classes)
+    wanted.push_back(unitOf(panels));
+  return compileAll(wanted, builtinFiles());
 }
 
 std::string KernelUnits::log() const {
@@ -200,27 +221,34 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
                    programName(*plan), entry);
 }
 
+KernelUnits::Unit *KernelUnits::unitOf(const PanelClass &panels) {
+  for (const auto &unit : units)
+    if (unit->panels == panels)
+      return unit.get();
+  auto unit = std::make_unique<Unit>();
+  std::vector<std::string> options = plan->options;
+  append_range(options, panels.defines());
+  unit->source = {programName(*plan) + "_panels", plan->panelSource,
+                  plan->headers, std::move(options), programName(*plan)};
+  unit->waits = true;
+  unit->panels = panels;
+  return units.emplace_back(std::move(unit)).get();
+}
+
 Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
                                                 StringRef entry,
                                                 const PanelClass &panels) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto found =
-      find_if(units, [&](const auto &unit) { return unit->panels == panels; });
-  if (found == units.end()) {
-    auto unit = std::make_unique<Unit>();
-    std::vector<std::string> options = plan->options;
-    append_range(options, panels.defines());
-    unit->source = {programName(*plan) + "_panels", plan->panelSource,
-                    plan->headers, std::move(options), programName(*plan)};
-    unit->waits = true;
-    unit->panels = panels;
-    // A class that does not compile is not kept.
-    if (Error error = compileAll(unit.get(), {}))
+  Unit *unit = unitOf(panels);
+  if (!unit->failure)
+    if (Error error = compileAll(unit, {}))
       return std::move(error);
-    units.push_back(std::move(unit));
-    found = std::prev(units.end());
+  if (unit->failure) {
+    // The next binding tries again: memory may have been short.
+    auto [code, text] = *std::exchange(unit->failure, std::nullopt);
+    return make_error<StatusError>(code, std::move(text));
   }
-  auto module = moduleOf(**found, context);
+  auto module = moduleOf(*unit, context);
   if (!module)
     return module.takeError();
   return (*module)->function(entry);

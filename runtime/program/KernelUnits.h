@@ -24,13 +24,17 @@ class KernelUnits {
 public:
   KernelUnits(std::shared_ptr<const Plan> plan, std::string arch);
 
-  /// Compiles the units that do not wait, and the built-in kernels that the
-  /// plan needs. If several fail, the error is that of the first in the order
-  /// of the plan.
+  /// Whether compileFor() compiles some units in any case: those of a panel
+  /// loop that can run on the architecture.
+  bool needsSizeClass() const;
+  /// Compiles the units that every binding needs, and the built-in kernels of
+  /// the plan. If several fail, returns the first error in plan order.
   llvm::Error compile();
-  /// Compiles the units of all variants of `node` and of its body, unless they
-  /// are compiled.
-  llvm::Error want(const PlanNode &node);
+  /// Compiles all that a binding needs and that is not compiled, in one batch:
+  /// the units of compile(), the panel source for each of `classes`, and the
+  /// other forms of `loops`. panelFunction() reports a class that fails.
+  llvm::Error compileFor(llvm::ArrayRef<PanelClass> classes,
+                         llvm::ArrayRef<const PlanNode *> loops);
 
   /// Whether the plan's source holds kernels.
   bool empty() const { return units.empty(); }
@@ -54,13 +58,21 @@ private:
     bool waits = false;
     std::optional<PanelClass> panels;
     std::optional<CompiledImage> compiled;
+    /// Why a panel unit did not compile.
+    std::optional<std::pair<StatusCode, std::string>> failure;
     std::vector<std::pair<ContextPtr, std::shared_ptr<Module>>> modules;
   };
 
+  /// The units that every binding needs.
+  std::vector<Unit *> firstUnits() const;
+  /// The unit of a size class, which may not be compiled yet.
+  Unit *unitOf(const PanelClass &panels);
   /// Compiles those of `wanted` that are not compiled, and `files` of the
   /// built-in kernels.
   llvm::Error compileAll(llvm::ArrayRef<Unit *> wanted,
                          llvm::ArrayRef<llvm::StringRef> files);
+  /// The files of the built-in kernels that the plan needs.
+  std::vector<llvm::StringRef> builtinFiles() const;
   llvm::Expected<std::shared_ptr<Module>> moduleOf(Unit &unit,
                                                    const ContextPtr &context);
 

@@ -39,7 +39,7 @@ func.func @no_result(%x: !list) {
 // -----
 
 func.func @flag(%x: tensor<i1>) {
-  // expected-error@+1 {{'foreach.map' op yields a 'while' flag; only loops have one}}
+  // expected-error@+1 {{'foreach.yield' op operand #1 must be a flag}}
   %r = foreach.map (%a = %x : tensor<i1>) -> tensor<i1> { foreach.yield %a while %a : i1 while i1 }
   return
 }

@@ -61,7 +61,7 @@ fused.program @yielded(%x: !each) {
 fused.program @body(%x: !each) {
   fused.sweep (%a = %x : !each) {
     %e = fused.precompute (%b = %a : f32) -> f32 {
-      // expected-error@+1 {{'fused.reduce' op is not a scalar operation, which the body of 'fused.precompute' requires}}
+      // expected-error@+1 {{'fused.reduce' op expects parent op 'fused.sweep'}}
       %c = fused.reduce add list %b : f32
       fused.yield %c : f32
     }

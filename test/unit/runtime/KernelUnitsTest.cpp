@@ -195,14 +195,42 @@ TEST_F(KernelUnitsTest, FormsOfALoopInPanelsWaitUntilTheyAreWanted) {
   KernelUnits waiting = units();
   ASSERT_TRUE(succeeded(waiting.compile()));
   expect(3, 0);
-  ASSERT_TRUE(succeeded(waiting.want(loop)));
+  ASSERT_TRUE(succeeded(waiting.compileFor({}, &loop)));
   expect(2, 0);
-  ASSERT_TRUE(succeeded(waiting.want(loop)));
-  ASSERT_TRUE(succeeded(waiting.want(parsed->graph.nodes[0])));
+  ASSERT_TRUE(succeeded(waiting.compileFor({}, &loop)));
+  ASSERT_TRUE(succeeded(waiting.compileFor({}, &parsed->graph.nodes[0])));
   expect(0, 0);
   // Before sm_90 there are no panels: everything is needed.
   ASSERT_TRUE(succeeded(units("sm_80").compile()));
   expect(5, 0);
+}
+
+TEST_F(KernelUnitsTest, ASizeClassCompilesInOneBatchWithTheOtherUnits) {
+  PanelClass panels;
+  KernelUnits all = units();
+  EXPECT_TRUE(all.needsSizeClass());
+  EXPECT_FALSE(units("sm_80").needsSizeClass());
+  ASSERT_TRUE(succeeded(all.compileFor(panels, {})));
+  expect(4, 0);
+  ASSERT_TRUE(succeeded(all.compileFor(panels, &parsed->graph.nodes[2])));
+  expect(2, 0);
+  // The caller falls back on another form if a class fails.
+  parsed->panelSource += "broken;\n";
+  ASSERT_TRUE(succeeded(units().compileFor(panels, {})));
+  expect(1, 3);
+}
+
+TEST_F(KernelUnitsTest, AProgramWithAPanelLoopCanWaitForTheFirstBinding) {
+  cantFail(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_90",
+                              Executable::Compile::withBinding));
+  expect(0, 0);
+  cantFail(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_80",
+                              Executable::Compile::withBinding));
+  expect(5, 0);
+  ScopedVariable none("HEDDLE_NVRTC", folder.path("none").c_str());
+  failure(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_90",
+                             Executable::Compile::withBinding),
+          StatusCode::BadInput);
 }
 
 TEST_F(KernelUnitsTest, AFailureNamesTheEntry) {
@@ -226,10 +254,10 @@ TEST_F(KernelUnitsTest, AFailureOfOneUnitIsNoneOfAnother) {
   KernelUnits half = units();
   ASSERT_TRUE(succeeded(half.compile()));
   EXPECT_CONTAINS(
-      failure(half.want(parsed->graph.nodes[2]), StatusCode::Failed),
+      failure(half.compileFor({}, &parsed->graph.nodes[2]), StatusCode::Failed),
       "'whole'");
   EXPECT_CONTAINS(
-      failure(half.want(parsed->graph.nodes[2]), StatusCode::Failed),
+      failure(half.compileFor({}, &parsed->graph.nodes[2]), StatusCode::Failed),
       "'whole'");
 }
 
@@ -238,7 +266,7 @@ TEST_F(KernelUnitsTest, TwoThreadsCompileAUnitOnce) {
   std::atomic<int> failures{0};
   auto use = [&] {
     failures += !succeeded(shared.compile());
-    failures += !succeeded(shared.want(parsed->graph.nodes[2]));
+    failures += !succeeded(shared.compileFor({}, &parsed->graph.nodes[2]));
   };
   std::thread other(use);
   use();
