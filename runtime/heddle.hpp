@@ -117,8 +117,8 @@ struct Tensor {
 
 /// The target. Empty fields are chosen from the GPU of the machine.
 struct Options {
-  std::string target; ///< "cuda" or "cpu"
-  std::string arch;   ///< "sm_90"
+  std::string target = {}; ///< "cuda" or "cpu"
+  std::string arch = {};   ///< "sm_90"
 };
 
 namespace detail {

@@ -21,6 +21,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
+#include "runtime/support/InputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -69,10 +70,9 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
                 (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
                  program.split(':').first.contains('/'));
   if (isFile) {
-    auto file = llvm::MemoryBuffer::getFile(program);
+    auto file = runtime::readInput(program, "program");
     if (!file)
-      return makeError(StatusCode::BadInput, "cannot read program '{0}': {1}",
-                       program, file.getError().message());
+      return file.takeError();
     sources.AddNewSourceBuffer(std::move(*file), SMLoc());
     module = parseProgram(sources, context.get());
   } else if (isModuleText(program)) {

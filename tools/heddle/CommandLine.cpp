@@ -109,6 +109,9 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
       return error("option '" + key + "' expects " + option->value +
                    ", found no value after '='");
     }
+    if (value.empty() && !option->value.empty() && !optional)
+      return error("option '" + key + "' expects " + option->value +
+                   ", found an empty word");
     result.values[key].push_back(value.str());
   }
   if (!command.operand.empty() && !hasOperand)

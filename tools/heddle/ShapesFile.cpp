@@ -10,10 +10,11 @@
 #include "ShapesFile.h"
 
 #include "CommandLine.h"
+
+#include "runtime/support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
 
@@ -72,10 +73,9 @@ Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
 }
 
 Expected<std::vector<Model>> readModelsFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
+  auto buffer = readInput(path, "shapes file");
   if (!buffer)
-    return makeError(StatusCode::BadInput, "cannot read shapes file '{0}': {1}",
-                     path, buffer.getError().message());
+    return buffer.takeError();
   return readModels((*buffer)->getBuffer(), path);
 }
 

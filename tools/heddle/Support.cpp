@@ -11,9 +11,9 @@
 #include "Support.h"
 
 #include "codegen/compiler/heddle_reference.h"
+#include "runtime/support/InputFile.h"
 #include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -34,10 +34,9 @@ Error toError(const heddle::Status &status) {
 Expected<std::string> readProgram(StringRef word) {
   if (word != "-")
     return word.str();
-  auto buffer = MemoryBuffer::getSTDIN();
+  auto buffer = readInput(word, "program");
   if (!buffer)
-    return makeError(StatusCode::BadInput, "cannot read standard input: {0}",
-                     buffer.getError().message());
+    return buffer.takeError();
   // A newline distinguishes the source of a module from a program's name.
   return (*buffer)->getBuffer().str() + "\n";
 }
