@@ -29,7 +29,7 @@ Expected<std::unique_ptr<MemoryBuffer>> readInput(StringRef path,
       return cannotRead(name, what, errorToErrorCode(opened.takeError()));
     file = *opened;
   }
-  auto close = make_scope_exit([&] {
+  scope_exit close([&] {
     if (!isStandardInput)
       sys::fs::closeFile(file);
   });
