@@ -39,7 +39,7 @@ void ForeachDialect::initialize() {
       >();
 }
 
-/// A value that folds to a number becomes an `arith.constant`.
+/// A value that folds to a constant becomes an `arith.constant`.
 Operation *ForeachDialect::materializeConstant(OpBuilder &builder,
                                                Attribute value, Type type,
                                                Location loc) {
@@ -304,8 +304,8 @@ Value ReduceOp::getShift() {
   return yielded.size() > 1 ? yielded[1] : Value();
 }
 
-/// Checks that the shift follows from operands of the result's level or a lower
-/// one.
+/// Checks that the shift depends only on operands of the result's level or a
+/// lower one.
 static LogicalResult verifyShift(foreach::ReduceOp op) {
   if (op.getKind() != ReduceKind::logsumexp)
     return op.emitOpError(
@@ -319,15 +319,15 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
   int32_t left = op.getAxis() == Axis::j                              ? kI
                  : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
                                                                       : kScalar;
-  SmallVector<Value> open = {shift};
+  SmallVector<Value> worklist = {shift};
   llvm::SmallPtrSet<Value, 8> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument) {
-      llvm::append_range(open, value.getDefiningOp()->getOperands());
+      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
       continue;
     }
     unsigned k = argument.getArgNumber();

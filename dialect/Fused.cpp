@@ -1,7 +1,7 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
-// Rules and syntax of the operations in FusedOps.td; those of sweeps are in
-// FusedSweep.cpp, those of attributes in FusedDecisions.cpp.
+// Rules and syntax of the operations in FusedOps.td. FusedSweep.cpp has those
+// of sweeps, FusedDecisions.cpp those of attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ void FusedDialect::initialize() {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// Checks the attributes that were parsed: an attribute of the wrong kind would
-/// be lost.
+/// Checks the parsed attributes here, because an attribute of the wrong kind
+/// does not reach the verifier.
 template <typename Op>
 static ParseResult checkAttributes(OpAsmParser &parser, OperationState &state,
                                    SMLoc at) {
@@ -183,7 +183,7 @@ LogicalResult fused::ReduceOp::verify() {
            << getValue().getType() << ", found " << getShift().getType();
   if (getInactive() && getLevel() != Level::column)
     return emitOpError("expected 'inactive' at a reduction over columns, found "
-                       "one to level ")
+                       "a reduction to level ")
            << stringifyLevel(getLevel());
   if (!getSharing())
     return success();
