@@ -86,7 +86,8 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
   let arguments = (ins Variadic<Foreach_Operand>:$inputs, Variadic<Foreach_Scalar>:$epilogueInputs,
                        Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputCounts,
                        DenseI32ArrayAttr:$resultCounts, UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule,
-                       OptionalAttr<StrAttr>:$name, OptionalAttr<DenseI64ArrayAttr>:$result_buffers, OptionalAttr<Fused_Launch>:$launch);
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<DenseI64ArrayAttr>:$result_buffers,
+                       OptionalAttr<Fused_Launch>:$launch);
   let results = (outs Variadic<Foreach_Operand>:$results);
   let regions = (region MaxSizedRegion<1>:$epilogue, VariadicRegion<SizedRegion<1>>:$segments);
   let hasCustomAssemblyFormat = 1;

@@ -1,8 +1,8 @@
 //===- Names.h - the names of values ----------------------------*- C++ -*-===//
 //
-// A value's name is its SSA name in the source, stored in its location. Callers
-// bind buffers by name, and IR and CUDA source show the names. A name never
-// affects the result.
+// A value's name is its SSA name in the program, stored in its location.
+// Callers bind buffers by name, and IR and CUDA source show the names. A name
+// never affects the result.
 //
 //===----------------------------------------------------------------------===//
 
