@@ -290,7 +290,7 @@ func.func @f(%x: !list) -> (!list, !list) {
   std::vector<double> first = runner["y"].members[0].data;
   reference::InterpretOptions options;
   options.arithmetic = reference::Arithmetic::perturbed;
-  options.draw = 1;
+  options.seed = 1;
   ASSERT_TRUE(succeeded(runner.step(options)));
   std::vector<double> second = runner["y"].members[0].data;
   EXPECT_NE(second, first);
@@ -386,7 +386,7 @@ TEST(InterpreterErrors, ThatDoNotFit) {
   EXPECT_EQ(
       messageOf([](Runner &r) { r.arguments["C"] = {{{{2, 2}, {1, 2}}}}; }),
       "'func.func' op argument #0 'C' has 2 elements in member 0; its "
-      "extents say 4");
+      "extents give 4");
   EXPECT_EQ(messageOf([](Runner &r) { r.set("s", {{1, 2}}); }),
             "'func.func' op argument #3 's' has 2 elements in member 0; "
             "expected 1");
@@ -408,7 +408,7 @@ func.func @f() -> tensor<2xf32> {
 })mlir");
   EXPECT_TRUE(failed(other.step()));
   EXPECT_EQ(context.message, "'arith.constant' op is not a constant that the "
-                             "interpreter knows");
+                             "interpreter supports");
 }
 
 TEST(Interpreter, ConstantsAndPassedArguments) {
