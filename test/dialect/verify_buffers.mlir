@@ -1,7 +1,7 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// Buffers, names and traffic of programs, sweeps and loops. Every attribute may
-// be written by hand.
+// Buffers, names and traffic of programs, sweeps and loops. A user may write any
+// of these attributes.
 
 !list = !foreach.list<tensor<?xf32>>
 // expected-error@+1 {{expected a buffer with a name, found ""}}
@@ -212,7 +212,7 @@ fused.program @half_a_loop(%x: !list, %n: tensor<i32>) attributes {buffers = [#f
 
 // -----
 
-// The number of iterations is counted in a device scalar of type i32.
+// A device scalar of type i32 counts iterations.
 !list = !foreach.list<tensor<?xf32>>
 fused.program @iterations(%x: !list, %n: tensor<i32>) attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>]} {
   // expected-error@+1 {{'fused.loop' op expected a buffer of type 'tensor<i32>' for result #1, found buffer 2 of type 'tensor<i1>'}}

@@ -70,7 +70,7 @@ func.func @matrix(%s: !mats, %n: tensor<i32>, %f: tensor<i1>) {
 
 // -----
 
-// An entry of a schedule says nothing about the domain.
+// An iteration index does not contribute to the domain.
 !list = !foreach.list<tensor<?xf32>>
 func.func @no_domain(%s: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %t = foreach.while () upto %n -> tensor<i32> {

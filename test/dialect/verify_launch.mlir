@@ -1,6 +1,6 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// How sweeps and loops are launched.
+// The launches of sweeps and the forms of loops.
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_schedule(%x: !list) {
