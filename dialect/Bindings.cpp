@@ -403,7 +403,7 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   if (op->getResults().back().getType() != iterations)
     return op->emitOpError("expected the last result, the number of "
                            "iterations, to have type ")
-           << iterations << ", as the flag, found "
+           << iterations << ", like the flag, found "
            << op->getResults().back().getType();
   return success();
 }

@@ -135,7 +135,7 @@ static bool isNegativeInfinity(Value value) {
 }
 
 namespace {
-/// The slopes of values in `result`; each is computed once.
+/// The slopes of values with respect to `result`; each is computed once.
 class Slopes {
 public:
   explicit Slopes(Value result) : result(result) {}

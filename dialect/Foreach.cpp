@@ -250,7 +250,7 @@ LogicalResult MapOp::verify() {
       return emitOpError("result #")
              << k << " has type " << type << "; expected "
              << (anyList ? "a list of rank " : "a device scalar, of rank ")
-             << getDomainRank() << ", as the domain";
+             << getDomainRank() << ", like the domain";
   }
   return success();
 }
@@ -435,7 +435,7 @@ LogicalResult RecordOp::verify() {
            << vector << "; expected a vector for each member, a list of rank 1";
   if (rankOf(value) != 0)
     return emitOpError("records a ")
-           << value << "; expected a scalar for each member, or one for all";
+           << value << "; expected a member scalar or a device scalar";
   if (!isStorable(storageType(value), storageType(vector)))
     return emitOpError("records a ")
            << storageType(value) << " in a vector of " << storageType(vector);

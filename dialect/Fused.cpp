@@ -238,7 +238,7 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
   if (types.size() != inputs.size())
     return parser.emitError(parser.getCurrentLocation())
            << "expected " << inputs.size()
-           << " types for as many operands, found " << types.size();
+           << " types, one for each operand, found " << types.size();
   for (auto [argument, type] : llvm::zip(arguments, types))
     argument.type = type;
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||

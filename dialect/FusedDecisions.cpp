@@ -203,7 +203,7 @@ LogicalResult BufferAttr::verify(EmitError error, StringRef name,
     return error() << "expected " << rank << " extents for buffer '" << name
                    << "' of type " << type << ", found " << extents.size();
   if (members < -1 || (members >= 0 && !isList(type)))
-    return error() << "expected members of a list only, found " << members
+    return error() << "expected 'members' of a list only, found " << members
                    << " for buffer '" << name << "' of type " << type;
   return success();
 }
@@ -217,7 +217,7 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
   if (rank < 0 || rank > 2)
     return error() << "expected a rank of 0, 1 or 2, found " << rank;
   if (read < 0 || written < 0)
-    return error() << "expected numbers of bytes that are not negative, found "
+    return error() << "expected nonnegative numbers of bytes, found "
                    << read << " read and " << written << " written";
   return success();
 }
@@ -244,8 +244,9 @@ LogicalResult LaunchAttr::verify(EmitError error,
           return other.getScalars() == variant.getScalars() &&
                  other.getEvictFirst() == variant.getEvictFirst();
         }))
-      return error() << "expected variants that differ, found " << variant
-                     << " like one before it";
+      return error() << "expected variants that differ in 'scalars' or "
+                        "'evict_first', found another "
+                     << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()
                    << ", or none, found " << waits.size();
@@ -400,7 +401,7 @@ LogicalResult BufferVerifier::verifyShapes() {
                << " of buffer " << other << " in " << buffer;
     if (int64_t other = buffer.getMembers();
         other >= 0 && (!isBuffer(other) || !isList(types[other])))
-      return program.emitOpError("expected members of a list among its ")
+      return program.emitOpError("expected 'members' of a list among its ")
              << types.size() << " buffers, found " << other << " in " << buffer;
   }
   return success();

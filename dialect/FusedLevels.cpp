@@ -149,8 +149,8 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
           (level.level == Level::element || level.level == Level::row))
         return op.emitOpError("computes ")
                << articleAndName(level.level)
-               << " value from one that is complete only after the sweep; it "
-                  "belongs in another sweep";
+               << " value from a value that is complete only after the sweep; "
+                  "it belongs in another sweep";
       if (auto record = dyn_cast<RecordOp>(op)) {
         auto recorded = levelOfRecord(record, result.of(record.getValue()));
         if (failed(recorded))

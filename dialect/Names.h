@@ -24,7 +24,7 @@ mlir::Location namedLoc(mlir::MLIRContext *context, llvm::StringRef name);
 mlir::Location namedLoc(mlir::MLIRContext *context,
                         llvm::ArrayRef<llvm::StringRef> names);
 
-/// Gives `value` a name: a block argument or the result of an operation.
+/// Sets the name of `value`, a block argument or the result of an operation.
 void setName(mlir::Value value, llvm::StringRef name);
 
 /// Copies the names of `from` to `to`, pairwise.

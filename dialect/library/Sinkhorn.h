@@ -133,7 +133,7 @@ private:
   llvm::SmallVector<mlir::Value> points;
   /// -1 / eps of the current iteration.
   mlir::Value scale;
-  /// With annealing: eps of the iteration; after the loop, of the last one run.
+  /// With annealing: eps of the iteration; after the loop, of the last one.
   mlir::Value epsNow;
   mlir::Value epsilons, history; // arguments
   /// Bits of `status` that are computed before the loop; whether all are 0.

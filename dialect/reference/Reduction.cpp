@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions that dialect/ReduceKinds.td names. As in a sum, the result of
-// every kind is NaN if a value is NaN.
+// The functions that dialect/ReduceKinds.td names. As in a sum, the result over
+// floats is NaN if a value is NaN.
 //
 //===----------------------------------------------------------------------===//
 

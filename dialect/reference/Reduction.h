@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter adds a block of values to a running state. The functions of
-// each kind are in dialect/ReduceKinds.td; sums and products are taken
-// pairwise, so that their error does not grow with the number of elements.
+// each kind are in dialect/ReduceKinds.td. Sums and products are taken
+// pairwise, so that their error hardly grows with the number of elements.
 //
 //===----------------------------------------------------------------------===//
 

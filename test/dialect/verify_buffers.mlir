@@ -34,7 +34,7 @@ fused.program @rank(%x: !list) attributes {buffers = [#fused.buffer<"y", result,
 
 // -----
 
-// expected-error@+1 {{expected members of a list only, found 0 for buffer 's' of type 'tensor<f64>'}}
+// expected-error@+1 {{expected 'members' of a list only, found 0 for buffer 's' of type 'tensor<f64>'}}
 fused.program @members_of_scalar() attributes {buffers = [#fused.buffer<"s", result, tensor<f64>, members = 0>]} {
   fused.yield
 }
@@ -50,7 +50,7 @@ fused.program @dimension(%x: !list) attributes {buffers = [#fused.buffer<"y", re
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{'fused.program' op expected members of a list among its 2 buffers, found 7 in #fused.buffer<}}
+// expected-error@+1 {{'fused.program' op expected 'members' of a list among its 2 buffers, found 7 in #fused.buffer<}}
 fused.program @members(%x: !list) attributes {buffers = [#fused.buffer<"y", result, !list, extents = [[0, 0]], members = 7>]} {
   fused.yield
 }
@@ -253,7 +253,7 @@ fused.program @traffic_rank(%x: !list) attributes {traffic = [#fused.traffic<arg
 
 // -----
 
-// expected-error@+1 {{expected numbers of bytes that are not negative, found 4 read and -4 written}}
+// expected-error@+1 {{expected nonnegative numbers of bytes, found 4 read and -4 written}}
 fused.program @traffic_bytes() attributes {traffic = [#fused.traffic<argument = -1, rank = 1, read = 4, written = -4>]} {
   fused.yield
 }

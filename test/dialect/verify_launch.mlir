@@ -25,7 +25,7 @@ fused.program @no_variants(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ, found}}
+      // expected-error@+1 {{expected variants that differ in 'scalars' or 'evict_first', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

@@ -7,7 +7,7 @@
 fused.program @element_by_column_sum(%x: !mats) -> !mats {
   %r = fused.sweep (%a = %x : !mats) -> !mats {
     %sum = fused.reduce add column %a : f32
-    // expected-error@+1 {{'arith.divf' op computes an element value from one that is complete only after the sweep; it belongs in another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes an element value from a value that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %a, %sum : f32
     fused.yield %q : f32
   }
@@ -34,7 +34,7 @@ fused.program @element_by_row_sum(%x: !mats) -> !mats {
 fused.program @row_and_member(%x: !mats, %u: !list) -> !list {
   %r = fused.sweep (%a = %x : !mats, %ui = %u[i] : !list) -> !list {
     %sum = fused.reduce add member %a : f32
-    // expected-error@+1 {{'arith.divf' op computes a row value from one that is complete only after the sweep; it belongs in another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes a row value from a value that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %ui, %sum : f32
     fused.yield %q : f32
   }
