@@ -1,4 +1,4 @@
-//===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-==//
+//===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-===//
 //
 // Splits the argument of an exponential into element, row and column terms. If
 // two arguments x and y have equal element terms, then
