@@ -19,8 +19,8 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
   MLIRContext *context = program.getBuilder().getContext();
   storage = typeNamed(options.dtype.value, context);
   compute = options.compute.value == "matrix"
-               ? foreach::computeType(storage)
-               : typeNamed(options.compute.value, context);
+                ? foreach::computeType(storage)
+                : typeNamed(options.compute.value, context);
   bool scaling = options.convention.value == "scaling";
   bool byRows = options.layout.value == "row";
   flag = program.getBuilder().getI1Type();
