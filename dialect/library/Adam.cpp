@@ -26,7 +26,7 @@ void AdamOptions::describe(OptionList &list) {
            "weight decay; 0 omits it from the program");
   list.add("amsgrad", amsgrad, "divide by the largest mean of squares so far");
   list.add("decoupled", decoupled,
-           "decay the parameters (AdamW) instead of the gradients");
+           "apply the decay to the parameters (AdamW), not to the gradients");
   OptimizerOptions::describe(list);
 }
 
