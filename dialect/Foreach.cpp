@@ -39,7 +39,7 @@ void ForeachDialect::initialize() {
       >();
 }
 
-/// A value that folds to a number becomes an `arith.constant`.
+/// A value that folds to a constant becomes an `arith.constant`.
 Operation *ForeachDialect::materializeConstant(OpBuilder &builder,
                                                Attribute value, Type type,
                                                Location loc) {
@@ -253,7 +253,7 @@ LogicalResult MapOp::verifyRegions() {
       return emitOpError("result #")
              << k << " has type " << type << "; expected "
              << (anyList ? "a list of rank " : "a device scalar, of rank ")
-             << getDomainRank() << ", as the domain";
+             << getDomainRank() << ", like the domain";
   }
   return success();
 }
@@ -307,8 +307,8 @@ Value ReduceOp::getShift() {
   return yielded.size() > 1 ? yielded[1] : Value();
 }
 
-/// Checks that the shift follows from operands of the result's level or a lower
-/// one.
+/// Checks that the shift depends only on operands of the result's level or a
+/// lower one.
 static LogicalResult verifyShift(foreach::ReduceOp op) {
   if (op.getKind() != ReduceKind::logsumexp)
     return op.emitOpError(
@@ -322,15 +322,15 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
   int32_t left = op.getAxis() == Axis::j                              ? kI
                  : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
                                                                       : kScalar;
-  SmallVector<Value> open = {shift};
+  SmallVector<Value> worklist = {shift};
   llvm::SmallPtrSet<Value, 8> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument) {
-      llvm::append_range(open, value.getDefiningOp()->getOperands());
+      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
       continue;
     }
     unsigned k = argument.getArgNumber();
@@ -443,7 +443,7 @@ LogicalResult RecordOp::verify() {
            << vector << "; expected a vector for each member, a list of rank 1";
   if (rankOf(value) != 0)
     return emitOpError("records a ")
-           << value << "; expected a scalar for each member, or one for all";
+           << value << "; expected a member scalar or a device scalar";
   if (!isStorable(storageType(value), storageType(vector)))
     return emitOpError("records a ")
            << storageType(value) << " in a vector of " << storageType(vector);

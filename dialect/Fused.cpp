@@ -1,7 +1,7 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
-// Rules and syntax of the operations in FusedOps.td; those of sweeps are in
-// FusedSweep.cpp, those of attributes in FusedDecisions.cpp.
+// Rules and syntax of the operations in FusedOps.td. FusedSweep.cpp has those
+// of sweeps, FusedDecisions.cpp those of attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ void FusedDialect::initialize() {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// Checks the attributes that were parsed: an attribute of the wrong kind would
-/// be lost.
+/// Checks the parsed attributes here, because an attribute of the wrong kind
+/// does not reach the verifier.
 template <typename Op>
 static ParseResult checkAttributes(OpAsmParser &parser, OperationState &state,
                                    SMLoc at) {
@@ -185,7 +185,7 @@ LogicalResult fused::ReduceOp::verify() {
            << getValue().getType() << ", found " << getShift().getType();
   if (getInactive() && getLevel() != Level::column)
     return emitOpError("expected 'inactive' at a reduction over columns, found "
-                       "one to level ")
+                       "a reduction to level ")
            << stringifyLevel(getLevel());
   if (!getSharing())
     return success();
@@ -241,7 +241,7 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
   if (types.size() != inputs.size())
     return parser.emitError(parser.getCurrentLocation())
            << "expected " << inputs.size()
-           << " types for as many operands, found " << types.size();
+           << " types, one for each operand, found " << types.size();
   for (auto [argument, type] : llvm::zip(arguments, types))
     argument.type = type;
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||

@@ -1,4 +1,4 @@
-//===- FusedSweep.cpp - one traversal of a domain -------------------------===//
+//===- FusedSweep.cpp - one visit of a domain -----------------------------===//
 //
 // Parts, syntax and rules of `fused.sweep`.
 //
@@ -89,7 +89,7 @@ bool fused::isRecordedIn(Value argument) {
 }
 
 bool SweepOp::usesIteration() {
-  if (llvm::any_of(getIndices(), movesWithIterations))
+  if (llvm::any_of(getIndices(), dependsOnIteration))
     return true;
   return (*this)
       ->walk([](foreach::IterationOp) { return WalkResult::interrupt(); })
@@ -123,7 +123,7 @@ SweepOp fused::createSweep(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The parsed parts, until all operands can be resolved.
+/// The parsed parts of a sweep; operands are resolved at the end.
 struct SweepParts {
   SmallVector<OpAsmParser::UnresolvedOperand> operands, epilogueOperands;
   SmallVector<Type> operandTypes, epilogueTypes, resultTypes;
@@ -148,7 +148,8 @@ static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
   return success();
 }
 
-/// `[%sum : f64, ...]`, the list values that the epilogue takes, and its body.
+/// Parses `[%sum : f64, ...]`, the list values that the epilogue takes, its
+/// bindings and its body.
 static ParseResult parseEpilogue(OpAsmParser &parser, SweepParts &parts,
                                  Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -213,7 +214,7 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
                           static_cast<int32_t>(parts.epilogueOperands.size()),
                           whereType ? 1 : 0}));
   state.addTypes(parts.resultTypes);
-  // An attribute of the wrong kind would be lost.
+  // An attribute of the wrong kind does not reach the verifier.
   auto error = [&] {
     return parser.emitError(parser.getNameLoc()) << "'fused.sweep' op ";
   };

@@ -1,7 +1,7 @@
 //===- ProgramText.cpp - reading and printing programs --------------------===//
 //
-// MLIR drops SSA names after parsing. The parser's record of definitions
-// (AsmParserState) restores them.
+// MLIR drops SSA names after parsing. AsmParserState, the parser's list of
+// definitions, restores them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,7 @@ using namespace mlir;
 
 namespace heddle {
 
-/// The identifier at the start of `range`, without its `%`. A number is not a
-/// name.
+/// The name at `range`, without its `%`, or an empty string if it is a number.
 static StringRef identifier(SMRange range) {
   StringRef text(range.Start.getPointer(),
                  range.End.getPointer() - range.Start.getPointer());
@@ -145,8 +144,8 @@ private:
 } // namespace
 
 /// A type alias for every list type of a program: `!list` for vectors, `!mats`
-/// for matrices, `!each` for one scalar per member. If a program has several
-/// element types, the alias includes the type (`!list_bf16`).
+/// for matrices, `!each` for member scalars. If a program has lists of one rank
+/// with several element types, the alias includes the type (`!list_bf16`).
 static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
   llvm::SetVector<Type> lists;
   auto add = [&](Type type) {
@@ -227,8 +226,8 @@ OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
 }
 
 void printProgram(Operation *module, llvm::raw_ostream &os) {
-  // Print a copy in which all names differ. Every name in that text then
-  // denotes one value, and is replaced by the name chosen for it.
+  // Print a copy in which all names differ. Each name in the printed text then
+  // denotes one value, and is replaced by the name chosen for the value.
   OwningOpRef<Operation *> copy = module->clone();
   PrintedNames names(*copy);
   unsigned count = 0;

@@ -54,7 +54,8 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
   auto isReadLate = [&](unsigned segment, unsigned operand) {
     Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
-    return shared && behind(elementResults(sweep, segment)).contains(bound);
+    return shared &&
+           backwardSlice(elementResults(sweep, segment)).contains(bound);
   };
   constexpr StringRef late =
       "blocks that share its rows may still read it at the end of a member";

@@ -97,7 +97,7 @@ static int64_t sharedVectorOf(SweepOp sweep) {
   int64_t most = 1;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     int64_t words = 0;
-    auto read = behind(elementResults(sweep, s));
+    auto read = backwardSlice(elementResults(sweep, s));
     for (auto [argument, index] :
          llvm::zip_equal(sweep.getSegmentBlock(s).getArguments(),
                          sweep.getSegmentIndices(s))) {
@@ -130,7 +130,7 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))
     return false;
-  auto read = behind(elementResults(sweep, segment));
+  auto read = backwardSlice(elementResults(sweep, segment));
   for (Operation &op : body) {
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && levels->countedBy(reduce) == Level::element)

@@ -94,7 +94,7 @@ static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
       continue;
     }
     auto levels = Levels::infer(sweep, s);
-    for (Value value : behind(elementResults(sweep, s)))
+    for (Value value : backwardSlice(elementResults(sweep, s)))
       if (succeeded(levels) && levels->of(value).level > Level::member &&
           value.getType().getIntOrFloatBitWidth() == 64)
         blocks = std::min<int64_t>(blocks, 2);

@@ -114,7 +114,7 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
                        nameOf(function.getArgument(k)));
   reference::InterpretOptions options;
   options.arithmetic = arithmetic;
-  options.draw = draw;
+  options.seed = draw;
   // Results replace donated arguments below, so these need no copy.
   std::vector<reference::Value> inputs(arguments.size());
   replaced.assign(function.getNumResults(), -1);

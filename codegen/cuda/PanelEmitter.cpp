@@ -128,7 +128,7 @@ void PanelEmitter::findElementValues() {
       columnValues.insert(value);
       break;
     case Level::row:
-      if (!passes.isSecond(value)) {
+      if (!passes.isAccumulated(value)) {
         rowValues.insert(value);
       } else if (!isa<fused::ReduceOp>(op)) {
         scales.insert(value);

@@ -237,7 +237,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
 /// list, replaces.
 bool Builder::replacesWhatElementsRead(unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
-  auto read = fused::behind(fused::elementResults(sweep, number));
+  auto read = fused::backwardSlice(fused::elementResults(sweep, number));
   return llvm::any_of(
       llvm::zip(sweep.getSegmentBlock(number).getArguments(), segment.inputs),
       [&](auto pair) {

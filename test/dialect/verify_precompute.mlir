@@ -3,7 +3,7 @@
 !each = !foreach.list<tensor<f32>>
 fused.program @types(%x: !each, %y: !each) {
   fused.sweep (%a = %x, %b = %y : !each) {
-    // expected-error@+1 {{expected 2 types for as many operands, found 1}}
+    // expected-error@+1 {{expected 2 types, one for each operand, found 1}}
     %e = fused.precompute (%c = %a, %d = %b : f32) -> f32 {
       fused.yield %c : f32
     }
