@@ -1,5 +1,4 @@
-//===- InspectApi.cpp - Stages and counters through the C interface
-//--------===//
+//===- InspectApi.cpp - Stages and counters through the C interface -------===//
 
 #include "runtime/capi/CApi.h"
 #include "runtime/capi/Doctor.h"
@@ -93,7 +92,7 @@ heddle_status heddle_statistic(const char *name, uint64_t *value) {
       return HEDDLE_OK;
     }
   return finishCall(
-      badInput(Twine("statistic '") + name + "': there is none of this name"));
+      badInput(Twine("statistic '") + name + "': there is no such counter"));
 }
 
 } // extern "C"

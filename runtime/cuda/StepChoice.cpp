@@ -29,7 +29,7 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
       choice.panel = std::move(*panel);
     }
     if (node.kind == NodeKind::While && node.panel && !choice.panel)
-      if (Error error = kernels.want(node))
+      if (Error error = kernels.compileVariants(node))
         return error;
     if (!choice.panel &&
         (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))
@@ -115,7 +115,7 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (!variant.scalarsByValue)
     return true;
-  // The values of a launch that the user captured could not change any more.
+  // A captured launch would keep the current values of its scalars.
   return all_of(node.arguments, [&](const PlanArgument &argument) {
     return argument.kind != ArgumentKind::Scalar ||
            (!forCapture && layout.buffers()[argument.index].owned);
@@ -126,7 +126,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
                                   bool inLoop) {
   const Driver &driver = context->driver();
   bool canLoop = driver.graphAddNode && driver.cuGraphConditionalHandleCreate;
-  bool refusedLoop = false;
+  bool loopRefused = false;
   auto readTileDescriptors = [&](const PlanVariant &variant) {
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table && variant.tileDescriptors &&
@@ -137,7 +137,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
     if (!holds(node, variant, /*forCapture=*/false))
       continue;
     if (variant.graphForm) {
-      refusedLoop |= !canLoop;
+      loopRefused |= !canLoop;
       if (!canLoop)
         continue;
       choice.replayed = &variant;
@@ -155,10 +155,10 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
   }
   if (!choice.replayed)
     return makeError(
-        refusedLoop ? StatusCode::Unavailable : StatusCode::Failed,
+        loopRefused ? StatusCode::Unavailable : StatusCode::Failed,
         "node '{0}': no variant can run on {1} with {2} tiles{3}", node.name,
         context->name(), tilesOfNode(node).first,
-        refusedLoop
+        loopRefused
             ? " (conditional graph nodes need a driver for CUDA 12.3 or later)"
             : "");
   if (choice.replayed->graphForm)

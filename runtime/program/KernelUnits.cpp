@@ -15,8 +15,8 @@ namespace heddle::runtime {
 // The units of a plan
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with each node, and with whether it belongs to a loop that has
-/// a form in panels.
+/// Calls `visit` with each node, and with whether the node is, or is part of, a
+/// loop with a panel form.
 static void
 visitNodes(const PlanGraph &graph, bool inPanelLoop,
            function_ref<void(const PlanNode &, bool inPanelLoop)> visit) {
@@ -56,7 +56,7 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
                                         : source.entries.front(),
                     std::move(source.text), plan->headers, plan->options,
                     programName(*plan)};
-    unit->waits = none_of(source.entries, [&](const std::string &entry) {
+    unit->deferred = none_of(source.entries, [&](const std::string &entry) {
       return is_contained(first, entry);
     });
     unit->entries = std::move(source.entries);
@@ -68,16 +68,16 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
 // Compiling
 //===----------------------------------------------------------------------===//
 
-Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
+Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
                               ArrayRef<StringRef> files) {
   std::vector<Unit *> missing;
-  copy_if(wanted, std::back_inserter(missing),
+  copy_if(needed, std::back_inserter(missing),
           [](Unit *unit) { return !unit->compiled; });
   std::vector<std::optional<Error>> outcomes(missing.size() + files.size());
   // The longest source first: it takes the most time, and NVRTC parses one
   // source at a time.
-  SmallVector<std::pair<size_t, size_t>>
-      order; // complement of the length, task
+  // Pairs of the complement of a length, and a task.
+  SmallVector<std::pair<size_t, size_t>> order;
   for (size_t task = 0; task < outcomes.size(); ++task)
     order.emplace_back(
         task < missing.size() ? ~missing[task]->source.text.size() : ~size_t(0),
@@ -111,10 +111,10 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
 
 Error KernelUnits::compile() {
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> wanted;
+  std::vector<Unit *> needed;
   for (const auto &unit : units)
-    if (!unit->waits)
-      wanted.push_back(unit.get());
+    if (!unit->deferred)
+      needed.push_back(unit.get());
   std::vector<StringRef> files;
   bool copies = false;
   visitNodes(plan->graph, false, [&](const PlanNode &node, bool) {
@@ -126,29 +126,29 @@ Error KernelUnits::compile() {
         return table.tileDescriptors;
       }))
     files.push_back(kExpandTilesFile);
-  return compileAll(wanted, files);
+  return compileAll(needed, files);
 }
 
-Error KernelUnits::want(const PlanNode &node) {
+Error KernelUnits::compileVariants(const PlanNode &node) {
   std::vector<std::string> entries;
   addEntries(node, entries);
   visitNodes(node.body, false,
              [&](const PlanNode &inner, bool) { addEntries(inner, entries); });
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> wanted;
+  std::vector<Unit *> needed;
   for (const auto &unit : units)
     if (any_of(unit->entries, [&](const std::string &entry) {
           return is_contained(entries, entry);
         }))
-      wanted.push_back(unit.get());
-  return compileAll(wanted, {});
+      needed.push_back(unit.get());
+  return compileAll(needed, {});
 }
 
 std::string KernelUnits::log() const {
   std::lock_guard<std::mutex> lock(mutex);
   std::string all;
   for (const auto &unit : units)
-    if (!unit->waits && unit->compiled)
+    if (!unit->deferred && unit->compiled)
       all += unit->compiled->log;
   return all;
 }
@@ -195,8 +195,7 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
     return (*module)->function(entry);
   }
   return makeError(StatusCode::BadInput,
-                   "'{0}': expected a plan with source for kernel '{1}', found "
-                   "none",
+                   "'{0}': expected a source with entry '{1}', found none",
                    programName(*plan), entry);
 }
 
@@ -212,9 +211,9 @@ Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
     append_range(options, panels.defines());
     unit->source = {programName(*plan) + "_panels", plan->panelSource,
                     plan->headers, std::move(options), programName(*plan)};
-    unit->waits = true;
+    unit->deferred = true;
     unit->panels = panels;
-    // A class that does not compile is not kept.
+    // Do not keep a class that does not compile.
     if (Error error = compileAll(unit.get(), {}))
       return std::move(error);
     units.push_back(std::move(unit));

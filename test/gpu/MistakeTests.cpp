@@ -82,8 +82,8 @@ TEST_P(MistakeTest, Overlaps) {
         params[0].data = static_cast<char *>(lists["grad"][1].data) + 1160;
         bind("param", params);
       },
-      "argument 'param', member 0: expected memory of its own, as it is "
-      "written, found an overlap with argument 'grad', member 1");
+      "argument 'param', member 0: expected memory of its own, because it "
+      "is written, found an overlap with argument 'grad', member 1");
   expectRefused(
       [&] {
         std::vector<Tensor> params = lists["param"];

@@ -21,7 +21,7 @@ struct EmbeddedFile {
   const char *text;
 };
 inline const EmbeddedFile deviceFiles[] = {
-#include "RuntimeTestsText.inc"
+#include "RuntimeTestsSource.inc"
 };
 
 // The kernels of all plans below.

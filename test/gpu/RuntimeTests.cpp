@@ -162,7 +162,7 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
     member.index = static_cast<int>(index) + 5;
     tiles += member.tiles;
     rows.resize(rows.size() + layout.bytes());
-    writeMemberRow(layout, member, rows.data() + index * layout.bytes());
+    writeMemberDescriptor(layout, member, rows.data() + index * layout.bytes());
   }
   std::vector<char> host(layout.bytes() * tiles), device(host.size(), 0);
   expandTiles(layout, rows.data(), 3, steps, host.data(), tiles);

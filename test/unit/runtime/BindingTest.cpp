@@ -93,14 +93,15 @@ TEST_F(BindingTest, ResolvesTablesAndSizes) {
   EXPECT_EQ(layout->scalarAddress(4), slots + 4 * 8);
   std::vector<char> rows = layout->memberDescriptors(0);
   DescriptorLayout row(plan->tables[0]);
-  MemberDescriptor first = readMemberRow(row, rows.data());
+  MemberDescriptor first = readMemberDescriptor(row, rows.data());
   EXPECT_EQ(first.operands[0], param[0].data);
   EXPECT_EQ(first.operands[1], grad[0].data);
   EXPECT_EQ(first.operands[2], step[0].data);
   EXPECT_EQ(first.operands[3], arena);
   EXPECT_EQ(first.count, 10);
   EXPECT_EQ(first.tiles, 3);
-  MemberDescriptor last = readMemberRow(row, rows.data() + 4 * row.bytes());
+  MemberDescriptor last =
+      readMemberDescriptor(row, rows.data() + 4 * row.bytes());
   EXPECT_EQ(last.operands[0], param16[1].data);
   EXPECT_EQ(last.operands[1], nullptr);
   EXPECT_EQ(last.segment, 1);
@@ -121,8 +122,8 @@ TEST_F(BindingTest, SkipsInactiveMembersInEveryList) {
                    .members[0]
                    .inactive); // another segment, another family
   EXPECT_EQ(layout->arenaBytes(), 256u);
-  MemberDescriptor first = readMemberRow(DescriptorLayout(plan->tables[0]),
-                                         layout->memberDescriptors(0).data());
+  MemberDescriptor first = readMemberDescriptor(
+      DescriptorLayout(plan->tables[0]), layout->memberDescriptors(0).data());
   EXPECT_EQ(first.index, 1);
   ASSERT_TRUE(succeeded(binding.setInactive("grad", {true})));
   EXPECT_CONTAINS(problem(),
@@ -149,8 +150,8 @@ TEST_F(BindingTest, HugeMembersFitTheirTypes) {
   grad[0] = {far + (int64_t(1) << 40), {3, int64_t(1) << 31}};
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
-  MemberDescriptor first = readMemberRow(DescriptorLayout(plan->tables[0]),
-                                         layout->memberDescriptors(0).data());
+  MemberDescriptor first = readMemberDescriptor(
+      DescriptorLayout(plan->tables[0]), layout->memberDescriptors(0).data());
   EXPECT_EQ(first.count, huge);
   EXPECT_EQ(first.tiles, huge / 4 > INT32_MAX ? -1 : huge / 4);
   param[0].extents = {huge * 4};
@@ -200,7 +201,7 @@ TEST_F(BindingTest, Scalars) {
   EXPECT_EQ(cantFail(binding.setScalar("lr", 0.5)), 4);
   ASSERT_TRUE(succeeded(binding.bindScalar("lr", DType::F64, memory + 4088)));
   EXPECT_CONTAINS(failure(binding.setScalar("lr", 1), StatusCode::BadInput),
-                  "bound to memory of the caller's");
+                  "bound to the caller's memory");
   Plan without = *plan;
   without.buffers[4].defaultValue.reset();
   Binding other(std::make_shared<Plan>(without));
@@ -251,7 +252,7 @@ TEST_F(BindingTest, Overlap) {
   void *before = grad[0].data;
   grad[0].data = static_cast<char *>(param[0].data) + 36;
   EXPECT_CONTAINS(problem(), "argument 'param', member 0: expected memory of "
-                             "its own, as it is written, found an overlap "
+                             "its own, because it is written, found an overlap "
                              "with argument 'grad', member 0");
   grad[0].data = before;
   // Two lists that are only read may share memory; here there is one, with a
@@ -332,9 +333,9 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(layout->scratchBytes()[3], 132u * 16);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[0], 6);
   EXPECT_EQ(layout->buffers()[3].members[0].extent[1], 5);
-  MemberDescriptor second = readMemberRow(DescriptorLayout(6, 2),
-                                          layout->memberDescriptors(0).data() +
-                                              DescriptorLayout(6, 2).bytes());
+  MemberDescriptor second = readMemberDescriptor(
+      DescriptorLayout(6, 2),
+      layout->memberDescriptors(0).data() + DescriptorLayout(6, 2).bytes());
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
@@ -427,17 +428,17 @@ TEST(Layout, RowsMayHaveAStride) {
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (15 + 12) * 4);
   DescriptorLayout row(plan.tables[0]);
   std::vector<char> rows = layout->memberDescriptors(0), tiles(4 * row.bytes());
-  MemberDescriptor first = readMemberRow(row, rows.data());
+  MemberDescriptor first = readMemberDescriptor(row, rows.data());
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[1]), 8);
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[4]), 6);
   EXPECT_EQ(first.columns, 5);
   expandTiles(row, rows.data(), 2, segmentSteps(plan, plan.tables[0]),
               tiles.data(), 4);
-  TileDescriptor second = readTileRow(row, tiles.data() + row.bytes());
+  TileDescriptor second = readTileDescriptor(row, tiles.data() + row.bytes());
   EXPECT_EQ(second.operands[0], memory + 2 * 8 * 4);
   EXPECT_EQ(second.operands[2], w[0].data);
   EXPECT_EQ(second.operands[3], memory + 1024 + 2 * 6 * 4);
-  TileDescriptor last = readTileRow(row, tiles.data() + 3 * row.bytes());
+  TileDescriptor last = readTileDescriptor(row, tiles.data() + 3 * row.bytes());
   EXPECT_EQ(last.operands[0], memory + 256 + 2 * 3 * 4);
   // A copy takes row after row, or a dense member as a whole.
   std::vector<Span> spans = layout->spans(0, 2);
@@ -478,8 +479,9 @@ TEST(Layout, VectorsAreDense) {
   cantFail(binding.bindList("x", DType::F32, x));
   EXPECT_CONTAINS(
       failure(Layout::resolve(binding, space), StatusCode::BadInput),
-      "argument 'x', member 0: expected a dense matrix, as 'flat' takes it for "
-      "one vector, found 5 columns with a row stride of 8: bind a dense copy");
+      "argument 'x', member 0: expected a dense matrix, because 'flat' "
+      "treats it as a vector, found 5 columns with a row stride of 8: bind a "
+      "dense copy");
   // A stride of as much as there are columns is dense, and so is one row,
   // whatever is said of a next one.
   x[0].rowStride = 5;
@@ -517,7 +519,8 @@ TEST(Layout, LengthsStandBehindVectors) {
   DescriptorLayout row(3, 1);
   std::vector<char> rows = layout->memberDescriptors(0);
   for (int m : {0, 1}) {
-    MemberDescriptor member = readMemberRow(row, rows.data() + m * row.bytes());
+    MemberDescriptor member =
+        readMemberDescriptor(row, rows.data() + m * row.bytes());
     EXPECT_EQ(member.operands[1], schedule[m].data);
     EXPECT_EQ(reinterpret_cast<intptr_t>(member.operands[2]), m ? 0 : 15);
   }
@@ -527,7 +530,7 @@ TEST(Layout, LengthsStandBehindVectors) {
   std::vector<char> tiles(view.tileCount * row.bytes());
   expandTiles(row, rows.data(), view.memberCount,
               segmentSteps(plan, plan.tables[0]), tiles.data(), view.tileCount);
-  TileDescriptor last = readTileRow(row, tiles.data() + 2 * row.bytes());
+  TileDescriptor last = readTileDescriptor(row, tiles.data() + 2 * row.bytes());
   EXPECT_EQ(last.first, 8);
   EXPECT_EQ(last.operands[1], schedule[0].data);
   EXPECT_EQ(reinterpret_cast<intptr_t>(last.operands[2]), 15);

@@ -22,7 +22,7 @@ public:
     auto found = sweeps.find(name.str());
     if (found == sweeps.end())
       return makeError(StatusCode::BadInput,
-                       "sweep '{0}': there is none of this name", name);
+                       "sweep '{0}': there is no such sweep", name);
     return found->second;
   }
 };
@@ -281,9 +281,9 @@ TEST(CpuGraph, NamesWhatIsMissing) {
   program->sweeps["add"] = addSweep();
   std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);
   EXPECT_CONTAINS(failure(graph->result("size"), StatusCode::BadInput),
-                  "expected prepare() or replay() before");
+                  "expected prepare() or replay() first");
   EXPECT_CONTAINS(failure(graph->result("other"), StatusCode::BadInput),
-                  "there is none of this name");
+                  "there is no such result");
   EXPECT_CONTAINS(
       failure(graph->readScalar("x", nullptr), StatusCode::BadInput),
       "expected a scalar");

@@ -195,10 +195,10 @@ TEST_F(KernelUnitsTest, FormsOfALoopInPanelsWaitUntilTheyAreWanted) {
   KernelUnits waiting = units();
   ASSERT_TRUE(succeeded(waiting.compile()));
   expect(3, 0);
-  ASSERT_TRUE(succeeded(waiting.want(loop)));
+  ASSERT_TRUE(succeeded(waiting.compileVariants(loop)));
   expect(2, 0);
-  ASSERT_TRUE(succeeded(waiting.want(loop)));
-  ASSERT_TRUE(succeeded(waiting.want(parsed->graph.nodes[0])));
+  ASSERT_TRUE(succeeded(waiting.compileVariants(loop)));
+  ASSERT_TRUE(succeeded(waiting.compileVariants(parsed->graph.nodes[0])));
   expect(0, 0);
   // Before sm_90 there are no panels: everything is needed.
   ASSERT_TRUE(succeeded(units("sm_80").compile()));
@@ -226,10 +226,10 @@ TEST_F(KernelUnitsTest, AFailureOfOneUnitIsNoneOfAnother) {
   KernelUnits half = units();
   ASSERT_TRUE(succeeded(half.compile()));
   EXPECT_CONTAINS(
-      failure(half.want(parsed->graph.nodes[2]), StatusCode::Failed),
+      failure(half.compileVariants(parsed->graph.nodes[2]), StatusCode::Failed),
       "'whole'");
   EXPECT_CONTAINS(
-      failure(half.want(parsed->graph.nodes[2]), StatusCode::Failed),
+      failure(half.compileVariants(parsed->graph.nodes[2]), StatusCode::Failed),
       "'whole'");
 }
 
@@ -238,7 +238,7 @@ TEST_F(KernelUnitsTest, TwoThreadsCompileAUnitOnce) {
   std::atomic<int> failures{0};
   auto use = [&] {
     failures += !succeeded(shared.compile());
-    failures += !succeeded(shared.want(parsed->graph.nodes[2]));
+    failures += !succeeded(shared.compileVariants(parsed->graph.nodes[2]));
   };
   std::thread other(use);
   use();

@@ -3,7 +3,7 @@
 
 #include "Helpers.h"
 
-#include "runtime/builtin/DeviceText.h"
+#include "runtime/builtin/DeviceSource.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Statistics.h"
 
@@ -21,11 +21,11 @@ struct NvrtcTest : testing::Test {
   ScopedVariable place{"HEDDLE_CACHE_DIR", folder.path("cache").c_str()},
       size{"HEDDLE_CACHE_SIZE", "64"},
       temporary{"TMPDIR", folder.path().c_str()};
-  SourceText source{"small kernel",
-                    "#include \"helper.cuh\"\nextern \"C\" __global__ void "
-                    "add(float *x) { x[threadIdx.x] += step; }\n",
-                    {{"helper.cuh", "constexpr float step = 2;\n"}},
-                    {"--std=c++17", "--fmad=false"}};
+  KernelSource source{"small kernel",
+                      "#include \"helper.cuh\"\nextern \"C\" __global__ void "
+                      "add(float *x) { x[threadIdx.x] += step; }\n",
+                      {{"helper.cuh", "constexpr float step = 2;\n"}},
+                      {"--std=c++17", "--fmad=false"}};
 
   void SetUp() override {
     if (Expected<const Nvrtc *> nvrtc = Nvrtc::get(); !nvrtc)
@@ -159,7 +159,8 @@ TEST_F(NvrtcTest, DumpsEveryLevel) {
 TEST_F(NvrtcTest, TheRuntimesOwnKernelsCompileWithoutWarnings) {
   for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"})
     for (StringRef file : {"copy.cu", "expand_tiles.cu"}) {
-      SourceText own{file.str(), deviceText(file).str(), {}, {"--std=c++17"}};
+      KernelSource own{
+          file.str(), deviceSource(file).str(), {}, {"--std=c++17"}};
       EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")
           << file.str() << " for " << arch;
     }

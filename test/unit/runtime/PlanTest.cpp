@@ -367,7 +367,7 @@ TEST(PlanValidation, ScratchAndNodes) {
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.clear(); }),
                   "at least one variant");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.pop_back(); }),
-                  "without 'when' at the end");
+                  "last variant without 'when'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].block = 2000; }),
       "1..1024 threads");
@@ -394,10 +394,10 @@ TEST(PlanValidation, ScalarsAndEarlyKernels) {
     return invalid(scalarsPlan, change);
   };
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].variants.pop_back(); }),
-                  "without 'when' at the end, found 'cached'");
+                  "last variant without 'when', found 'cached'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[1].scalarsByValue = true; }),
-      "scalars by address at the end, found 'address'");
+      "last variant with scalars by address, found 'address'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].fitsL2 = -1; }),
       "a factor of at least 0");
@@ -418,7 +418,7 @@ TEST(PlanValidation, ScalarsAndEarlyKernels) {
                     std::swap(p.graph.nodes[1], p.graph.nodes[2]);
                     p.graph.edges = {{0, 2, true}, {1, 2, false}};
                   }),
-                  "no edge besides a programmatic one into 'b'");
+                  "no edge besides a programmatic edge into 'b'");
   auto inLoop = [](const std::function<void(Plan &)> &change) {
     return invalid(loopPlan, [&](Plan &p) {
       PlanNode &node = p.graph.nodes[2].body.nodes[0];
@@ -441,11 +441,11 @@ TEST(PlanValidation, ScalarsAndEarlyKernels) {
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands.erase(operands.begin() + 1);
                   }),
-                  "operand 'y': expected its index 'stride' behind 'ij'");
+                  "operand 'y': expected its index 'stride' after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands.resize(1); }),
-                  "operand 'y': expected its index 'stride' behind 'ij'");
+                  "operand 'y': expected its index 'stride' after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands[1].buffer = 0; }),
-                  "operand 'y': expected its index 'stride' behind 'ij'");
+                  "operand 'y': expected its index 'stride' after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands[2].index = OperandIndex::Stride;
                   }),
@@ -482,7 +482,7 @@ TEST(PlanValidation, LoopsCopiesEdges) {
       says([](Plan &p) { p.graph.nodes[2].body.nodes[0].table = 9; }),
       "body: nodes[0] 'k'");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].from = 3; }),
-                  "one kind and dtype");
+                  "the same kind and dtype");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
                   "value: expected 0 or 1 for i1");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),

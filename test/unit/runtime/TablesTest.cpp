@@ -45,8 +45,8 @@ TEST(Tables, RowsMatchDeviceStructs) {
   values.tiles = 7;
   values.segment = 1;
   values.index = 9;
-  writeMemberRow(DescriptorLayout(3, 1), values,
-                 reinterpret_cast<char *>(&row));
+  writeMemberDescriptor(DescriptorLayout(3, 1), values,
+                        reinterpret_cast<char *>(&row));
   EXPECT_EQ(row.operand[1], &b);
   EXPECT_EQ(row.operand[2], nullptr);
   EXPECT_EQ(row.count, int64_t(1) << 33);
@@ -58,12 +58,12 @@ TEST(Tables, RowsMatchDeviceStructs) {
   DeviceMember2 row2;
   values.columns = 11;
   values.columnBase = 13;
-  writeMemberRow(DescriptorLayout(2, 2), values,
-                 reinterpret_cast<char *>(&row2));
+  writeMemberDescriptor(DescriptorLayout(2, 2), values,
+                        reinterpret_cast<char *>(&row2));
   EXPECT_EQ(row2.columns, 11);
   EXPECT_EQ(row2.columnBase, 13);
-  MemberDescriptor again =
-      readMemberRow(DescriptorLayout(2, 2), reinterpret_cast<char *>(&row2));
+  MemberDescriptor again = readMemberDescriptor(
+      DescriptorLayout(2, 2), reinterpret_cast<char *>(&row2));
   EXPECT_EQ(again.count, values.count);
   EXPECT_EQ(again.columnBase, 13);
   EXPECT_EQ(again.operands[0], &a);
@@ -85,21 +85,23 @@ TEST(Tables, ExpandsMembersToTiles) {
   row.operands = {x, y};
   row.count = 10;
   row.tiles = 3;
-  writeMemberRow(layout, row, members.data());
+  writeMemberDescriptor(layout, row, members.data());
   row.operands = {nullptr, y};
   row.count = 0; // an empty member has one tile without elements
   row.firstTile = 3;
   row.tiles = 1;
-  writeMemberRow(layout, row, members.data() + layout.bytes());
+  writeMemberDescriptor(layout, row, members.data() + layout.bytes());
   expandTiles(layout, members.data(), 2, steps, tiles.data(), 4);
-  TileDescriptor last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  TileDescriptor last =
+      readTileDescriptor(layout, tiles.data() + 2 * layout.bytes());
   EXPECT_EQ(last.operands[0], x + 8);
   EXPECT_EQ(last.operands[1], y);
   EXPECT_EQ(last.first, 8);
   EXPECT_EQ(last.count, 2);
   EXPECT_EQ(last.member, 0);
   EXPECT_EQ(last.tiles, 3);
-  TileDescriptor empty = readTileRow(layout, tiles.data() + 3 * layout.bytes());
+  TileDescriptor empty =
+      readTileDescriptor(layout, tiles.data() + 3 * layout.bytes());
   EXPECT_EQ(empty.operands[0], nullptr);
   EXPECT_EQ(empty.count, 0);
   EXPECT_EQ(empty.member, 1);
@@ -135,12 +137,12 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
   row.tiles = static_cast<int>(tilesOf(27 + 3, 8));
   ASSERT_EQ(row.tiles, 4);
   std::vector<char> member(layout.bytes()), tiles(layout.bytes() * 4);
-  writeMemberRow(layout, row, member.data());
+  writeMemberDescriptor(layout, row, member.data());
   expandTiles(layout, member.data(), 1, steps, tiles.data(), 4);
   int64_t first = 0;
   for (auto [k, count] : {std::pair(0, 5), {1, 8}, {2, 8}, {3, 6}}) {
     TileDescriptor tile =
-        readTileRow(layout, tiles.data() + k * layout.bytes());
+        readTileDescriptor(layout, tiles.data() + k * layout.bytes());
     EXPECT_EQ(tile.first, first);
     EXPECT_EQ(tile.count, count);
     EXPECT_EQ(tile.operands[0], x + 3 + first);
@@ -160,9 +162,10 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   row.columnBase = 100;
   row.count = 5;
   row.tiles = 3;
-  writeMemberRow(layout, row, members.data());
+  writeMemberDescriptor(layout, row, members.data());
   expandTiles(layout, members.data(), 1, steps, tiles.data(), 3);
-  TileDescriptor last = readTileRow(layout, tiles.data() + 2 * layout.bytes());
+  TileDescriptor last =
+      readTileDescriptor(layout, tiles.data() + 2 * layout.bytes());
   EXPECT_EQ(last.operands[0], matrix + 4 * 8);
   EXPECT_EQ(last.operands[1], reinterpret_cast<void *>(8));
   EXPECT_EQ(last.operands[2], rows + 4);
