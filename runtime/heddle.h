@@ -256,8 +256,8 @@ HEDDLE_EXPORT heddle_status heddle_read_scalar(heddle_graph *graph,
                                                void *stream);
 
 /* Device time of one replay in seconds: the median of `samples` runs, after a
- * warm-up run. A run is `replays` replays back to back between two events (by
- * the host's clock on the cpu target). They change state as any replay does. */
+ * warm-up run. A run is `replays` replays back to back between two events (the
+ * cpu target uses the host's clock). State changes as in any replay. */
 HEDDLE_EXPORT heddle_status heddle_measure(heddle_graph *graph, int replays,
                                            int samples, double *seconds);
 

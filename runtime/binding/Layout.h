@@ -50,8 +50,8 @@ struct MemberView {
 struct BufferView {
   std::vector<MemberView> members; ///< one for a scalar
   bool owned = false;              ///< in the graph's own memory
-  /// Of each member of an owned list in the arena, or of an owned scalar's
-  /// slot.
+  /// The offset of each member of an owned list in the arena; for a scalar, the
+  /// offset of its slot.
   std::vector<size_t> offsets;
 };
 

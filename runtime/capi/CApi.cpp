@@ -36,7 +36,7 @@ static char *copyText(StringRef text) {
   return copy;
 }
 
-Error giveText(StringRef text, char **out, size_t *size) {
+Error returnText(StringRef text, char **out, size_t *size) {
   *out = copyText(text);
   if (!*out)
     return makeError(StatusCode::Failed,

@@ -19,7 +19,7 @@ void reportDestroyFailure(const Driver &driver, const char *what,
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
     return;
   count(statistics().destroy_failures);
-  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what,
+  std::fprintf(stderr, "heddle: cannot free the %s: %s\n", what,
                driver.describe(result).c_str());
 }
 

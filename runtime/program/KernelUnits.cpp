@@ -76,7 +76,7 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
   std::vector<std::optional<Error>> outcomes(missing.size() + files.size());
   // The longest source first: it takes the most time, and NVRTC parses one
   // source at a time.
-  // Pairs of the complement of a length, and a task.
+  // A pair has the complement of the length of a source, and its task.
   SmallVector<std::pair<size_t, size_t>> order;
   for (size_t task = 0; task < outcomes.size(); ++task)
     order.emplace_back(

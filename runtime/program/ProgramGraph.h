@@ -75,7 +75,7 @@ protected:
   /// layout is kept.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
   virtual AddressSpace &addressSpace() = 0;
-  /// Fails if scalars cannot be set now, ordered on `stream`.
+  /// Fails if scalars cannot be set on `stream` now.
   virtual llvm::Error acceptScalar(void *) { return llvm::Error::success(); }
   /// Stores the graph's own value of a scalar argument where later replays read
   /// it. Called only after update() set `slots`.

@@ -21,7 +21,7 @@ using namespace heddle::test;
 //===----------------------------------------------------------------------===//
 
 #define HEDDLE_TEXT(name) #name
-#define HEDDLE_SYMBOL(name) HEDDLE_TEXT(name) // cuda.h defines some names
+#define HEDDLE_SYMBOL(name) HEDDLE_TEXT(name) // expands macros of cuda.h
 
 const CudaDriver *CudaDriver::get() {
   static const std::unique_ptr<CudaDriver> loaded =

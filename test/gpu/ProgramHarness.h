@@ -64,7 +64,7 @@ const std::vector<std::string> &targets();
 /// Without a GPU, ends a test after its cpu half.
 #define HEDDLE_SKIP_WITHOUT_GPU()                                              \
   if (!CudaDriver::get())                                                      \
-  GTEST_SKIP() << "no GPU: the cpu half alone has run"
+  GTEST_SKIP() << "no GPU: only the cpu half has run"
 
 /// Compiles a program once per process and target.
 const Executable &compiled(const std::string &program,

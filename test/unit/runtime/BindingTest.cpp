@@ -346,8 +346,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].blockColumns = 38;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             1);
-  // For many tiles, they follow from the average tile. Here, rows start at
-  // 128-byte lines.
+  // For many tiles, the blocks per tile follow from the average tile. Here,
+  // rows start at 128-byte lines.
   std::vector<ListMember> many = {{memory, {4000, 64}},
                                   {memory + 1024, {4, 700}}};
   std::vector<ListMember> rows = {{memory + 2048, {4000}},

@@ -81,8 +81,8 @@ private:
   llvm::SmallString<128> folder;
 };
 
-/// A plan as of an optimizer: two segments, f32 and bf16, with member scalars,
-/// a hyperparameter, a result and a reduction over the list.
+/// The plan of an optimizer: two segments, f32 and bf16, with member scalars, a
+/// hyperparameter, a result and a reduction over the list.
 inline const char *updatePlan() {
   return R"json({
   "name": "update",

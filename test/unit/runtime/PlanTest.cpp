@@ -406,12 +406,12 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
       "found list 'x'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 2; }),
-      "a scalar that nothing writes, found 'most'");
+      "a scalar that no node writes, found 'most'");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].writes.push_back(1); }),
-                  "nodes[0] 'a': arguments: expected a scalar that nothing "
+                  "nodes[0] 'a': arguments: expected a scalar that no node "
                   "writes, found 'lr'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].donated = true; }),
-                  "a scalar that nothing writes");
+                  "a scalar that no node writes");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[1].programmatic = true; }),
                   "a programmatic edge between kernels, found 'c'");
   EXPECT_CONTAINS(says([](Plan &p) {
@@ -441,15 +441,19 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands.erase(operands.begin() + 1);
                   }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands.resize(1); }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands[1].buffer = 0; }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands[2].index = OperandIndex::Stride;
                   }),
-                  "operand 'more': expected its index 'ij' before 'stride'");
+                  "operand 'more': expected the same buffer with 'ij' "
+                  "before 'stride'");
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands[2].index = OperandIndex::IJ;
                   }),
