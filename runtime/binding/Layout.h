@@ -89,7 +89,7 @@ public:
   llvm::ArrayRef<size_t> scratchBytes() const { return scratchSizes; }
   /// Bytes of all owned lists.
   size_t arenaBytes() const { return arenaSize; }
-  /// Bytes of all scalar slots. Depends on the plan alone, so that values
+  /// Bytes of all scalar slots. Depends only on the plan, so that values
   /// survive any rebinding.
   static size_t slotBytes(const Plan &plan) {
     return plan.buffers.size() * sizeof(double);

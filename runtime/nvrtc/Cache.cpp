@@ -130,8 +130,8 @@ Cache::Settings Cache::settingsFromEnvironment() {
   settings.maxBytes = uint64_t(256) << 20;
   if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
     uint64_t mebibytes = 0;
-    // An invalid size turns the cache off, so that it cannot grow without
-    // bound.
+    // An invalid size turns the cache off, so that the cache cannot grow
+    // without bound.
     settings.maxBytes =
         StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
   }

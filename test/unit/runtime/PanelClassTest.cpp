@@ -62,7 +62,7 @@ TEST(PanelClass, FitsEveryWidthUpToALimit) {
         ASSERT_EQ(group % 32, 0);
         ASSERT_EQ(group * chosen->groups, chosen->threads);
         ASSERT_GE(chosen->stages, 2);
-        ASSERT_LE(chosen->stages, 32); // each has a bit of one word
+        ASSERT_LE(chosen->stages, 32); // each has one bit of a word
         ASSERT_LE(chosen->sharedBytes, shared);
         // Shared memory holds each row in flight of every matrix and, if there
         // are several thread groups, a value of each column for every group.
