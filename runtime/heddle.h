@@ -13,30 +13,29 @@
  *   heddle_replay(graph, stream); // every step: one graph launch
  *
  * Errors. Every function that can fail returns a heddle_status;
- * heddle_last_error() has the text of this thread's last failure. No exception
- * crosses this interface. A call that fails with HEDDLE_BAD_INPUT has written
- * nothing.
+ * heddle_last_error() returns the message of this thread's last failure. No
+ * exception crosses this interface. A call that fails with HEDDLE_BAD_INPUT has
+ * written nothing.
  *
- * Threads. An executable may be used by any number of threads at once. A graph
+ * Threads. Any number of threads may use one executable at once. A graph
  * belongs to one thread at a time.
  *
- * Streams. `stream` is a CUstream (cudaStream_t) of the device, NULL for its
- * default stream; the cpu target ignores it and has finished when a call
- * returns. prepare, replay and set_scalar are ordered on the stream that they
- * are given, and return before the device has finished. A graph's calls must be
- * ordered with each other by the caller: one stream, or events between streams.
- * In a stream that the caller captures, replay adds the step's kernels to the
- * capture; prepare and set_scalar are refused there.
+ * Streams. `stream` is a CUstream (cudaStream_t); NULL is the default stream.
+ * prepare, replay and set_scalar are ordered on their stream and return before
+ * the device has finished. The caller must order the calls of one graph: by one
+ * stream, or by events between streams. While the caller captures the stream,
+ * replay adds the step's kernels to the capture; prepare and set_scalar fail.
+ * The cpu target ignores `stream`; its calls return when their work is done.
  *
  * Lifetimes. Bound memory must stay valid until the last replay that uses it
- * has finished; heddle does not copy or own it. Memory of results that the
- * caller did not bind belongs to the graph. Free graphs before their buffers;
- * wait for the stream before freeing a graph. An executable may be freed while
- * graphs of it live.
+ * has finished; heddle neither copies nor owns it. The graph owns the memory of
+ * results that the caller does not bind. Wait for the stream before freeing a
+ * graph. Free graphs before the memory that is bound to them. An executable may
+ * be freed before its graphs.
  *
- * Environment: HEDDLE_CACHE_DIR, HEDDLE_CACHE_SIZE (MiB, 0: off),
- * HEDDLE_DUMP_DIR, HEDDLE_NVRTC, HEDDLE_CUDA_DRIVER, HEDDLE_THREADS (of the cpu
- * target and of a compilation).
+ * Environment. HEDDLE_CACHE_DIR, HEDDLE_CACHE_SIZE (in MiB; 0 turns the cache
+ * off), HEDDLE_DUMP_DIR, HEDDLE_NVRTC, HEDDLE_CUDA_DRIVER, HEDDLE_THREADS (the
+ * threads of the cpu target and of compilations by NVRTC).
  */
 /*===----------------------------------------------------------------------===*/
 
@@ -58,9 +57,9 @@ extern "C" {
 
 typedef enum heddle_status {
   HEDDLE_OK = 0,
-  HEDDLE_FAILED = 1,     /* the work failed */
-  HEDDLE_BAD_INPUT = 2,  /* a mistake of the caller's; nothing was written */
-  HEDDLE_UNAVAILABLE = 3 /* no GPU, driver, NVRTC or compiler here */
+  HEDDLE_FAILED = 1,     /* the operation failed */
+  HEDDLE_BAD_INPUT = 2,  /* a mistake in an argument; nothing was written */
+  HEDDLE_UNAVAILABLE = 3 /* there is no GPU, driver, NVRTC or compiler */
 } heddle_status;
 
 typedef enum heddle_dtype {
@@ -79,18 +78,20 @@ typedef enum heddle_dtype {
 typedef struct heddle_executable heddle_executable;
 /* An executable bound to buffers. */
 typedef struct heddle_graph heddle_graph;
-/* Memory of the target, for programs that have no other source of it. */
+/* Memory of the target, for callers without an allocator of their own. */
 typedef struct heddle_memory heddle_memory;
 
-/* Options of a compilation; zero-initialise, and set struct_size to
+/* Options of a compilation. Zero-initialize the struct and set struct_size to
  * sizeof(heddle_options). */
 typedef struct heddle_options {
   size_t struct_size;
-  const char
-      *target; /* "cuda" or "cpu"; NULL: cuda if there is a GPU, else cpu */
-  const char *arch; /* "sm_90"; NULL: that of the GPU. With a name, compiling
-                       needs no GPU. Without one, a program with a panel loop
-                       compiles its kernels with the first binding. */
+  /* "cuda" or "cpu". NULL: cuda if `arch` is set or there is a GPU, else cpu.
+   */
+  const char *target;
+  /* An architecture such as "sm_90"; compiling for it needs no GPU. NULL: the
+   * architecture of the GPU; then a program with a panel loop compiles its
+   * kernels with the first binding. */
+  const char *arch;
 } heddle_options;
 
 /* An argument or a result. */
@@ -98,50 +99,51 @@ typedef struct heddle_buffer_info {
   const char *name; /* lives as long as the executable */
   heddle_dtype dtype;
   int is_list; /* 1: one tensor per member; 0: one value for all */
-  int rank; /* of a member: 0 one value, 1 any dense tensor (flattened), 2 rows
-               and columns (leading dimensions are collapsed into rows) */
-  int donated;     /* an argument that a result replaces: updated in place */
-  int has_default; /* a scalar argument with a default */
+  /* The rank of a member. 0: one value; 1: any dense tensor (flattened); 2:
+   * rows and columns (leading dimensions are collapsed into rows). */
+  int rank;
+  int donated;     /* 1: a result replaces the argument; updated in place */
+  int has_default; /* 1: a scalar argument with a default */
   double default_value;
 } heddle_buffer_info;
 
-/* "0.1.0". */
+/* The version, such as "0.1.0". */
 HEDDLE_EXPORT const char *heddle_version(void);
 
-/* Text of this thread's last failure; empty if there was none. Valid until the
- * next failing call of this thread. */
+/* The message of this thread's last failure; empty if there was none. Valid
+ * until the next failure on this thread. */
 HEDDLE_EXPORT const char *heddle_last_error(void);
 
-/* Frees a text that a function below returned through a char **. NULL is
- * allowed. */
+/* Frees text that a function returned through a char **. NULL is allowed. */
 HEDDLE_EXPORT void heddle_free(char *text);
 
 /*===- Executables --------------------------------------------------------===*/
 
-/* Compiles `program`: the path of a .mlir file, module text, or a library name
- * with options, as "NAME:option=value,option=value"; programs compose with '+'.
- * Compiled kernels come from the disk cache when they can. `options` may be
- * NULL. */
+/* Compiles `program`: the path of a .mlir file, the text of a module, or a
+ * standard program with options, as in "NAME:option=value,option=value". '+'
+ * joins several standard programs. Kernels that are in the disk cache are not
+ * compiled again. `options` may be NULL. */
 HEDDLE_EXPORT heddle_status heddle_compile(const char *program,
                                            const heddle_options *options,
                                            heddle_executable **executable);
 
-/* Makes an executable from the JSON text of a plan (`heddle emit --stage
- * plan`), for the cuda target. */
+/* Makes an executable for the cuda target from a plan in JSON, as printed by
+ * `heddle emit --stage plan`. */
 HEDDLE_EXPORT heddle_status heddle_load_plan(const char *plan,
                                              const heddle_options *options,
                                              heddle_executable **executable);
 
 HEDDLE_EXPORT void heddle_executable_free(heddle_executable *executable);
 
-/* "cpu", or the architecture, as "sm_90". Lives as long as the executable. */
+/* "cpu", or an architecture such as "sm_90". Lives as long as the executable.
+ */
 HEDDLE_EXPORT const char *
 heddle_executable_arch(const heddle_executable *executable);
 /* NVRTC's log of the kernels that heddle_compile() compiled; empty if there is
  * none. Lives as long as the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_log(const heddle_executable *executable);
-/* The plan as JSON text; free it with heddle_free. */
+/* The plan in JSON. Free the text with heddle_free. */
 HEDDLE_EXPORT heddle_status
 heddle_executable_plan(const heddle_executable *executable, char **text);
 
@@ -156,56 +158,55 @@ HEDDLE_EXPORT heddle_status heddle_result(const heddle_executable *executable,
 
 /*===- Graphs -------------------------------------------------------------===*/
 
-/* On the device whose context is current on this thread (device 0 if none is).
- */
+/* Creates a graph on the device whose context is current on this thread (on
+ * device 0 if there is none). */
 HEDDLE_EXPORT heddle_status heddle_graph_create(heddle_executable *executable,
                                                 heddle_graph **graph);
 HEDDLE_EXPORT void heddle_graph_free(heddle_graph *graph);
 
-/* Binds a list argument: `members` dense tensors. pointers[m] is the address of
- * member m (device memory; host memory for the cpu target), ranks[m] its number
- * of dimensions; `extents` holds the extents of all members one after the
- * other, in elements. The arrays are copied, the tensors are not. A pointer may
- * be null where the member is inactive or has no elements. Takes effect at the
- * next prepare or replay: new pointers cost one small copy, never a
- * compilation. */
+/* Binds a list argument to `members` dense tensors. pointers[m] is the address
+ * of member m (in device memory, or host memory for the cpu target); it may be
+ * null if the member is inactive or has no elements. ranks[m] is the number of
+ * dimensions of member m. `extents` holds the extents of all members one after
+ * the other, in elements. The arrays are copied, the tensors are not. The
+ * binding takes effect at the next prepare or replay. New pointers cost one
+ * small copy, never a compilation. */
 HEDDLE_EXPORT heddle_status heddle_bind_list(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents);
 
-/* As heddle_bind_list, of matrices (rank 2) that are parts of larger ones: a
- * row of member m begins strides[m] elements behind the one before, at least as
- * many as it has columns; 0 where the member is dense (a stride of one row does
- * not count). Of more than two dimensions, the last are the columns and all
- * rows have the one stride. A program that takes a matrix for one vector (as
- * element-wise ones do) needs it dense: prepare or replay then says so. What
- * lies between the rows is never written, but counts as the member's where the
- * overlap of what is written is checked. `strides` may be null: all are dense.
- */
+/* As heddle_bind_list, for a list of rank 2 whose matrices are parts of larger
+ * ones. strides[m] is the row stride of member m: the number of elements from
+ * the start of one row to the start of the next, at least the number of
+ * columns, or 0 for a dense member. The stride of a single row is ignored. If a
+ * tensor has more than two dimensions, the last one is the columns, and all
+ * rows have the same stride. Gaps between rows are never written, but the check
+ * for overlaps counts them as part of the member. A program that treats
+ * matrices as vectors (elementwise math) needs dense matrices: prepare and
+ * replay refuse others. `strides` may be null: all members are dense. */
 HEDDLE_EXPORT heddle_status heddle_bind_list_strided(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents,
     const int64_t *strides);
 
-/* Binds a scalar argument to a value of the caller's in the target's memory,
- * which every replay reads again. NULL: back to the graph's own value. */
+/* Binds a scalar argument to a value in the target's memory, which every replay
+ * reads. NULL: the graph's own value is used again. */
 HEDDLE_EXPORT heddle_status heddle_bind_scalar(heddle_graph *graph,
                                                const char *name,
                                                heddle_dtype dtype,
                                                void *address);
 
-/* Sets the graph's own value of a scalar argument, for every replay that
- * follows on `stream` and for none before. Never compiles, prepares or waits. A
- * scalar that the program only reads travels with the next launch: setting it
- * costs no time on the device. A capture that replay() added kernels to follows
- * what is set, too. */
+/* Sets the graph's own value of a scalar argument, for all later replays on
+ * `stream` and for no earlier one. Never compiles, prepares or waits. A scalar
+ * that the program only reads is a kernel parameter of the next launch, so
+ * setting it costs no device time. Captured replays read the new value, too. */
 HEDDLE_EXPORT heddle_status heddle_set_scalar(heddle_graph *graph,
                                               const char *name, double value,
                                               void *stream);
 
-/* Binds a result to memory of the caller's, as heddle_bind_list (a scalar has
- * one member). 0 members: back to the graph's own. A result that replaces a
- * donated argument lives there: bind the argument. */
+/* Binds a result to the caller's memory, as heddle_bind_list does (a scalar has
+ * one member). 0 members: the graph's own memory is used again. A result that
+ * replaces a donated argument has that argument's memory: bind the argument. */
 HEDDLE_EXPORT heddle_status heddle_bind_result(
     heddle_graph *graph, const char *name, heddle_dtype dtype, size_t members,
     void *const *pointers, const int *ranks, const int64_t *extents);
@@ -216,35 +217,36 @@ HEDDLE_EXPORT heddle_status heddle_bind_result_strided(
     void *const *pointers, const int *ranks, const int64_t *extents,
     const int64_t *strides);
 
-/* Marks members of a list argument as inactive where mask[m] is not 0 (a
- * gradient that is not there). An inactive member is skipped in every list that
- * it meets: parameter, state and step counter stay as they are. 0 members: all
- * are active. */
+/* Marks member m of a list argument as inactive if mask[m] is not 0, for
+ * example if a parameter has no gradient in this step. The step skips an
+ * inactive member in every list with the same members: parameter, state and
+ * step counter keep their values. 0 members: all are active. */
 HEDDLE_EXPORT heddle_status heddle_set_inactive(heddle_graph *graph,
                                                 const char *name,
                                                 size_t members,
                                                 const unsigned char *mask);
 
-/* Checks what is bound, allocates, and brings tables and CUDA graph up to date.
- * replay does it when it is needed; call it before a capture, or to have errors
- * and costs early. */
+/* Checks the bound buffers, allocates memory, and updates the tables and the
+ * CUDA graph. replay does this if a binding changed. Call prepare before a
+ * capture, or to get errors and costs early. */
 HEDDLE_EXPORT heddle_status heddle_prepare(heddle_graph *graph, void *stream);
 
-/* Submits one step. */
+/* Submits one step: one graph launch. */
 HEDDLE_EXPORT heddle_status heddle_replay(heddle_graph *graph, void *stream);
 
 /* Waits for a stream. */
 HEDDLE_EXPORT heddle_status heddle_synchronize(heddle_graph *graph,
                                                void *stream);
 
-/* Where a result is, after prepare. Addresses of the graph's own memory hold
- * until a binding changes. */
+/* The number of members of a result, after prepare (1 for a scalar). */
 HEDDLE_EXPORT heddle_status heddle_result_members(heddle_graph *graph,
                                                   const char *name,
                                                   size_t *members);
-/* `extents` has room for 2; `rank` of them are set. *pointer is null for an
- * inactive or empty member. Rows of memory of the caller's lie as they were
- * bound; the graph's own is dense. */
+/* The address, rank and extents of a member of a result, after prepare.
+ * *pointer is null for an inactive or empty member. `extents` has room for 2
+ * values, of which *rank are set. Addresses in the graph's own memory are valid
+ * until a binding changes. A member in the caller's memory has the row stride
+ * with which it was bound; one in the graph's memory is dense. */
 HEDDLE_EXPORT heddle_status heddle_result_member(heddle_graph *graph,
                                                  const char *name,
                                                  size_t member, void **pointer,
@@ -255,23 +257,23 @@ HEDDLE_EXPORT heddle_status heddle_read_scalar(heddle_graph *graph,
                                                const char *name, double *value,
                                                void *stream);
 
-/* Device time of one replay in seconds: `replays` replays back to back between
- * two events (wall clock on the cpu target), the median of `samples` such runs,
- * after one that is not counted. Changes state as any replay does. */
+/* Device time of one replay in seconds: the median of `samples` runs, after a
+ * warm-up run. A run is `replays` replays back to back between two events (the
+ * cpu target uses the host's clock). State changes as in any replay. */
 HEDDLE_EXPORT heddle_status heddle_measure(heddle_graph *graph, int replays,
                                            int samples, double *seconds);
 
 /*===- Memory -------------------------------------------------------------===*/
 
-/* `bytes` bytes of the executable's target (on the device whose context is
- * current), aligned to 256 bytes. */
+/* Allocates `bytes` bytes of the memory of the executable's target (on the
+ * device whose context is current), aligned to 256 bytes. */
 HEDDLE_EXPORT heddle_status heddle_memory_create(heddle_executable *executable,
                                                  size_t bytes,
                                                  heddle_memory **memory);
 HEDDLE_EXPORT void heddle_memory_free(heddle_memory *memory);
 HEDDLE_EXPORT void *heddle_memory_address(const heddle_memory *memory);
-/* Copy `bytes` bytes to or from offset `offset`. They wait for the device
- * before and after. */
+/* Copy `bytes` bytes to or from `offset`. Both wait for the device before and
+ * after the copy. */
 HEDDLE_EXPORT heddle_status heddle_memory_write(heddle_memory *memory,
                                                 size_t offset, const void *from,
                                                 size_t bytes);
@@ -279,29 +281,30 @@ HEDDLE_EXPORT heddle_status heddle_memory_read(const heddle_memory *memory,
                                                size_t offset, void *to,
                                                size_t bytes);
 
-/*===- Looking inside -----------------------------------------------------===*/
+/*===- Inspection ---------------------------------------------------------===*/
 
-/* The text of a stage: "foreach", "fused", "cuda", "plan", "ptx", or the bytes
- * of "cubin". `size` (may be NULL) gets its length. Free it with heddle_free.
- */
+/* Compiles `program` up to a stage and returns the text of "foreach", "fused",
+ * "cuda", "plan" or "ptx", or the bytes of "cubin". *size is set to the length;
+ * `size` may be NULL. Free the text with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_emit(const char *program, const char *stage,
                                         const heddle_options *options,
                                         char **text, size_t *size);
 
-/* The effect of fusion, as text or JSON. `shapes`: JSON array of arrays of
- * extents, or NULL. Free it with heddle_free. */
+/* Explains a program as `heddle explain` does, as text or (`json` is not 0)
+ * JSON. `shapes` is a JSON array of arrays of extents, or NULL. Free the text
+ * with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_explain(const char *program,
                                            const char *shapes, int json,
                                            const heddle_options *options,
                                            char **text);
 
-/* A report on this machine, as JSON: driver, devices, nvrtc, cache,
- * compiler. Free it with heddle_free. */
+/* A report on this machine, as JSON: driver, devices, nvrtc, cache, compiler,
+ * environment. Free the text with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_doctor(char **text);
 
-/* Counters of this process: names by position (NULL behind the last), values by
- * name. */
+/* The name of a counter by index; NULL after the last. */
 HEDDLE_EXPORT const char *heddle_statistic_name(size_t index);
+/* The value of a counter of this process. */
 HEDDLE_EXPORT heddle_status heddle_statistic(const char *name, uint64_t *value);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 //===- heddle.hpp - heddle for C++ ----------------------------------------===//
 //
-// Owned handles over the C interface (heddle.h), in this header alone: nothing
-// of C++ crosses the library's boundary.
+// Owning handles over the C interface (heddle.h). Everything is in this header;
+// no C++ type crosses the interface of the library.
 //
 //   auto executable = heddle::Executable::compile("rule.mlir");
 //   if (!executable)
 //     return fail(executable.error());
-//   // value() ends the program with the text of a failure.
+//   // On failure, value() prints the error and ends the process.
 //   auto graph = heddle::Graph::create(*executable).value();
 //   std::vector<heddle::Tensor> params, grads; // {address, {extents...}}
 //   for (Layer &layer : model) {
@@ -23,19 +23,22 @@
 //   }
 //   graph.synchronize(stream).check();
 //
-// Errors are values: a Status or a Result is true on success and otherwise has
-// error() and code(). Nothing throws. A call that fails with HEDDLE_BAD_INPUT
+// Errors are values: a Status or a Result is true on success, and has error()
+// and code() otherwise. Nothing throws. A call that fails with HEDDLE_BAD_INPUT
 // has written nothing.
 //
-// Threads: an Executable may be used by any number of threads at once, a Graph
-// belongs to one thread at a time. Streams: `stream` is a cudaStream_t or
-// CUstream, null for the default stream, ignored on the cpu target (which has
-// finished when a call returns). Calls return before the device has finished; a
-// graph's calls must be ordered with each other by the caller. While the caller
-// captures a stream, replay adds the step's kernels to the capture. Lifetimes:
-// bound memory must stay valid until the last replay that uses it has finished,
-// and is not owned. A graph keeps its executable alive. Wait for the stream
-// before destroying a graph.
+// Threads: any number of threads may use one Executable at once. A Graph
+// belongs to one thread at a time.
+//
+// Streams: `stream` is a cudaStream_t or CUstream; null is the default stream.
+// Calls return before the device has finished. The caller must order the calls
+// of one graph. While the caller captures the stream, replay adds the step's
+// kernels to the capture. The cpu target ignores `stream`; its calls return
+// when their work is done.
+//
+// Lifetimes: a graph does not own bound memory, which must stay valid until the
+// last replay that uses it has finished. A graph keeps its executable alive.
+// Wait for the stream before you destroy a graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +58,7 @@
 
 namespace heddle {
 
-/// Success, or a code and a text that says what was expected and what was
-/// found.
+/// Success, or a code and a message.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -67,7 +69,7 @@ public:
   heddle_status code() const { return statusCode; }
   const std::string &error() const { return text; }
 
-  /// Ends the program with the text on standard error if this is a failure.
+  /// On failure, prints the error and ends the process.
   void check() const {
     if (statusCode == HEDDLE_OK)
       return;
@@ -80,7 +82,7 @@ private:
   std::string text;
 };
 
-/// A value, or why there is none.
+/// A value or a failure.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : content(std::move(value)) {}
@@ -94,7 +96,7 @@ public:
   const T &operator*() const & { return *content; }
   T *operator->() { return &*content; }
 
-  /// The value; ends the program with the text on failure.
+  /// The value. On failure, prints the error and ends the process.
   T value() && {
     status.check();
     return std::move(*content);
@@ -105,20 +107,22 @@ private:
   Status status;
 };
 
-/// A tensor of the caller's: where it is and its extents, in elements. Null
-/// where a member is inactive or empty.
+/// The caller's tensor: its address and extents, in elements.
 struct Tensor {
+  /// May be null if the member is inactive or empty.
   void *data = nullptr;
   std::vector<int64_t> extents;
-  /// Of a matrix that is part of a larger one: elements from one row to the
-  /// next. 0: dense.
+  /// For a matrix that is part of a larger one: the number of elements from one
+  /// row to the next. 0: dense.
   int64_t rowStride = 0;
 };
 
-/// The target. Empty fields are chosen from the GPU of the machine.
+/// The target of a compilation.
 struct Options {
-  std::string target = {}; ///< "cuda" or "cpu"
-  std::string arch = {};   ///< "sm_90"
+  /// "cuda" or "cpu". Empty: cuda if `arch` is set or there is a GPU, else cpu.
+  std::string target = {};
+  /// An architecture such as "sm_90". Empty: the architecture of the GPU.
+  std::string arch = {};
 };
 
 namespace detail {
@@ -139,7 +143,7 @@ inline heddle_options raw(const Options &options) {
   return result;
 }
 
-/// Tensors as the arrays of the C interface.
+/// The arrays that the C interface takes for `tensors`.
 struct Arrays {
   std::vector<void *> pointers;
   std::vector<int> ranks;
@@ -160,8 +164,9 @@ struct Arrays {
 /// Compiled kernels and their plan. Immutable, shared between copies.
 class Executable {
 public:
-  /// Compiles `program`: the path of a .mlir file, module text, or a library
-  /// name with options, as "NAME:option=value"; programs compose with '+'.
+  /// Compiles `program`: the path of a .mlir file, the text of a module, or a
+  /// standard program with options, as in "NAME:option=value,option=value". '+'
+  /// joins several standard programs.
   static Result<Executable> compile(const std::string &program,
                                     const Options &options = {}) {
     heddle_options known = detail::raw(options);
@@ -172,7 +177,7 @@ public:
     return Executable(executable);
   }
 
-  /// From the JSON text of a plan, for the cuda target.
+  /// Makes an executable for the cuda target from a plan in JSON.
   static Result<Executable> fromPlan(const std::string &plan,
                                      const Options &options = {}) {
     heddle_options known = detail::raw(options);
@@ -183,9 +188,9 @@ public:
     return Executable(executable);
   }
 
-  /// "cpu", or the architecture, as "sm_90".
+  /// "cpu", or an architecture such as "sm_90".
   std::string arch() const { return heddle_executable_arch(handle.get()); }
-  /// NVRTC's log.
+  /// NVRTC's log; empty if there is none.
   std::string log() const { return heddle_executable_log(handle.get()); }
 
   std::vector<heddle_buffer_info> arguments() const {
@@ -201,7 +206,7 @@ public:
     return list;
   }
 
-  /// The plan as JSON text.
+  /// The plan in JSON.
   Result<std::string> plan() const {
     char *text = nullptr;
     if (Status status = heddle_executable_plan(handle.get(), &text); !status)
@@ -217,8 +222,8 @@ private:
   std::shared_ptr<heddle_executable> handle;
 };
 
-/// Memory of an executable's target, for programs that have no other source of
-/// it.
+/// Memory of an executable's target, for callers without an allocator of their
+/// own.
 class Memory {
 public:
   static Result<Memory> create(const Executable &executable, size_t bytes) {
@@ -230,7 +235,7 @@ public:
   }
   /// Aligned to 256 bytes.
   void *address() const { return heddle_memory_address(handle.get()); }
-  /// Copies; both wait for the device.
+  /// Copy `bytes` bytes to or from `offset`. Both wait for the device.
   Status write(size_t offset, const void *from, size_t bytes) {
     return heddle_memory_write(handle.get(), offset, from, bytes);
   }
@@ -243,11 +248,11 @@ private:
   detail::Owned<heddle_memory> handle;
 };
 
-/// An executable bound to buffers. See heddle.h for each function's contract.
+/// An executable bound to buffers. heddle.h has the contract of each function.
 class Graph {
 public:
-  /// On the device whose context is current on this thread (device 0 if none
-  /// is).
+  /// Creates a graph on the device whose context is current on this thread (on
+  /// device 0 if there is none).
   static Result<Graph> create(const Executable &executable) {
     heddle_graph *graph = nullptr;
     if (Status status = heddle_graph_create(executable.get(), &graph); !status)
@@ -255,9 +260,9 @@ public:
     return Graph(graph);
   }
 
-  /// Binds a list argument, one tensor per member; takes effect at the next
-  /// prepare or replay. The vector is copied, the tensors are not. New pointers
-  /// cost one small copy, never a compilation.
+  /// Binds a list argument to one tensor per member, from the next prepare or
+  /// replay on. The vector is copied, the tensors are not. New pointers cost
+  /// one small copy, never a compilation.
   Status bindList(const std::string &name, heddle_dtype dtype,
                   const std::vector<Tensor> &members) {
     detail::Arrays arrays(members);
@@ -266,14 +271,14 @@ public:
                                     arrays.ranks.data(), arrays.extents.data(),
                                     arrays.strides.data());
   }
-  /// Binds a scalar argument to a value in the target's memory, read again by
-  /// every replay; null: back to its own.
+  /// Binds a scalar argument to a value in the target's memory, which every
+  /// replay reads. Null: the graph's own value is used again.
   Status bindScalar(const std::string &name, heddle_dtype dtype,
                     void *address) {
     return heddle_bind_scalar(handle.get(), name.c_str(), dtype, address);
   }
-  /// Binds a result to memory of the caller's; no members: back to the graph's
-  /// own.
+  /// Binds a result to the caller's memory. No members: the graph's own memory
+  /// is used again.
   Status bindResult(const std::string &name, heddle_dtype dtype,
                     const std::vector<Tensor> &members) {
     detail::Arrays arrays(members);
@@ -282,22 +287,22 @@ public:
         arrays.pointers.data(), arrays.ranks.data(), arrays.extents.data(),
         arrays.strides.data());
   }
-  /// Skips the members whose mask is true, in every list of the same segment;
-  /// an empty mask: none.
+  /// Marks the members whose mask is true as inactive: the step skips them in
+  /// every list with the same members. An empty mask: all are active.
   Status setInactive(const std::string &name, const std::vector<bool> &mask) {
     std::vector<unsigned char> bytes(mask.begin(), mask.end());
     return heddle_set_inactive(handle.get(), name.c_str(), bytes.size(),
                                bytes.data());
   }
-  /// Sets a scalar argument for every replay that follows on `stream`. Never
-  /// compiles, prepares or waits.
+  /// Sets a scalar argument for all later replays on `stream`. Never compiles,
+  /// prepares or waits.
   Status setScalar(const std::string &name, double value,
                    void *stream = nullptr) {
     return heddle_set_scalar(handle.get(), name.c_str(), value, stream);
   }
 
-  /// Checks what is bound and brings tables and graph up to date; replay does
-  /// it when it is needed.
+  /// Checks the bound buffers, and updates the tables and the graph. replay
+  /// does this if a binding changed.
   Status prepare(void *stream = nullptr) {
     return heddle_prepare(handle.get(), stream);
   }
@@ -310,8 +315,8 @@ public:
     return heddle_synchronize(handle.get(), stream);
   }
 
-  /// Where a result is, after prepare; addresses of the graph's own memory hold
-  /// until a binding changes.
+  /// The members of a result, after prepare. Addresses in the graph's own
+  /// memory are valid until a binding changes.
   Result<std::vector<Tensor>> result(const std::string &name) {
     size_t members = 0;
     if (Status status =
@@ -358,11 +363,11 @@ private:
   detail::Owned<heddle_graph> handle;
 };
 
-/// "0.1.0".
+/// The version, such as "0.1.0".
 inline std::string version() { return heddle_version(); }
 
-/// The text of a stage of a program: "foreach", "fused", "cuda", "plan", "ptx",
-/// or the bytes of "cubin".
+/// Compiles `program` up to a stage and returns the text of "foreach", "fused",
+/// "cuda", "plan" or "ptx", or the bytes of "cubin".
 inline Result<std::string> emit(const std::string &program,
                                 const std::string &stage,
                                 const Options &options = {}) {
@@ -376,7 +381,7 @@ inline Result<std::string> emit(const std::string &program,
   return std::string(detail::Owned<char>(text).get(), size);
 }
 
-/// A counter of this process; 0 for a name that there is not.
+/// The value of a counter of this process; 0 if there is no such counter.
 inline uint64_t statistic(const std::string &name) {
   uint64_t value = 0;
   return heddle_statistic(name.c_str(), &value) == HEDDLE_OK ? value : 0;

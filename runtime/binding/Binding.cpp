@@ -87,11 +87,11 @@ Error Binding::bindResult(StringRef name, DType dtype,
   }
   const PlanBuffer &buffer = program->buffers[index];
   if (buffer.role == BufferRole::Argument)
-    return makeError(StatusCode::BadInput,
-                     "result '{0}': expected a result of its own, found "
-                     "donated argument '{1}', which is updated in "
-                     "place: bind the argument",
-                     name, buffer.name);
+    return makeError(
+        StatusCode::BadInput,
+        "result '{0}': expected a result that is not updated in place, "
+        "found donated argument '{1}': bind the argument",
+        name, buffer.name);
   if (Error error = checkDType(buffer, dtype))
     return error;
   if (buffer.kind == BufferKind::Scalar) {
@@ -123,11 +123,11 @@ Expected<int> Binding::setScalar(StringRef name, double value) {
     return index.takeError();
   const PlanBuffer &buffer = program->buffers[*index];
   if (buffers[*index].bound)
-    return makeError(StatusCode::BadInput,
-                     "argument '{0}': expected a scalar with a slot of its "
-                     "own, found one bound to memory of the "
-                     "caller's: write there",
-                     name);
+    return makeError(
+        StatusCode::BadInput,
+        "argument '{0}': expected a scalar that is not bound, found one "
+        "bound to the caller's memory: write there",
+        name);
   ScalarBytes bytes;
   if (Error error = encodeScalar(buffer.dtype, value, bytes))
     return withContext(describeBuffer(buffer), std::move(error));

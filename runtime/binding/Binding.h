@@ -1,9 +1,8 @@
 //===- Binding.h - The caller's buffers and scalars -----------------------===//
 //
-// Holds lists, scalars, results and inactive members as the caller gave them,
-// and checks on the spot what can be checked on the spot (names, dtypes,
-// roles). What depends on several buffers is checked by Layout.h, before
-// anything is written.
+// Holds the lists, scalars, results and inactive members that the caller gave.
+// Checks names, dtypes and roles immediately. Layout.h checks everything that
+// depends on several buffers, before anything is written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +20,8 @@
 
 namespace heddle::runtime {
 
-/// One member of a list as the caller has it: the address of a tensor and its
-/// extents, in elements.
+/// The caller's tensor for one member of a list: its address and extents, in
+/// elements.
 struct ListMember {
   void *data = nullptr;
   llvm::SmallVector<int64_t, 4> extents;
@@ -35,9 +34,8 @@ struct BufferBinding {
   bool bound = false;
   std::vector<ListMember> members; ///< lists
   std::vector<bool> inactive;      ///< lists; empty: all active
-  void *address = nullptr;         ///< scalars; null: the runtime's own slot
-  std::optional<double>
-      value; ///< scalars: the value that the own slot starts with
+  void *address = nullptr;         ///< scalars; null: the scalar slot
+  std::optional<double> value;     ///< scalars: the graph's own value
 };
 
 class Binding {
@@ -53,23 +51,23 @@ public:
   llvm::Error bindList(llvm::StringRef name, DType dtype,
                        llvm::ArrayRef<ListMember> members);
 
-  /// Binds a scalar argument to memory of the caller's, which is read again by
-  /// every replay; null: back to its own slot.
+  /// Binds a scalar argument to the caller's memory, which every replay reads.
+  /// Null: the graph's own value is used again.
   llvm::Error bindScalar(llvm::StringRef name, DType dtype, void *address);
 
-  /// Binds a result to memory of the caller's (not a donated argument, which is
-  /// its own result). No members: back to memory of the runtime's.
+  /// Binds a result to the caller's memory. No members: the graph's own memory
+  /// is used again. BadInput: the result replaces a donated argument.
   llvm::Error bindResult(llvm::StringRef name, DType dtype,
                          llvm::ArrayRef<ListMember> members);
 
-  /// Marks members of a list argument as inactive: they are skipped, and so are
-  /// the members at the same position of every list that shares a segment with
-  /// it. An empty mask: all are active.
+  /// Marks members of a list argument as inactive. A step skips them, and the
+  /// members at the same positions in every list of the same family. An empty
+  /// mask: all are active.
   llvm::Error setInactive(llvm::StringRef name, llvm::ArrayRef<bool> mask);
 
-  /// Sets the value that a scalar argument's own slot starts with, and returns
-  /// its buffer. BadInput: no such scalar, it is bound to memory of the
-  /// caller's, or the value does not fit its dtype.
+  /// Sets the graph's own value of a scalar argument, and returns the buffer.
+  /// BadInput: no such scalar, it is bound to the caller's memory, or the value
+  /// does not fit its dtype.
   llvm::Expected<int> setScalar(llvm::StringRef name, double value);
 
   const BufferBinding &operator[](int buffer) const { return buffers[buffer]; }
@@ -81,8 +79,8 @@ private:
   std::vector<BufferBinding> buffers;
 };
 
-/// How messages name a buffer: "argument 'grad'", "result 'norm'", "temporary
-/// 'u1'".
+/// The name of a buffer in messages: "argument 'grad'", "result 'norm'",
+/// "temporary 'u1'".
 std::string describeBuffer(const PlanBuffer &buffer);
 
 } // namespace heddle::runtime

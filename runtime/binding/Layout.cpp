@@ -50,7 +50,7 @@ int64_t Layout::Resolver::columnsOf(const PlanSegment &segment,
                          : 1;
 }
 
-int Layout::Resolver::modelOf(const PlanSegment &segment) const {
+int Layout::Resolver::memberListOf(const PlanSegment &segment) const {
   for (const PlanOperand &operand : segment.operands)
     if (isList(operand.buffer))
       return operand.buffer;
@@ -61,15 +61,15 @@ Error Layout::Resolver::sizeTables() {
   layout.tableViews.resize(plan.tables.size());
   for (auto [index, table] : enumerate(plan.tables)) {
     TableView &view = layout.tableViews[index];
-    int64_t tiles = 0, rows = 0;
+    int64_t tiles = 0, memberCount = 0;
     std::vector<int64_t> allSteps = segmentSteps(plan, table);
-    for (auto [number, segment] : enumerate(table.segments)) {
+    for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
-          number * (1 + table.pointers), 1 + table.pointers);
-      int model = modelOf(segment);
-      size_t size = model < 0 ? 1 : members(model).size();
+          segmentIndex * (1 + table.pointers), 1 + table.pointers);
+      int list = memberListOf(segment);
+      size_t size = list < 0 ? 1 : members(list).size();
       for (size_t position = 0; position < size; ++position) {
-        if (model >= 0 && members(model)[position].inactive)
+        if (list >= 0 && members(list)[position].inactive)
           continue;
         int64_t count = countOf(table, segment, position);
         int64_t shift =
@@ -77,8 +77,8 @@ Error Layout::Resolver::sizeTables() {
                           : 0;
         int64_t own = tilesOf(count + shift, segment.tile);
         tiles += own;
-        ++rows;
-        if (tiles > INT32_MAX || rows >= INT32_MAX)
+        ++memberCount;
+        if (tiles > INT32_MAX || memberCount >= INT32_MAX)
           return makeError(
               StatusCode::BadInput,
               "table '{0}': expected fewer than 2^31 tiles, found more",
@@ -88,16 +88,16 @@ Error Layout::Resolver::sizeTables() {
         int64_t columns = columnsOf(segment, position);
         view.columnTotal += own * columns;
         view.narrowest =
-            rows == 1 ? columns : std::min(view.narrowest, columns);
+            memberCount == 1 ? columns : std::min(view.narrowest, columns);
         view.widest = std::max(view.widest, columns);
         view.longest = std::max(view.longest, count);
       }
     }
-    view.memberCount = static_cast<int>(rows);
+    view.memberCount = static_cast<int>(memberCount);
     view.tileCount = static_cast<int>(tiles);
-    // Any number does. This one suits the average tile, and few tiles that
-    // differ get as many blocks as the widest has work for. Blocks begin
-    // where a line of memory does; where rows of f32 do not, there is more.
+    // Any number of blocks is correct. The average tile decides; if there are
+    // few tiles, the widest one does. Blocks start at 128-byte lines. If rows
+    // of f32 do not, a tile may need one more block.
     constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
     if (table.blockColumns && tiles) {
       auto blocksOf = [&](int64_t columns) {
@@ -113,17 +113,17 @@ Error Layout::Resolver::sizeTables() {
     view.elementBytes = elementBytes(table);
   }
   for (const PlanScratch &scratch : plan.scratch) {
-    int64_t number = 1;
+    int64_t count = 1;
     if (scratch.per != ScratchPer::Once) {
       const TableView &view = layout.tableViews[scratch.table];
-      number = numberOf(scratch.per, view);
+      count = scratchCount(scratch.per, view);
     }
-    layout.scratchSizes.push_back(number * scratch.bytes);
+    layout.scratchSizes.push_back(count * scratch.bytes);
   }
   return Error::success();
 }
 
-int64_t Layout::Resolver::numberOf(ScratchPer per, const TableView &view) {
+int64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
   switch (per) {
   case ScratchPer::Tile:
     return view.tileCount;
@@ -190,66 +190,69 @@ void Layout::place(char *arena, char *slots) {
 
 std::vector<char> Layout::memberDescriptors(int index) const {
   const PlanTable &table = program->tables[index];
-  DescriptorLayout rows(table);
-  std::vector<char> bytes(rows.bytes() * tableViews[index].memberCount);
+  DescriptorLayout descriptorLayout(table);
+  std::vector<char> bytes(descriptorLayout.bytes() *
+                          tableViews[index].memberCount);
   char *out = bytes.data();
   std::vector<int64_t> steps = segmentSteps(*program, table);
-  MemberDescriptor row;
+  MemberDescriptor descriptor;
   int firstTile = 0;
   int64_t columnBase = 0;
   for (auto [segmentIndex, segment] : enumerate(table.segments)) {
-    int model = -1;
+    int list = -1;
     for (const PlanOperand &operand : segment.operands)
-      if (model < 0 &&
-          program->buffers[operand.buffer].kind == BufferKind::List)
-        model = operand.buffer;
-    if (model < 0 && segment.count)
-      model = segment.count->buffer;
-    size_t size = model < 0 ? 1 : bufferViews[model].members.size();
+      if (list < 0 && program->buffers[operand.buffer].kind == BufferKind::List)
+        list = operand.buffer;
+    if (list < 0 && segment.count)
+      list = segment.count->buffer;
+    size_t size = list < 0 ? 1 : bufferViews[list].members.size();
     for (size_t position = 0; position < size; ++position) {
-      if (model >= 0 && bufferViews[model].members[position].inactive)
+      if (list >= 0 && bufferViews[list].members[position].inactive)
         continue;
-      row.operands.clear();
+      descriptor.operands.clear();
       for (const PlanOperand &operand : segment.operands) {
         const std::vector<MemberView> &views =
             bufferViews[operand.buffer].members;
-        bool list = program->buffers[operand.buffer].kind == BufferKind::List;
-        const MemberView &member = views[list ? position : 0];
-        auto number = [&](int64_t value) {
+        bool isList = program->buffers[operand.buffer].kind == BufferKind::List;
+        const MemberView &member = views[isList ? position : 0];
+        auto asPointer = [&](int64_t value) {
           return reinterpret_cast<void *>(static_cast<intptr_t>(value));
         };
-        row.operands.push_back(
-            operand.index == OperandIndex::Length   ? number(member.elements())
-            : operand.index == OperandIndex::Stride ? number(member.rowStride)
-                                                    : member.address);
+        descriptor.operands.push_back(operand.index == OperandIndex::Length
+                                          ? asPointer(member.elements())
+                                      : operand.index == OperandIndex::Stride
+                                          ? asPointer(member.rowStride)
+                                          : member.address);
       }
-      row.count = 1;
-      row.columns = 0;
+      descriptor.count = 1;
+      descriptor.columns = 0;
       if (segment.count) {
         const MemberView &member =
             bufferViews[segment.count->buffer].members[position];
-        row.count = table.rank == 1 ? member.elements()
-                                    : member.extent[segment.count->dimension];
+        descriptor.count = table.rank == 1
+                               ? member.elements()
+                               : member.extent[segment.count->dimension];
       }
       if (segment.columns)
-        row.columns = bufferViews[segment.columns->buffer]
-                          .members[position]
-                          .extent[segment.columns->dimension];
-      row.columnBase = columnBase;
-      row.firstTile = firstTile;
+        descriptor.columns = bufferViews[segment.columns->buffer]
+                                 .members[position]
+                                 .extent[segment.columns->dimension];
+      descriptor.columnBase = columnBase;
+      descriptor.firstTile = firstTile;
       int64_t shift = segment.shift
                           ? shiftOf(ArrayRef(steps).slice(
                                         segmentIndex * (1 + table.pointers),
                                         1 + table.pointers),
-                                    row.operands, row.count)
+                                    descriptor.operands, descriptor.count)
                           : 0;
-      row.tiles = static_cast<int>(tilesOf(row.count + shift, segment.tile));
-      row.segment = static_cast<int>(segmentIndex);
-      row.index = static_cast<int>(position);
-      writeMemberRow(rows, row, out);
-      out += rows.bytes();
-      firstTile += row.tiles;
-      columnBase += row.tiles * row.columns;
+      descriptor.tiles =
+          static_cast<int>(tilesOf(descriptor.count + shift, segment.tile));
+      descriptor.segment = static_cast<int>(segmentIndex);
+      descriptor.index = static_cast<int>(position);
+      writeMemberDescriptor(descriptorLayout, descriptor, out);
+      out += descriptorLayout.bytes();
+      firstTile += descriptor.tiles;
+      columnBase += descriptor.tiles * descriptor.columns;
     }
   }
   return bytes;

@@ -1,10 +1,13 @@
 //===- Layout.h - From bound buffers to tables and sizes ------------------===//
 //
-// Layout::resolve checks everything about a Binding that Binding alone could
-// not, and works out extents, inactive members, tile counts and the sizes of
-// what has to be allocated. Nothing has been written anywhere when it fails.
-// Once memory is there, place() fills in the addresses and memberDescriptors()
-// writes the rows.
+// Layout::resolve checks everything that depends on several buffers. It
+// computes extents, inactive members, tile counts and the sizes of all
+// allocations. If it fails, nothing has been written. After the allocation,
+// place() sets the addresses, and memberDescriptors() returns the member
+// descriptors.
+//
+// A scalar slot is the graph's own memory for one scalar. The arena is the
+// graph's own memory for all lists that the caller does not bind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,28 +19,29 @@
 
 namespace heddle::runtime {
 
-/// Where addresses must point: device memory of one device, or anywhere for the
-/// cpu target.
+/// The addresses that a target can use: those of one device, or any address for
+/// the cpu target.
 class AddressSpace {
 public:
   virtual ~AddressSpace() = default;
-  /// Checks that `bytes` bytes at `address` can be used; the error says what
-  /// was expected and found, without a name.
+  /// Checks that the target can use `bytes` bytes at `address`. The error does
+  /// not name the buffer.
   virtual llvm::Error check(const void *address, size_t bytes) = 0;
 };
 
-/// A member, resolved.
+/// A member of a buffer: its address, extents and row stride.
 struct MemberView {
-  char *address =
-      nullptr; ///< null until placed, or if there is nothing to point at
-  int64_t extent[2] = {
-      1, 1}; ///< rank 0: 1, 1; rank 1: elements, 1; rank 2: rows, columns
+  /// May be null before place(), and if the member is inactive or empty.
+  char *address = nullptr;
+  /// Rank 0: 1, 1; rank 1: elements, 1; rank 2: rows, columns.
+  int64_t extent[2] = {1, 1};
   int64_t rowStride = 1; ///< elements from one row to the next
   bool inactive = false;
 
   int64_t elements() const { return extent[0] * extent[1]; }
   bool isDense() const { return rowStride == extent[1]; }
-  /// Elements from the first to the last, with what lies between rows.
+  /// The number of elements from the first to the last, gaps between rows
+  /// included.
   int64_t reach() const {
     return elements() == 0 ? 0 : (extent[0] - 1) * rowStride + extent[1];
   }
@@ -45,23 +49,25 @@ struct MemberView {
 
 struct BufferView {
   std::vector<MemberView> members; ///< one for a scalar
-  bool owned = false;              ///< memory of the runtime's
-  std::vector<size_t> offsets; ///< owned lists: of each member in the arena;
-                               ///< owned scalars: one, in the slots
+  bool owned = false;              ///< in the graph's own memory
+  /// The offset of each member of an owned list in the arena; for a scalar, the
+  /// offset of its slot.
+  std::vector<size_t> offsets;
 };
 
 struct TableView {
   int memberCount = 0; ///< active members, over all segments
   int tileCount = 0;
-  int blocksPerTile = 1;             ///< blocks for a tile
+  int blocksPerTile = 1;
   int64_t columnTotal = 0;           ///< columns over all tiles (rank 2)
   int64_t narrowest = 0, widest = 0; ///< columns of an active member (rank 2)
-  int64_t longest = 0;               ///< rows of one (rank 2)
-  int64_t elementBytes = 0; ///< of what is addressed by element, active members
+  int64_t longest = 0;               ///< rows of an active member (rank 2)
+  /// Bytes of the element operands, each buffer once, active members only.
+  int64_t elementBytes = 0;
 };
 
-/// Of a node that copies or fills, or of a loop's flags: an active member, or a
-/// row of one that is not dense.
+/// Contiguous memory that a copy or a fill covers, or that holds a loop's flag:
+/// an active member, or one row of a member that is not dense.
 struct Span {
   const char *from = nullptr;
   char *to = nullptr;
@@ -83,7 +89,7 @@ public:
   llvm::ArrayRef<size_t> scratchBytes() const { return scratchSizes; }
   /// Bytes of all owned lists.
   size_t arenaBytes() const { return arenaSize; }
-  /// Bytes of all owned scalars. Depends on the plan alone, so that values
+  /// Bytes of all scalar slots. Depends only on the plan, so that values
   /// survive any rebinding.
   static size_t slotBytes(const Plan &plan) {
     return plan.buffers.size() * sizeof(double);
@@ -92,11 +98,11 @@ public:
   /// Gives owned buffers their addresses.
   void place(char *arena, char *slots);
 
-  /// The member descriptors of a table; place() comes first.
+  /// The member descriptors of a table. Call place() before.
   std::vector<char> memberDescriptors(int table) const;
 
-  /// The active members of a copy (`from` -> `to`), of a fill or of a loop's
-  /// flags (`from` < 0).
+  /// The spans of a copy (`from` -> `to`), or of a fill or a loop's flags
+  /// (`from` < 0).
   std::vector<Span> spans(int from, int to) const;
 
   /// The address of a scalar.

@@ -15,8 +15,7 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-/// The extent of an argument that `extent` equals.
-ExtentRef Layout::Resolver::sourceOf(ExtentRef extent) const {
+ExtentRef Layout::Resolver::argumentExtent(ExtentRef extent) const {
   while (plan.buffers[extent.buffer].role != BufferRole::Argument)
     extent = plan.buffers[extent.buffer].extents[extent.dimension];
   return extent;
@@ -31,8 +30,7 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   if (member.extent[0] < 0)
     return makeError(StatusCode::BadInput,
                      "{0}: expected an address and extents, found null (mark "
-                     "the member as "
-                     "inactive to skip it)",
+                     "the member as inactive to skip it)",
                      memberName(buffer, position));
   if (operand.index == OperandIndex::None ||
       operand.index == OperandIndex::Length ||
@@ -49,11 +47,11 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   const PlanBuffer &domain =
       plan.buffers[operand.index == OperandIndex::J ? segment.columns->buffer
                                                     : segment.count->buffer];
-  std::string model = describeBuffer(domain);
+  std::string source = describeBuffer(domain);
   if (operand.index == OperandIndex::I && !member.isDense())
     return makeError(StatusCode::BadInput,
-                     "{0}: expected a dense matrix, as '{1}' takes it for "
-                     "one vector, found {2} columns with a row stride of "
+                     "{0}: expected a dense matrix, because '{1}' treats "
+                     "it as a vector, found {2} columns with a row stride of "
                      "{3}: bind a dense copy",
                      memberName(buffer, position), table.name, member.extent[1],
                      member.rowStride);
@@ -63,44 +61,44 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
     return makeError(
         StatusCode::BadInput,
         "{0}: expected {1} rows and {2} columns as in {3}, found {4} and {5}",
-        memberName(buffer, position), count, columns, model, member.extent[0],
+        memberName(buffer, position), count, columns, source, member.extent[0],
         member.extent[1]);
   }
   if (member.elements() == expected)
     return Error::success();
-  // A computed list has the length of one that was bound.
+  // The length of a computed list comes from an argument. Name the argument.
   if (buffer.role != BufferRole::Argument && buffer.extents.size() == 1 &&
       domain.role == BufferRole::Argument) {
-    ExtentRef source = sourceOf(buffer.extents.front());
-    const PlanBuffer &matrix = plan.buffers[source.buffer];
+    ExtentRef extent = argumentExtent(buffer.extents.front());
+    const PlanBuffer &matrix = plan.buffers[extent.buffer];
     return makeError(StatusCode::BadInput,
                      "{0}: expected {1} elements, {2} {3}, found {4}",
                      memberName(domain, position), member.elements(),
                      matrix.rank < 2         ? "as many as in"
-                     : source.dimension == 0 ? "one for each row of"
+                     : extent.dimension == 0 ? "one for each row of"
                                              : "one for each column of",
                      describeBuffer(matrix), expected);
   }
   return makeError(
       StatusCode::BadInput, "{0}: expected {1} elements as in {2}, found {3}",
-      memberName(buffer, position), expected, model, member.elements());
+      memberName(buffer, position), expected, source, member.elements());
 }
 
 Error Layout::Resolver::checkSegments() {
   for (const PlanTable &table : plan.tables)
     for (const PlanSegment &segment : table.segments) {
-      int model = modelOf(segment);
-      size_t size = model < 0 ? 0 : members(model).size();
+      int list = memberListOf(segment);
+      size_t size = list < 0 ? 0 : members(list).size();
       for (const std::optional<ExtentRef> &extent :
            {segment.count, segment.columns})
         if (extent && members(extent->buffer).size() != size)
           return makeError(StatusCode::BadInput,
                            "{0}: expected {1} members as in {2}, found {3}",
                            describeBuffer(plan.buffers[extent->buffer]), size,
-                           describeBuffer(plan.buffers[model]),
+                           describeBuffer(plan.buffers[list]),
                            members(extent->buffer).size());
       for (size_t position = 0; position < size; ++position) {
-        if (members(model)[position].inactive)
+        if (members(list)[position].inactive)
           continue;
         for (const std::optional<ExtentRef> &extent :
              {segment.count, segment.columns})
@@ -108,8 +106,7 @@ Error Layout::Resolver::checkSegments() {
             return makeError(
                 StatusCode::BadInput,
                 "{0}: expected an address and extents, found null (mark the "
-                "member as inactive to skip "
-                "it)",
+                "member as inactive to skip it)",
                 memberName(plan.buffers[extent->buffer], position));
         for (const PlanOperand &operand : segment.operands)
           if (isList(operand.buffer))
@@ -202,7 +199,7 @@ Error Layout::Resolver::checkOverlap() {
     return std::tie(a.begin, a.buffer, a.member) <
            std::tie(b.begin, b.buffer, b.member);
   });
-  // The furthest end so far, of any interval and of written ones.
+  // The intervals that end last so far: of all intervals, and of written ones.
   const Interval *furthest = nullptr, *furthestWritten = nullptr;
   for (const Interval &interval : intervals) {
     bool isWritten = written.test(interval.buffer);
@@ -214,12 +211,12 @@ Error Layout::Resolver::checkOverlap() {
     if (other) {
       const Interval &owner = isWritten ? interval : *other,
                      &guest = isWritten ? *other : interval;
-      return makeError(StatusCode::BadInput,
-                       "{0}: expected memory of its own, as it is written, "
-                       "found an overlap "
-                       "with {1}",
-                       memberName(plan.buffers[owner.buffer], owner.member),
-                       memberName(plan.buffers[guest.buffer], guest.member));
+      return makeError(
+          StatusCode::BadInput,
+          "{0}: expected memory of its own, because it is written, "
+          "found an overlap with {1}",
+          memberName(plan.buffers[owner.buffer], owner.member),
+          memberName(plan.buffers[guest.buffer], guest.member));
     }
     if (!furthest || interval.end > furthest->end)
       furthest = &interval;

@@ -1,7 +1,7 @@
-//===- LayoutMembers.cpp - Members of bound and of own lists --------------===//
+//===- LayoutMembers.cpp - Members of bound and of owned lists ------------===//
 //
-// The extents, strides and masks that the caller gave, and the members of lists
-// that the plan derives from them.
+// Reads the extents, strides and masks that the caller gave, and derives the
+// members of all other lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,7 +105,7 @@ Error Layout::Resolver::readStride(const PlanBuffer &buffer, size_t index,
         StatusCode::BadInput,
         "{0}: expected a dense tensor (rank {1}), found a row stride of {2}",
         memberName(buffer, index), buffer.rank, stride);
-  if (member.extent[0] <= 1) // no row follows another
+  if (member.extent[0] <= 1) // the stride of a single row is ignored
     return Error::success();
   if (stride < member.extent[1])
     return makeError(StatusCode::BadInput,
@@ -127,7 +127,8 @@ Error Layout::Resolver::readMembers(int index) {
   for (auto [position, bound] : enumerate(binding[index].members)) {
     MemberView member;
     member.address = static_cast<char *>(bound.data);
-    // A member that will turn out to be inactive may come without extents.
+    // An inactive member may have no extents. checkFamilies() sets the mask
+    // later.
     bool absent = !bound.data && bound.extents.empty();
     if (!absent || buffer.rank == 0) {
       if (Error error = readExtents(buffer, position, bound.extents, member))
@@ -208,8 +209,8 @@ Error Layout::Resolver::checkFamilies() {
   return Error::success();
 }
 
-std::string Layout::Resolver::domainText(const PlanBuffer &buffer,
-                                         const MemberView &member) {
+std::string Layout::Resolver::describeExtents(const PlanBuffer &buffer,
+                                              const MemberView &member) {
   return extentsText(ArrayRef<int64_t>(member.extent, buffer.rank));
 }
 
@@ -230,17 +231,17 @@ Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
     if (Error error = resolveOwn(extent.buffer, depth + 1))
       return error;
 
-  const std::vector<MemberView> &model = members(buffer.members);
-  std::vector<MemberView> derived(model.size());
+  const std::vector<MemberView> &origin = members(buffer.members);
+  std::vector<MemberView> derived(origin.size());
   for (auto [position, member] : enumerate(derived)) {
-    member.inactive = model[position].inactive;
+    member.inactive = origin[position].inactive;
     for (auto [dimension, extent] : enumerate(buffer.extents)) {
       const std::vector<MemberView> &source = members(extent.buffer);
       if (position >= source.size())
         return makeError(
             StatusCode::BadInput,
             "{0}: expected {1} members as in {2}, found {3}",
-            describeBuffer(plan.buffers[extent.buffer]), model.size(),
+            describeBuffer(plan.buffers[extent.buffer]), origin.size(),
             describeBuffer(plan.buffers[buffer.members]), source.size());
       member.extent[dimension] =
           std::max<int64_t>(source[position].extent[extent.dimension], 0);
@@ -263,8 +264,8 @@ Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
           !std::equal(found.extent, found.extent + 2, expected.extent))
         return makeError(
             StatusCode::BadInput, "{0}: expected extents {1}, found {2}",
-            memberName(buffer, position), domainText(buffer, expected),
-            domainText(buffer, found));
+            memberName(buffer, position), describeExtents(buffer, expected),
+            describeExtents(buffer, found));
     }
     return Error::success();
   }

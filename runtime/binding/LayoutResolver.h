@@ -1,6 +1,6 @@
-//===- LayoutResolver.h - The steps from bindings to a layout ---*- C++ -*-===//
+//===- LayoutResolver.h - From a binding to a layout ------------*- C++ -*-===//
 //
-// Resolves a layout. Private to binding/.
+// Private to binding/.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace heddle::runtime {
 
-/// The steps of Layout::resolve, in the order in which they run.
+/// The parts of Layout::resolve, in the order in which they run.
 class Layout::Resolver {
 public:
   Resolver(Layout &layout, const Binding &binding, AddressSpace &space)
@@ -31,49 +31,52 @@ private:
   }
 
   // Members (LayoutMembers.cpp).
-  /// Lists that share a segment, a copy or a member count form a
-  /// family: one member count, one set of inactive members.
+  /// Joins lists that share a segment, a copy or a member count into families.
   void joinFamilies();
-  /// The domain of a member from the caller's extents.
+  /// Sets the extents of a member from the caller's.
   llvm::Error readExtents(const PlanBuffer &buffer, size_t index,
                           llvm::ArrayRef<int64_t> extents, MemberView &member);
-  /// After readExtents().
+  /// Sets the row stride of a member. Call readExtents() before.
   llvm::Error readStride(const PlanBuffer &buffer, size_t index, int64_t stride,
                          MemberView &member);
   llvm::Error readMembers(int index);
   llvm::Error readArguments();
-  /// One member count and one set of inactive members per family.
+  /// Checks that all lists of a family have one member count, and gives them
+  /// one set of inactive members.
   llvm::Error checkFamilies();
-  /// Members of a result or temporary list, from the buffers that it follows.
+  /// Sets the members of a result or temporary list from the lists that it is
+  /// derived from.
   llvm::Error resolveOwn(int index, unsigned depth);
-  static std::string domainText(const PlanBuffer &buffer,
-                                const MemberView &member);
+  static std::string describeExtents(const PlanBuffer &buffer,
+                                     const MemberView &member);
 
   // Checks (LayoutChecks.cpp).
-  /// Checks a member against the operand's index: its number of elements.
-  ExtentRef sourceOf(ExtentRef extent) const;
+  /// The extent of an argument from which `extent` is derived.
+  ExtentRef argumentExtent(ExtentRef extent) const;
+  /// Checks that a member has the extents that the operand's index needs.
   llvm::Error checkOperand(const PlanTable &table, const PlanSegment &segment,
                            const PlanOperand &operand, size_t position);
   llvm::Error checkSegments();
   llvm::Error checkCopies();
-  /// Null, alignment and address space of everything that the caller bound and
-  /// that is not skipped.
+  /// Checks the addresses of all bound active members: null, alignment and
+  /// address space.
   llvm::Error checkAddresses();
-  /// No written member may share a byte with anything else that is bound; what
-  /// lies between the rows of one counts as its own.
+  /// Checks that no written member overlaps other bound memory. Gaps between
+  /// rows count as part of a member.
   llvm::Error checkOverlap();
 
   // Sizes (Layout.cpp).
   int64_t countOf(const PlanTable &table, const PlanSegment &segment,
                   size_t position);
   int64_t columnsOf(const PlanSegment &segment, size_t position);
-  /// The list that a segment takes its members from; -1 for scalars alone,
-  /// which are one member.
-  int modelOf(const PlanSegment &segment) const;
+  /// A list that has the members of a segment; -1 if the segment has no list
+  /// and so one member.
+  int memberListOf(const PlanSegment &segment) const;
   llvm::Error sizeTables();
-  static int64_t numberOf(ScratchPer per, const TableView &view);
+  /// The number of elements of a scratch area.
+  static int64_t scratchCount(ScratchPer per, const TableView &view);
   std::vector<void *> operandsOf(const PlanSegment &segment, size_t position);
-  /// The bytes that the tiles of a table cover, each buffer once.
+  /// The bytes of the element operands of a table, each buffer once.
   int64_t elementBytes(const PlanTable &table);
 
   friend class Layout;
@@ -85,13 +88,13 @@ private:
   llvm::EquivalenceClasses<int> families;
 };
 
-/// The member of a buffer, as errors name it.
+/// The name of a buffer's member in messages.
 std::string memberName(const PlanBuffer &buffer, size_t member);
 
 /// `[rows, columns]`.
 std::string extentsText(llvm::ArrayRef<int64_t> extents);
 
-/// Calls `visit` on every node, bodies of loops included.
+/// Calls `visit` on every node, including the bodies of loops.
 void forEachNode(const PlanGraph &graph,
                  llvm::function_ref<void(const PlanNode &)> visit);
 

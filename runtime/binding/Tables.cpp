@@ -1,4 +1,4 @@
-//===- Tables.cpp - The rows through which kernels find their work --------===//
+//===- Tables.cpp - The descriptors through which kernels find their work -===//
 
 #include "runtime/binding/Tables.h"
 
@@ -13,69 +13,70 @@ namespace heddle::runtime {
 
 namespace {
 
-template <typename T> void put(char *row, size_t offset, T value) {
-  std::memcpy(row + offset, &value, sizeof(T));
+template <typename T> void put(char *descriptor, size_t offset, T value) {
+  std::memcpy(descriptor + offset, &value, sizeof(T));
 }
 
-template <typename T> T get(const char *row, size_t offset) {
+template <typename T> T get(const char *descriptor, size_t offset) {
   T value;
-  std::memcpy(&value, row + offset, sizeof(T));
+  std::memcpy(&value, descriptor + offset, sizeof(T));
   return value;
 }
 
 } // namespace
 
-void writeMemberRow(const DescriptorLayout &layout,
-                    const MemberDescriptor &values, char *row) {
+void writeMemberDescriptor(const DescriptorLayout &layout,
+                           const MemberDescriptor &values, char *descriptor) {
   assert(values.operands.size() <= static_cast<size_t>(layout.pointers) &&
          "more operands than slots");
-  std::memset(row, 0, layout.bytes());
+  std::memset(descriptor, 0, layout.bytes());
   for (size_t slot = 0; slot < values.operands.size(); ++slot)
-    put(row, slot * sizeof(void *), values.operands[slot]);
+    put(descriptor, slot * sizeof(void *), values.operands[slot]);
   if (layout.rank == 2) {
-    put(row, layout.columnsOffset(), values.columns);
-    put(row, layout.columnsOffset() + 8, values.columnBase);
+    put(descriptor, layout.columnsOffset(), values.columns);
+    put(descriptor, layout.columnsOffset() + 8, values.columnBase);
   }
   size_t at = layout.countOffset();
-  put(row, at, values.count);
-  put<int32_t>(row, at + 8, values.firstTile);
-  put<int32_t>(row, at + 12, values.tiles);
-  put<int32_t>(row, at + 16, values.segment);
-  put<int32_t>(row, at + 20, values.index);
+  put(descriptor, at, values.count);
+  put<int32_t>(descriptor, at + 8, values.firstTile);
+  put<int32_t>(descriptor, at + 12, values.tiles);
+  put<int32_t>(descriptor, at + 16, values.segment);
+  put<int32_t>(descriptor, at + 20, values.index);
 }
 
-MemberDescriptor readMemberRow(const DescriptorLayout &layout,
-                               const char *row) {
+MemberDescriptor readMemberDescriptor(const DescriptorLayout &layout,
+                                      const char *descriptor) {
   MemberDescriptor values;
   for (int slot = 0; slot < layout.pointers; ++slot)
-    values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
+    values.operands.push_back(get<void *>(descriptor, slot * sizeof(void *)));
   if (layout.rank == 2) {
-    values.columns = get<int64_t>(row, layout.columnsOffset());
-    values.columnBase = get<int64_t>(row, layout.columnsOffset() + 8);
+    values.columns = get<int64_t>(descriptor, layout.columnsOffset());
+    values.columnBase = get<int64_t>(descriptor, layout.columnsOffset() + 8);
   }
   size_t at = layout.countOffset();
-  values.count = get<int64_t>(row, at);
-  values.firstTile = get<int32_t>(row, at + 8);
-  values.tiles = get<int32_t>(row, at + 12);
-  values.segment = get<int32_t>(row, at + 16);
-  values.index = get<int32_t>(row, at + 20);
+  values.count = get<int64_t>(descriptor, at);
+  values.firstTile = get<int32_t>(descriptor, at + 8);
+  values.tiles = get<int32_t>(descriptor, at + 12);
+  values.segment = get<int32_t>(descriptor, at + 16);
+  values.index = get<int32_t>(descriptor, at + 20);
   return values;
 }
 
-TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row) {
+TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
+                                  const char *descriptor) {
   TileDescriptor values;
   for (int slot = 0; slot < layout.pointers; ++slot)
-    values.operands.push_back(get<void *>(row, slot * sizeof(void *)));
+    values.operands.push_back(get<void *>(descriptor, slot * sizeof(void *)));
   if (layout.rank == 2) {
-    values.columns = get<int64_t>(row, layout.columnsOffset());
-    values.columnBase = get<int64_t>(row, layout.columnsOffset() + 8);
+    values.columns = get<int64_t>(descriptor, layout.columnsOffset());
+    values.columnBase = get<int64_t>(descriptor, layout.columnsOffset() + 8);
   }
   size_t at = layout.countOffset();
-  values.first = get<int64_t>(row, at);
-  values.count = get<int32_t>(row, at + 8);
-  values.member = get<int32_t>(row, at + 12);
-  values.segment = get<int32_t>(row, at + 16);
-  values.tiles = get<int32_t>(row, at + 20);
+  values.first = get<int64_t>(descriptor, at);
+  values.count = get<int32_t>(descriptor, at + 8);
+  values.member = get<int32_t>(descriptor, at + 12);
+  values.segment = get<int32_t>(descriptor, at + 16);
+  values.tiles = get<int32_t>(descriptor, at + 20);
   return values;
 }
 
@@ -106,7 +107,7 @@ int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
   if (tile <= 0)
     return 0;
   steps = steps.drop_front().take_front(operands.size());
-  // Of the smallest elements 16 bytes hold the most.
+  // 16 bytes hold the most elements of the smallest type.
   int64_t smallest = 0, shift = 0;
   for (auto [step, operand] : llvm::zip(steps, operands))
     if (step > 0 && (!smallest || step < smallest)) {
@@ -128,18 +129,18 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
   size_t bytes = layout.bytes(), at = layout.countOffset();
   [[maybe_unused]] int written = 0;
   for (int member = 0; member < memberCount; ++member) {
-    const char *row = memberDescriptors + member * bytes;
-    int64_t count = get<int64_t>(row, at);
-    int32_t firstTile = get<int32_t>(row, at + 8),
-            tiles = get<int32_t>(row, at + 12),
-            segment = get<int32_t>(row, at + 16);
+    const char *descriptor = memberDescriptors + member * bytes;
+    int64_t count = get<int64_t>(descriptor, at);
+    int32_t firstTile = get<int32_t>(descriptor, at + 8),
+            tiles = get<int32_t>(descriptor, at + 12),
+            segment = get<int32_t>(descriptor, at + 16);
     int64_t columns =
-        layout.rank == 2 ? get<int64_t>(row, layout.columnsOffset()) : 0;
+        layout.rank == 2 ? get<int64_t>(descriptor, layout.columnsOffset()) : 0;
     const int64_t *step =
         steps.data() + segment * (1 + static_cast<size_t>(layout.pointers));
     std::vector<void *> operands;
     for (int slot = 0; slot < layout.pointers; ++slot)
-      operands.push_back(get<void *>(row, slot * sizeof(void *)));
+      operands.push_back(get<void *>(descriptor, slot * sizeof(void *)));
     int64_t shift = shiftOf(
         llvm::ArrayRef<int64_t>(step, 1 + static_cast<size_t>(layout.pointers)),
         operands, count);
@@ -153,16 +154,16 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
       int64_t most = k ? tile : tile - shift;
       std::memset(out, 0, bytes);
       for (int slot = 0; slot < layout.pointers; ++slot) {
-        char *base = get<char *>(row, slot * sizeof(void *));
+        char *base = get<char *>(descriptor, slot * sizeof(void *));
         int64_t offset = first * step[slot];
         if (step[slot] < 0)
-          offset *= -get<int64_t>(row, (slot + 1) * sizeof(void *));
+          offset *= -get<int64_t>(descriptor, (slot + 1) * sizeof(void *));
         put(out, slot * sizeof(void *), base ? base + offset : base);
       }
       if (layout.rank == 2) {
         put(out, layout.columnsOffset(), columns);
         put(out, layout.columnsOffset() + 8,
-            get<int64_t>(row, layout.columnsOffset() + 8) + k * columns);
+            get<int64_t>(descriptor, layout.columnsOffset() + 8) + k * columns);
       }
       put(out, at, first);
       put(out, at + 8, static_cast<int32_t>(std::min(most, count - first)));
@@ -172,7 +173,7 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
     }
     written += tiles;
   }
-  assert(written == tileCount && "every tile has a row");
+  assert(written == tileCount && "every tile has a descriptor");
 }
 
 } // namespace heddle::runtime

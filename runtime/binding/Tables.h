@@ -29,16 +29,15 @@ struct DeviceTable {
   int tileCount;
   int memberCount;
   int blocksPerTile = 1;
-  int unused = 0; // arguments are compared byte for byte
+  int unused = 0; // explicit padding: arguments are compared byte for byte
 };
 static_assert(sizeof(DeviceTable) == 40, "a kernel reads this layout");
 
-/// Where the fields of a descriptor are. Member and tile descriptors have the
-/// same size;
-/// the fields after the operands are:
-///   member descriptor: [columns, column_base], count, first_tile, tiles,
-///   segment, index tile descriptor:   [columns, column_base], first, count,
-///   member, segment, tiles
+/// The offsets of the fields of a descriptor. Member and tile descriptors have
+/// the same size. Their fields after the operands are:
+///
+///   member: [columns, column_base], count, first_tile, tiles, segment, index
+///   tile:   [columns, column_base], first, count, member, segment, tiles
 struct DescriptorLayout {
   int pointers;
   int rank;
@@ -78,22 +77,25 @@ struct TileDescriptor {
   int tiles = 1;
 };
 
-void writeMemberRow(const DescriptorLayout &layout,
-                    const MemberDescriptor &values, char *row);
-MemberDescriptor readMemberRow(const DescriptorLayout &layout, const char *row);
-TileDescriptor readTileRow(const DescriptorLayout &layout, const char *row);
+void writeMemberDescriptor(const DescriptorLayout &layout,
+                           const MemberDescriptor &values, char *descriptor);
+MemberDescriptor readMemberDescriptor(const DescriptorLayout &layout,
+                                      const char *descriptor);
+TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
+                                  const char *descriptor);
 
 /// The `steps` argument of heddle_expand_tiles: for each segment its tile
-/// (negative where members may be shifted), then the step of each operand in
-/// bytes (s > 0: first * s; s < 0: first * stride * -s, with the stride from
-/// the next slot; 0: does not advance).
+/// (negated if first tiles may be shorter), then the step of each operand in
+/// bytes. An operand advances by first * s if its step s is positive, by
+/// first * stride * -s if s is negative (the next operand slot holds the
+/// stride), and not at all if s is 0.
 std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 
-/// The elements that the first tile of a member lacks, so that all others begin
-/// at a multiple of 16 bytes in every operand that advances; 0 where that
-/// cannot be, or where no tile would gain. `steps` are those of the member's
-/// segment. Memory of the runtime's is aligned, wherever it will be: null
-/// stands for it.
+/// The number of elements by which the first tile of a member is shorter, so
+/// that all other tiles start at a multiple of 16 bytes in every operand that
+/// advances; 0 if no number does this, or if no whole tile follows. `steps` has
+/// the steps of the member's segment. A null operand stands for the graph's own
+/// memory, which is always aligned.
 int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
                 int64_t count);
 
@@ -103,8 +105,8 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
                  int memberCount, llvm::ArrayRef<int64_t> steps,
                  char *tileDescriptors, int tileCount);
 
-/// Tiles of a member: at least one, so that what is computed once per member
-/// happens for empty members too.
+/// The number of tiles of a member: at least one, so that per-member values are
+/// computed for empty members, too.
 inline int64_t tilesOf(int64_t count, int64_t tile) {
   return count <= 0 ? 1 : (count - 1) / tile + 1;
 }

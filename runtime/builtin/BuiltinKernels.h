@@ -1,8 +1,8 @@
-//===- BuiltinKernels.h - The runtime's own kernels -----------------------===//
+//===- BuiltinKernels.h - The built-in kernels ----------------------------===//
 //
-// Copies, fills, the control of loops and the writer of tile descriptors. They
-// belong to no program: each file of builtin/device compiles once per
-// architecture and loads once per context.
+// Copies, fills, loop control, and the expansion of tile descriptors. They
+// belong to no program. Each file of builtin/device is compiled once per
+// architecture and loaded once per context.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,16 @@
 
 namespace heddle::runtime {
 
-/// A kernel of builtin/device, compiled and loaded on first use.
+/// The function of a built-in kernel, which is compiled and loaded on first
+/// use.
 llvm::Expected<CUfunction> builtinFunction(const ContextPtr &context,
                                            llvm::StringRef name);
 
-/// The files of builtin/device that must be compiled.
+/// The files of builtin/device that are compiled; the others are PTX.
 inline constexpr llvm::StringLiteral kCopyFile = "copy.cu";
 inline constexpr llvm::StringLiteral kExpandTilesFile = "expand_tiles.cu";
 
-/// Compiles a file for `arch` unless this process has done so.
+/// Compiles a file of builtin/device for `arch`, once per process.
 llvm::Error compileBuiltin(llvm::StringRef file, llvm::StringRef arch);
 
 } // namespace heddle::runtime

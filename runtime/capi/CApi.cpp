@@ -36,11 +36,11 @@ static char *copyText(StringRef text) {
   return copy;
 }
 
-Error giveText(StringRef text, char **out, size_t *size) {
+Error returnText(StringRef text, char **out, size_t *size) {
   *out = copyText(text);
   if (!*out)
     return makeError(StatusCode::Failed,
-                     "allocating {0} bytes for a text failed", text.size());
+                     "allocating {0} bytes for a string failed", text.size());
   if (size)
     *size = text.size();
   return Error::success();
@@ -51,7 +51,8 @@ struct Options {
   StringRef target, arch;
 };
 
-/// An older caller's struct is shorter; missing fields keep their defaults.
+/// Copies the fields that the caller has: the struct of an older heddle.h is
+/// shorter.
 Options readOptions(const heddle_options *options) {
   heddle_options known = {};
   if (options)

@@ -1,8 +1,7 @@
 //===- CApi.h - Shared by the files of the C interface --------------------===//
 //
-// Translates between heddle.h and the runtime: arguments are checked for null,
-// errors become a status and the last error of the thread. Nothing here throws;
-// the runtime is compiled without exceptions.
+// Translates between heddle.h and the runtime. Checks pointers for null, and
+// turns errors into a status and the thread's last message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +30,7 @@ struct heddle_memory {
 
 namespace heddle::runtime {
 
-/// The status of `error`, whose text becomes heddle_last_error().
+/// The status of `error`. Its message becomes heddle_last_error().
 heddle_status finishCall(llvm::Error error);
 
 llvm::Error badInput(const llvm::Twine &text);
@@ -45,16 +44,17 @@ llvm::Error requireAll(const char *function, Pointers *...pointers) {
   return llvm::Error::success();
 }
 
-/// A copy of `text` for the caller to free, with a null character at its end.
-llvm::Error giveText(llvm::StringRef text, char **out, size_t *size = nullptr);
+/// Sets *out to a null-terminated copy of `text`, which the caller frees.
+llvm::Error returnText(llvm::StringRef text, char **out,
+                       size_t *size = nullptr);
 
-/// The request that the options describe. With `inspect`, no GPU is needed:
-/// without a GPU and without a name, the architecture is sm_90.
+/// The request that the options describe. With `inspect`, no GPU is needed: the
+/// default architecture is then the GPU's or, without a GPU, sm_90.
 llvm::Expected<CompileRequest> makeRequest(const char *program,
                                            const heddle_options *options,
                                            bool inspect = false);
-/// The target and the architecture that the options name; `target` if they name
-/// none.
+/// The target and the architecture that the options name. The default target is
+/// `target`.
 llvm::Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, llvm::StringRef target);
 

@@ -28,7 +28,7 @@ static json::Object inspectDriver(json::Array &devices) {
     return problem(driver.takeError());
   const Driver &api = **driver;
   for (int ordinal = 0; ordinal < api.deviceCount; ++ordinal) {
-    // Attributes need no context: doctor takes no device memory.
+    // Attributes need no context, so doctor allocates no device memory.
     CUdevice device = 0;
     char name[256] = {};
     int major = 0, minor = 0, multiprocessors = 0;
@@ -80,9 +80,10 @@ static json::Object inspectCache() {
       {"max_bytes", static_cast<int64_t>(cache.settings().maxBytes)},
       {"bytes", static_cast<int64_t>(cache.size())}};
   if (!cache.usable())
-    object["problem"] = cache.problem().empty()
-                            ? "turned off: HEDDLE_CACHE_SIZE is 0 or no number"
-                            : json::fixUTF8(cache.problem());
+    object["problem"] =
+        cache.problem().empty()
+            ? "turned off: HEDDLE_CACHE_SIZE is 0 or not a number"
+            : json::fixUTF8(cache.problem());
   return object;
 }
 

@@ -7,13 +7,17 @@
 
 namespace heddle::runtime {
 
-/// Looks at the driver, the GPUs, NVRTC, the cache and the compiler. Every part
-/// has "ok" and, if it is not, "problem" with what is missing and how to get
-/// it:
-///   {"version", "driver": {"ok", "path", "version"}, "devices": [{"ordinal",
-///   "name", "arch", "memory_bytes",
-///    "multiprocessors"}], "nvrtc": {"ok", "path", "version", "architectures"},
-///    "cache": {"ok", "directory", "max_bytes", "bytes"}, "compiler": {"ok"},
+/// A report on the driver, the GPUs, NVRTC, the cache and the compiler. Each
+/// part has "ok"; if it is false, "problem" says what is missing and how to get
+/// it.
+///
+///   {"version",
+///    "driver": {"ok", "path", "version"},
+///    "devices": [{"ordinal", "name", "arch", "memory_bytes",
+///                 "multiprocessors"}],
+///    "nvrtc": {"ok", "path", "version", "architectures"},
+///    "cache": {"ok", "directory", "max_bytes", "bytes"},
+///    "compiler": {"ok"},
 ///    "environment": {NAME: value}}
 llvm::json::Object inspectMachine();
 

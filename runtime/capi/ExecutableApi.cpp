@@ -90,7 +90,7 @@ heddle_status heddle_executable_plan(const heddle_executable *executable,
                                      char **text) {
   if (Error error = requireAll("heddle_executable_plan", executable, text))
     return finishCall(std::move(error));
-  return finishCall(giveText(
+  return finishCall(returnText(
       formatv("{0:2}", planToJSON(*executable->executable->plan())).str(),
       text));
 }

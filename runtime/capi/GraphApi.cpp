@@ -16,11 +16,11 @@ Expected<DType> readDType(heddle_dtype dtype) {
   return static_cast<DType>(dtype);
 }
 
-/// More members than memory can describe: a count above it is a mistake.
-constexpr size_t mostMembers = size_t(1) << 31;
+/// A larger count is a mistake, and its arrays could not be allocated.
+constexpr size_t maxMembers = size_t(1) << 31;
 
 Error checkCount(const char *name, size_t members) {
-  if (members <= mostMembers)
+  if (members <= maxMembers)
     return Error::success();
   return badInput(Twine("'") + name +
                   "': expected at most 2^31 members, found " + Twine(members));

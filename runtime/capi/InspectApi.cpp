@@ -1,5 +1,4 @@
-//===- InspectApi.cpp - Stages and counters through the C interface
-//--------===//
+//===- InspectApi.cpp - Stages and counters through the C interface -------===//
 
 #include "runtime/capi/CApi.h"
 #include "runtime/capi/Doctor.h"
@@ -29,7 +28,7 @@ heddle_status heddle_emit(const char *program, const char *stage,
     Expected<std::string> emitted = (*compiler)->emit(*request, name);
     if (!emitted)
       return finishCall(emitted.takeError());
-    return finishCall(giveText(*emitted, text, size));
+    return finishCall(returnText(*emitted, text, size));
   }
   if (request->target == Target::Cpu)
     return finishCall(badInput(Twine("stage '") + name +
@@ -43,7 +42,7 @@ heddle_status heddle_emit(const char *program, const char *stage,
       request->arch, name == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
   if (!image)
     return finishCall(image.takeError());
-  return finishCall(giveText(image->image, text, size));
+  return finishCall(returnText(image->image, text, size));
 }
 
 heddle_status heddle_explain(const char *program, const char *shapes, int json,
@@ -61,14 +60,14 @@ heddle_status heddle_explain(const char *program, const char *shapes, int json,
       (*compiler)->explain(*request, shapes ? shapes : "", json != 0);
   if (!explained)
     return finishCall(explained.takeError());
-  return finishCall(giveText(*explained, text));
+  return finishCall(returnText(*explained, text));
 }
 
 heddle_status heddle_doctor(char **text) {
   if (Error error = requireAll("heddle_doctor", text))
     return finishCall(std::move(error));
   return finishCall(
-      giveText(formatv("{0:2}", json::Value(inspectMachine())).str(), text));
+      returnText(formatv("{0:2}", json::Value(inspectMachine())).str(), text));
 }
 
 static const struct {
@@ -93,7 +92,7 @@ heddle_status heddle_statistic(const char *name, uint64_t *value) {
       return HEDDLE_OK;
     }
   return finishCall(
-      badInput(Twine("statistic '") + name + "': there is none of this name"));
+      badInput(Twine("statistic '") + name + "': there is no such counter"));
 }
 
 } // extern "C"

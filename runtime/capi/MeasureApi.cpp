@@ -11,7 +11,7 @@ using namespace heddle::runtime;
 
 namespace {
 
-/// Device time between two events around `replays` replays.
+/// The device time of `replays` replays, between two events.
 Expected<double> timeOnDevice(Graph &graph, int replays) {
   const ContextPtr &context = graph.context();
   const Driver &driver = context->driver();

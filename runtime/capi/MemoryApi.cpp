@@ -11,7 +11,7 @@ using namespace heddle::runtime;
 
 namespace {
 
-/// Runs `body` with a memory's range checked.
+/// Checks a range of `memory` and runs `body` if the range is not empty.
 template <typename Body>
 Error withRange(const char *function, const heddle_memory *memory,
                 size_t offset, size_t bytes, Body body) {
@@ -30,9 +30,9 @@ heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
                                    heddle_memory **memory) {
   if (Error error = requireAll("heddle_memory_create", executable, memory))
     return finishCall(std::move(error));
-  // Beyond what any machine addresses, and safe to round up.
-  constexpr size_t most = size_t(1) << 48;
-  if (bytes > most)
+  // More than any machine can address. Rounding up cannot overflow below it.
+  constexpr size_t maxBytes = size_t(1) << 48;
+  if (bytes > maxBytes)
     return finishCall(
         badInput("bytes: expected at most 2^48, found " + Twine(bytes)));
   auto created = std::make_unique<heddle_memory>();

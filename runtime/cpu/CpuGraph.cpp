@@ -20,10 +20,10 @@ struct CpuGraph::HostTable {
   std::vector<char> members, tiles;
   std::vector<unsigned> tickets;
   DeviceTable table = {};
-  size_t rowBytes = 0;
+  size_t descriptorBytes = 0;
 };
 
-/// A plan node with its functions looked up and its arguments filled in.
+/// A node of the plan with its functions and arguments.
 struct CpuGraph::Node {
   const PlanNode *plan = nullptr;
   struct BoundSweep {
@@ -32,7 +32,7 @@ struct CpuGraph::Node {
   };
   std::vector<BoundSweep> sweeps;
   std::vector<void *> arguments;
-  std::vector<Span> spans; ///< of a copy, of a fill, or the flags of a loop
+  std::vector<Span> spans; ///< of a copy, a fill or a loop's flags
   std::vector<Node> body;
 };
 
@@ -44,8 +44,8 @@ public:
   Error check(const void *, size_t) override { return Error::success(); }
 };
 
-/// parallelFor with the bound on threads from HEDDLE_THREADS applied once,
-/// before the threads exist.
+/// parallelFor on at most threadLimit() threads. LLVM reads the limit when it
+/// creates its threads, so the first call sets it.
 void parallel(size_t size, function_ref<void(size_t)> function) {
   [[maybe_unused]] static bool once = [] {
     llvm::parallel::strategy = hardware_concurrency(threadLimit());
@@ -150,12 +150,12 @@ Error CpuGraph::update(Layout &next, void *) {
   for (auto [index, table] : enumerate(tables)) {
     const PlanTable &planned = plan().tables[index];
     const TableView &view = next.tables()[index];
-    DescriptorLayout rows(planned);
-    table.rowBytes = rows.bytes();
+    DescriptorLayout descriptors(planned);
+    table.descriptorBytes = descriptors.bytes();
     table.members = next.memberDescriptors(index);
-    table.tiles.resize(rows.bytes() * view.tileCount);
+    table.tiles.resize(descriptors.bytes() * view.tileCount);
     table.tickets.assign(view.memberCount + 1, 0);
-    expandTiles(rows, table.members.data(), view.memberCount,
+    expandTiles(descriptors, table.members.data(), view.memberCount,
                 segmentSteps(plan(), planned), table.tiles.data(),
                 view.tileCount);
     table.table = {table.tiles.data(),   table.members.data(),
@@ -207,8 +207,8 @@ Error CpuGraph::replay(void *stream) {
 }
 
 void CpuGraph::run(const std::vector<Node> &list) {
-  // Nodes depend on earlier ones only, so the order of the list is an order of
-  // the edges.
+  // Nodes depend on earlier nodes only, so the order of the list respects all
+  // edges.
   for (const Node &node : list) {
     switch (node.plan->kind) {
     case NodeKind::Kernel:
@@ -246,21 +246,22 @@ void CpuGraph::runKernel(const Node &node) {
     const DeviceTable none = {};
     const DeviceTable &table =
         sweep.table < 0 ? none : tables[sweep.table].table;
-    size_t rowBytes = sweep.table < 0 ? 0 : tables[sweep.table].rowBytes;
-    // As on the device: without tiles a node is skipped unless it computes a
-    // value of the whole list.
+    size_t descriptorBytes =
+        sweep.table < 0 ? 0 : tables[sweep.table].descriptorBytes;
+    // As on the device, a node without tiles is skipped unless it computes list
+    // values.
     if (sweep.table >= 0 && table.tileCount == 0 && !node.plan->always)
       continue;
     const char *tiles = static_cast<const char *>(table.tiles),
                *members = static_cast<const char *>(table.members);
     if (sweep.functions.tile && table.tileCount)
       parallel(table.tileCount, [&](size_t i) {
-        sweep.functions.tile(tiles + i * rowBytes, static_cast<int>(i),
+        sweep.functions.tile(tiles + i * descriptorBytes, static_cast<int>(i),
                              arguments);
       });
     if (sweep.functions.member && table.memberCount)
       parallel(table.memberCount, [&](size_t i) {
-        sweep.functions.member(members + i * rowBytes, arguments);
+        sweep.functions.member(members + i * descriptorBytes, arguments);
       });
     if (sweep.functions.epilogue)
       sweep.functions.epilogue(members, table.memberCount, arguments);
@@ -273,11 +274,11 @@ void CpuGraph::runWhile(const Node &node) {
   const int32_t *limit = reinterpret_cast<const int32_t *>(
       layout->scalarAddress(node.plan->limit));
   *iterations = 0;
-  bool goesOn = *limit > 0;
-  while (goesOn) {
+  bool active = *limit > 0;
+  while (active) {
     run(node.body);
     ++*iterations;
-    goesOn = *iterations < *limit &&
+    active = *iterations < *limit &&
              any_of(node.spans, [](const Span &flag) { return *flag.to != 0; });
   }
 }

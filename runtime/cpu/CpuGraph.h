@@ -1,8 +1,8 @@
 //===- CpuGraph.h - A plan run on the host --------------------------------===//
 //
 // Runs the sweeps of a plan over host buffers: tiles in parallel, then members
-// in parallel, then what is left once per sweep; loops on the host.
-// HEDDLE_THREADS bounds the threads (default: one per core).
+// in parallel, then the epilogue once. Loops run on the host. HEDDLE_THREADS
+// limits the number of threads (default: one per core).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +15,13 @@ namespace heddle::runtime {
 
 class CpuGraph : public ProgramGraph {
 public:
-  /// BadInput if the executable was not compiled for the cpu target, or lacks a
-  /// sweep that the plan names.
+  /// Creates a graph of an executable. BadInput if it was not compiled for the
+  /// cpu target, or lacks a sweep that the plan names.
   static llvm::Expected<std::unique_ptr<CpuGraph>>
   create(std::shared_ptr<Executable> executable);
   ~CpuGraph() override;
 
-  /// Runs one step to its end. `stream` is ignored here and below.
+  /// Runs one step to completion. Here and below, `stream` is ignored.
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *) override { return llvm::Error::success(); }
 
@@ -44,7 +44,7 @@ private:
   void fill(const Node &node);
   void runWhile(const Node &node);
 
-  /// Memory aligned like device memory.
+  /// Frees memory of allocate(), which has the alignment of device memory.
   struct AlignedFree {
     void operator()(char *memory) const;
   };

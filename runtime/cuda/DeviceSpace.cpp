@@ -22,7 +22,7 @@ Error DeviceSpace::check(const void *address, size_t bytes) {
       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
       CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
   void *values[] = {&type, &managed, &ordinal, &start, &size};
-  // Pageable host memory: success with a memory type of 0.
+  // For pageable host memory the driver returns success and memory type 0.
   CUresult result = context.driver().cuPointerGetAttributes(
       5, attributes, values, reinterpret_cast<CUdeviceptr>(address));
   if (result != CUDA_SUCCESS || (type != CU_MEMORYTYPE_DEVICE && !managed))

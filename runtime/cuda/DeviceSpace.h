@@ -1,7 +1,7 @@
 //===- DeviceSpace.h - Addresses of one device ----------------------------===//
 //
-// Lists of a model share few allocations: the driver's answers about one are
-// remembered while a layout is resolved.
+// Checks addresses with the driver. The members of a model lie in few
+// allocations, so the known allocations are kept while a layout is resolved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,15 +19,16 @@ class DeviceSpace : public AddressSpace {
 public:
   explicit DeviceSpace(const Context &context) : context(context) {}
 
-  /// Memory may have been freed and allocated since the last layout.
+  /// Clears the known allocations, which the caller may have freed since the
+  /// last layout.
   void forget() { known.clear(); }
 
-  /// BadInput unless `address` is memory of this device, or managed memory.
+  /// BadInput unless `address` is in memory of this device or managed memory.
   llvm::Error check(const void *address, size_t bytes) override;
 
 private:
   const Context &context;
-  std::map<uintptr_t, uintptr_t> known; ///< begin to end
+  std::map<uintptr_t, uintptr_t> known; ///< end of an allocation by its begin
 };
 
 } // namespace heddle::runtime

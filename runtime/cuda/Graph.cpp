@@ -42,8 +42,8 @@ Error Graph::refuseInCapture(CUstream stream, StringRef what) {
   if (status == CU_STREAM_CAPTURE_STATUS_NONE)
     return Error::success();
   return makeError(StatusCode::BadInput,
-                   "{0}: expected a stream that is not being captured: do it "
-                   "before the capture",
+                   "{0}: expected a stream that is not being captured: call "
+                   "{0} before the capture",
                    what);
 }
 
@@ -51,8 +51,9 @@ Error Graph::refuseInCapture(CUstream stream, StringRef what) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// `overlaps`: begins before the launch just before it has ended.
-Error Graph::launchPlainly(Launch &launch, CUstream stream, bool overlaps) {
+/// Launches a kernel on `stream`. With `overlaps`, the kernel may start before
+/// the previous launch has ended.
+Error Graph::launchKernel(Launch &launch, CUstream stream, bool overlaps) {
   CUlaunchAttribute attribute = {};
   if (launch.cooperative) {
     attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
@@ -81,22 +82,23 @@ Error Graph::launchPlainly(Launch &launch, CUstream stream, bool overlaps) {
 
 Error Graph::issue(std::vector<Step> &list, CUstream stream) {
   for (Step &step : list) {
-    // Values of a captured launch would stay for as long as the capture.
+    // A captured launch would keep the current values of its scalars.
     if (!step.launch.scalars.empty() && !step.captured)
-      return makeError(StatusCode::BadInput,
-                       "node '{0}': no variant that reads its scalars from "
-                       "memory fits on {1}, as a stream capture needs: replay "
-                       "outside the capture",
-                       step.launch.name, device->name());
+      return makeError(
+          StatusCode::BadInput,
+          "node '{0}': a stream capture needs a variant with scalars "
+          "by address, and none fits on {1}: replay outside the "
+          "capture",
+          step.launch.name, device->name());
     if (step.loop && !step.captured)
       return makeError(StatusCode::BadInput,
                        "node '{0}': a loop inside a stream capture needs a "
-                       "cooperative kernel, which this plan lacks or "
-                       "which does not fit on {1}: replay outside the capture",
+                       "cooperative kernel, and none fits on {1}: replay "
+                       "outside the capture",
                        step.launch.name, device->name());
   }
   captured = true;
-  if (Error error = bringSlotsUpToDate())
+  if (Error error = writeStaleSlots())
     return error;
   auto launchOf = [](Step &step) -> Launch & {
     return step.captured ? *step.captured : step.launch;
@@ -106,7 +108,7 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
     bool overlaps =
         step.overlaps >= 0 && step.overlaps + 1 == static_cast<int>(index) &&
         !launch.cooperative && !launchOf(list[index - 1]).cooperative;
-    if (Error error = launchPlainly(launch, stream, overlaps))
+    if (Error error = launchKernel(launch, stream, overlaps))
       return error;
     count(statistics().launches);
     count(statistics().programmatic_edges, overlaps);
@@ -123,7 +125,7 @@ Error Graph::replay(void *streamHandle) {
   HEDDLE_DRIVER_CALL(driver, cuStreamIsCapturing, stream, &status);
   if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return makeError(StatusCode::BadInput,
-                     "replay: the capture of this stream failed before");
+                     "replay: the capture of this stream is already invalid");
   if (needsPrepare()) {
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
       return makeError(

@@ -1,15 +1,14 @@
 //===- Graph.h - A plan as one CUDA graph ---------------------------------===//
 //
-// prepare() builds the CUDA graph and instantiates it once; replay() is one
-// cuGraphLaunch. Rebinding copies the tables that changed (ordered on the
-// stream), lets the device expand them, and sets the parameters of the nodes
-// whose grid or arguments changed; the graph is instantiated again only if a
-// node must change its form.
+// prepare() builds the CUDA graph and instantiates it once. replay() is one
+// cuGraphLaunch. Rebinding copies the tables (ordered on the stream), expands
+// them on the device, and sets the parameters of the nodes whose grid or
+// arguments changed. The graph is instantiated again only if its nodes or edges
+// change.
 //
-// By-value scalars (scalar arguments that nothing in the program writes) are
-// parameters of the nodes where possible: setting one changes those parameters
-// before the next launch, at no cost on the device. Their slots in device
-// memory are written only if a kernel reads them.
+// By-value scalars are parameters of the nodes where possible. Setting one
+// changes the parameters before the next launch and costs no device time. Its
+// scalar slot is written only if a kernel reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +28,10 @@ public:
   create(std::shared_ptr<Executable> executable, ContextPtr context);
   ~Graph() override;
 
-  /// One cuGraphLaunch on `stream`. While the caller captures the stream, the
-  /// same plan is issued into the capture as plain launches; prepare() must
-  /// have run before the capture, and loops need their cooperative form
-  /// (BadInput otherwise, with nothing issued).
+  /// One cuGraphLaunch on `stream`. While the caller captures the stream, adds
+  /// the step to the capture as plain launches. BadInput, with nothing added,
+  /// if prepare() did not run before the capture or a loop has no cooperative
+  /// form.
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *stream) override;
 
@@ -41,8 +40,8 @@ public:
 private:
   struct Node {
     CUgraphNode node = nullptr;
-    CUgraphConditionalHandle condition =
-        0; ///< of a loop's first and last kernel
+    /// Of the kernel before a loop, and of the last kernel of its body.
+    CUgraphConditionalHandle condition = 0;
   };
 
   Graph(std::shared_ptr<Executable> executable, ContextPtr context);
@@ -66,44 +65,44 @@ private:
             llvm::ArrayRef<CUgraphNode> dependencies,
             CUgraphConditionalHandle condition);
   llvm::Error addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to);
-  /// Brings the instantiated graph to `steps`; false if it must be instantiated
-  /// anew.
+  /// Updates the instantiated graph to `steps`. Returns false if it must be
+  /// instantiated again.
   bool updateNodes(std::vector<Step> &steps);
-  /// Takes over steps that the instantiated graph now has.
+  /// Stores the steps of the instantiated graph.
   void adopt(std::vector<Step> next);
   llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
-  llvm::Error bringSlotsUpToDate();
-  llvm::Error launchPlainly(Launch &launch, CUstream stream,
-                            bool overlaps = false);
+  llvm::Error writeStaleSlots();
+  llvm::Error launchKernel(Launch &launch, CUstream stream,
+                           bool overlaps = false);
   llvm::Error issue(std::vector<Step> &list, CUstream stream);
 
   ContextPtr device;
   std::unique_ptr<DeviceSpace> space;
 
-  DeviceMemory slotMemory; ///< owned scalars; allocated once
+  DeviceMemory slotMemory; ///< scalar slots; allocated once
   DeviceMemory arena;      ///< owned lists
-  DeviceMemory
-      uploaded;         ///< member descriptors, segment steps, span descriptors
-  DeviceMemory cleared; ///< tickets and zeroed scratch
-  DeviceMemory work;    ///< tile descriptors and other scratch
+  /// Member descriptors, segment steps, span descriptors.
+  DeviceMemory uploaded;
+  DeviceMemory cleared; ///< tickets and zeroed scratch areas
+  DeviceMemory work;    ///< tile descriptors and other scratch areas
 
   std::vector<Step> steps;
-  std::vector<Node>
-      nodes; ///< kernels of the graph, in the order of flatten(steps)
-  std::vector<Launch *> launches; ///< flatten(steps)
+  std::vector<Node> nodes;        ///< of `launches`
+  std::vector<Launch *> launches; ///< the kernels of `steps`, bodies included
 
-  /// By buffer: the nodes that take its value.
+  /// For each buffer: the nodes that take its value as a parameter.
   std::vector<std::vector<unsigned>> nodesOfScalar;
   /// Nodes whose scalars changed since the last launch.
   std::vector<unsigned> changedNodes;
   std::vector<bool> nodeChanged;
-  /// By buffer: whether replays read its own slot, and whether the slot lacks
-  /// the value that was set last.
-  std::vector<bool> slotRead, slotBehind;
-  /// A captured plan reads slots for as long as the user keeps it.
+  /// For each buffer: whether replays read its scalar slot, and whether the
+  /// slot does not have the value that was set last.
+  std::vector<bool> slotRead, slotStale;
+  /// Whether a replay was captured. The captured graph reads the scalar slots
+  /// as long as the caller keeps it.
   bool captured = false;
-  StreamHandle ownStream; ///< for slots that are read by a capture under way
+  StreamHandle ownStream; ///< of writeStaleSlots()
   GraphHandle graph;
   GraphExecHandle executableGraph;
 };

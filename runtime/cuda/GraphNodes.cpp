@@ -1,7 +1,7 @@
 //===- GraphNodes.cpp - The nodes of a CUDA graph -------------------------===//
 //
-// Instantiates steps as nodes and edges, and updates the instantiated graph in
-// place where its form stays.
+// Instantiates steps as nodes and edges, and updates an instantiated graph with
+// the same nodes and edges in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,8 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-/// The kernels of the graph form, in the order in which nodes are added.
+/// Appends the kernels of the steps, in the order in which addSteps() adds
+/// nodes.
 static void flatten(std::vector<Step> &steps, std::vector<Launch *> &out) {
   for (Step &step : steps) {
     out.push_back(&step.launch);
@@ -51,8 +52,7 @@ Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
   return added.node;
 }
 
-/// The edge across which `to` begins early. A driver that refuses it gets an
-/// ordinary one.
+/// Adds a programmatic edge, or an ordinary edge if the driver refuses it.
 Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
   const Driver &driver = device->driver();
   CUgraphEdgeData data = {};
@@ -70,7 +70,8 @@ Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
   return Error::success();
 }
 
-/// Adds the steps and returns, for each, the node that others wait for.
+/// Adds the steps. Returns, for each step, the node on which later steps
+/// depend.
 Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
                                                    std::vector<Step> &list,
                                                    ArrayRef<PlanEdge> edges) {
@@ -110,7 +111,7 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
       return withContext("node '" + step.launch.name + "'",
                          driverError(driver, result, "cuGraphAddNode"));
     CUgraph body = parameters.conditional.phGraph_out[0];
-    // The end of an iteration waits for every step of the body.
+    // The kernel that ends an iteration depends on every step of the body.
     Expected<std::vector<CUgraphNode>> ends =
         addSteps(body, step.body, step.edges);
     if (!ends)
@@ -128,7 +129,7 @@ Error Graph::instantiate(std::vector<Step> next) {
   Expected<GraphHandle> fresh = createGraph(device);
   if (!fresh)
     return fresh.takeError();
-  // The graph of before stays usable until the new one is complete.
+  // If this fails, the previous graph stays usable.
   std::vector<Node> before = std::exchange(nodes, {});
   Expected<std::vector<CUgraphNode>> ends =
       addSteps(fresh->get(), next, plan().graph.edges);
@@ -175,7 +176,7 @@ bool Graph::updateNodes(std::vector<Step> &next) {
       continue;
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
-    // The graph is kept up to date too: a whole update starts from it.
+    // The graph must have the new parameters, too: cuGraphExecUpdate reads it.
     if (driver.cuGraphKernelNodeSetParams(node.node, &parameters) !=
         CUDA_SUCCESS)
       return false;
@@ -189,7 +190,7 @@ bool Graph::updateNodes(std::vector<Step> &next) {
   }
   if (inPlace)
     return true;
-  // Scalars were set in the instantiated graph alone.
+  // updateScalars() set scalars in the instantiated graph only.
   for (auto [node, after] : zip_equal(nodes, changed)) {
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
@@ -197,8 +198,8 @@ bool Graph::updateNodes(std::vector<Step> &next) {
                                        node.node, &parameters) != CUDA_SUCCESS)
       return false;
   }
-  // A driver may refuse single nodes (inside a loop's body, say) and still take
-  // the graph as a whole.
+  // A driver may refuse to update single nodes, such as those of a loop's body,
+  // and accept an update of the whole graph.
   CUgraphExecUpdateResultInfo info = {};
   if (driver.cuGraphExecUpdate(executableGraph.get(), graph.get(), &info) !=
       CUDA_SUCCESS)

@@ -1,7 +1,7 @@
 //===- GraphPreparation.cpp - Memory and tables of a CUDA graph -----------===//
 //
-// Five blocks of device memory: slots of scalars, own lists, data copied from
-// the host, data cleared to zero, and other scratch.
+// Device memory is in five allocations: scalar slots, owned lists, data copied
+// from the host, data cleared to zero, and other scratch areas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,9 @@ static CUdeviceptr devicePointer(const void *address) {
   return reinterpret_cast<CUdeviceptr>(address);
 }
 
-/// Whether both have the same nodes and edges: loops and kernels that begin
-/// early at the same places. (The rest can be set in an instantiated graph.)
+/// Whether both have the same nodes and edges: the same loops, programmatic
+/// edges and cooperative kernels. Everything else can be set in an instantiated
+/// graph.
 static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
   return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
            const auto &[x, y] = pair;
@@ -31,11 +32,11 @@ static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
          });
 }
 
-/// Grows `memory` to at least `bytes`. Its contents are lost.
+/// Grows `memory` to at least `bytes` bytes. Does not keep the contents.
 Error Graph::reserve(DeviceMemory &memory, size_t bytes, CUstream stream) {
   if (bytes <= memory.size())
     return Error::success();
-  // Replays that are under way still use the old memory.
+  // Submitted replays may still use the old memory.
   HEDDLE_DRIVER_CALL(device->driver(), cuStreamSynchronize, stream);
   Expected<DeviceMemory> grown = DeviceMemory::allocate(device, bytes);
   if (!grown)
@@ -55,29 +56,30 @@ Error Graph::update(Layout &next, void *streamHandle) {
   if (Error error = builder.choose())
     return error;
 
-  // Where everything goes: offsets in the four blocks.
-  struct TablePlaces {
+  // Offsets in the allocations.
+  struct TableOffsets {
     size_t members, steps, tickets, tiles;
     std::vector<int64_t> stepValues;
     bool expand;
   };
-  std::vector<TablePlaces> places(plan.tables.size());
+  std::vector<TableOffsets> tableOffsets(plan.tables.size());
   size_t uploadedBytes = 0, clearedBytes = 0, workBytes = 0;
   auto take = [](size_t &total, size_t bytes) {
     return std::exchange(total, total + alignUp(bytes));
   };
-  for (auto [index, place] : enumerate(places)) {
+  for (auto [index, offsets] : enumerate(tableOffsets)) {
     const PlanTable &table = plan.tables[index];
     const TableView &view = next.tables()[index];
-    size_t rowBytes = DescriptorLayout(table).bytes();
-    place.expand = builder.needsTileDescriptors(index) && view.tileCount > 0;
-    place.members = take(uploadedBytes, rowBytes * view.memberCount);
-    place.stepValues = segmentSteps(plan, table);
-    place.steps =
-        take(uploadedBytes, place.stepValues.size() * sizeof(int64_t));
-    place.tickets =
+    size_t descriptorBytes = DescriptorLayout(table).bytes();
+    offsets.expand = builder.needsTileDescriptors(index) && view.tileCount > 0;
+    offsets.members = take(uploadedBytes, descriptorBytes * view.memberCount);
+    offsets.stepValues = segmentSteps(plan, table);
+    offsets.steps =
+        take(uploadedBytes, offsets.stepValues.size() * sizeof(int64_t));
+    offsets.tickets =
         take(clearedBytes, (view.memberCount + 1) * sizeof(unsigned));
-    place.tiles = take(workBytes, place.expand ? rowBytes * view.tileCount : 0);
+    offsets.tiles =
+        take(workBytes, offsets.expand ? descriptorBytes * view.tileCount : 0);
   }
   size_t spansOffset = take(uploadedBytes, builder.spanDescriptors().size());
   std::vector<size_t> scratchOffsets;
@@ -103,7 +105,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
                          values.size(), stream);
     slots = slotMemory.address();
     slotRead.assign(plan.buffers.size(), false);
-    slotBehind.assign(plan.buffers.size(), false);
+    slotStale.assign(plan.buffers.size(), false);
   }
   next.place(arena.address(), slots);
 
@@ -113,16 +115,16 @@ Error Graph::update(Layout &next, void *streamHandle) {
     if (size)
       std::memcpy(upload.data() + offset, bytes, size);
   };
-  for (auto [index, place] : enumerate(places)) {
+  for (auto [index, offsets] : enumerate(tableOffsets)) {
     const TableView &view = next.tables()[index];
-    std::vector<char> rows = next.memberDescriptors(index);
-    put(place.members, rows.data(), rows.size());
-    put(place.steps, place.stepValues.data(),
-        place.stepValues.size() * sizeof(int64_t));
+    std::vector<char> descriptors = next.memberDescriptors(index);
+    put(offsets.members, descriptors.data(), descriptors.size());
+    put(offsets.steps, offsets.stepValues.data(),
+        offsets.stepValues.size() * sizeof(int64_t));
     addresses.tables.push_back(
-        {place.expand ? work.address() + place.tiles : nullptr,
-         uploaded.address() + place.members,
-         reinterpret_cast<unsigned *>(cleared.address() + place.tickets),
+        {offsets.expand ? work.address() + offsets.tiles : nullptr,
+         uploaded.address() + offsets.members,
+         reinterpret_cast<unsigned *>(cleared.address() + offsets.tickets),
          view.tileCount, view.memberCount, view.blocksPerTile});
   }
   for (auto [planned, offset] : zip(plan.scratch, scratchOffsets))
@@ -136,8 +138,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
   put(spansOffset, builder.spanDescriptors().data(),
       builder.spanDescriptors().size());
 
-  // The copy is staged by the driver before the call returns, as the host
-  // memory is pageable.
+  // Host memory is pageable, so the driver copies it before the call returns.
   if (!upload.empty()) {
     count(statistics().table_copies);
     HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync,
@@ -148,8 +149,8 @@ Error Graph::update(Layout &next, void *streamHandle) {
     HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async,
                        devicePointer(cleared.address()), 0, clearedBytes,
                        stream);
-  for (auto [index, place] : enumerate(places)) {
-    if (!place.expand)
+  for (auto [index, offsets] : enumerate(tableOffsets)) {
+    if (!offsets.expand)
       continue;
     Expected<CUfunction> function =
         builtinFunction(device, "heddle_expand_tiles");
@@ -162,27 +163,27 @@ Error Graph::update(Layout &next, void *streamHandle) {
     const DeviceTable &table = addresses.tables[index];
     launch.add(table.members);
     launch.add(table.tiles);
-    launch.add(uploaded.address() + place.steps);
+    launch.add(uploaded.address() + offsets.steps);
     launch.add(plan.tables[index].pointers);
     launch.add(plan.tables[index].rank);
     launch.add(table.memberCount);
     launch.add(table.tileCount);
     count(statistics().table_expansions);
-    if (Error error = launchPlainly(launch, stream))
+    if (Error error = launchKernel(launch, stream))
       return error;
   }
 
   bool released = false;
   for (size_t buffer = 0; buffer < slotRead.size(); ++buffer) {
     bool reads = builder.readsSlot()[buffer];
-    if (reads && slotBehind[buffer])
+    if (reads && slotStale[buffer])
       if (Error error = writeSlot(
               buffer, values.data() + buffer * sizeof(double), stream))
         return error;
     released |= slotRead[buffer] && !reads;
   }
-  // A slot that nothing reads may be written at any time: no replay that still
-  // reads it may be under way.
+  // From now on, these slots may be written at any time. Wait for the submitted
+  // replays that read them.
   if (released)
     HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, stream);
 

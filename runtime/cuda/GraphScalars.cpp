@@ -1,6 +1,6 @@
 //===- GraphScalars.cpp - The scalars of a CUDA graph ---------------------===//
 //
-// As parameters of nodes, and as slots in device memory.
+// By-value scalars are parameters of nodes. Scalar slots are in device memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,12 +43,12 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
   }
   if (captured || slotRead[buffer])
     return writeSlot(buffer, bytes.data(), static_cast<CUstream>(stream));
-  slotBehind[buffer] = true;
+  slotStale[buffer] = true;
   return Error::success();
 }
 
-/// Updates the nodes whose scalars changed. A launch that was submitted before
-/// keeps its values.
+/// Sets the parameters of the nodes whose scalars changed. Submitted replays
+/// keep their values.
 Error Graph::updateScalars() {
   const Driver &driver = device->driver();
   while (!changedNodes.empty()) {
@@ -68,14 +68,14 @@ Error Graph::updateScalars() {
   return Error::success();
 }
 
-/// Writes an own scalar to its slot, in the order of `stream`.
+/// Writes a value to a scalar slot, ordered on `stream`.
 Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
   const Driver &driver = device->driver();
   CUdeviceptr slot = devicePointer(slots + buffer * sizeof(double));
   unsigned size = dtypeSize(plan().buffers[buffer].dtype);
-  slotBehind[buffer] = false;
+  slotStale[buffer] = false;
   count(statistics().slot_writes);
-  // The value travels inside the command: no copy, no staging.
+  // These commands contain the value, so nothing is copied or staged.
   uint64_t wide;
   uint32_t narrow;
   std::memcpy(&wide, bytes, sizeof(wide));
@@ -92,11 +92,11 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
   return Error::success();
 }
 
-/// Writes the slots that are behind while the caller captures a stream, where
-/// nothing could be written: on a stream of this graph's own, to its end. No
-/// replay reads them.
-Error Graph::bringSlotsUpToDate() {
-  if (none_of(slotBehind, [](bool behind) { return behind; }))
+/// Writes the slots that do not have the last value. The caller's stream is
+/// being captured, so this uses a stream of the graph and waits for it. No
+/// submitted replay reads these slots.
+Error Graph::writeStaleSlots() {
+  if (none_of(slotStale, [](bool stale) { return stale; }))
     return Error::success();
   const Driver &driver = device->driver();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -109,8 +109,8 @@ Error Graph::bringSlotsUpToDate() {
       ownStream = std::move(*stream);
     }
     std::vector<char> values = slotValues();
-    for (size_t buffer = 0; buffer < slotBehind.size(); ++buffer)
-      if (slotBehind[buffer])
+    for (size_t buffer = 0; buffer < slotStale.size(); ++buffer)
+      if (slotStale[buffer])
         if (Error error =
                 writeSlot(buffer, values.data() + buffer * sizeof(double),
                           ownStream.get()))

@@ -1,4 +1,4 @@
-//===- GraphSteps.cpp - A plan's nodes with everything filled in ----------===//
+//===- GraphSteps.cpp - The nodes of a plan as launches -------------------===//
 
 #include "runtime/cuda/GraphSteps.h"
 
@@ -13,7 +13,7 @@ namespace heddle::runtime {
 Expected<std::vector<Step>> StepBuilder::build(const Addresses &addresses) {
   nextChoice = 0;
   slotReads.assign(plan.buffers.size(), false);
-  // Scalars that the rows of a table point to.
+  // Descriptors hold the addresses of scalars.
   for (const PlanTable &table : plan.tables)
     for (const PlanSegment &segment : table.segments)
       for (const PlanOperand &operand : segment.operands)
@@ -55,8 +55,7 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
         return captured.takeError();
       step.captured = std::move(*captured);
     }
-    // The choices of a body that the cooperative kernel runs itself are passed
-    // over.
+    // Skip the choices of the body, which the cooperative or panel kernel runs.
     if (node.kind == NodeKind::While) {
       auto skip = [&](auto &self, const PlanGraph &body) -> void {
         for (const PlanNode &inner : body.nodes) {
@@ -71,8 +70,8 @@ Expected<std::vector<Step>> StepBuilder::buildIn(const PlanGraph &graph,
   return steps;
 }
 
-/// A kernel that has nothing to do ends without waiting for the one before, so
-/// that one alone is no substitute for an ordinary edge.
+/// Marks the steps at the ends of programmatic edges. A kernel without work
+/// ends without waiting for the previous kernel, so it needs ordinary edges.
 void StepBuilder::addOverlaps(const PlanGraph &graph,
                               std::vector<Step> &steps) const {
   if (!context->canOverlap())
@@ -110,7 +109,7 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
   launch.grid = grid;
   launch.block = variant.block;
   launch.sharedBytes = variant.sharedBytes;
-  // More than 48 KiB must be requested first.
+  // The driver refuses more than 48 KiB unless the attribute is set.
   if (variant.sharedBytes > 0)
     HEDDLE_DRIVER_CALL(context->driver(), cuFuncSetAttribute, *function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -155,7 +154,7 @@ Error StepBuilder::loop(const PlanNode &node, const Choice &choice,
   step.next.function = *next;
   step.next.block = 256;
   slotReads[node.limit] = true;
-  // The first argument is the condition's handle, known when the graph is made.
+  // The first argument is the condition's handle; Graph::addKernel sets it.
   for (Launch *launch : {&step.launch, &step.next}) {
     launch->add(uint64_t(0));
     launch->add(layout.scalarAddress(node.iterations));

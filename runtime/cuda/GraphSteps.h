@@ -1,8 +1,8 @@
-//===- GraphSteps.h - A plan's nodes with everything filled in ------------===//
+//===- GraphSteps.h - The nodes of a plan as launches ---------------------===//
 //
-// Between a Layout and the driver: which variant of each node runs, with which
-// grid and which argument bytes. The same steps become nodes of a CUDA graph,
-// or plain launches into a capture that the user owns.
+// Chooses the variant, the grid and the arguments of each node for a layout.
+// The same steps become nodes of a CUDA graph, or plain launches in a capture
+// by the caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,55 +18,57 @@
 
 namespace heddle::runtime {
 
+/// The launches of one node.
 struct Step {
   bool loop = false; ///< a conditional WHILE node around `body`
-  /// The kernel; of a loop, the kernel before it, which sets its
-  /// iterations to 0. The condition's
-  /// handle comes in front of its arguments.
+  /// The kernel. For a loop: the kernel before it, which sets its iterations to
+  /// 0. Its first argument is the condition's handle.
   Launch launch;
-  Launch next; ///< of a loop: the end of an iteration
+  Launch next; ///< for a loop: the kernel that ends an iteration
   std::vector<Step> body;
   std::vector<PlanEdge> edges; ///< of the body
-  /// The step that this one may begin before the end of; -1: none.
+  /// The step before whose end this step may start (a programmatic edge); -1:
+  /// none.
   int overlaps = -1;
-  /// Issued into a capture of the user instead of `launch`: the loop in
-  /// one cooperative launch, or scalars by their address.
+  /// Replaces `launch` in a capture by the caller: the loop in one cooperative
+  /// launch, or a variant with scalars by address.
   std::optional<Launch> captured;
 };
 
-/// Chooses variants, then builds steps. One object per prepare().
+/// Chooses variants, then builds steps. Each prepare() uses a new object.
 class StepBuilder {
 public:
   StepBuilder(const Layout &layout, ContextPtr context, KernelUnits &kernels)
       : layout(layout), plan(layout.plan()), context(std::move(context)),
         kernels(kernels) {}
 
-  /// Decides the variant of every node. Fails if none can run on this device.
+  /// Chooses the variant of every node. Fails if a node has none that can run
+  /// on this device.
   llvm::Error choose();
 
-  /// After choose(): whether a chosen variant reads the tile descriptors of the
-  /// table.
+  /// Whether a chosen variant reads the tile descriptors of the table. Call
+  /// choose() before.
   bool needsTileDescriptors(int table) const { return tileDescriptors[table]; }
-  /// The descriptors of the spans of copies, fills and loops: of the final size
-  /// after choose(), with their contents after build().
-  const std::vector<char> &spanDescriptors() const { return rows; }
+  /// The descriptors of the spans of copies, fills and loops. They have their
+  /// final size after choose(), and their contents after build().
+  const std::vector<char> &spanDescriptors() const { return spanBytes; }
 
-  /// The addresses that build() fills in.
+  /// The addresses and values of arguments.
   struct Addresses {
     std::vector<DeviceTable> tables;
     std::vector<char *> scratch;
     char *spanDescriptors = nullptr;
-    /// The values of the slots of own scalars, for scalars by value.
+    /// The values of the scalar slots, for scalars by value.
     const char *slotValues = nullptr;
   };
-  /// After Layout::place().
+  /// The steps of the plan. Call choose() and Layout::place() before.
   llvm::Expected<std::vector<Step>> build(const Addresses &addresses);
-  /// After build(): whether a replay reads the own slot of a scalar. (Reads of
-  /// a capture do not count.)
+  /// For each buffer, whether a replay reads its scalar slot (captured replays
+  /// do not count). Call build() before.
   const std::vector<bool> &readsSlot() const { return slotReads; }
 
 private:
-  /// The panel form of a loop, in the class of the bound extents.
+  /// The panel form of a loop, in the size class of the bound extents.
   struct PanelChoice {
     PlanVariant variant;
     CUfunction function;
@@ -75,11 +77,11 @@ private:
   struct Choice {
     std::optional<PanelChoice> panel;
     const PlanVariant *replayed = nullptr; ///< null: no kernel (copy, fill)
-    /// For a capture of the user; null for a loop without a
-    /// cooperative variant, and where only replays run a node.
+    /// For a capture by the caller. Null for a loop without a cooperative
+    /// variant, and for the body of a loop.
     const PlanVariant *captured = nullptr;
     unsigned grid = 1, capturedGrid = 1;
-    size_t spansOffset = 0; ///< spans
+    size_t spansOffset = 0; ///< in spanDescriptors()
     int spanCount = 0;
     int64_t chunks = 0;
   };
@@ -90,12 +92,12 @@ private:
   llvm::Error compile();
   llvm::Error chooseIn(const PlanGraph &graph, bool inLoop);
   llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
-  /// Nothing where the loop cannot run in panels here.
+  /// The panel form of a loop, or nothing if it cannot run on this device.
   llvm::Expected<std::optional<PanelChoice>> choosePanel(const PlanNode &node);
-  /// Whether the predicates of a variant hold, for a replay or for a capture.
+  /// Whether the conditions of a variant hold for a replay, or for a capture.
   bool holds(const PlanNode &node, const PlanVariant &variant,
              bool forCapture) const;
-  /// The grid of a variant, or 0 if it cannot run here.
+  /// The grid of a variant, or 0 if the variant does not fit on this device.
   llvm::Expected<unsigned> gridOf(const PlanNode &node,
                                   const PlanVariant &variant);
   bool hasNoWork(const PlanNode &node) const;
@@ -124,9 +126,9 @@ private:
   ContextPtr context;
   KernelUnits &kernels;
   std::vector<bool> tileDescriptors, slotReads;
-  std::vector<Choice>
-      choices; ///< of every node, bodies after their loop, in plan order
-  std::vector<char> rows;
+  /// Of all nodes in plan order; those of a body follow their loop.
+  std::vector<Choice> choices;
+  std::vector<char> spanBytes;
   size_t nextChoice = 0;
 };
 

@@ -13,15 +13,14 @@
 
 namespace heddle::runtime {
 
-/// A kernel launch.
 struct Launch {
   std::string name;
   CUfunction function = nullptr;
   unsigned grid = 1, block = 1, sharedBytes = 0;
   bool cooperative = false;
-  /// The bytes of each argument, of which a table is the largest.
+  /// The bytes of each argument. A table is the largest argument.
   std::vector<std::array<char, sizeof(DeviceTable)>> arguments;
-  /// Arguments that are the value of a by-value scalar.
+  /// An argument that is the value of a by-value scalar.
   struct Scalar {
     size_t argument;
     int buffer;
@@ -30,30 +29,30 @@ struct Launch {
 
   template <typename T> void add(const T &argument) {
     static_assert(sizeof(T) <= sizeof(DeviceTable),
-                  "an argument of a plan is a table, a pointer or a scalar");
+                  "an argument is at most as large as a table");
     std::memcpy(arguments.emplace_back().data(), &argument, sizeof(T));
   }
-  /// Adds the value of a by-value scalar from its slot; the kernel reads as
-  /// many bytes as its parameter has.
-  void addScalar(int buffer, const char *slot) {
+  /// Adds the value of a by-value scalar. The kernel reads as many bytes as its
+  /// parameter has.
+  void addScalar(int buffer, const char *value) {
     scalars.push_back({arguments.size(), buffer});
-    std::memcpy(arguments.emplace_back().data(), slot, sizeof(double));
+    std::memcpy(arguments.emplace_back().data(), value, sizeof(double));
   }
 
-  /// Equal launches may differ in name, and in where scalars come from: scalars
-  /// are compared by value.
+  /// Compares the parameters of the launch. Names may differ, and so may the
+  /// buffers of scalars with equal values.
   bool operator==(const Launch &other) const {
     return function == other.function && grid == other.grid &&
            block == other.block && sharedBytes == other.sharedBytes &&
            cooperative == other.cooperative && arguments == other.arguments;
   }
 
-  /// Pointers to the arguments, as the driver takes them.
+  /// Pointers to the arguments, for the driver.
   std::vector<void *> pointers();
 };
 
-/// The parameters of a graph node that launches `launch`; `pointers` are those
-/// of its arguments, and must outlive the result.
+/// The parameters of a graph node for `launch`. They refer to `pointers`, which
+/// must be launch.pointers().
 CUDA_KERNEL_NODE_PARAMS kernelNodeParameters(const Launch &launch,
                                              std::vector<void *> &pointers);
 

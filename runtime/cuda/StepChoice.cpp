@@ -133,7 +133,7 @@ bool StepBuilder::holds(const PlanNode &node, const PlanVariant &variant,
     return false;
   if (!variant.scalarsByValue)
     return true;
-  // The values of a launch that the user captured could not change any more.
+  // A captured launch would keep the current values of its scalars.
   return all_of(node.arguments, [&](const PlanArgument &argument) {
     return argument.kind != ArgumentKind::Scalar ||
            (!forCapture && layout.buffers()[argument.index].owned);
@@ -144,7 +144,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
                                   bool inLoop) {
   const Driver &driver = context->driver();
   bool canLoop = driver.graphAddNode && driver.cuGraphConditionalHandleCreate;
-  bool refusedLoop = false;
+  bool loopRefused = false;
   auto readTileDescriptors = [&](const PlanVariant &variant) {
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table && variant.tileDescriptors &&
@@ -155,7 +155,7 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
     if (!holds(node, variant, /*forCapture=*/false))
       continue;
     if (variant.graphForm) {
-      refusedLoop |= !canLoop;
+      loopRefused |= !canLoop;
       if (!canLoop)
         continue;
       choice.replayed = &variant;
@@ -173,10 +173,10 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
   }
   if (!choice.replayed)
     return makeError(
-        refusedLoop ? StatusCode::Unavailable : StatusCode::Failed,
+        loopRefused ? StatusCode::Unavailable : StatusCode::Failed,
         "node '{0}': no variant can run on {1} with {2} tiles{3}", node.name,
         context->name(), tilesOfNode(node).first,
-        refusedLoop
+        loopRefused
             ? " (conditional graph nodes need a driver for CUDA 12.3 or later)"
             : "");
   if (choice.replayed->graphForm)

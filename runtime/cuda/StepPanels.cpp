@@ -29,7 +29,8 @@ StepBuilder::choosePanel(const PlanNode &node) {
   Expected<CUfunction> function =
       kernels.panelFunction(context, node.panel->entry, *panels);
   if (!function) {
-    // A class that the architecture has no room for is left to the other forms.
+    // If the class does not fit on the architecture, the loop runs in another
+    // form.
     auto [code, text] = takeError(function.takeError());
     if (code == StatusCode::Failed)
       return none;
@@ -50,15 +51,15 @@ StepBuilder::choosePanel(const PlanNode &node) {
   HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                      panels->sharedBytes);
-  // Units that share a panel, or a member, and how many of them the device has
-  // room for: clusters do not reach over the groups of multiprocessors, of
-  // which a few are left over where a group is no multiple of the cluster.
+  // The number of clusters that fit on the device at once. A cluster runs
+  // within one GPC, so some multiprocessors may stay unused.
   const int cluster = std::max(panels->cluster, panels->clusterPerMember);
-  int room = 0;
+  int resident = 0;
   if (cluster == 1) {
     HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                       &room, *function, panels->threads, panels->sharedBytes);
-    room *= context->multiprocessors();
+                       &resident, *function, panels->threads,
+                       panels->sharedBytes);
+    resident *= context->multiprocessors();
   } else {
     if (cluster > 8)
       HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
@@ -69,18 +70,18 @@ StepBuilder::choosePanel(const PlanNode &node) {
     config.blockDimX = panels->threads;
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.sharedMemBytes = panels->sharedBytes;
-    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &room, *function,
-                       &config);
+    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &resident,
+                       *function, &config);
   }
-  // Clusters with a member each need not run at the same time.
-  const int64_t units =
-      panels->clusterPerMember && room > 0
+  // With a cluster per member, the clusters need not be resident at once.
+  const int64_t clusters =
+      panels->clusterPerMember && resident > 0
           ? std::min<int64_t>(view.memberCount, max_member_clusters)
-          : std::min<int64_t>(
-                {panels->panels(), room, std::max<int64_t>(view.longest, 1)});
-  if (units == 0)
+          : std::min<int64_t>({panels->panels(), resident,
+                               std::max<int64_t>(view.longest, 1)});
+  if (clusters == 0)
     return none;
-  choice.grid = units * cluster;
+  choice.grid = clusters * cluster;
   return std::optional(std::move(choice));
 }
 

@@ -24,23 +24,23 @@ constexpr int64_t chunkBytes = 16384;
 int64_t chunksOf(const Span &span) {
   return (span.bytes + chunkBytes - 1) / chunkBytes;
 }
-/// A block takes several chunks beyond this number.
+/// With more chunks than this, a block copies several.
 constexpr int64_t maxCopyBlocks = 16384;
 
 } // namespace
 
-/// Reserves the rows of a copy, a fill or a loop's flags. Their sizes are known
-/// before the addresses in them are.
+/// Reserves the descriptors of a copy, a fill or a loop's flags. The size of a
+/// descriptor is known before the addresses in it.
 void StepBuilder::addSpans(const PlanNode &node, Choice &choice) {
-  choice.spansOffset = alignUp(rows.size());
+  choice.spansOffset = alignUp(spanBytes.size());
   for (const Span &span : spansOf(node)) {
     choice.chunks += chunksOf(span);
     ++choice.spanCount;
   }
-  rows.resize(choice.spansOffset +
-              choice.spanCount * (node.kind == NodeKind::While
-                                      ? sizeof(char *)
-                                      : sizeof(SpanDescriptor)));
+  spanBytes.resize(choice.spansOffset +
+                   choice.spanCount * (node.kind == NodeKind::While
+                                           ? sizeof(char *)
+                                           : sizeof(SpanDescriptor)));
 }
 
 std::vector<Span> StepBuilder::spansOf(const PlanNode &node) const {
@@ -49,10 +49,10 @@ std::vector<Span> StepBuilder::spansOf(const PlanNode &node) const {
 }
 
 void StepBuilder::writeSpans(const PlanNode &node, const Choice &choice) {
-  char *out = rows.data() + choice.spansOffset;
-  auto append = [&](const auto &row) {
-    std::memcpy(out, &row, sizeof(row));
-    out += sizeof(row);
+  char *out = spanBytes.data() + choice.spansOffset;
+  auto append = [&](const auto &descriptor) {
+    std::memcpy(out, &descriptor, sizeof(descriptor));
+    out += sizeof(descriptor);
   };
   int64_t chunk = 0;
   for (const Span &span : spansOf(node)) {

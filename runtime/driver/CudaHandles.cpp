@@ -1,4 +1,4 @@
-//===- CudaHandles.cpp - Owned CUDA handles -------------------------------===//
+//===- CudaHandles.cpp - Owning CUDA handles ------------------------------===//
 
 #include "runtime/driver/CudaHandles.h"
 
@@ -13,12 +13,13 @@ namespace heddle::runtime {
 
 void reportDestroyFailure(const Driver &driver, const char *what,
                           CUresult result) {
-  // At the end of a process the driver may be gone before the last handle.
+  // At the end of a process the driver may shut down before the last handle is
+  // destroyed.
   if (result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
     return;
   count(statistics().destroy_failures);
-  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what,
+  std::fprintf(stderr, "heddle: cannot free the %s: %s\n", what,
                driver.describe(result).c_str());
 }
 
@@ -27,8 +28,7 @@ void reportDestroyFailure(const Driver &driver, const char *what,
 //===----------------------------------------------------------------------===//
 
 Expected<ContextPtr> Context::retain(int ordinal) {
-  // One Context per device, so that handles of one device share it; it goes
-  // when its last handle goes.
+  // All handles of a device share one Context, which its last handle destroys.
   static std::mutex mutex;
   static std::vector<std::weak_ptr<Context>> known;
   Expected<const Driver *> driver = Driver::get();
@@ -37,8 +37,8 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   const Driver &api = **driver;
   if (ordinal < 0 || ordinal >= api.deviceCount)
     return makeError(StatusCode::BadInput,
-                     "device {0}: expected one of the {1} devices here",
-                     ordinal, api.deviceCount);
+                     "device {0}: expected a device below {1}", ordinal,
+                     api.deviceCount);
   std::lock_guard<std::mutex> lock(mutex);
   known.resize(api.deviceCount);
   if (ContextPtr context = known[ordinal].lock())
@@ -98,8 +98,7 @@ Context::Scope::Scope(const Context &context) : context(context) {
   if (context.api.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
       current == context.context)
     return;
-  // A failure here comes back from the call that the scope is for, as an
-  // invalid context.
+  // If this fails, the calls in the scope fail with an invalid context.
   pushed = context.api.cuCtxPushCurrent(context.context) == CUDA_SUCCESS;
 }
 

@@ -1,10 +1,9 @@
-//===- CudaHandles.h - Owned CUDA handles ---------------------------------===//
+//===- CudaHandles.h - Owning CUDA handles --------------------------------===//
 //
-// Every handle owns its CUDA object and keeps what it depends on alive: a
-// module its context, an executable graph its graph. If a handle exists, its
-// resource is valid. A destructor that fails reports through
-// reportDestroyFailure instead of hiding it (and is silent when the driver is
-// shutting down with the process).
+// Every handle owns its CUDA object and keeps alive what the object depends on:
+// a module its context, an executable graph its graph. If a handle exists, its
+// object is valid. A destructor that fails calls reportDestroyFailure, except
+// when the driver shuts down with the process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +22,18 @@
 
 namespace heddle::runtime {
 
-/// Called for every failed destruction: writes one line to standard error and
-/// counts it.
+/// Writes a failed destruction to standard error and counts it.
 void reportDestroyFailure(const Driver &driver, const char *what,
                           CUresult result);
 
 /// The primary context of a device, retained.
 class Context {
 public:
-  /// Of device `ordinal`; BadInput if there is no such device, Unavailable
-  /// without a driver.
+  /// The context of device `ordinal`. BadInput if there is no such device,
+  /// Unavailable without a driver.
   static llvm::Expected<std::shared_ptr<Context>> retain(int ordinal);
-  /// Of the device whose context is current on this thread, or of device 0.
+  /// The context of the device whose context is current on this thread, or of
+  /// device 0.
   static llvm::Expected<std::shared_ptr<Context>> current();
   ~Context();
   Context(const Context &) = delete;
@@ -44,23 +43,22 @@ public:
   CUcontext handle() const { return context; }
   int ordinal() const { return deviceOrdinal; }
   int multiprocessors() const { return multiprocessorCount; }
-  /// E.g. "sm_90".
+  /// The architecture, such as "sm_90".
   const std::string &arch() const { return architecture; }
   const std::string &name() const { return deviceName; }
-  /// Whether cuStreamWriteValue64 works here (the 32-bit form works on every
-  /// supported device).
+  /// Whether cuStreamWriteValue64 works. (The 32-bit form works on every
+  /// supported device.)
   bool canWriteValue64() const { return writeValue64; }
-  /// Whether a kernel can begin before the one that it waits for has ended.
+  /// Whether the device and the driver support programmatic dependent launch.
   bool canOverlap() const { return overlaps; }
   int64_t l2Bytes() const { return l2Size; }
-  /// Shared memory that a block can ask for.
+  /// The largest shared memory of a block, in bytes.
   int64_t sharedBytes() const { return sharedSize; }
-  /// Whether rows can be copied to shared memory behind a kernel's back, and
-  /// blocks form clusters.
+  /// Whether the device has bulk copies and clusters.
   bool canCopyInBulk() const { return bulkCopies; }
 
-  /// Makes the context current on this thread for a scope; free of driver calls
-  /// but one when it is current already.
+  /// Makes the context current on this thread for a scope. If it already is,
+  /// this costs one driver call.
   class Scope {
   public:
     explicit Scope(const Context &context);
@@ -88,8 +86,8 @@ private:
 
 using ContextPtr = std::shared_ptr<Context>;
 
-/// A CUDA object of type T that Driver::*Destroy frees. Move-only; `parent` is
-/// whatever else it depends on.
+/// A CUDA object of type T that Driver::*Destroy frees. Move-only. The object
+/// depends on `context` and `parent`.
 template <typename T, auto Destroy> class CudaHandle {
 public:
   CudaHandle() = default;
@@ -144,8 +142,8 @@ llvm::Expected<GraphHandle> createGraph(ContextPtr context);
 class DeviceMemory {
 public:
   DeviceMemory() = default;
-  /// `bytes` of device memory, aligned to 256 bytes (nothing for 0 bytes). The
-  /// error says how much was asked for and is left.
+  /// Allocates `bytes` bytes, aligned to 256 bytes; none for 0 bytes. The error
+  /// has the requested and the free size.
   static llvm::Expected<DeviceMemory> allocate(ContextPtr context,
                                                size_t bytes);
 
@@ -157,11 +155,11 @@ private:
   size_t bytes = 0;
 };
 
-/// A module loaded into a context. Functions are looked up once.
+/// A module loaded into a context. Caches its functions.
 class Module {
 public:
-  /// Loads a cubin, or PTX text that ends in a null character. The error
-  /// carries the driver's log.
+  /// Loads a cubin, or PTX with a terminating null character. The error has the
+  /// driver's log.
   static llvm::Expected<std::shared_ptr<Module>>
   load(ContextPtr context, llvm::ArrayRef<char> image);
 

@@ -38,8 +38,8 @@ Error load(Driver &driver) {
     auto [code, text] = takeError(library.takeError());
     return makeError(StatusCode::Unavailable,
                      "no CUDA driver: {0}. Install NVIDIA's driver, or use the "
-                     "cpu target; emitting, explaining and "
-                     "compiling for a named architecture need none",
+                     "cpu target. To emit, explain or compile for a named "
+                     "architecture, no driver is needed",
                      text);
   }
   driver.library = *library;
@@ -87,8 +87,7 @@ Error load(Driver &driver) {
 } // namespace
 
 Expected<const Driver *> Driver::get() {
-  // The outcome of the first attempt stands: a driver does not appear during a
-  // process.
+  // Only the first call loads the driver: no driver appears later in a process.
   static Driver driver;
   static std::pair<StatusCode, std::string> outcome = takeError(load(driver));
   if (outcome.first != StatusCode::Ok)

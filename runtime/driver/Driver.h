@@ -1,9 +1,9 @@
 //===- Driver.h - The CUDA driver, loaded at run time ---------------------===//
 //
-// One table names every driver function in use with the CUDA version that
-// brought the interface in cuda.h; cuGetProcAddress resolves exactly that one,
-// so a newer driver cannot hand out another signature. Without a driver
-// Driver::get() says what is missing and how to get it.
+// One table lists every driver function in use, with the CUDA version that
+// introduced the interface in cuda.h. cuGetProcAddress returns the function of
+// that version, so the signature is the same with a newer driver. Without a
+// driver, the error of Driver::get() says what is missing and how to get it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +77,8 @@ namespace heddle::runtime {
   X(cuStreamWriteValue64, 11070)                                               \
   X(cuThreadExchangeStreamCaptureMode, 10010)
 
-// Interfaces newer than the oldest driver supported (12.0): null where the
-// driver lacks them.
+// Functions that are newer than the oldest supported driver (12.0). They are
+// null if the driver lacks them.
 #define HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(X)                                    \
   X(cuGraphConditionalHandleCreate, 12030)
 
@@ -88,26 +88,26 @@ struct Driver {
   HEDDLE_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
   HEDDLE_OPTIONAL_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
 #undef HEDDLE_DECLARE
-  // cuda.h of CUDA 12 and 13 give the plain names to different interfaces;
-  // these are the ones with edge data.
+  // The forms with edge data. In cuda.h, their plain names are different
+  // interfaces in CUDA 12 and CUDA 13.
   decltype(&::cuGraphAddNode_v2) graphAddNode = nullptr;
   decltype(&::cuGraphAddDependencies_v2) graphAddDependencies = nullptr;
 
   DynamicLibrary library;
-  /// As 1000 * major + 10 * minor, e.g. 13000.
+  /// 1000 * major + 10 * minor, such as 13000.
   int version = 0;
   int deviceCount = 0;
 
-  /// Loads and initialises the driver once per process (HEDDLE_CUDA_DRIVER
-  /// names another library than libcuda.so.1). Unavailable without a driver or
+  /// Loads and initializes the driver, once per process: the library that
+  /// HEDDLE_CUDA_DRIVER names, or libcuda.so.1. Unavailable without a driver or
   /// a GPU.
   static llvm::Expected<const Driver *> get();
 
-  /// "name: text" of a result.
+  /// "name: description" of a result.
   std::string describe(CUresult result) const;
 };
 
-/// Failed: `call` returned `result`.
+/// The error of a driver call that returned `result`.
 llvm::Error driverError(const Driver &driver, CUresult result,
                         llvm::StringRef call);
 

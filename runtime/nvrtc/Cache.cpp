@@ -1,7 +1,7 @@
 //===- Cache.cpp - The disk cache of compiled kernels ---------------------===//
 //
-// POSIX calls relative to an open folder rather than paths: the folder that was
-// checked is the one in use.
+// Uses POSIX calls relative to an open folder instead of paths, so that the
+// folder in use is the folder that was checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,13 +33,13 @@ namespace heddle::runtime {
 
 namespace {
 
-// An entry: magic, key in hexadecimal, SHA-256 of the contents, their length
-// (little endian), the contents.
+// An entry has a magic string, the key in hexadecimal, the SHA-256 and the
+// length (little endian) of the contents, and the contents.
 constexpr StringLiteral magic = "heddle-1";
 constexpr size_t keyLength = 64, digestLength = 32;
 constexpr size_t headerLength = magic.size() + keyLength + digestLength + 8;
 constexpr StringLiteral temporaryPrefix = ".tmp-";
-/// A temporary file older than this belongs to a writer that died.
+/// In seconds. The process that wrote an older temporary file has ended.
 constexpr time_t temporaryLifetime = 600;
 
 std::array<uint8_t, 32> digestOf(StringRef contents) {
@@ -81,7 +81,7 @@ struct Entry {
   timespec used;
 };
 
-/// The entries of the folder; `stale` collects temporary files of dead writers.
+/// The entries of the folder. Adds old temporary files to `stale`.
 std::vector<Entry> listEntries(int folder, std::vector<std::string> *stale) {
   std::vector<Entry> entries;
   int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,8 +130,8 @@ Cache::Settings Cache::settingsFromEnvironment() {
   settings.maxBytes = uint64_t(256) << 20;
   if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
     uint64_t mebibytes = 0;
-    // An invalid size turns the cache off, so that it cannot grow without
-    // bound.
+    // An invalid size turns the cache off, so that the cache cannot grow
+    // without bound.
     settings.maxBytes =
         StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
   }
@@ -140,7 +140,7 @@ Cache::Settings Cache::settingsFromEnvironment() {
     path = named;
   else if (sys::path::cache_directory(path))
     sys::path::append(path, "heddle");
-  // A folder named from here stays the same when the process goes elsewhere.
+  // The folder must not change with the working directory.
   if (!path.empty() && sys::fs::make_absolute(path))
     path.clear();
   settings.directory = path.str().str();
@@ -156,8 +156,8 @@ void Cache::open() {
   if (config.directory.empty())
     return fail("no folder: set HEDDLE_CACHE_DIR, or HOME");
   const char *path = config.directory.c_str();
-  // Parents as the user's umask has them, the folder itself private from the
-  // start.
+  // The umask applies to parent folders only; the folder itself is private from
+  // its creation.
   if (std::error_code error =
           sys::fs::create_directories(sys::path::parent_path(config.directory)))
     return fail(formatv("cannot create {0}: {1}",
@@ -234,11 +234,11 @@ std::optional<std::string> Cache::load(StringRef key) {
     }
   }
   if (whole)
-    ::futimens(file, nullptr); // used now: the order of eviction
+    ::futimens(file, nullptr); // entries are evicted in order of this time
   ::close(file);
   if (!whole) {
-    // Another process may replace the entry at the same moment; then its entry
-    // is removed, and compiled once more.
+    // Another process may have just replaced the entry. Then the new entry is
+    // removed and compiled again.
     ::unlinkat(folder, name.c_str(), 0);
     count(statistics().cache_damaged);
     return std::nullopt;
@@ -262,8 +262,7 @@ void Cache::store(StringRef key, StringRef contents) {
                         std::strerror(errno)));
   uint64_t length = contents.size();
   auto digest = digestOf(contents);
-  // Entries are renamed into place without fsync; after a power cut the
-  // checksum detects the damage.
+  // No fsync: after a power failure the checksum detects a damaged entry.
   bool written =
       writeAll(file, magic) && writeAll(file, key) &&
       writeAll(file, toStringRef(digest)) &&
@@ -305,13 +304,13 @@ void Cache::evict() {
     return std::tie(a.used.tv_sec, a.used.tv_nsec) <
            std::tie(b.used.tv_sec, b.used.tv_nsec);
   });
-  // Down to nine tenths, so that a full cache does not evict at every store.
+  // Shrink to nine tenths, so that a full cache does not evict at every store.
   for (const Entry &entry : entries) {
     if (total <= config.maxBytes / 10 * 9)
       break;
     if (::unlinkat(folder, entry.name.c_str(), 0) == 0)
       count(statistics().cache_evictions);
-    total -= entry.bytes; // another process may have removed it first
+    total -= entry.bytes; // even if another process has removed the entry
   }
 }
 

@@ -1,15 +1,16 @@
 //===- Cache.h - The disk cache of compiled kernels -----------------------===//
 //
-// Maps a key (SHA-256 of everything that decides the outcome) to bytes. Entries
-// are written under a temporary name and renamed, so readers and killed writers
-// never see half of one; each carries its key and a checksum of its contents,
-// so a damaged one is removed and compiled again, never trusted. The folder is
-// private: it must belong to the user, be writable by nobody else and be no
-// symbolic link. A cache that cannot be used is no error: everything works
-// without it, `cache_failures` counts, and problem() says why.
+// Maps a key (a SHA-256 of everything that affects the result) to bytes. An
+// entry is written under a temporary name and renamed, so no reader sees an
+// incomplete entry, even if a writer is killed. Each entry has its key and a
+// checksum of its contents; a damaged entry is removed and compiled again. The
+// folder must belong to the user, must not be writable by others, and must not
+// be a symbolic link. An unusable cache is not an error: `cache_failures`
+// counts, and problem() gives the reason.
 //
-// HEDDLE_CACHE_DIR names the folder (default: heddle in $XDG_CACHE_HOME, or in
-// ~/.cache), HEDDLE_CACHE_SIZE its size in MiB (default 256; 0 turns it off).
+// HEDDLE_CACHE_DIR is the folder (default: heddle in $XDG_CACHE_HOME, or in
+// ~/.cache). HEDDLE_CACHE_SIZE is its size in MiB (default 256; 0 turns it
+// off).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +27,11 @@
 
 namespace heddle::runtime {
 
-/// Builds a key from fields; where one field ends is part of the key.
+/// Builds a key from fields. The lengths of the fields are part of the key.
 class CacheKey {
 public:
   CacheKey &add(llvm::StringRef field);
-  /// 64 hexadecimal digits.
+  /// The key: 64 hexadecimal digits.
   std::string finish();
 
 private:
@@ -40,7 +41,7 @@ private:
 class Cache {
 public:
   struct Settings {
-    std::string directory; ///< empty: there is none
+    std::string directory; ///< empty: no folder is known
     uint64_t maxBytes = 0; ///< 0: off
   };
   /// From HEDDLE_CACHE_DIR and HEDDLE_CACHE_SIZE.
@@ -51,16 +52,16 @@ public:
   Cache(const Cache &) = delete;
   Cache &operator=(const Cache &) = delete;
 
-  /// The contents stored under `key`, if they are there and whole. Marks the
-  /// entry as used.
+  /// The contents of the entry `key`, if it exists and is not damaged. Sets the
+  /// time of its last use.
   std::optional<std::string> load(llvm::StringRef key);
 
-  /// Stores contents under `key`, and removes the entries unused for longest
-  /// when the folder grew over its size.
+  /// Stores an entry. If the folder then exceeds its size, removes the least
+  /// recently used entries.
   void store(llvm::StringRef key, llvm::StringRef contents);
 
   bool usable() const { return folder >= 0; }
-  /// Why the cache cannot be used; empty if it can or is turned off.
+  /// The reason why the cache is unusable; empty if it is usable or turned off.
   const std::string &problem() const { return reason; }
   const Settings &settings() const { return config; }
   /// Bytes of all entries.
@@ -73,8 +74,9 @@ private:
 
   Settings config;
   std::string reason;
-  int folder =
-      -1; ///< descriptor: a folder swapped after its check is not followed
+  /// An open descriptor, because a path could name another folder after the
+  /// check.
+  int folder = -1;
 };
 
 } // namespace heddle::runtime

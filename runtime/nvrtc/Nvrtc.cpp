@@ -34,7 +34,7 @@ static StringRef environment(const char *name) {
   return value ? value : "";
 }
 
-/// Adds every folder that matches `base`/python3*/`tail`.
+/// Adds all folders `base`/python3*/TAIL.
 static void addPythonFolders(StringRef base, ArrayRef<StringRef> tails,
                              std::vector<std::string> &folders) {
   std::error_code error;
@@ -63,8 +63,8 @@ static std::vector<std::string> packageFolders() {
   return folders;
 }
 
-/// The library in `folder`, or an empty string. A wheel has only the name with
-/// the major version.
+/// The library in `folder`, or an empty string. In a wheel, only the name with
+/// the major version exists.
 static std::string nvrtcIn(const Twine &folder) {
   for (const char *name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"}) {
     SmallString<256> path;
@@ -107,7 +107,7 @@ Expected<std::string> findNvrtc() {
 }
 
 //===----------------------------------------------------------------------===//
-// Loading it
+// Loading the library
 //===----------------------------------------------------------------------===//
 
 #define HEDDLE_NVRTC_FUNCTIONS(X)                                              \
@@ -169,12 +169,12 @@ Error Nvrtc::load() {
   int count = 0;
   if (api->nvrtcVersion(&majorVersion, &minorVersion) != NVRTC_SUCCESS ||
       api->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
-    return makeError(StatusCode::Unavailable, "{0} does not tell its version",
+    return makeError(StatusCode::Unavailable, "{0} does not report its version",
                      library.path());
   archs.resize(count);
   if (count && api->nvrtcGetSupportedArchs(archs.data()) != NVRTC_SUCCESS)
     return makeError(StatusCode::Unavailable,
-                     "{0} does not tell its architectures", library.path());
+                     "{0} does not report its architectures", library.path());
   return Error::success();
 }
 
@@ -190,9 +190,9 @@ Expected<const Nvrtc *> Nvrtc::get() {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// Writes the source and its headers where the user can look at them, and
-/// returns the folder.
-static Expected<std::string> saveSource(const SourceText &source) {
+/// Writes the source and its headers to a folder for the user, and returns the
+/// folder.
+static Expected<std::string> saveSource(const KernelSource &source) {
   SmallString<256> folder;
   std::error_code error;
   if (dumpEnabled()) {
@@ -200,7 +200,7 @@ static Expected<std::string> saveSource(const SourceText &source) {
     sys::path::append(folder, safeFileName(source.folder()));
     error = sys::fs::create_directories(folder);
   } else {
-    // A new folder of a random name: no link of another user can be there.
+    // In a new folder with a random name, no file can be another user's link.
     error = sys::fs::createUniqueDirectory(
         "heddle-" + safeFileName(source.name), folder);
   }
@@ -236,8 +236,9 @@ static std::string shellQuote(StringRef word) {
   return quoted + "'";
 }
 
-/// The error of a failed compilation: log, place of the source, command.
-static Error compileError(const SourceText &source, StringRef arch,
+/// The error of a failed compilation: the log, the path of the source, and a
+/// command that reproduces it.
+static Error compileError(const KernelSource &source, StringRef arch,
                           ImageKind kind, StringRef reason, StringRef log) {
   std::string where, command;
   Expected<std::string> folder = saveSource(source);
@@ -261,7 +262,7 @@ static Error compileError(const SourceText &source, StringRef arch,
                    log.empty() ? "" : "\n", log.rtrim());
 }
 
-/// "sm_90" or "sm_90a": the number, or -1.
+/// 90 for "sm_90" or "sm_90a"; -1 if `arch` is no architecture.
 static int capabilityOf(StringRef arch) {
   int number = 0;
   if (!arch.consume_front("sm_"))
@@ -273,8 +274,9 @@ static int capabilityOf(StringRef arch) {
              : number;
 }
 
-Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
-                                       ImageKind kind, std::string *ptx) const {
+Expected<CompiledImage> Nvrtc::compile(const KernelSource &source,
+                                       StringRef arch, ImageKind kind,
+                                       std::string *ptx) const {
   int capability = capabilityOf(arch);
   if (capability < 0)
     return makeError(StatusCode::BadInput,
@@ -285,7 +287,7 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
     for (int number : archs)
       known += formatv(" sm_{0}", number).str();
     return makeError(StatusCode::BadInput,
-                     "architecture: NVRTC {0}.{1} knows{2}, found '{3}'",
+                     "architecture: NVRTC {0}.{1} supports{2}, found '{3}'",
                      majorVersion, minorVersion, known, arch);
   }
 
@@ -294,9 +296,9 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
                      Twine(kind == ImageKind::Cubin ? "sm_" : "compute_") +
                      arch.drop_front(3))
                         .str());
-  bool knowsMinimal = std::pair(majorVersion, minorVersion) >= std::pair(12, 4);
+  bool hasMinimal = std::pair(majorVersion, minorVersion) >= std::pair(12, 4);
   for (const std::string &option : source.options)
-    if (option != kMinimalOption || knowsMinimal)
+    if (option != kMinimalOption || hasMinimal)
       options.push_back(option);
   std::vector<const char *> optionPointers, headerNames, headerTexts;
   for (const std::string &option : options)
@@ -354,10 +356,10 @@ Expected<CompiledImage> Nvrtc::compile(const SourceText &source, StringRef arch,
 }
 
 //===----------------------------------------------------------------------===//
-// Through the cache
+// Compiling through the cache
 //===----------------------------------------------------------------------===//
 
-/// The identity of NVRTC without loading it: file, size and time of writing.
+/// The identity of NVRTC without loading it: path, size and modification time.
 static Expected<std::string> nvrtcIdentity() {
   Expected<std::string> found = findNvrtc();
   if (!found)
@@ -381,8 +383,8 @@ static Expected<std::string> nvrtcIdentity() {
       .str();
 }
 
-static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
-                      const CompiledImage &compiled) {
+static void dumpImage(const KernelSource &source, StringRef arch,
+                      ImageKind kind, const CompiledImage &compiled) {
   if (!dumpEnabled())
     return;
   std::string name = safeFileName(source.name);
@@ -396,14 +398,14 @@ static void dumpImage(const SourceText &source, StringRef arch, ImageKind kind,
   dump(folder, name + "." + arch.str() + ".log", compiled.log);
 }
 
-/// Compiles a source that states a minimum of resident blocks per
-/// multiprocessor (HEDDLE_BLOCKS of codegen/device/tables.cuh). While its
-/// kernels spill registers, compiles it again for fewer blocks.
+/// Compiles a source whose kernels have launch bounds with a minimum of
+/// resident blocks (HEDDLE_BLOCKS of codegen/device/tables.cuh). If a kernel
+/// spills registers, compiles the source again for fewer blocks.
 static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
-                                                    SourceText source,
+                                                    KernelSource source,
                                                     StringRef arch,
                                                     ImageKind kind) {
-  constexpr int mostTries = 3;
+  constexpr int maxTries = 3;
   if (kind != ImageKind::Cubin ||
       !StringRef(source.text).contains("HEDDLE_BLOCKS("))
     return nvrtc.compile(source, arch, kind);
@@ -418,15 +420,15 @@ static Expected<CompiledImage> compileWithoutSpills(const Nvrtc &nvrtc,
     if (!compiled)
       return compiled.takeError();
     bool spills = reportsSpills(compiled->log);
-    if (spills && fewer + 1 < mostTries)
+    if (spills && fewer + 1 < maxTries)
       continue;
     compiled->log = withoutReport(compiled->log);
     return compiled;
   }
 }
 
-Expected<CompiledImage> compileSource(const SourceText &source, StringRef arch,
-                                      ImageKind kind) {
+Expected<CompiledImage> compileSource(const KernelSource &source,
+                                      StringRef arch, ImageKind kind) {
   Cache cache;
   std::string key;
   if (cache.usable()) {
@@ -445,7 +447,7 @@ Expected<CompiledImage> compileSource(const SourceText &source, StringRef arch,
       hash.add("option").add(option);
     key = hash.finish();
     if (std::optional<std::string> entry = cache.load(key)) {
-      // length of the log, the log, the image
+      // An entry has the length of the log, the log and the image.
       uint64_t logLength = 0;
       if (entry->size() >= sizeof(logLength))
         std::memcpy(&logLength, entry->data(), sizeof(logLength));

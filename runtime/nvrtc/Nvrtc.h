@@ -1,10 +1,10 @@
 //===- Nvrtc.h - CUDA C++ source to cubin or PTX --------------------------===//
 //
-// NVRTC is found without a GPU and without a driver, in this order:
-// HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH, /usr/local/cuda, the
-// wheel nvidia-cuda-nvrtc in a Python environment, the system loader. Results
-// go through the disk cache. A hit does not load NVRTC, whose library takes
-// longer to open than a warm start may take.
+// NVRTC needs neither a GPU nor a driver. The places searched are, in this
+// order: HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH,
+// /usr/local/cuda, the wheel nvidia-cuda-nvrtc in a Python environment, the
+// system loader. Images are kept in the disk cache. A hit does not load NVRTC,
+// because loading it takes longer than a warm compilation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,59 +22,59 @@
 
 namespace heddle::runtime {
 
-/// A source with everything that decides its image, except the architecture.
-struct SourceText {
-  std::string name; ///< shown in messages, as NAME.cu
+/// A CUDA C++ source with everything that affects its image, except the
+/// architecture.
+struct KernelSource {
+  std::string name; ///< messages name the source NAME.cu
   std::string text;
-  std::map<std::string, std::string> headers; ///< by the names in #include
+  std::map<std::string, std::string> headers; ///< by name in #include
   std::vector<std::string> options; ///< of NVRTC, besides the architecture
-  std::string program = {};         ///< whose folder dumps go to; empty: `name`
+  std::string program = {};         ///< the folder of dumps; empty: `name`
 
   llvm::StringRef folder() const { return program.empty() ? name : program; }
 };
 
-/// An option of NVRTC 12.4 and later for sources without textures, runtime
-/// types and launches from the device: NVRTC parses a third less of its own
-/// headers, one source at a time. Older versions compile without it; nvcc has
-/// no such option.
+/// An option of NVRTC 12.4 and later, for sources without textures, runtime
+/// types and launches from the device. With it, NVRTC parses a third less of
+/// its own headers. Older versions compile without it, and nvcc does not have
+/// it.
 inline constexpr llvm::StringLiteral kMinimalOption = "--minimal";
 
 enum class ImageKind { Cubin, Ptx };
 
 struct CompiledImage {
-  std::string image; ///< a cubin, or PTX text (its terminating null character
-                     ///< is not part of it)
-  std::string log;   ///< NVRTC's log, warnings and ptxas output included; empty
-                     ///< if it said nothing
-  bool cached = false;
+  /// A cubin, or PTX without its terminating null character.
+  std::string image;
+  /// NVRTC's log with warnings and the output of ptxas; may be empty.
+  std::string log;
+  bool cached = false; ///< whether it comes from the disk cache
 };
 
-/// Compiles `source` for `arch` ("sm_90"), or takes the outcome from the disk
+/// Compiles `source` for `arch` ("sm_90"), or takes the image from the disk
 /// cache.
 ///
-/// Unavailable without NVRTC; BadInput for an architecture that it does not
-/// know; Failed if the source does not compile. That error carries the log, the
-/// file in which the source was saved and a command that reproduces it.
+/// Unavailable without NVRTC. BadInput for an unsupported architecture. Failed
+/// if the source does not compile; this error has the log, the file with the
+/// saved source, and a command that reproduces it.
 llvm::Expected<CompiledImage>
-compileSource(const SourceText &source, llvm::StringRef arch, ImageKind kind);
+compileSource(const KernelSource &source, llvm::StringRef arch, ImageKind kind);
 
 /// The loaded library.
 class Nvrtc {
 public:
   /// Loads NVRTC, once per process. Unavailable if there is none; the error
-  /// lists the places searched.
+  /// lists the searched folders.
   static llvm::Expected<const Nvrtc *> get();
 
-  /// Compiles without the cache. `ptx` receives the PTX from which a cubin was
-  /// assembled.
-  llvm::Expected<CompiledImage> compile(const SourceText &source,
+  /// Compiles without the cache. Sets *ptx to the PTX of a cubin.
+  llvm::Expected<CompiledImage> compile(const KernelSource &source,
                                         llvm::StringRef arch, ImageKind kind,
                                         std::string *ptx = nullptr) const;
 
   int major() const { return majorVersion; }
   int minor() const { return minorVersion; }
   const std::string &path() const { return library.path(); }
-  /// Compute capabilities, e.g. 75, 80, 90, 100, 120.
+  /// The supported compute capabilities, such as 75, 80, 90, 100, 120.
   const std::vector<int> &architectures() const { return archs; }
 
 private:
@@ -87,9 +87,9 @@ private:
   std::vector<int> archs;
 };
 
-/// The file that Nvrtc::get() would load, found without loading it; empty if it
-/// is left to the system loader. BadInput if HEDDLE_NVRTC names something that
-/// does not exist.
+/// The file that Nvrtc::get() loads, without loading it; empty if the system
+/// loader searches for it. BadInput if HEDDLE_NVRTC does not name NVRTC's
+/// library or a folder with it.
 llvm::Expected<std::string> findNvrtc();
 
 } // namespace heddle::runtime

@@ -8,7 +8,8 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-// "    8 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads"
+/// Matches "    8 bytes stack frame, 4 bytes spill stores, 8 bytes spill
+/// loads".
 static bool isSpillLine(StringRef line) {
   return line.contains("bytes spill stores");
 }

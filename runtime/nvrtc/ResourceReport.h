@@ -1,8 +1,8 @@
 //===- ResourceReport.h - Registers and spills, as ptxas reports them -----===//
 //
-// Launch bounds ask for many resident blocks. If that leaves a kernel too few
-// registers, it spills, which costs more than the blocks gain. Only ptxas
-// knows, so the runtime reads its report and compiles again for fewer blocks.
+// Launch bounds request many resident blocks. A kernel that then has too few
+// registers spills, which costs more than the blocks gain. ptxas reports
+// spills, so the runtime reads the report and compiles again for fewer blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace heddle::runtime {
 
-/// The NVRTC option that makes ptxas report.
+/// The NVRTC option that makes ptxas report registers and spills.
 inline constexpr llvm::StringLiteral kReportOption = "--ptxas-options=-v";
 
-/// Whether a log with ptxas's report names a kernel that spills registers.
+/// Whether a log with the report of ptxas has a kernel that spills registers.
 bool reportsSpills(llvm::StringRef log);
 
 /// The log without the lines of the report.

@@ -1,4 +1,4 @@
-//===- PanelClass.cpp - Classes of the panel schedule ---------------------===//
+//===- PanelClass.cpp - Size classes of panel loops -----------------------===//
 
 #include "runtime/plan/PanelClass.h"
 
@@ -12,40 +12,41 @@ namespace heddle::runtime {
 
 namespace {
 constexpr int threads = 512;
-/// Columns of a thread, at most: with more, the work of a thread for the row as
-/// a whole no longer shows. A thread group that is the whole block is slower
-/// than memory before that, because no warp works while it synchronizes.
-constexpr int64_t mostItems = 24, mostItemsOfWholeBlock = 20;
-/// Stages: the phases of their barriers are bits of a word.
-constexpr int64_t mostStages = 32;
-/// Values of each row that a block buffers.
+/// The largest number of columns of a thread. With more columns, the cost per
+/// row is already negligible. The limit is lower if a thread group is the whole
+/// block: no warp computes while the group synchronizes, so a wider row is
+/// slower than memory.
+constexpr int64_t maxItems = 24, maxItemsOfWholeBlock = 20;
+/// The phases of the stages' barriers are the bits of one word.
+constexpr int64_t maxStages = 32;
+/// The number of values of each row that a block buffers.
 constexpr int64_t valuesOfRow = 4;
-/// Static shared memory that a kernel may declare.
-constexpr int64_t mostFixed = 48 * 1024;
-/// Registers of a thread, and those that it needs besides its columns. At the
-/// limit a few spill, which costs less than more blocks for a row.
+/// The static shared memory that a kernel may declare.
+constexpr int64_t maxStaticBytes = 48 * 1024;
+/// The registers of a thread, and those not used for its columns. At the limit
+/// a few registers spill, which costs less than a cluster of more blocks.
 constexpr int64_t registers = 65536 / threads, otherRegisters = 32;
-/// Static shared memory that is not counted below: barriers, sums of warps.
+/// Static shared memory that is not counted below: barriers and sums of warps.
 constexpr int64_t margin = 2048;
-/// Blocks of a cluster that processes a small member alone.
+/// The number of blocks of a cluster per member.
 constexpr int memberBlocks = 16;
-/// Architectures whose clusters have so many blocks have this shared memory.
+/// Architectures that support such clusters have at least this shared memory.
 constexpr int64_t sharedBytesOfMemberBlocks = 200 * 1024;
 
-/// The time of an iteration of a block, in clocks of an H200, measured on loops
-/// that balance matrices: a thread group's row, including its synchronization,
-/// and the bytes of a row, from memory or, where the matrix fits, from the
-/// second-level cache.
+/// The cost of an iteration of a block in clocks of an H200, measured on loops
+/// that balance matrices: the row of a thread group with its synchronization,
+/// and the bytes of a row, read from memory or, if the matrix fits, from the L2
+/// cache.
 constexpr int64_t clocksOfRow = 650, clocksOfItem = 48, clocksOfItemInF64 = 200;
 constexpr int64_t clocksOfRowInCluster = 600; // in addition
 constexpr int64_t bytesPerClock = 16, bytesPerClockOfCache = 22;
 constexpr int64_t bytesInCache = 32 << 20;
-/// Combining the columns of the thread groups.
+/// The cost of combining the columns of the thread groups.
 constexpr int64_t clocksOfGathering = 500;
 
-int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The members that a class must fit.
+/// The extents that a class must support.
 struct Members {
   const PlanPanel &panel;
   int64_t narrowest, widest, longest, sharedBytes;
@@ -53,22 +54,23 @@ struct Members {
 
 /// The class with `groups` thread groups of a block, or nothing if it does not
 /// fit.
-std::optional<PanelClass> shapeOf(const Members &members, int cluster,
-                                  int clusterPerMember, int groups) {
+std::optional<PanelClass> classWith(const Members &members, int cluster,
+                                    int clusterPerMember, int groups) {
   const PlanPanel &panel = members.panel;
   int64_t element = 0, matrices = panel.elementBytes.size();
   for (int bytes : panel.elementBytes)
     element = std::max<int64_t>(element, bytes);
   int64_t group = threads / groups;
   int64_t items =
-      std::max<int64_t>(1, divided(divided(members.widest, cluster), group));
-  if (items > (groups > 1 ? mostItems : mostItemsOfWholeBlock) ||
+      std::max<int64_t>(1, ceilDiv(ceilDiv(members.widest, cluster), group));
+  if (items > (groups > 1 ? maxItems : maxItemsOfWholeBlock) ||
       items * (panel.words + panel.rowWords) > registers - otherRegisters)
     return std::nullopt;
-  // Static: addresses of rows, their values (as many again for each reduction),
-  // and for each thread its part of the columns (one, and a maximum and a sum
-  // for the fallback). With a cluster per member also the parts of columns,
-  // twice, and the resident values.
+  // Static shared memory: the addresses of rows, their values (the same number
+  // again for each reduction over rows), and the parts of the columns: one
+  // value for each thread, and a maximum and a sum for the fallback. A cluster
+  // per member also has two buffers for parts of columns, and the resident
+  // values.
   int64_t rowsOfBlock = clusterPerMember ? max_cluster_rows / clusterPerMember
                                          : default_buffered_rows;
   int64_t fixed =
@@ -82,21 +84,21 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster,
              rowsOfBlock * panel.keptOfRow +
              max_cluster_columns * panel.keptOfColumn;
   int64_t gather = groups > 1 ? threads * items * panel.computeBytes : 0;
-  if (clusterPerMember) // and the column values that threads broadcast
+  if (clusterPerMember) // the column values that threads broadcast
     gather += group * items * 4 * panel.words;
   int64_t stage = groups * matrices * (group * items * element + 32);
-  // Each stage also has the beginnings of its rows, and a barrier.
+  // Each stage also has the start offsets of its rows, and a barrier.
   int64_t fixedOfStage = groups * (8 + 4 * matrices);
   int64_t stages =
       std::min((members.sharedBytes - fixed - gather) / (stage + fixedOfStage),
-               mostStages);
+               maxStages);
   if (clusterPerMember) {
     // All rows are resident, and no stage is unused.
-    int64_t wanted = std::max<int64_t>(
-        2, divided(divided(members.longest, clusterPerMember), groups));
-    if (stages < wanted || fixed + wanted * fixedOfStage > mostFixed)
+    int64_t needed = std::max<int64_t>(
+        2, ceilDiv(ceilDiv(members.longest, clusterPerMember), groups));
+    if (stages < needed || fixed + needed * fixedOfStage > maxStaticBytes)
       return std::nullopt;
-    stages = wanted;
+    stages = needed;
   }
   if (stages < 2)
     return std::nullopt;
@@ -110,39 +112,40 @@ std::optional<PanelClass> shapeOf(const Members &members, int cluster,
   if (clusterPerMember &&
       items * (panel.words + 2 * panel.rowWords) <= registers - otherRegisters)
     result.rows = 2;
-  // The last block of a cluster has a few columns less than the others.
-  int64_t least = divided(std::max<int64_t>(members.narrowest, 1), cluster);
+  // The last block of a cluster has fewer columns than the others.
+  int64_t least = ceilDiv(std::max<int64_t>(members.narrowest, 1), cluster);
   result.ragged = least - (cluster - 1) <= (items - 1) * group;
   result.sharedBytes = stages * stage + gather;
   return result;
 }
 
-/// Clocks of a block's rows in an iteration.
-int64_t clocksOf(const Members &members, const PanelClass &shape) {
+/// The clocks of an iteration of a block.
+int64_t clocksOf(const Members &members, const PanelClass &candidate) {
   int64_t bytes = 0;
   for (int element : members.panel.elementBytes)
-    bytes += divided(members.widest, shape.cluster) * element;
-  int64_t rows = divided(members.longest, shape.panels());
-  bool inCache = bytes * shape.cluster * members.longest <= bytesInCache ||
-                 shape.clusterPerMember;
+    bytes += ceilDiv(members.widest, candidate.cluster) * element;
+  int64_t rows = ceilDiv(members.longest, candidate.panels());
+  bool inCache = bytes * candidate.cluster * members.longest <= bytesInCache ||
+                 candidate.clusterPerMember;
   int64_t item =
       members.panel.computeBytes > 4 ? clocksOfItemInF64 : clocksOfItem;
-  return std::max(divided(rows, shape.groups) *
-                      (clocksOfRow + shape.itemsPerThread * item +
-                       (shape.cluster > 1 ? clocksOfRowInCluster : 0)),
+  return std::max(ceilDiv(rows, candidate.groups) *
+                      (clocksOfRow + candidate.itemsPerThread * item +
+                       (candidate.cluster > 1 ? clocksOfRowInCluster : 0)),
                   rows * bytes /
                       (inCache ? bytesPerClockOfCache : bytesPerClock)) +
-         (shape.groups > 1 ? clocksOfGathering : 0);
+         (candidate.groups > 1 ? clocksOfGathering : 0);
 }
 
-/// The fastest class; of equal ones, that of the fewest thread groups.
-std::optional<PanelClass> fastestOf(const Members &members, int cluster,
-                                    int clusterPerMember) {
+/// The fastest class; of equally fast classes, the one with the fewest thread
+/// groups.
+std::optional<PanelClass> fastestClass(const Members &members, int cluster,
+                                       int clusterPerMember) {
   std::optional<PanelClass> best;
   for (int groups : {1, 2, 4, 8, 16})
-    if (auto shape = shapeOf(members, cluster, clusterPerMember, groups))
-      if (!best || clocksOf(members, *shape) < clocksOf(members, *best))
-        best = shape;
+    if (auto candidate = classWith(members, cluster, clusterPerMember, groups))
+      if (!best || clocksOf(members, *candidate) < clocksOf(members, *best))
+        best = candidate;
   return best;
 }
 } // namespace
@@ -191,14 +194,14 @@ std::optional<PanelClass> panelClassFor(const PlanPanel &panel,
   Members members{panel, narrowest, widest, longest, sharedBytes};
   if (panel.clusterPerMember && sharedBytes >= sharedBytesOfMemberBlocks &&
       widest <= max_cluster_columns && longest <= max_cluster_rows) {
-    if (auto shape = fastestOf(members, 1, memberBlocks))
-      return shape;
+    if (auto candidate = fastestClass(members, 1, memberBlocks))
+      return candidate;
   }
-  if (longest > INT32_MAX) // rows are counted in 32 bits
+  if (longest > INT32_MAX) // panel kernels count rows in 32 bits
     return std::nullopt;
   for (int cluster : {1, 2, 4, 8})
-    if (auto shape = fastestOf(members, cluster, 0))
-      return shape;
+    if (auto candidate = fastestClass(members, cluster, 0))
+      return candidate;
   return std::nullopt;
 }
 

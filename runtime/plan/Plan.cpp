@@ -86,7 +86,7 @@ bool PlanNode::hasByValueScalars() const {
 
 namespace {
 
-/// Walks a plan once; the first thing that is wrong ends the walk.
+/// Checks a plan and returns the first error.
 class Validator {
 public:
   explicit Validator(const Plan &plan) : plan(plan) {}
@@ -99,8 +99,7 @@ public:
         return error;
       if (buffer.role == BufferRole::Argument &&
           !argumentNames.insert(buffer.name).second)
-        return bad(
-            "expected one argument of this name, found another before it");
+        return bad("expected one argument of this name, found two");
     }
     for (auto [index, result] : enumerate(plan.results)) {
       where = ("results[" + Twine(index) + "] '" + result.name + "'").str();
@@ -111,7 +110,7 @@ public:
         return bad("expected a result or a donated argument, found argument '" +
                    buffer.name + "'");
       if (!resultNames.insert(result.name).second)
-        return bad("expected one result of this name, found another before it");
+        return bad("expected one result of this name, found two");
     }
     for (auto [index, table] : enumerate(plan.tables)) {
       where = ("tables[" + Twine(index) + "] '" + table.name + "'").str();
@@ -228,7 +227,7 @@ private:
     return Error::success();
   }
 
-  /// A matrix and the stride of its rows stand side by side.
+  /// Checks that the operand slot after each matrix holds its row stride.
   Error checkStrides(const PlanSegment &segment) {
     const std::vector<PlanOperand> &operands = segment.operands;
     for (size_t k = 0; k <= operands.size(); ++k) {
@@ -237,10 +236,10 @@ private:
           k < operands.size() && operands[k].index == OperandIndex::Stride;
       if (matrix && !(stride && operands[k].buffer == operands[k - 1].buffer))
         return bad("operand '" + plan.buffers[operands[k - 1].buffer].name +
-                   "': expected its index 'stride' behind 'ij'");
+                   "': expected the same buffer with 'stride' after 'ij'");
       if (stride && !matrix)
         return bad("operand '" + plan.buffers[operands[k].buffer].name +
-                   "': expected its index 'ij' before 'stride'");
+                   "': expected the same buffer with 'ij' before 'stride'");
     }
     return Error::success();
   }
@@ -259,7 +258,7 @@ private:
       if (segment.tile < 1 || segment.tile > INT32_MAX)
         return bad("expected a tile of 1.." + Twine(INT32_MAX) + ", found " +
                    Twine(segment.tile));
-      // Member scalars alone are one tile for each member.
+      // A segment of member scalars only has one tile for each member.
       bool hasElements =
           any_of(segment.operands, [](const PlanOperand &operand) {
             return operand.index != OperandIndex::None &&
@@ -349,22 +348,22 @@ private:
       if (variant.fitsL2 && node.table < 0)
         return bad("variant '" + variant.entry +
                    "': fits_l2: expected a node with a table");
-      // A driver need not take new parameters for a node inside a loop.
+      // A driver may refuse new parameters for a node inside a loop.
       if (byValue && variant.scalarsByValue && inLoop)
         return bad("variant '" + variant.entry +
                    "': expected scalars by address in the body of a loop");
       if (node.table < 0 && (variant.grid == GridKind::Tiles ||
                              variant.grid == GridKind::Members))
-        return bad("variant '" + variant.entry +
-                   "': expected a number of blocks, as the node has no table");
+        return bad(
+            "variant '" + variant.entry +
+            "': expected a number of blocks, because the node has no table");
     }
     const PlanVariant &last = node.variants.back();
     if (last.hasPredicate())
-      return bad("expected a variant without 'when' at the end, found '" +
+      return bad("expected a last variant without 'when', found '" +
                  last.entry + "'");
     if (byValue && last.scalarsByValue)
-      return bad("expected a variant with scalars by address at the end, "
-                 "found '" +
+      return bad("expected a last variant with scalars by address, found '" +
                  last.entry + "'");
     return Error::success();
   }
@@ -391,7 +390,7 @@ private:
                        &to = plan.buffers[node.to];
       if (from.kind != to.kind || from.dtype != to.dtype)
         return bad("expected '" + from.name + "' and '" + to.name +
-                   "' to be of one kind and dtype");
+                   "' to have the same kind and dtype");
       return Error::success();
     }
     case NodeKind::While: {
@@ -460,7 +459,7 @@ private:
           (plan.buffers[argument.index].role != BufferRole::Argument ||
            plan.buffers[argument.index].donated ||
            written.test(argument.index)))
-        return bad("arguments: expected a scalar that nothing writes, found '" +
+        return bad("arguments: expected a scalar that no node writes, found '" +
                    plan.buffers[argument.index].name + "'");
     }
     return Error::success();
@@ -498,11 +497,11 @@ private:
         if (graph.nodes[end].kind != NodeKind::Kernel)
           return bad("expected a programmatic edge between kernels, found '" +
                      graph.nodes[end].name + "'");
-      // The kernel waits for the one before alone.
+      // The second kernel waits for the first kernel only.
       if (count_if(graph.edges, [&](const PlanEdge &other) {
             return other.to == edge.to;
           }) != 1)
-        return bad("expected no edge besides a programmatic one into '" +
+        return bad("expected no edge besides a programmatic edge into '" +
                    graph.nodes[edge.to].name + "'");
     }
     return Error::success();

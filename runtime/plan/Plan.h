@@ -1,10 +1,9 @@
 //===- Plan.h - The plan of a program -------------------------------------===//
 //
-// The C++ mirror of docs/plan.md, as plain data, with its JSON form and its
-// validation. A plan names the buffers of a program, the tables through which
-// kernels find their work, the launches of one step and their order. It holds
-// no pointer, no extent and no member count: those arrive when buffers are
-// bound (Binding.h).
+// The C++ form of docs/plan.md, with its JSON form and its validation. A plan
+// lists the buffers of a program, the tables through which kernels find their
+// work, the nodes of one step, and their order. It holds no pointer, no extent
+// and no member count; these are known when buffers are bound (Binding.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@ std::optional<DType> parseDType(llvm::StringRef name);
 enum class BufferKind : uint8_t { List, Scalar };
 enum class BufferRole : uint8_t { Argument, Result, Temporary };
 
-/// One extent of a buffer: dimension `dimension` of buffer `buffer`.
+/// The extent of one dimension of a buffer.
 struct ExtentRef {
   int buffer = -1;
   int dimension = 0;
@@ -48,17 +47,17 @@ struct PlanBuffer {
   std::string name;
   BufferKind kind = BufferKind::List;
   DType dtype = DType::F32;
-  /// Of a member's domain: 0, 1 (any dense tensor, flattened) or 2 (leading
-  /// dimensions collapsed into rows).
+  /// The rank of a member: 0, 1 (any dense tensor, flattened) or 2 (leading
+  /// dimensions are collapsed into rows).
   int rank = 0;
   BufferRole role = BufferRole::Argument;
-  /// An argument that a result replaces: updated in place.
+  /// Whether a result replaces the argument, which is then updated in place.
   bool donated = false;
-  /// Value of a scalar argument until it is set or bound.
+  /// The value of a scalar argument that is neither set nor bound.
   std::optional<double> defaultValue;
-  /// Of a result or temporary list: what each dimension equals (rank entries).
+  /// For a result or temporary list: the extent that each dimension equals.
   std::vector<ExtentRef> extents;
-  /// Of a result or temporary list: the list whose member count it shares.
+  /// For a result or temporary list: the list whose member count it shares.
   int members = -1;
 };
 
@@ -67,9 +66,8 @@ struct PlanResult {
   int buffer = -1;
 };
 
-/// `Length` and `Stride`: the operand slot holds no address but a count that
-/// belongs to the operand before it: its elements, or the elements from one row
-/// to the next.
+/// For `Length` and `Stride`, the operand slot holds a number about the operand
+/// before it instead of an address: its number of elements, or its row stride.
 enum class OperandIndex : uint8_t { None, I, J, IJ, Length, Stride };
 
 struct PlanOperand {
@@ -78,9 +76,10 @@ struct PlanOperand {
 };
 
 struct PlanSegment {
-  /// Elements (rank 1) or rows (rank 2) in a tile.
+  /// The number of elements (rank 1) or rows (rank 2) in a tile.
   int64_t tile = 1;
-  /// A first tile may be shorter than the others, so that those are aligned.
+  /// Whether the first tile of a member may be shorter, so that the other tiles
+  /// are aligned.
   bool shift = false;
   std::vector<PlanOperand> operands;
   std::optional<ExtentRef> count;
@@ -90,18 +89,19 @@ struct PlanSegment {
 struct PlanTable {
   std::string name;
   int rank = 1;
-  /// Operand slots in a descriptor: the largest number of operands over the
-  /// segments.
+  /// The number of operand slots in a descriptor: the largest number of
+  /// operands of any segment.
   int pointers = 0;
   bool tileDescriptors = true;
-  /// Columns of a tile of rows that a block processes at a time, whatever
-  /// TableView::blocksPerTile is. 0: one block processes the whole tile.
+  /// The number of columns of a row tile that a block processes at a time, if
+  /// several blocks divide the tile. 0: one block processes the whole tile.
   int64_t blockColumns = 0;
   std::vector<PlanSegment> segments;
 };
 
-/// The last three belong to panel loops, which process one member after the
-/// other. Their areas are sized for the widest member, the longest and any.
+/// A scratch area has one element for each of these. The last three are for
+/// panel loops, which process one member after the other: their areas have the
+/// size for the largest member.
 enum class ScratchPer : uint8_t {
   Tile,
   Member,
@@ -119,9 +119,8 @@ struct PlanScratch {
   bool zero = false;
 };
 
-/// `Scalar`: a by-value scalar, that is, a scalar argument that nothing in the
-/// program writes. The variant says whether a kernel takes its value or its
-/// address.
+/// `Scalar` is a by-value scalar: a scalar argument that no node writes. The
+/// variant decides whether the kernel takes its value or its address.
 enum class ArgumentKind : uint8_t { Table, Buffer, Scalar, Scratch };
 
 struct PlanArgument {
@@ -132,50 +131,51 @@ struct PlanArgument {
 enum class GridKind : uint8_t { Tiles, Members, Resident, Fixed };
 
 struct PlanVariant {
-  /// Kernel entry; empty for the graph form of a while node.
+  /// The entry of the kernel; empty for the graph form of a while node.
   std::string entry;
   /// A conditional WHILE node around the body (while nodes only).
   bool graphForm = false;
   int block = 256;
   GridKind grid = GridKind::Tiles;
-  /// Number of blocks of a fixed grid.
+  /// The number of blocks of a fixed grid.
   int64_t gridBlocks = 1;
   /// Dynamic shared memory in bytes.
   int sharedBytes = 0;
   bool cooperative = false;
   /// Whether this variant reads the tile descriptors of its tables.
   bool tileDescriptors = true;
-  /// The kernel takes the values of the node's by-value scalars, not their
+  /// Whether the kernel takes the values of by-value scalars instead of their
   /// addresses.
   bool scalarsByValue = false;
   std::optional<int64_t> maxTiles;
   std::optional<int64_t> minTiles;
-  /// The element operands take at most this many times the L2 cache.
+  /// The bytes of the element operands are at most this multiple of the L2
+  /// cache.
   std::optional<double> fitsL2;
 
-  /// Whether `when` was given.
+  /// Whether the variant has a `when`.
   bool hasPredicate() const { return maxTiles || minTiles || fitsL2; }
 };
 
 /// The panel form of a while node: one launch, compiled from Plan::panelSource
-/// for the class of the bound widths (PanelClass.h).
+/// for the size class of the bound extents (PanelClass.h).
 struct PlanPanel {
   std::string entry;
   /// The table whose members are divided into panels.
   int table = -1;
-  /// Bytes of an element of each matrix that is read.
+  /// The bytes of an element, for each matrix that is read element by element.
   std::vector<int> elementBytes;
-  /// Bytes of a computed value.
+  /// The bytes of the compute type.
   int computeBytes = 4;
-  /// 4-byte words that a thread keeps for each of its columns, and for each
-  /// element of the row that its thread group processes.
+  /// 4-byte words that a thread holds for each of its columns, and for each
+  /// element of the current row.
   int words = 2, rowWords = 1;
-  /// Reductions of columns, and of rows.
+  /// The number of reductions over columns, and over rows.
   int columns = 1, rows = 1;
-  /// Bytes per row, and per column, that a cluster that processes a member
-  /// alone caches in shared memory between iterations.
+  /// Bytes per row, and per column, that a cluster per member caches in shared
+  /// memory between iterations.
   int keptOfRow = 0, keptOfColumn = 0;
-  /// Whether a cluster may process a member alone.
+  /// Whether one cluster may process a member alone.
   bool clusterPerMember = true;
   std::vector<PlanArgument> arguments;
 };
@@ -185,7 +185,7 @@ enum class NodeKind : uint8_t { Kernel, While, Copy, Fill };
 struct PlanEdge {
   int from = 0;
   int to = 0;
-  /// `to` may begin before `from` has ended: its kernel waits by itself.
+  /// `to` may start before `from` ends; the kernel of `to` waits by itself.
   bool programmatic = false;
 };
 
@@ -216,7 +216,7 @@ struct PlanNode {
   // Copy and fill nodes.
   int from = -1;
   int to = -1;
-  double value = 0; ///< of every element, rounded to the buffer's dtype
+  double value = 0; ///< of a fill; rounded to the buffer's dtype
 
   bool hasByValueScalars() const;
 };
@@ -229,35 +229,32 @@ struct Plan {
   std::vector<PlanScratch> scratch;
   PlanGraph graph;
   Source source;
-  /// The source of panel loops, compiled once for each class of widths; empty
-  /// if there are none.
+  /// The source of the panel loops, which is compiled for each size class;
+  /// empty if there are none.
   std::string panelSource;
   std::map<std::string, std::string> headers;
   std::vector<std::string> options;
 
-  /// Index of the argument (or, failing that, of the result) called `name`; -1
-  /// if there is none.
+  /// The buffer of the argument `name`; -1 if there is none.
   int findArgument(llvm::StringRef name) const;
-  /// Index of the buffer that the result called `name` lives in; -1 if there is
-  /// none.
+  /// The buffer of the result `name`; -1 if there is none.
   int findResult(llvm::StringRef name) const;
-  /// The table of a sweep: the one with the sweep's name, or else the node's.
-  /// -1 if there is none.
+  /// The table with the name of the sweep, or else the node's table; -1 if
+  /// there is none.
   int tableOfSweep(const PlanNode &node, llvm::StringRef sweep) const;
 };
 
-/// Checks everything that the rest of the runtime relies on: positions in
-/// range, kinds and ranks that fit, edges that point forward, a variant without
-/// a predicate at the end. The error names the place, what was expected and
-/// what was found.
+/// Checks everything that the rest of the runtime relies on, such as indices in
+/// range, matching kinds and ranks, forward edges, and a last variant without
+/// conditions. The error has the path in the plan.
 llvm::Error validatePlan(const Plan &plan);
 
 llvm::json::Value planToJSON(const Plan &plan);
 
-/// Reads and validates. The error names the path inside the JSON value.
+/// Reads and validates a plan. The error has the path inside the JSON value.
 llvm::Expected<Plan> planFromJSON(const llvm::json::Value &value);
 
-/// planFromJSON of a text.
+/// Reads and validates a plan from JSON text.
 llvm::Expected<Plan> parsePlan(llvm::StringRef text);
 
 } // namespace heddle::runtime

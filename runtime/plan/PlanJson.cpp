@@ -1,7 +1,7 @@
 //===- PlanJson.cpp - The JSON form of a plan -----------------------------===//
 //
-// Field names and defaults as in docs/plan.md. Reading uses LLVM's object
-// mapper, whose errors carry the path inside the text.
+// docs/plan.md has the field names and defaults. Plans are read with LLVM's
+// object mapper, whose errors have the path inside the text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace llvm;
 namespace heddle::runtime {
 
 //===----------------------------------------------------------------------===//
-// Enumerations: one table per type, used both ways
+// Enumerations: one table per type, for reading and writing
 //===----------------------------------------------------------------------===//
 
 template <typename T> struct EnumName {
@@ -111,7 +111,7 @@ static bool fromJSON(const json::Value &value, NodeKind &out, json::Path path) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-// Found by the object mapper through the namespace of the types they read.
+// The object mapper finds these functions by the namespace of their arguments.
 static bool fromJSON(const json::Value &value, ExtentRef &out,
                      json::Path path) {
   const json::Array *pair = value.getAsArray();
@@ -246,7 +246,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
       return false;
   if (const json::Value *when = object.get("when")) {
     json::ObjectMapper predicate(*when, path.field("when"));
-    // An unknown predicate must not read as "always".
+    // Ignoring an unknown condition would make the variant hold always.
     if (const json::Object *terms = when->getAsObject())
       for (const auto &term : *terms)
         if (term.first != "max_tiles" && term.first != "min_tiles" &&
@@ -264,7 +264,7 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
   return true;
 }
 
-/// The value of a fill. JSON has no infinities.
+/// Reads the value of a fill. Infinities are strings, because JSON has none.
 static bool readFill(const json::Value &value, double &out, json::Path path) {
   if (std::optional<double> number = value.getAsNumber()) {
     out = *number;

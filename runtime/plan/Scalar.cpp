@@ -1,9 +1,4 @@
 //===- Scalar.cpp - One value in the storage of a dtype -------------------===//
-//
-// Conversions of the 16-bit floats are LLVM's APFloat: one rounding, from
-// double.
-//
-//===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Scalar.h"
 
@@ -40,7 +35,7 @@ template <typename T> static void store(ScalarBytes &bytes, T value) {
 
 template <typename T>
 static Error storeInteger(DType dtype, ScalarBytes &bytes, double value) {
-  // 2^63 is a double, INT64_MAX is not: compare with the power of two above.
+  // Compare with the power of two above: 2^63 is a double, INT64_MAX is not.
   double bound = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (!(value >= -bound && value < bound) || value != std::trunc(value))
     return makeError(StatusCode::BadInput, "expected a value of {0}, found {1}",

@@ -9,15 +9,15 @@
 
 namespace heddle::runtime {
 
-/// The bytes of one element in its first dtypeSize() bytes; the rest is zero.
+/// One element in the first dtypeSize() bytes; the other bytes are zero.
 using ScalarBytes = std::array<char, 8>;
 
 /// Rounds `value` to `dtype` (to nearest, ties to even). BadInput if an integer
 /// dtype cannot hold it exactly; i1 takes 0 and 1.
 llvm::Error encodeScalar(DType dtype, double value, ScalarBytes &bytes);
 
-/// Eight bytes of elements that all are `value`, which `dtype` must hold: what
-/// a fill repeats.
+/// Eight bytes of elements that all are `value`, for a fill. `dtype` must hold
+/// `value`.
 uint64_t fillPattern(DType dtype, double value);
 
 /// The value of the element at `bytes`.

@@ -1,8 +1,9 @@
 //===- Source.h - The CUDA C++ source of a program --------------*- C++ -*-===//
 //
-// A list of sections. Each names the kernel entries that need it, and all of
-// them in order are the readable source. Entries that need the same sections
-// form a unit. Units compile independently of each other, on parallel threads.
+// A source is a list of sections. Each section has the entries that need it;
+// all sections in order are the readable source. Entries that need the same
+// sections form a unit. Units are compiled independently of each other, on
+// parallel threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ struct SourceSection {
   bool operator==(const SourceSection &) const = default;
 };
 
-/// One translation unit.
+/// One translation unit with its entries.
 struct SourceUnit {
   std::vector<std::string> entries;
   std::string text;
@@ -40,9 +41,9 @@ struct Source {
 
   bool empty() const { return sections.empty(); }
   void clear() { sections.clear(); }
-  /// All sections in order.
+  /// The text of all sections in order.
   std::string text() const;
-  /// The units of `entries`, in the order in which their first entries come.
+  /// The units of `entries`, in the order of their first entries.
   std::vector<SourceUnit> units(llvm::ArrayRef<std::string> entries) const;
 
   bool operator==(const Source &) const = default;

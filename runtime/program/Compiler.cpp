@@ -1,4 +1,4 @@
-//===- Compiler.cpp - How the runtime reaches the compiler ----------------===//
+//===- Compiler.cpp - The runtime's interface to the compiler -------------===//
 
 #include "runtime/program/Compiler.h"
 
@@ -6,7 +6,7 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-// A function's static: usable from the static initialiser that installs the
+// A static variable of a function, because a static initializer installs the
 // compiler.
 static std::unique_ptr<Compiler> &installed() {
   static std::unique_ptr<Compiler> compiler;
@@ -21,7 +21,7 @@ Expected<Compiler *> Compiler::get() {
   if (!installed())
     return makeError(
         StatusCode::Unavailable,
-        "this build holds the runtime alone: expected a plan, found a program");
+        "this build has no compiler: expected a plan, found a program");
   return installed().get();
 }
 

@@ -1,8 +1,8 @@
-//===- Compiler.h - How the runtime reaches the compiler ------------------===//
+//===- Compiler.h - The runtime's interface to the compiler ---------------===//
 //
-// The C ABI takes program text; the runtime knows no MLIR. codegen implements
-// this interface and registers it from a static object of its own; without it
-// only plans can be loaded.
+// The C interface takes programs, but the runtime does not use MLIR.
+// codegen/compiler implements this interface and installs it from a static
+// object. Without it, the runtime can load plans only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ struct CompiledProgram {
 };
 
 struct CompileRequest {
-  /// Path of a .mlir file, module text (it holds a newline or '{'), or a
-  /// library name with options; composed with '+'.
+  /// The path of a .mlir file, the text of a module (with a newline or '{'), or
+  /// standard programs with options, joined by '+'.
   std::string program;
   Target target = Target::Cuda;
-  /// E.g. "sm_90"; never empty for the cuda target.
+  /// An architecture such as "sm_90"; never empty for the cuda target.
   std::string arch;
 };
 
@@ -41,21 +41,19 @@ public:
   virtual llvm::Expected<CompiledProgram>
   compile(const CompileRequest &request) = 0;
 
-  /// A stage of the program as a string: "foreach", "fused", "cuda" or "plan"
-  /// (the runtime makes "ptx" and "cubin" from the plan).
+  /// The text of a stage: "foreach", "fused", "cuda" or "plan". (The runtime
+  /// makes "ptx" and "cubin" from the plan.)
   virtual llvm::Expected<std::string> emit(const CompileRequest &request,
                                            llvm::StringRef stage) = 0;
 
-  /// The effect of fusion. `shapes` is the text of a shapes file with an
-  /// optional
-  /// ":MODEL" resolved already (an array of arrays of extents), or empty;
-  /// `json` asks for JSON.
+  /// The output of `heddle explain`, as text or JSON. `shapes` is a JSON array
+  /// of arrays of extents, or empty.
   virtual llvm::Expected<std::string>
   explain(const CompileRequest &request, llvm::StringRef shapes, bool json) = 0;
 
-  /// Makes `compiler` the one of this process.
+  /// Installs the compiler of this process.
   static void install(std::unique_ptr<Compiler> compiler);
-  /// Unavailable if none was installed.
+  /// The compiler of this process. Unavailable if none was installed.
   static llvm::Expected<Compiler *> get();
 };
 

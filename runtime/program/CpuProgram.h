@@ -1,8 +1,8 @@
 //===- CpuProgram.h - A program of the cpu target -------------------------===//
 //
-// The compiler's cpu target implements this interface: machine code for the
-// sweeps of a plan, called by CpuGraph over tables of the same layout as on the
-// device (docs/plan.md, Source).
+// Machine code for the sweeps of a plan. codegen/cpu implements this interface.
+// CpuGraph calls the functions over tables of the same layout as on the device
+// (docs/plan.md, "The cpu target").
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +15,17 @@ namespace heddle::runtime {
 
 class CpuProgram {
 public:
-  /// In parallel over tiles. `arguments` are the node's: the address of a
-  /// heddle::table, of a scalar or of a scratch area.
+  /// Called first, in parallel over tiles. `arguments` are the node's:
+  /// addresses of tables (heddle::table), scalars and scratch areas.
   using TileFunction = void (*)(const void *tile, int tileIndex,
                                 void *const *arguments);
-  /// Then, in parallel over members.
+  /// Called second, in parallel over members.
   using MemberFunction = void (*)(const void *member, void *const *arguments);
-  /// Then once.
+  /// Called last, once.
   using EpilogueFunction = void (*)(const void *members, int memberCount,
                                     void *const *arguments);
 
-  /// A null function has nothing to do.
+  /// A function is null if the sweep does nothing at that point.
   struct Sweep {
     TileFunction tile = nullptr;
     MemberFunction member = nullptr;
@@ -34,7 +34,7 @@ public:
 
   virtual ~CpuProgram() = default;
 
-  /// The functions of a sweep; they live as long as this object. BadInput if
+  /// The functions of a sweep, which live as long as this object. BadInput if
   /// there is no such sweep.
   virtual llvm::Expected<Sweep> lookup(llvm::StringRef sweep) = 0;
 };

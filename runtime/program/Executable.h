@@ -1,7 +1,7 @@
 //===- Executable.h - Compiled kernels and their plan ---------------------===//
 //
-// Immutable once created, and shared by any number of graphs and threads.
-// Creating one for a named architecture needs NVRTC but no GPU.
+// An executable does not change after its creation. Any number of graphs and
+// threads share it. Creation for a named architecture needs NVRTC but no GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +45,9 @@ private:
   std::shared_ptr<CpuProgram> cpuProgram;
 };
 
-/// The target and architecture to use when the caller left them open: the
-/// device at hand, or the cpu target without one. `target`: "", "cuda" or
-/// "cpu"; `arch`: "" or a name. BadInput for another target.
+/// Completes a target ("", "cuda" or "cpu") and an architecture (may be empty).
+/// By default the target is cuda if `arch` is given or there is a GPU, else
+/// cpu, and the architecture is the GPU's. BadInput for another target.
 llvm::Expected<std::pair<Target, std::string>>
 chooseTarget(llvm::StringRef target, llvm::StringRef arch);
 

@@ -15,8 +15,8 @@ namespace heddle::runtime {
 // The units of a plan
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit` with each node, and with whether it belongs to a loop that has
-/// a form in panels.
+/// Calls `visit` with each node, and with whether the node is, or is part of, a
+/// loop with a panel form.
 static void
 visitNodes(const PlanGraph &graph, bool inPanelLoop,
            function_ref<void(const PlanNode &, bool inPanelLoop)> visit) {
@@ -56,7 +56,7 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
                                         : source.entries.front(),
                     std::move(source.text), plan->headers, plan->options,
                     programName(*plan)};
-    unit->waits = none_of(source.entries, [&](const std::string &entry) {
+    unit->deferred = none_of(source.entries, [&](const std::string &entry) {
       return is_contained(first, entry);
     });
     unit->entries = std::move(source.entries);
@@ -68,16 +68,16 @@ KernelUnits::KernelUnits(std::shared_ptr<const Plan> planned, std::string arch)
 // Compiling
 //===----------------------------------------------------------------------===//
 
-Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
+Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
                               ArrayRef<StringRef> files) {
   std::vector<Unit *> missing;
-  copy_if(wanted, std::back_inserter(missing),
+  copy_if(needed, std::back_inserter(missing),
           [](Unit *unit) { return !unit->compiled; });
   std::vector<std::optional<Error>> outcomes(missing.size() + files.size());
   // The longest source first: it takes the most time, and NVRTC parses one
   // source at a time.
-  SmallVector<std::pair<size_t, size_t>>
-      order; // complement of the length, task
+  // A pair has the complement of the length of a source, and its task.
+  SmallVector<std::pair<size_t, size_t>> order;
   for (size_t task = 0; task < outcomes.size(); ++task)
     order.emplace_back(
         task < missing.size() ? ~missing[task]->source.text.size() : ~size_t(0),
@@ -113,7 +113,7 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> wanted,
 std::vector<KernelUnits::Unit *> KernelUnits::firstUnits() const {
   std::vector<Unit *> first;
   for (const auto &unit : units)
-    if (!unit->waits)
+    if (!unit->deferred)
       first.push_back(unit.get());
   return first;
 }
@@ -126,7 +126,7 @@ std::vector<StringRef> KernelUnits::builtinFiles() const {
   });
   if (copies)
     files.push_back(kCopyFile);
-  if (!units.empty() && any_of(plan->tables, [](const PlanTable &table) {
+  if (!plan->source.empty() && any_of(plan->tables, [](const PlanTable &table) {
         return table.tileDescriptors;
       }))
     files.push_back(kExpandTilesFile);
@@ -154,22 +154,22 @@ Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
     });
   }
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> wanted = firstUnits();
+  std::vector<Unit *> needed = firstUnits();
   for (const auto &unit : units)
-    if (unit->waits && any_of(unit->entries, [&](const std::string &entry) {
+    if (unit->deferred && any_of(unit->entries, [&](const std::string &entry) {
           return is_contained(entries, entry);
         }))
-      wanted.push_back(unit.get());
+      needed.push_back(unit.get());
   for (const PanelClass &panels : classes)
-    wanted.push_back(unitOf(panels));
-  return compileAll(wanted, builtinFiles());
+    needed.push_back(unitOf(panels));
+  return compileAll(needed, builtinFiles());
 }
 
 std::string KernelUnits::log() const {
   std::lock_guard<std::mutex> lock(mutex);
   std::string all;
   for (const auto &unit : units)
-    if (!unit->waits && unit->compiled)
+    if (!unit->deferred && unit->compiled)
       all += unit->compiled->log;
   return all;
 }
@@ -216,8 +216,7 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
     return (*module)->function(entry);
   }
   return makeError(StatusCode::BadInput,
-                   "'{0}': expected a plan with source for kernel '{1}', found "
-                   "none",
+                   "'{0}': expected a source with entry '{1}', found none",
                    programName(*plan), entry);
 }
 
@@ -230,7 +229,7 @@ KernelUnits::Unit *KernelUnits::unitOf(const PanelClass &panels) {
   append_range(options, panels.defines());
   unit->source = {programName(*plan) + "_panels", plan->panelSource,
                   plan->headers, std::move(options), programName(*plan)};
-  unit->waits = true;
+  unit->deferred = true;
   unit->panels = panels;
   return units.emplace_back(std::move(unit)).get();
 }
@@ -244,7 +243,7 @@ Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
     if (Error error = compileAll(unit, {}))
       return std::move(error);
   if (unit->failure) {
-    // The next binding tries again: memory may have been short.
+    // Another binding compiles the class again: memory may have been short.
     auto [code, text] = *std::exchange(unit->failure, std::nullopt);
     return make_error<StatusError>(code, std::move(text));
   }

@@ -67,7 +67,7 @@ Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
 }
 
 Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
-  // Checked first, so that a refused value changes nothing.
+  // Check this first, so that a refused call changes nothing.
   if (slots)
     if (Error error = acceptScalar(stream))
       return error;
@@ -103,8 +103,7 @@ std::vector<char> ProgramGraph::slotValues() const {
     ScalarBytes value;
     if (buffer.kind != BufferKind::Scalar || !binding[index].value)
       continue;
-    // A default that its dtype cannot hold is the plan's mistake; the slot
-    // stays 0.
+    // If the dtype cannot hold the plan's default, the slot stays 0.
     if (Error error = encodeScalar(buffer.dtype, *binding[index].value, value))
       consumeError(std::move(error));
     else
@@ -118,10 +117,10 @@ Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
   int index = plan().findResult(name);
   if (index < 0)
     return makeError(StatusCode::BadInput,
-                     "result '{0}': there is none of this name", name);
+                     "result '{0}': there is no such result", name);
   if (!layout)
     return makeError(StatusCode::BadInput,
-                     "result '{0}': expected prepare() or replay() before",
+                     "result '{0}': expected prepare() or replay() first",
                      name);
   const PlanBuffer &buffer = plan().buffers[index];
   std::vector<ResultMember> members;
@@ -158,10 +157,10 @@ Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
                      "'{0}': expected a scalar argument or result", name);
   if (!layout)
     return makeError(StatusCode::BadInput,
-                     "'{0}': expected prepare() or replay() before", name);
+                     "'{0}': expected prepare() or replay() first", name);
   ScalarBytes bytes = {};
   DType dtype = plan().buffers[index].dtype;
-  // Its slot may be behind; nothing but set_scalar changes it.
+  // The scalar slot may be stale. Only setScalar() changes the value.
   if (layout->buffers()[index].owned && isByValueScalar(index, plan().graph))
     return decodeScalar(dtype, slotValues().data() + index * sizeof(double));
   if (Error error = read(bytes.data(), layout->scalarAddress(index),

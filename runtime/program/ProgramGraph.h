@@ -1,9 +1,8 @@
 //===- ProgramGraph.h - A plan bound to buffers ---------------------------===//
 //
-// The part common to the cuda and the cpu target: binding, resolving, results,
-// scalars.
-// One graph belongs to one thread at a time, and its replays must be ordered by
-// the caller (one stream, or events between streams).
+// The parts that the cuda and cpu targets share: bindings, layouts, results and
+// scalars. A graph belongs to one thread at a time. The caller must order its
+// replays: by one stream, or by events between streams.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +25,8 @@ struct ResultMember {
 
 class ProgramGraph {
 public:
-  /// A graph of the executable's target, on the device whose context is current
-  /// (or device 0).
+  /// Creates a graph for the executable's target, on the device whose context
+  /// is current (or device 0).
   static llvm::Expected<std::unique_ptr<ProgramGraph>>
   create(std::shared_ptr<Executable> executable);
 
@@ -44,59 +43,59 @@ public:
                          llvm::ArrayRef<ListMember> members);
   llvm::Error setInactive(llvm::StringRef name, llvm::ArrayRef<bool> mask);
 
-  /// Sets a scalar argument for all later replays, and for none submitted
-  /// before: ordered on `stream` (a CUstream; ignored by the cpu target). Never
+  /// Sets a scalar argument for all later replays and for no submitted one,
+  /// ordered on `stream` (a CUstream; the cpu target ignores it). Never
   /// compiles, prepares or instantiates.
   llvm::Error setScalar(llvm::StringRef name, double value, void *stream);
 
-  /// Checks the bound buffers, allocates what is missing and brings tables and
-  /// graph up to date, ordered on `stream`. Does nothing if no binding changed.
-  /// Nothing has been written if it fails with BadInput.
+  /// Checks the bound buffers, allocates memory, and updates the tables and the
+  /// graph, ordered on `stream`. Does nothing if no binding changed. If it
+  /// fails with BadInput, nothing has been written.
   llvm::Error prepare(void *stream);
 
-  /// Submits one step to `stream` (runs it, on the cpu target), after prepare()
-  /// if a binding changed.
+  /// Submits one step to `stream` (the cpu target runs it). Calls prepare()
+  /// before if a binding changed.
   virtual llvm::Error replay(void *stream) = 0;
 
   /// Waits for `stream`.
   virtual llvm::Error synchronize(void *stream) = 0;
 
-  /// Where a result is, after prepare(). Memory of the runtime's stays at its
-  /// address until the next prepare() that follows a change of a binding, and
-  /// lives as long as the graph.
+  /// The members of a result, after prepare(). Addresses in the graph's own
+  /// memory are valid until the next prepare() after a change of a binding.
   llvm::Expected<std::vector<ResultMember>> result(llvm::StringRef name) const;
 
-  /// The value of a scalar argument or result, after waiting for `stream`
-  /// (the graph's own value of a by-value scalar needs no wait).
+  /// The value of a scalar argument or result, after waiting for `stream`. (The
+  /// graph's own value of a by-value scalar needs no wait.)
   llvm::Expected<double> readScalar(llvm::StringRef name, void *stream);
 
 protected:
   explicit ProgramGraph(std::shared_ptr<Executable> executable);
 
-  /// Brings memory, tables and graph up to date with `next`; the layout of
-  /// before is kept if it fails.
+  /// Updates memory, tables and graph to `next`. If this fails, the previous
+  /// layout is kept.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
   virtual AddressSpace &addressSpace() = 0;
-  /// Whether scalars can be set now, in the order of `stream`.
+  /// Fails if scalars cannot be set on `stream` now.
   virtual llvm::Error acceptScalar(void *) { return llvm::Error::success(); }
-  /// Brings the own value of a scalar argument to where later replays read it.
-  /// Not called before slots exist.
+  /// Stores the graph's own value of a scalar argument where later replays read
+  /// it. Called only after update() set `slots`.
   virtual llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
                                     void *stream) = 0;
   virtual llvm::Error read(void *to, const void *from, size_t bytes,
                            void *stream) = 0;
 
   bool needsPrepare() const { return changed; }
-  /// The values of the slots of all scalar arguments.
+  /// The values of all scalar slots: the graph's own values of scalar
+  /// arguments.
   std::vector<char> slotValues() const;
 
   std::shared_ptr<Executable> program;
   Binding binding;
   std::optional<Layout> layout;
-  char *slots = nullptr; ///< set by update() when first allocated
+  char *slots = nullptr; ///< scalar slots; the first update() sets it
 
 private:
-  /// Whether the buffer is a by-value scalar of a node.
+  /// Whether the buffer is a by-value scalar of a node in `graph`.
   bool isByValueScalar(int buffer, const PlanGraph &graph) const;
 
   bool changed = true;

@@ -23,7 +23,7 @@ static const char *dumpFolder() {
 bool dumpEnabled() { return dumpFolder() != nullptr; }
 
 std::string safeFileName(StringRef name) {
-  // A leading dot would hide the file, or leave the folder.
+  // A leading dot would hide the file, and ".." is the parent folder.
   std::string safe(name.empty() || name.front() == '.' ? "_" : "");
   for (char c : name.take_front(100))
     safe += isAlnum(c) || c == '.' || c == '_' || c == '-' ? c : '_';
@@ -47,8 +47,8 @@ void dump(StringRef program, StringRef file, StringRef contents) {
       stream.clear_error();
     }
   }
-  static std::atomic<bool> told{false};
-  if (error && !told.exchange(true))
+  static std::atomic<bool> reported{false};
+  if (error && !reported.exchange(true))
     errs() << "heddle: cannot write " << path
            << " (HEDDLE_DUMP_DIR): " << error.message() << "\n";
 }

@@ -1,8 +1,8 @@
 //===- Dump.h - Every level of a compilation in a folder ------------------===//
 //
-// With HEDDLE_DUMP_DIR set, each level of a compilation is written to
-// HEDDLE_DUMP_DIR/<program>/<file>: the compiler writes its IR, the runtime
-// plan.json, the source with its headers, the log of NVRTC and the cubin.
+// If HEDDLE_DUMP_DIR is set, each level of a compilation is written to
+// HEDDLE_DUMP_DIR/<program>/<file>. The compiler writes its IR. The runtime
+// writes plan.json, the source with its headers, NVRTC's log and the cubin.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +15,18 @@
 
 namespace heddle::runtime {
 
-/// Whether HEDDLE_DUMP_DIR is set: whether preparing a text for dump() is worth
-/// it.
+/// Whether HEDDLE_DUMP_DIR is set. Check it before preparing contents for
+/// dump().
 bool dumpEnabled();
 
-/// Writes one file if HEDDLE_DUMP_DIR is set. Names are reduced to letters,
-/// digits, '.', '_' and '-'. A dump that cannot be written is reported once on
-/// standard error and changes nothing else.
+/// Writes one file if HEDDLE_DUMP_DIR is set, with names made safe by
+/// safeFileName(). The first failure is reported on standard error; it has no
+/// other effect.
 void dump(llvm::StringRef program, llvm::StringRef file,
           llvm::StringRef contents);
 
-/// `name` reduced to what is safe as a file name.
+/// `name` as a file name: letters, digits, '.', '_' and '-' stay, any other
+/// character becomes '_'.
 std::string safeFileName(llvm::StringRef name);
 
 } // namespace heddle::runtime

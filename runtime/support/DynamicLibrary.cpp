@@ -1,6 +1,6 @@
 //===- DynamicLibrary.cpp - Shared libraries loaded at run time -----------===//
 //
-// dlopen rather than llvm::sys::DynamicLibrary, which opens with RTLD_GLOBAL.
+// Uses dlopen, because llvm::sys::DynamicLibrary opens with RTLD_GLOBAL.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,10 @@
 //===- DynamicLibrary.h - Shared libraries loaded at run time -------------===//
 //
 // The driver and NVRTC are opened when they are first needed, so that
-// everything else works without them. Symbols stay local to the library: a
-// process may hold another NVRTC or another LLVM already. A library is never
-// closed, as the driver and NVRTC keep threads and state of their own.
+// everything else works without them. Symbols stay local to the library,
+// because the process may have another NVRTC or another LLVM. A library is
+// never closed, because the driver and NVRTC have threads and state of their
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +21,15 @@ class DynamicLibrary {
 public:
   DynamicLibrary() = default;
 
-  /// Opens `path` (a file, or a name for the system loader). The error is
-  /// Unavailable and carries the loader's text.
+  /// Opens `path` (a file, or a name for the system loader). Unavailable if
+  /// this fails, with the loader's message.
   static llvm::Expected<DynamicLibrary> open(const std::string &path);
 
   /// The address of `name`, or null.
   void *find(const char *name) const;
 
-  /// The file that the loader took; `path` as given if the loader does not
-  /// tell.
+  /// The file that the loader opened; `path` as given if the loader does not
+  /// report it.
   const std::string &path() const { return file; }
 
 private:

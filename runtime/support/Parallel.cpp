@@ -1,7 +1,7 @@
 //===- Parallel.cpp - Independent work on several threads -----------------===//
 //
-// POSIX threads, since a failure to create one is no failure here: LLVM's and
-// the standard library's threads end the process in that case.
+// Uses POSIX threads, so that work continues if a thread cannot be created.
+// LLVM's and the standard library's threads end the process in that case.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// Compilers recurse deeply; a thread's stack may be smaller than the main one.
+/// Compilers recurse deeply, and the default stack of a thread may be smaller
+/// than the stack of the main thread.
 constexpr size_t stackBytes = size_t(16) << 20;
 
 struct Work {

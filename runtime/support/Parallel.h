@@ -9,13 +9,13 @@
 
 namespace heddle::runtime {
 
-/// The threads that this process may use at a time: HEDDLE_THREADS, or as many
-/// as it has cores.
+/// The number of threads that this process may use at a time: HEDDLE_THREADS,
+/// or the number of cores.
 unsigned threadLimit();
 
 /// Calls `function` with 0 to `count` - 1, on at most threadLimit() threads.
-/// Calls start in this order. The calling thread takes part, so everything is
-/// done even if the system grants no thread.
+/// Calls start in this order. The calling thread makes calls, too, so all calls
+/// are made even if no thread can be created.
 void runInParallel(size_t count, llvm::function_ref<void(size_t)> function);
 
 } // namespace heddle::runtime

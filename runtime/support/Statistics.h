@@ -1,7 +1,7 @@
 //===- Statistics.h - Counters of the runtime -----------------------------===//
 //
-// One set of counters for the whole process. Tests hold them flat: changing a
-// hyperparameter, a pointer or the model must not raise `compilations` or
+// One set of counters for the whole process. Tests check that a change of a
+// hyperparameter, a pointer or the model does not raise `compilations` or
 // `graph_instantiations`.
 //
 //===----------------------------------------------------------------------===//
@@ -36,11 +36,10 @@ namespace heddle::runtime {
   X(slot_writes, "scalars written to device memory")                           \
   X(scalar_updates,                                                            \
     "nodes given new values of their by-value scalars in place")               \
-  X(programmatic_edges, "edges across which a kernel begins early")            \
-  X(launches,                                                                  \
-    "kernels launched one by one, into a capture that the user owns")          \
+  X(programmatic_edges, "edges across which a kernel may start early")         \
+  X(launches, "kernels launched one by one, into a capture by the caller")     \
   X(replays, "graph launches, and runs of the cpu target")                     \
-  X(captured_replays, "plans issued into a capture that the user owns")        \
+  X(captured_replays, "steps added to a capture by the caller")                \
   X(destroy_failures, "CUDA handles whose destruction failed")
 
 struct Statistics {
@@ -55,7 +54,8 @@ inline Statistics &statistics() {
   return counters;
 }
 
-/// Adds `by` to a counter. Relaxed: counters order nothing.
+/// Adds `by` to a counter. Relaxed, because counters do not order other
+/// accesses.
 inline void count(std::atomic<uint64_t> &counter, uint64_t by = 1) {
   counter.fetch_add(by, std::memory_order_relaxed);
 }

@@ -1,4 +1,4 @@
-//===- Status.cpp - How errors travel through the runtime -----------------===//
+//===- Status.cpp - Errors of the runtime ---------------------------------===//
 
 #include "runtime/support/Status.h"
 

@@ -1,9 +1,9 @@
-//===- Status.h - How errors travel through the runtime -------------------===//
+//===- Status.h - Errors of the runtime -----------------------------------===//
 //
-// Functions that can fail return llvm::Error or llvm::Expected carrying a
-// StatusError: a code that decides the exit code of a tool and the status of
-// the C ABI, and one text that says what was expected and what was found.
-// Nothing throws. Asserts are for our own bugs.
+// Functions that can fail return llvm::Error or llvm::Expected with a
+// StatusError: a code, which decides the exit code of a tool and the status of
+// the C interface, and a message, which says what was expected and what was
+// found. Nothing throws. Asserts are for our own bugs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,16 @@ namespace heddle::runtime {
 
 enum class StatusCode {
   Ok = 0,
-  Failed = 1,   ///< The work failed or a check did not hold (exit code 1).
-  BadInput = 2, ///< The caller's mistake: bad usage, program, plan or buffers
-                ///< (exit code 2).
-  Unavailable =
-      3, ///< No GPU, no driver, no NVRTC or no compiler here (exit code 1).
+  /// The operation or a check failed (exit code 1).
+  Failed = 1,
+  /// A mistake in the usage, the program, the plan or the buffers (exit code
+  /// 2).
+  BadInput = 2,
+  /// There is no GPU, driver, NVRTC or compiler (exit code 1).
+  Unavailable = 3,
 };
 
-/// The one error type of the runtime.
+/// The error type of the runtime.
 class StatusError : public llvm::ErrorInfo<StatusError> {
 public:
   static char ID;
@@ -48,7 +50,7 @@ private:
   std::string message;
 };
 
-/// An error of `code` whose text is llvm::formatv(format, arguments...).
+/// An error with `code` and the message llvm::formatv(format, arguments...).
 template <typename... Args>
 llvm::Error makeError(StatusCode code, const char *format,
                       Args &&...arguments) {
@@ -59,11 +61,10 @@ llvm::Error makeError(StatusCode code, const char *format,
         code, llvm::formatv(format, std::forward<Args>(arguments)...).str());
 }
 
-/// Takes an error apart: its code (Failed for errors of LLVM's own) and its
-/// text.
+/// The code of an error (Failed for LLVM's own errors) and its message.
 std::pair<StatusCode, std::string> takeError(llvm::Error error);
 
-/// The same error with `context` in front of its text.
+/// The same error with `context` before its message.
 llvm::Error withContext(const llvm::Twine &context, llvm::Error error);
 
 } // namespace heddle::runtime

@@ -65,7 +65,7 @@ bool streams(llvm::StringRef text, llvm::StringRef entry) {
   return kind.starts_with("stream:");
 }
 
-SourceText sourceOf(const Plan &plan) {
+KernelSource sourceOf(const Plan &plan) {
   return {plan.name, plan.source.text(), plan.headers, plan.options};
 }
 
@@ -213,8 +213,8 @@ struct Outcome {
 
 /// Compiles a source as the runtime does: for fewer resident blocks where it
 /// spills.
-Outcome compileFor(const Nvrtc &nvrtc, SourceText source, llvm::StringRef arch,
-                   bool noStack) {
+Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
+                   llvm::StringRef arch, bool noStack) {
   Outcome outcome;
   std::vector<std::string> options = source.options;
   std::string log;
@@ -393,7 +393,8 @@ TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
       continue; // too wide for it
     SCOPED_TRACE((arch + ", width " + std::to_string(width)).str());
     ASSERT_TRUE(shape);
-    SourceText source{plan.name, plan.panelSource, plan.headers, plan.options};
+    KernelSource source{plan.name, plan.panelSource, plan.headers,
+                        plan.options};
     for (const std::string &define : shape->defines())
       source.options.push_back(define);
     source.options.push_back(kReportOption.str());

@@ -125,7 +125,7 @@ Error HandwrittenStep::replay(Device &device) const {
 }
 
 Error Handwritten::compile(StringRef file) {
-  SourceText source;
+  KernelSource source;
   source.name = file.str();
   source.text = benchFile(file).str();
   source.options = {"--std=c++17", "--fmad=false"};

@@ -122,8 +122,8 @@ static std::string entryOf(const HandwrittenClass &chosen) {
                                : "sinkhorn";
 }
 
-static SourceText sourceOf(const HandwrittenClass &chosen) {
-  SourceText source;
+static KernelSource sourceOf(const HandwrittenClass &chosen) {
+  KernelSource source;
   source.name = entryOf(chosen) + ".cu";
   source.text = benchFile(source.name).str();
   source.options = {"--std=c++17", "--fmad=false"};
@@ -155,7 +155,7 @@ void precompileHandwritten(Device &device, ArrayRef<ProblemShape> shapes) {
   std::string arch = device.getContext()->arch();
   for (const ProblemShape &shape : shapes)
     for (const HandwrittenClass &chosen : handwrittenClasses(shape)) {
-      SourceText source = sourceOf(chosen);
+      KernelSource source = sourceOf(chosen);
       std::string key = source.name;
       for (const std::string &option : source.options)
         key += option;

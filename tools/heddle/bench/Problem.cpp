@@ -63,7 +63,7 @@ std::vector<double> loadReals(DType dtype, ArrayRef<char> stored) {
 
 static Error fill(Device &device, const DeviceMemory &matrix,
                   const ProblemShape &shape) {
-  SourceText source;
+  KernelSource source;
   source.name = "fill_uniform.cu";
   source.text = benchFile(source.name).str();
   source.options = {"--std=c++17",
