@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/PanelLayout.h"
-#include "codegen/layout/Steps.h"
+#include "codegen/layout/ProgramNodes.h"
 #include "dialect/Bindings.h"
 #include "passes/Occupancy.h"
 #include "passes/Passes.h"
@@ -29,8 +29,8 @@ static constexpr int64_t kCooperativeBlocks = 2;
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// The entry points of a sweep. In a loop there is only one, by address,
-/// because a launch in a loop has the same parameters in every step.
+/// The variants of a sweep. In a loop there is only one, by address, because a
+/// launch in a loop has the same parameters in every step.
 static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                                            const SweepLayout &layout) {
   MLIRContext *context = sweep.getContext();
@@ -56,7 +56,7 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     addByValue(/*evictFirst=*/true);
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
-                   [](const ScalarSlot &slot) { return slot.isNumber; }))
+                   [](const ScalarSlot &slot) { return slot.isByValue; }))
     variants.push_back(byAddress);
   return variants;
 }
@@ -157,18 +157,18 @@ static void configure(LoopOp loop, const Buffers &buffers) {
 /// before the previous sweep ends. Not in a loop: the body of a conditional
 /// node has no programmatic edges.
 static LogicalResult configure(Block &block, const Buffers &buffers) {
-  auto steps = Steps::of(block, buffers);
-  if (failed(steps))
+  auto nodes = ProgramNodes::of(block, buffers);
+  if (failed(nodes))
     return failure();
   bool inLoop = isa<LoopOp>(block.getParentOp());
-  for (auto [number, step] : llvm::enumerate(steps->steps)) {
-    if (step.kind == StepKind::sweep &&
-        failed(configure(cast<SweepOp>(step.op),
-                         !inLoop && steps->followsOneSweep(number), buffers)))
+  for (auto [number, node] : llvm::enumerate(nodes->nodes)) {
+    if (node.kind == ProgramNodeKind::sweep &&
+        failed(configure(cast<SweepOp>(node.op),
+                         !inLoop && nodes->followsOneSweep(number), buffers)))
       return failure();
-    if (step.kind != StepKind::loop)
+    if (node.kind != ProgramNodeKind::loop)
       continue;
-    auto loop = cast<LoopOp>(step.op);
+    auto loop = cast<LoopOp>(node.op);
     if (failed(configure(loop.getBody().front(), buffers)))
       return failure();
     configure(loop, buffers);

@@ -49,7 +49,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
     return op.getValue().getType().isF64();
   });
   for (auto [argument, slot] : llvm::zip(body.getArguments(), segment.inputs)) {
-    if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
+    if (slot < 0 && !layout.scalars[-1 - slot].isByValue)
       loaded += 3;
     if (slot >= 0 && segment.operands[slot].index == kScalar &&
         storageBytes(segment.operands[slot].storage) == 8)
