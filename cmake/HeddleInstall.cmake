@@ -1,4 +1,4 @@
-# cmake --install: libheddle.so, the tools, the two public headers, the device headers and a package configuration;
+# cmake --install: libheddle.so, the tools, the two public headers, the device headers and a package configuration.
 # find_package(heddle) then provides heddle::heddle.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
