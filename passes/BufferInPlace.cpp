@@ -76,7 +76,7 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   if (number >= sweep.getInputs().size()) {
     // All blocks of a member read `where` before the last block writes.
     return sweep.getNumSegments() == 1 ||
-           no("the flags are read by other segments too");
+           no("other segments read the flags, too");
   }
   unsigned segment = 0, firstInput = 0, firstResult = 0;
   auto inputCounts = sweep.getInputCounts();
@@ -114,8 +114,8 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   return index == own || no("the old value is read at another index");
 }
 
-/// Whether `result` may overwrite `old`: no operation after the one that
-/// computes `result` reads `old`.
+/// Whether `result` may overwrite `old`: no operation reads `old` after the
+/// operation that computes `result`.
 bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
   if (!old)
     return true;
@@ -149,7 +149,7 @@ bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
 }
 
 /// Moves sweeps that read `old` before the operation that computes `result`, if
-/// they do not depend on it.
+/// they do not depend on that operation.
 void BufferAssigner::readFirst(Value result, Value old) {
   Operation *op = result.getDefiningOp();
   if (!op || !old || op->getBlock() != old.getParentBlock())

@@ -31,8 +31,8 @@ using heddle::foreach::isList;
 using heddle::foreach::storageType;
 
 namespace {
-/// How a domain lies in another: both are equal or the smaller one has rank 0,
-/// or the smaller one is over the rows or columns of the larger.
+/// How a domain lies in a larger one: over the same axes (also with rank 0), or
+/// over the rows or columns.
 enum class Fit { same, rows, columns };
 
 struct Pair {
@@ -42,7 +42,7 @@ struct Pair {
   SmallVector<Fit> fits;
   bool firstIsLarger;
   int64_t saved;
-  /// Of pairs that save equally many bytes, the one with the least `order` is
+  /// Of pairs that save equally many bytes, the pair with the least `order` is
   /// merged first.
   size_t order;
 };

@@ -134,13 +134,13 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && levels->countedBy(reduce) == Level::element)
       return false;
-    // The block that completes the member replaces precomputed scalars.
+    // The member's last block replaces precomputed scalars.
     if (isa<PrecomputeOp>(op) &&
         llvm::any_of(op.getResults(),
                      [&](Value value) { return read.contains(value); }))
       return false;
   }
-  // The block that completes the member replaces a donated member scalar.
+  // The member's last block replaces a donated member scalar.
   auto program = sweep->getParentOfType<ProgramOp>();
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
@@ -337,7 +337,7 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
   // If blocks share rows, some blocks may still read precomputed scalars when
-  // another block completes the member.
+  // the member's last block replaces them.
   bool shares = sharesRows(sweep);
   if (precompute)
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)

@@ -37,7 +37,8 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
   const SegmentLayout &segment = layout.segments[number];
   Block &body = sweep.getSegmentBlock(number);
   int64_t words = 0, loaded = 0;
-  // A segment that writes no elements holds those of all rounds at once.
+  // If a segment writes no elements, a thread holds those of all rounds at
+  // once.
   bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
     return slot.written && slot.index == kI;
   });

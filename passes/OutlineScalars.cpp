@@ -146,8 +146,8 @@ FailureOr<SweepOp> Outliner::emptySweep(Operation *before) {
   return parts.build(builder, before->getLoc());
 }
 
-/// Makes a device scalar that a map computes a result of an epilogue, in a
-/// sweep of the same block before `before`.
+/// Computes the device scalar `value`, the result of a map, in the epilogue of
+/// a sweep before `before`, and returns the result of that epilogue.
 FailureOr<Value> Outliner::materialize(Value value, Operation *before) {
   auto map = value.getDefiningOp<foreach::MapOp>();
   Block *block = before->getBlock();

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies grow in detached regions. They move into the operation when its
+// Bodies are built in detached regions, which move into the operation when its
 // operands and results are known.
 //
 //===----------------------------------------------------------------------===//

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Outlining and both fusions build sweeps from parts of others. The builder
-// binds every operand once, with a conversion if two parts bind it as different
-// types. It keeps the arguments of the epilogue consistent with the list
-// values.
+// Outlining and both fusions build sweeps from parts of other sweeps. The
+// builder binds every operand once, with a conversion if two parts bind it as
+// different types. It keeps the arguments of the epilogue consistent with the
+// list values.
 //
 //===----------------------------------------------------------------------===//
 

@@ -101,7 +101,7 @@ void Printer::printKernel(const json::Object &kernel) {
     const json::Object &sweep = *part.getAsObject();
     line("sweep",
          *sweep.getString("name") + ": " + *sweep.getString("traffic") +
-             (*sweep.getBoolean("reversed") ? ", last tile first" : ""));
+             (*sweep.getBoolean("reversed") ? ", reversed" : ""));
     if (sweep.getString("schedule"))
       printSchedule(sweep);
   }

@@ -13,7 +13,7 @@
 namespace heddle {
 
 enum class KernelArgumentKind {
-  table,        // of the members and tiles of a sweep
+  table,        // the table of a sweep
   scalar,       // a device scalar: SweepLayout::scalars
   scratch,      // a scratch area: SweepLayout::scratch
   panelScratch, // a scratch area of a panel loop: PanelLayout::scratch

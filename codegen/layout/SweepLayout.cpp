@@ -277,8 +277,8 @@ LogicalResult Builder::build() {
         scalar(input, /*written=*/false, /*inEpilogue=*/true));
   for (Value result : sweep.getEpilogueResults())
     layout.epilogueResults.push_back(scalar(result, /*written=*/true));
-  // One of the blocks that share a tile may complete the member before other
-  // blocks of the tile have read its scalars.
+  // If blocks share a tile, the member's last block may write member scalars
+  // before other blocks read them.
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
       continue;

@@ -82,7 +82,7 @@ LogicalResult Extraction::addBuffers() {
     if (buffer.role == BufferRole::argument &&
         !argumentNames.insert(buffer.name).second)
       return program.emitOpError("expected arguments with different names, "
-                                 "found two arguments '")
+                                 "found two named '")
              << buffer.name << "'";
     if (buffer.role != BufferRole::argument &&
         static_cast<int64_t>(buffer.extents.size()) != rankOf(buffer.type))

@@ -265,7 +265,7 @@ func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !i
 
 !list = !foreach.list<tensor<?xf32>>
 
-// If carried values change places, sweeps copy them: the operation that computes a
+// If carried values are swapped, sweeps copy them: the operation that computes a
 // result writes its buffer.
 // CHECK-LABEL: fused.program @exchange
 // CHECK:         fused.loop (%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)

@@ -1,4 +1,4 @@
-// Entry points, tickets, dependent launches and forms of loops. test/codegen
+// Entries, tickets, dependent launches and forms of loops. test/codegen
 // tests the numbers of blocks.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
 
@@ -50,7 +50,7 @@ func.func @written(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// In a loop, a sweep has one entry point, by address, and no dependent launch. One
+// In a loop, a sweep has one entry, by address, and no dependent launch. One
 // launch runs the whole loop.
 // CHECK-LABEL: fused.program @loop
 // CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2> result_buffers

@@ -1,4 +1,4 @@
-// Which sweeps of loops have the schedule `panel`, and why others have not.
+// Sweeps of loops with the schedule `panel`, and reasons against it.
 // RUN: %heddle_opt --fused-schedule=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s
 
 !mats = !foreach.list<tensor<?x?xf32>>

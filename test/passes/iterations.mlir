@@ -1,5 +1,5 @@
-// Iteration indices. A matrix loop that reads a table of eps and records its errors
-// in place has one sweep per iteration.
+// Iteration indices. A matrix loop that reads annealing values and records its
+// errors in place has one sweep per iteration.
 // RUN: %heddle_opt --foreach-outline-sweeps %s | FileCheck %s --check-prefix=OUTLINE
 // RUN: %heddle_opt --heddle-pipeline %s | FileCheck %s
 
