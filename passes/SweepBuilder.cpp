@@ -198,7 +198,7 @@ Value SweepBuilder::yielded(ResultRef ref) const {
 
 Type SweepBuilder::resultType(ResultRef ref) const {
   return ref.segment < 0 ? epilogueResults[ref.result].type
-                           : segments[ref.segment].results[ref.result].type;
+                         : segments[ref.segment].results[ref.result].type;
 }
 
 void SweepBuilder::drop(ResultRef ref) {
