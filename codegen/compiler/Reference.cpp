@@ -115,7 +115,7 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
   reference::InterpretOptions options;
   options.arithmetic = arithmetic;
   options.draw = draw;
-  // Donated arguments are moved, because results replace them below.
+  // Results replace donated arguments below, so these need no copy.
   std::vector<reference::Value> inputs(arguments.size());
   replaced.assign(function.getNumResults(), -1);
   for (unsigned k = 0; k < arguments.size(); ++k) {
