@@ -53,7 +53,7 @@ PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
                            const PanelLayout &panel)
     : PanelBuffer(names), SegmentEmitter(PanelBuffer::buffer, sweep, layout,
                                          PanelBuffer::panelNames, buffers, 0),
-      panel(panel), passes(panel.passes) {
+      panel(panel), passes(panel.analysis) {
   for (fused::ReduceOp row : passes.rows)
     if (row.getShift())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
