@@ -217,8 +217,8 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
   if (rank < 0 || rank > 2)
     return error() << "expected a rank of 0, 1 or 2, found " << rank;
   if (read < 0 || written < 0)
-    return error() << "expected nonnegative numbers of bytes, found "
-                   << read << " read and " << written << " written";
+    return error() << "expected nonnegative numbers of bytes, found " << read
+                   << " read and " << written << " written";
   return success();
 }
 

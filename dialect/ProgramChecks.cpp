@@ -81,8 +81,8 @@ LogicalResult checkNames(Operation *top) {
     if (depth > kMaxNesting)
       return op->emitError("expected at most ")
              << kMaxNesting << " levels of nesting, found more";
-    auto symbol = op->getAttrOfType<StringAttr>(
-        SymbolTable::getSymbolAttrName());
+    auto symbol =
+        op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
     if (symbol && failed(checkName(op, symbol.getValue())))
       return failure();
     for (Value result : op->getResults())

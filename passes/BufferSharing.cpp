@@ -33,11 +33,11 @@ void BufferAssigner::shareTemporaries() {
       if (holder->type != buffer->type || !(holder->shape == buffer->shape))
         continue;
       Operation *producer = buffer->first.getDefiningOp();
-      bool inPlace =
-          isa_and_nonnull<SweepOp>(producer) && holder->first == holder->last &&
-          holder->end == endOf(producer) &&
-          buffer->begin == beginOf(producer) &&
-          mayReplace(buffer->first, holder->last);
+      bool inPlace = isa_and_nonnull<SweepOp>(producer) &&
+                     holder->first == holder->last &&
+                     holder->end == endOf(producer) &&
+                     buffer->begin == beginOf(producer) &&
+                     mayReplace(buffer->first, holder->last);
       if (holder->end >= buffer->begin && !inPlace)
         continue;
       if (inPlace)

@@ -13,7 +13,6 @@
 
 #include "dialect/Fused.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/IntEqClasses.h"
 
 namespace heddle::fused {
 

@@ -101,10 +101,9 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     types.push_back(value.getType());
   for (unsigned k = carried; k < yielded; ++k) {
     Type type = types[k];
-    auto init =
-        initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
-                valueWithoutIterations(storageType(type)),
-                nameOf(loop.getResult(k)));
+    auto init = initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
+                        valueWithoutIterations(storageType(type)),
+                        nameOf(loop.getResult(k)));
     if (failed(init))
       return failure();
     inits.push_back(*init);

@@ -196,11 +196,6 @@ Value SweepBuilder::yielded(ResultRef ref) const {
                          : segments[ref.segment].results[ref.result].value;
 }
 
-Type SweepBuilder::resultType(ResultRef ref) const {
-  return ref.segment < 0 ? epilogueResults[ref.result].type
-                         : segments[ref.segment].results[ref.result].type;
-}
-
 void SweepBuilder::drop(ResultRef ref) {
   if (ref.segment < 0)
     epilogueResults[ref.result].dropped = true;

@@ -64,9 +64,8 @@ public:
   void appendEpilogue(
       SweepOp sweep, llvm::SmallVectorImpl<ResultRef> &refs,
       llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
-  /// The value that is yielded as `ref`, and the type of the result.
+  /// The value that is yielded as `ref`.
   mlir::Value yielded(ResultRef ref) const;
-  mlir::Type resultType(ResultRef ref) const;
 
   /// Omits an unused result.
   void drop(ResultRef ref);

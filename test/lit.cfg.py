@@ -1,7 +1,6 @@
 # The lit suites: one folder of tests each (dialect, passes, codegen, cli). The unit and GPU tests are GTest binaries.
 #
-# Features for REQUIRES: lines: `nvrtc` (NVRTC can be loaded), `gpu` (the driver finds a GPU), `shared-data` (the folder
-# HEDDLE_SHARED_DATA exists; it holds measured data that is not part of the project).
+# Features for REQUIRES: lines: `nvrtc` (NVRTC can be loaded), `gpu` (the driver finds a GPU).
 
 import ctypes
 import glob
@@ -39,8 +38,8 @@ environment["FILECHECK_OPTS"] = "-enable-var-scope"
 environment["NO_COLOR"] = "1"
 # Tests do not use the cache of the user.
 environment["HEDDLE_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
-for name in ("HOME", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HEDDLE_SHARED_DATA",
-             "VIRTUAL_ENV", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("HOME", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV",
+             "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         environment[name] = os.environ[name]
 
@@ -74,5 +73,3 @@ if has_nvrtc():
     config.available_features.add("nvrtc")
 if has_gpu():
     config.available_features.add("gpu")
-if os.path.isdir(os.environ.get("HEDDLE_SHARED_DATA", "")):
-    config.available_features.add("shared-data")

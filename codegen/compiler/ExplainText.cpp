@@ -99,9 +99,9 @@ void Printer::printKernel(const json::Object &kernel) {
      << counted(*kernel.getInteger("tiles"), "tile") << '\n';
   for (const json::Value &part : *kernel.getArray("sweeps")) {
     const json::Object &sweep = *part.getAsObject();
-    line("sweep",
-         *sweep.getString("name") + ": " + *sweep.getString("traffic") +
-             (*sweep.getBoolean("reversed") ? ", reversed" : ""));
+    line("sweep", *sweep.getString("name") + ": " +
+                      *sweep.getString("traffic") +
+                      (*sweep.getBoolean("reversed") ? ", reversed" : ""));
     if (sweep.getString("schedule"))
       printSchedule(sweep);
   }

@@ -152,7 +152,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
     table.segments.push_back(segmentOf(segment, layout.rank));
     // Tiles of reductions must not depend on alignment.
     Block &body = sweep.getSegmentBlock(s);
-    table.segments.back().shift =
+    table.segments.back().alignTiles =
         table.rank == 1 && table.segments.back().count &&
         llvm::none_of(layout.scratch, [&](const ScratchSlot &slot) {
           return slot.per == heddle::ScratchPer::tile &&

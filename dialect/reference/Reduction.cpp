@@ -113,7 +113,7 @@ static double logOfExponentials(const Reduction &r) {
 }
 
 static constexpr FloatFunctions exponentials = {addExponentials,
-                                              logOfExponentials};
+                                                logOfExponentials};
 
 //===----------------------------------------------------------------------===//
 // Reduction

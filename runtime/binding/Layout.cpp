@@ -73,8 +73,9 @@ Error Layout::Resolver::sizeTables() {
           continue;
         int64_t count = countOf(table, segment, position);
         int64_t shift =
-            segment.shift ? shiftOf(steps, operandsOf(segment, position), count)
-                          : 0;
+            segment.alignTiles
+                ? alignmentShift(steps, operandsOf(segment, position), count)
+                : 0;
         int64_t own = tilesOf(count + shift, segment.tile);
         tiles += own;
         ++memberCount;
@@ -239,12 +240,13 @@ std::vector<char> Layout::memberDescriptors(int index) const {
                                  .extent[segment.columns->dimension];
       descriptor.columnBase = columnBase;
       descriptor.firstTile = firstTile;
-      int64_t shift = segment.shift
-                          ? shiftOf(ArrayRef(steps).slice(
-                                        segmentIndex * (1 + table.pointers),
-                                        1 + table.pointers),
-                                    descriptor.operands, descriptor.count)
-                          : 0;
+      int64_t shift =
+          segment.alignTiles
+              ? alignmentShift(
+                    ArrayRef(steps).slice(segmentIndex * (1 + table.pointers),
+                                          1 + table.pointers),
+                    descriptor.operands, descriptor.count)
+              : 0;
       descriptor.tiles =
           static_cast<int>(tilesOf(descriptor.count + shift, segment.tile));
       descriptor.segment = static_cast<int>(segmentIndex);

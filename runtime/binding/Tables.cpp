@@ -84,7 +84,7 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   std::vector<int64_t> steps;
   steps.reserve(table.segments.size() * (1 + table.pointers));
   for (const PlanSegment &segment : table.segments) {
-    steps.push_back(segment.shift ? -segment.tile : segment.tile);
+    steps.push_back(segment.alignTiles ? -segment.tile : segment.tile);
     for (int slot = 0; slot < table.pointers; ++slot) {
       int64_t step = 0;
       if (slot < static_cast<int>(segment.operands.size())) {
@@ -101,8 +101,8 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table) {
   return steps;
 }
 
-int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
-                int64_t count) {
+int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
+                       llvm::ArrayRef<void *> operands, int64_t count) {
   int64_t tile = -steps.front();
   if (tile <= 0)
     return 0;
@@ -141,7 +141,7 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
     std::vector<void *> operands;
     for (int slot = 0; slot < layout.pointers; ++slot)
       operands.push_back(get<void *>(descriptor, slot * sizeof(void *)));
-    int64_t shift = shiftOf(
+    int64_t shift = alignmentShift(
         llvm::ArrayRef<int64_t>(step, 1 + static_cast<size_t>(layout.pointers)),
         operands, count);
     int64_t tile = std::abs(*step++);

@@ -96,8 +96,8 @@ std::vector<int64_t> segmentSteps(const Plan &plan, const PlanTable &table);
 /// advances; 0 if no number does this, or if no whole tile follows. `steps` has
 /// the steps of the member's segment. A null operand stands for the graph's own
 /// memory, which is always aligned.
-int64_t shiftOf(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<void *> operands,
-                int64_t count);
+int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
+                       llvm::ArrayRef<void *> operands, int64_t count);
 
 /// Writes `tileCount` tile descriptors from `memberCount` member descriptors,
 /// as heddle_expand_tiles does on the device.

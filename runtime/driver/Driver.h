@@ -49,7 +49,6 @@ namespace heddle::runtime {
   X(cuGraphKernelNodeSetAttribute, 11000)                                      \
   X(cuGraphKernelNodeSetParams, 12000)                                         \
   X(cuGraphLaunch, 10000)                                                      \
-  X(cuGraphNodeSetEnabled, 11060)                                              \
   X(cuInit, 2000)                                                              \
   X(cuLaunchKernelEx, 11060)                                                   \
   X(cuMemAlloc, 3020)                                                          \

@@ -275,8 +275,9 @@ private:
                        ? Twine("expected columns in a table of rank 2")
                        : "expected no columns in a table of rank " +
                              Twine(table.rank));
-      if (segment.shift && table.rank != 1)
-        return bad("expected no shift in a table of rank " + Twine(table.rank));
+      if (segment.alignTiles && table.rank != 1)
+        return bad("expected no aligned tiles in a table of rank " +
+                   Twine(table.rank));
       if (segment.count)
         if (Error error = checkExtent("count", *segment.count))
           return error;

@@ -80,7 +80,7 @@ struct PlanSegment {
   int64_t tile = 1;
   /// Whether the first tile of a member may be shorter, so that the other tiles
   /// are aligned.
-  bool shift = false;
+  bool alignTiles = false;
   std::vector<PlanOperand> operands;
   std::optional<ExtentRef> count;
   std::optional<ExtentRef> columns;

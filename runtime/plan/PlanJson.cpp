@@ -165,7 +165,7 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tile", out.tile) &&
-         map.mapOptional("shift", out.shift) &&
+         map.mapOptional("align_tiles", out.alignTiles) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
 }
@@ -431,8 +431,8 @@ static json::Value toJSON(const PlanTable &table) {
                         {"operands", std::move(operands)},
                         {"count", optionalExtentToJSON(segment.count)},
                         {"columns", optionalExtentToJSON(segment.columns)}};
-    if (segment.shift)
-      object["shift"] = true;
+    if (segment.alignTiles)
+      object["align_tiles"] = true;
     segments.push_back(std::move(object));
   }
   json::Object object{{"name", table.name},

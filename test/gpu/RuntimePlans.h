@@ -153,7 +153,7 @@ inline const char *const scalePlan = R"json({
     {"name": "by", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "argument", "default": 2},
     {"name": "on", "kind": "scalar", "dtype": "i1", "rank": 0, "role": "argument", "default": 1}],
   "results": [{"name": "x", "buffer": 0}],
-  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "shift": true,
+  "tables": [{"name": "scale", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "align_tiles": true,
      "operands": [{"buffer": 0, "index": "i"}, {"buffer": 0, "index": ""}], "count": [0, 0]}]}],
   "nodes": [{"kind": "kernel", "name": "scale", "sweeps": ["scale"], "table": 0,
      "variants": [{"entry": "scale_by_value", "block": 32, "scalars": "value"},

@@ -41,8 +41,8 @@ static Expected<std::string> followLinks(StringRef path) {
       return cannotWrite(path, code);
     current = current.parent_path() / next; // `next` if it is absolute
   }
-  return cannotWrite(path, std::make_error_code(
-                               std::errc::too_many_symbolic_link_levels));
+  return cannotWrite(
+      path, std::make_error_code(std::errc::too_many_symbolic_link_levels));
 }
 
 Expected<OutputFile> OutputFile::open(StringRef path) {

@@ -29,7 +29,7 @@ public:
 private:
   OutputFile() = default;
 
-  std::string path; ///< after all links; empty: standard output
+  std::string path;      ///< after all links; empty: standard output
   bool replaces = false; ///< by a temporary file; else written directly
   unsigned mode = 0;     ///< permissions of the temporary file
 };

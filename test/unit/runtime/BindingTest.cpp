@@ -500,7 +500,7 @@ TEST(Layout, LengthsFollowVectors) {
   "results": [{"name": "x", "buffer": 0}],
   "tables": [{"name": "t", "rank": 1, "pointers": 3, "segments": [{"tile": 4,
      "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": ""}, {"buffer": 1, "index": "length"}],
-     "count": [0, 0], "shift": true}]}],
+     "count": [0, 0], "align_tiles": true}]}],
   "nodes": [{"kind": "kernel", "name": "k", "sweeps": ["t"], "table": 0, "variants": [{"entry": "k"}],
              "arguments": [{"table": 0}], "writes": [0]}]})json";
   FloorSpace space;

@@ -19,7 +19,7 @@ const char *scalarsPlan = R"json({
     {"name": "most", "kind": "scalar", "dtype": "f32", "rank": 0, "role": "result"},
     {"name": "part", "kind": "list", "dtype": "bf16", "rank": 1, "role": "temporary", "extents": [[0, 0]], "members": 0}],
   "tables": [{"name": "t", "rank": 1, "pointers": 1, "segments": [{"tile": 2,
-     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0], "shift": true}]}],
+     "operands": [{"buffer": 0, "index": "i"}], "count": [0, 0], "align_tiles": true}]}],
   "nodes": [
     {"kind": "kernel", "name": "a", "table": 0, "arguments": [{"table": 0}, {"scalar": 1}], "writes": [0], "variants": [
       {"entry": "cached", "scalars": "value", "when": {"fits_l2": 0.97}}, {"entry": "address", "scalars": "address"}]},
@@ -61,7 +61,7 @@ TEST(Plan, ReadsEveryField) {
 TEST(Plan, ReadsScalarsAndProgrammaticEdges) {
   Plan plan = parsed(scalarsPlan);
   const PlanNode &node = plan.graph.nodes[0];
-  EXPECT_TRUE(plan.tables[0].segments[0].shift);
+  EXPECT_TRUE(plan.tables[0].segments[0].alignTiles);
   EXPECT_TRUE(node.hasByValueScalars());
   EXPECT_EQ(node.arguments[1].kind, ArgumentKind::Scalar);
   EXPECT_EQ(node.arguments[1].index, 1);
@@ -433,8 +433,9 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
                     node.variants[0].scalarsByValue = true;
                   }),
                   "scalars by address in the body of a loop");
-  EXPECT_CONTAINS(inLoop([](Plan &p) { p.tables[0].segments[0].shift = true; }),
-                  "no shift in a table of rank 2");
+  EXPECT_CONTAINS(
+      inLoop([](Plan &p) { p.tables[0].segments[0].alignTiles = true; }),
+      "no aligned tiles in a table of rank 2");
   auto withOperands = [&](auto change) {
     return inLoop([&](Plan &p) { change(p.tables[0].segments[0].operands); });
   };

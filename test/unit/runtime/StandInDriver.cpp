@@ -88,8 +88,8 @@ void scaleTile(const Tile &tile, double step, float scale, bool on) {
 
 /// The number of elements by which the first tile of a member is shorter, as in
 /// heddle_expand_tiles, for two operands. Tries one number after the other.
-long long shiftOf(const long long *steps, void *const *operands,
-                  long long count) {
+long long alignmentShift(const long long *steps, void *const *operands,
+                         long long count) {
   if (steps[0] >= 0)
     return 0;
   long long most = 1;
@@ -201,7 +201,7 @@ const std::map<std::string, Kernel> kernels = {
          for (int k = 0; k < members[m].tiles; ++k) {
            long long size = std::abs(steps[0]);
            long long shift =
-               shiftOf(steps, members[m].operand, members[m].count);
+               alignmentShift(steps, members[m].operand, members[m].count);
            long long first = k ? k * size - shift : 0;
            Tile &tile = tiles[members[m].firstTile + k];
            std::memset(&tile, 0, sizeof(tile));
@@ -660,9 +660,6 @@ EXPORT CUresult cuGraphExecUpdate(CUgraphExec, CUgraph,
                                   CUgraphExecUpdateResultInfo *) {
   return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
-EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec, CUgraphNode, unsigned) {
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -753,7 +750,6 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuGraphExecDestroy),
       HEDDLE_ENTRY(cuGraphExecKernelNodeSetParams),
       HEDDLE_ENTRY(cuGraphExecUpdate),
-      HEDDLE_ENTRY(cuGraphNodeSetEnabled),
       HEDDLE_ENTRY(cuGraphLaunch),
       HEDDLE_ENTRY(cuLaunchKernelEx),
   };

@@ -111,22 +111,22 @@ TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
   std::vector<int64_t> floats = {-8, 4, 4, 0}, mixed = {-8, 4, 2, 0};
   // At 4 bytes after a multiple of 16, the first tile has 7 elements.
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
-  EXPECT_EQ(shiftOf(floats, {at(0x100c), at(0x200c)}, 100), 3);
-  EXPECT_EQ(shiftOf(floats, {at(0x1000), at(0x2000)}, 100), 0);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
+  EXPECT_EQ(alignmentShift(floats, {at(0x100c), at(0x200c)}, 100), 3);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1000), at(0x2000)}, 100), 0);
   // If offsets differ, no shift aligns both. Null is the graph's own memory.
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2008)}, 100), 0);
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), nullptr}, 100), 0);
-  EXPECT_EQ(shiftOf({-8, 4, 0}, {at(0x1004), nullptr}, 100), 1);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2008)}, 100), 0);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), nullptr}, 100), 0);
+  EXPECT_EQ(alignmentShift({-8, 4, 0}, {at(0x1004), nullptr}, 100), 1);
   // Offsets of three elements, and of five: 5 f32 are 16 bytes and one element.
-  EXPECT_EQ(shiftOf(mixed, {at(0x100c), at(0x2006)}, 100), 3);
-  EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x200a)}, 100), 5);
-  EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x2004)}, 100), 0);
+  EXPECT_EQ(alignmentShift(mixed, {at(0x100c), at(0x2006)}, 100), 3);
+  EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x200a)}, 100), 5);
+  EXPECT_EQ(alignmentShift(mixed, {at(0x1004), at(0x2004)}, 100), 0);
   // No shift if no whole tile follows.
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 15), 1);
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 14), 0);
-  EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 0), 0);
-  EXPECT_EQ(shiftOf({8, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 15), 1);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 14), 0);
+  EXPECT_EQ(alignmentShift(floats, {at(0x1004), at(0x2004)}, 0), 0);
+  EXPECT_EQ(alignmentShift({8, 4, 4, 0}, {at(0x1004), at(0x2004)}, 100), 0);
 
   DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
