@@ -74,7 +74,7 @@ template <class Vector> void write_evict_first(Vector *to, Vector value) {
 
 inline void fence() { heddle_on_cpu->give_way(); }
 inline void keep_order() {}
-inline int thread_anew() { return threadIdx.x; }
+inline int reread_thread_index() { return threadIdx.x; }
 
 inline unsigned count_arrival(unsigned *ticket, int expected) {
   heddle_on_cpu->give_way();
