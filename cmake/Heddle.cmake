@@ -134,8 +134,9 @@ function(heddle_example name)
   install(TARGETS ${name} RUNTIME COMPONENT gpu EXCLUDE_FROM_ALL)
 endfunction()
 
-# heddle_embed(HeddleDeviceText DeviceText.inc a.cuh b.cuh): OUTPUT holds one line {"a.cuh", R"delimiter(...)delimiter"},
-# per file, in the order given, for an array of {name, text} pairs. Long files are split into adjacent literals.
+# heddle_embed(HeddleDeviceHeaders DeviceHeaders.inc a.cuh b.cuh): OUTPUT holds one line {"a.cuh",
+# R"delimiter(...)delimiter"}, per file, in the order given, for an array of {name, text} pairs. Long files are split
+# into adjacent literals.
 function(heddle_embed target output)
   set(files "")
   _heddle_existing(sources ${ARGN})

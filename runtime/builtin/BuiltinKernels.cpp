@@ -1,8 +1,8 @@
-//===- BuiltinKernels.cpp - The runtime's own kernels ---------------------===//
+//===- BuiltinKernels.cpp - The built-in kernels --------------------------===//
 
 #include "runtime/builtin/BuiltinKernels.h"
 
-#include "runtime/builtin/DeviceText.h"
+#include "runtime/builtin/DeviceSource.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -15,8 +15,8 @@ using namespace llvm;
 namespace heddle::runtime {
 
 namespace {
-/// The images and modules of this process. Never destroyed: at the end of the
-/// process the driver may be gone first.
+/// The images and modules of this process. They are never destroyed, because at
+/// the end of the process the driver may be unloaded first.
 struct Builtins {
   std::mutex imagesMutex;
   std::map<std::pair<std::string, std::string>, std::string> images;
@@ -39,7 +39,7 @@ StringRef fileOf(StringRef name) {
 /// A cubin, or PTX that ends in a null character.
 Expected<std::string> imageOf(StringRef file, StringRef arch) {
   if (file.ends_with(".ptx")) {
-    std::string image = deviceText(file).str();
+    std::string image = deviceSource(file).str();
     image.push_back('\0');
     return image;
   }
@@ -53,7 +53,7 @@ Expected<std::string> imageOf(StringRef file, StringRef arch) {
   // Two threads may compile the same file; both get the same image.
   Expected<CompiledImage> compiled =
       compileSource({"heddle_" + file.drop_back(strlen(".cu")).str(),
-                     deviceText(file).str(),
+                     deviceSource(file).str(),
                      {},
                      {"--std=c++17", kMinimalOption.str()}},
                     arch, ImageKind::Cubin);

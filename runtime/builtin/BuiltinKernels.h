@@ -1,8 +1,8 @@
-//===- BuiltinKernels.h - The runtime's own kernels -----------------------===//
+//===- BuiltinKernels.h - The built-in kernels ----------------------------===//
 //
-// Copies, fills, the control of loops and the writer of tile descriptors. They
-// belong to no program: each file of builtin/device compiles once per
-// architecture and loads once per context.
+// Kernels that copy, fill, control loops and write tile descriptors. They
+// belong to no program: each file of builtin/device is compiled once per
+// architecture and loaded once per context.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/support/cuda_on_cpu/HostText.h"
-#include "runtime/builtin/DeviceText.h"
+#include "runtime/builtin/DeviceSource.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -197,7 +197,7 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
     auto [name, value] = define.drop_front(2).split('=');
     text += ("#define " + name + " " + value + "\n").str();
   }
-  files["expand_tiles.cu"] = runtime::deviceText("expand_tiles.cu").str();
+  files["expand_tiles.cu"] = runtime::deviceSource("expand_tiles.cu").str();
   text += ofPanels +
           "#include \"expand_tiles.cu\"\n"
           "#include \"launch.h\"\n"

@@ -3,7 +3,7 @@
 
 #include "Helpers.h"
 
-#include "runtime/builtin/DeviceText.h"
+#include "runtime/builtin/DeviceSource.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Statistics.h"
 
@@ -159,7 +159,7 @@ TEST_F(NvrtcTest, DumpsEveryLevel) {
 TEST_F(NvrtcTest, TheRuntimesOwnKernelsCompileWithoutWarnings) {
   for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"})
     for (StringRef file : {"copy.cu", "expand_tiles.cu"}) {
-      SourceText own{file.str(), deviceText(file).str(), {}, {"--std=c++17"}};
+      SourceText own{file.str(), deviceSource(file).str(), {}, {"--std=c++17"}};
       EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")
           << file.str() << " for " << arch;
     }

@@ -1,6 +1,6 @@
-//===- DeviceText.cpp - The runtime's own device code ---------------------===//
+//===- DeviceSource.cpp - Device code of the built-in kernels -------------===//
 
-#include "runtime/builtin/DeviceText.h"
+#include "runtime/builtin/DeviceSource.h"
 
 #include <cassert>
 
@@ -9,17 +9,17 @@ namespace heddle::runtime {
 namespace {
 struct EmbeddedFile {
   const char *name;
-  const char *text;
+  const char *source;
 };
 const EmbeddedFile files[] = {
-#include "RuntimeText.inc"
+#include "BuiltinSources.inc"
 };
 } // namespace
 
-llvm::StringRef deviceText(llvm::StringRef file) {
+llvm::StringRef deviceSource(llvm::StringRef file) {
   for (const EmbeddedFile &candidate : files)
     if (file == candidate.name)
-      return candidate.text;
+      return candidate.source;
   assert(false && "not embedded");
   return "";
 }
