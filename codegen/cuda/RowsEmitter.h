@@ -40,8 +40,8 @@ private:
   struct Batch {
     llvm::SmallVector<mlir::BlockArgument> inputs;
     int size;
-    std::string k, loop,
-        prefetch; // the head of the loop, the name of a function
+    std::string k, loop;  // the variable and the head of the loop
+    std::string prefetch; // the name of a function
     llvm::DenseMap<mlir::Value, std::string> loaded; // arrays
   };
   Batch declareBatch(llvm::ArrayRef<mlir::BlockArgument> inputs, int size);

@@ -1,4 +1,4 @@
-//===- SinkhornHarness.cpp - `sinkhorn` run in every way ------------------===//
+//===- SinkhornHarness.cpp - runs `sinkhorn` in all executors -------------===//
 //
 // Programs are compiled once for all tests of a run.
 //
@@ -78,7 +78,7 @@ Results Sinkhorn::solve(const std::string &options,
                         const std::vector<Problem> &problems,
                         const Scalars &scalars, Lists lists) {
   std::string text = "sinkhorn" + (options.empty() ? "" : ":" + options);
-  // Most are solved more than once, and compiling takes longest.
+  // Most programs are used more than once, and compiling takes longest.
   static std::map<std::string, Program> programs;
   Program &program = programs.try_emplace(text, text).first->second;
   if (!program.isGood())
