@@ -49,7 +49,7 @@ private:
   void reduceColumns(Running &running);
   void reduceRow(Running &running, Value *r);
   void keepForMember();
-  void clearColumnsOfNothing();
+  void clearColumnsOfEmptyTile();
 
   static bool overElements(const Running &r) {
     return r.reduction.from == Level::element;
@@ -100,7 +100,7 @@ void RowsTile::findWork() {
       walks[segment.phaseOf(r.value())].reductions.push_back(&r);
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::element && result.isStored()) {
-      // In place: stored after every traversal that reads the row.
+      // A result in place is stored after every traversal that reads the row.
       bool inPlace = slots.operands[result.slot].read;
       walks[inPlace ? last : segment.phaseOf(result.value)].stores.push_back(
           &result);
@@ -251,7 +251,7 @@ void RowsTile::keepForMember() {
 }
 
 /// In a tile without rows the column states are neutral elements.
-void RowsTile::clearColumnsOfNothing() {
+void RowsTile::clearColumnsOfEmptyTile() {
   if (llvm::none_of(running, [](const Running &r) {
         return r.reduction.to == Level::column;
       }))
@@ -281,7 +281,7 @@ void RowsTile::emit() {
     if (toMemberOrList(r))
       r.states.clearLanes(r.lanes,
                           r.reduction.from == Level::row ? ir.i64(1) : used);
-  clearColumnsOfNothing();
+  clearColumnsOfEmptyTile();
   ir.loop(count, "row", [&](Value *r) { emitRow(r); });
   keepForMember();
 }

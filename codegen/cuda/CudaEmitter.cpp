@@ -189,8 +189,7 @@ std::string SweepNames::Field::typeFor(StringRef byValue) const {
 SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
                                      const SweepLayout &layout) {
   SweepNames names;
-  names.sweep =
-      layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep = layout.name; // a unique C identifier, as the verifier ensures
   names.params = names.sweep + "_params";
   names.functions = &functions;
   Scope scope;
@@ -241,8 +240,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
 SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
                                        const SweepLayout &layout) {
   SweepNames names;
-  names.sweep =
-      layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep = layout.name; // a unique C identifier, as the verifier ensures
   Scope scope;
   for (const ScalarSlot &slot : layout.scalars) {
     names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));
@@ -337,9 +335,9 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
                  {"int", "tile_index"}});
 }
 
-/// Arguments are separate parameters of an entry: if the compiler reads the
-/// same bytes from one structure, it keeps tile descriptors and addresses in
-/// other registers, and up to ten more of them.
+/// Prints an entry. Its arguments are separate parameters: with one structure,
+/// the compiler keeps tile descriptors and addresses in other registers, and
+/// needs up to ten more.
 void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                const SweepNames &names,
                                fused::VariantAttr variant) {
@@ -607,8 +605,7 @@ LogicalResult ProgramEmitter::emitPanels() {
     }
     SweepNames names = nameScalars(sweep, *layout);
     if (!any)
-      os << "// " << identifierFrom(program.getSymName())
-         << ": loops by the panel schedule\n"
+      os << "// " << identifierFrom(program.getSymName()) << ": panel loops\n"
          << "#include \"panel.cuh\"\n#include \"iterations.cuh\"\n\n";
     any = true;
     PanelEmitter emitter(sweep, *layout, names, buffers, *panel);

@@ -144,7 +144,8 @@ private:
   void keepMemberScalars();
   mlir::LogicalResult emitScalars(bool ofLoop);
   bool waitsLate();
-  /// Scalars that a function which is not inlined takes: their types and names.
+  /// The types and names of the scalars that a function takes if it is not
+  /// inlined.
   using Arguments = llvm::SmallVector<std::pair<std::string, std::string>>;
   Arguments scalarsReached(llvm::ArrayRef<mlir::Value> roots,
                            llvm::ArrayRef<Exponential *> sums);
@@ -245,7 +246,7 @@ private:
       columnSums, parts, fallbacks, calls, memberParts,
       numerators; // of the scales in normalized columns
   llvm::SmallVector<std::string> scratchNames;
-  /// Operand slots and scratch areas that stay in shared memory, by number.
+  /// Operand slots and scratch areas that stay in shared memory, by index.
   llvm::MapVector<unsigned, std::string> residentOperands, residentScratch;
   /// Scalars of the loop and of an iteration, in the order in which they are
   /// computed; scalars that the end of an iteration needs, in shared memory.

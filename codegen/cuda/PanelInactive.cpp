@@ -1,4 +1,4 @@
-//===- PanelInactive.cpp - columns whose sums may be 0 -------------------===//
+//===- PanelInactive.cpp - columns whose sums may be 0 --------------------===//
 //
 // If the sum of an inactive column is 0, it is not recomputed.
 //

@@ -168,8 +168,8 @@ void PanelEmitter::emitCombineGroups() {
                      "loop_state &loop, const loop_scalars &scalars, const "
                      "heddle::row_range &rows, const column_sums &sums, bool "
                      "unsafe";
-  beginFunction("Combines the columns of the thread groups to the panel's "
-                "parts, and adds the rows whose sums are unsafe.",
+  beginFunction("Combines the columns of the thread groups into the panel's "
+                "parts, and adds the rows whose sums are not safe.",
                 head + ")");
   for (fused::ReduceOp column : analysis.columns) {
     std::string part = columnSums[column];

@@ -290,8 +290,8 @@ void RowsEmitter::declareRowInputs() {
 /// Stores the row results, and accumulates the row's part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
-  // If no reduction of the row synchronized the threads, some may not have read
-  // a value yet that is replaced here.
+  // If no reduction of the row has synchronized the threads, some may still
+  // have to read a value that is replaced here.
   if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
         return slot >= 0 && slots.operands[slot].index == kI &&
                slots.operands[slot].read;

@@ -194,7 +194,7 @@ LogicalResult RowsEmitter::emitSharedWalk() {
 //===----------------------------------------------------------------------===//
 
 /// Each thread reduces the rows of one tile: the tile of the block, or a later
-/// one. All threads together reduce the columns of the member's first tile.
+/// tile. All threads together reduce the columns of the member's first tile.
 LogicalResult RowsEmitter::emitCounts() {
   declareAccumulators([&](Operation *op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
@@ -259,8 +259,8 @@ LogicalResult SegmentEmitter::emitCountFunction() {
       })) ||
       failed(emitCounts()))
     return failure();
-  endFunction("Runs once for as many tiles as a block has threads, in one of "
-              "the blocks of the first.",
+  endFunction("Runs once for as many tiles as a block has threads, in one "
+              "block of the first tile.",
               "void", "count");
   return success();
 }

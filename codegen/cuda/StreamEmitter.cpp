@@ -113,8 +113,8 @@ void StreamEmitter::assignOutputs() {
                       value.getType() == heldType(slots.operands[slot]) &&
                       lastReadOf(loaded.front()) != UINT_MAX;
     if (isReplaced) {
-      // The updated elements replace the loaded elements; directly where they
-      // are computed, if the loaded elements are not used later.
+      // The updated elements replace the loaded elements, directly where they
+      // are computed unless the loaded elements are used later.
       outputs[k] = scope[loaded.front()];
       isAssigned[k] = isElement(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);

@@ -319,7 +319,7 @@ void SegmentEmitter::storePartials() {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || !accumulators.contains(op))
       continue;
-    // Every thread has the same state of row values, which needs no
+    // A row value has the same state in every thread, so the states need no
     // combination.
     bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
@@ -406,7 +406,7 @@ void SegmentEmitter::emitSkippedTile() {
 }
 
 /// Prints the function that processes a tile, unless it would only call the
-/// walk.
+/// traversal.
 void SegmentEmitter::emitProcessFunction() {
   beginFunction();
   bool isAlone = layout.columns && !slots.columns;

@@ -85,9 +85,9 @@ protected:
   /// Prints the traversal of the tile, from its loads to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
 
-  /// The condition under which the walk accesses elements as vectors, and the
-  /// name of its parameter; empty without vectors. The condition is a parameter
-  /// of the walk, so that the compiler loads operand by operand.
+  /// The condition under which the traversal accesses elements as vectors, and
+  /// the name of its parameter; empty without vectors. The condition is a
+  /// parameter of the function, so that the compiler loads operand by operand.
   virtual std::string vectorCondition() { return {}; }
   virtual llvm::StringRef vectorFlag() const { return {}; }
 
@@ -145,10 +145,10 @@ protected:
            fused::Arrival::early;
   }
   void arriveEarly();
-  /// Whether the walk uses a value.
+  /// Whether the traversal uses a value.
   bool isUsedInWalk(mlir::Value value) const;
   /// Whether a result is written at the end of the member, because it is
-  /// complete only after the sweep; all others are written in the walk.
+  /// complete only after the sweep; the traversal writes all others.
   static bool isWrittenAtEnd(int32_t index) {
     return isMemberIndex(index) || index == kJ;
   }

@@ -5,12 +5,12 @@
 
 namespace heddle {
 
-// The entry of a vector without entries.
+// The entry that an empty vector has for every iteration.
 template <class T> __device__ __forceinline__ T of_no_iteration() { return 0; }
 template <> __device__ __forceinline__ float of_no_iteration<float>() { return infinity<float>(); }
 template <> __device__ __forceinline__ double of_no_iteration<double>() { return infinity<double>(); }
 
-// The entry of a vector for an iteration; after the last entry, the last one.
+// The entry of a vector for an iteration; beyond the end, the last entry.
 template <class T, class Stored>
 __device__ __forceinline__ T at_iteration(const Stored *vector, long long length, int iteration) {
   return length == 0 ? of_no_iteration<T>() : convert<T>(vector[iteration < length ? iteration : length - 1]);

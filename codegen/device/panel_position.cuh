@@ -1,6 +1,6 @@
 // panel_position.cuh: the position of a block in the grid and in its member.
 //
-// It is kept in shared memory, which leaves the registers to the columns.
+// The position is kept in shared memory, which leaves the registers to the columns.
 #pragma once
 #include "panel_class.cuh"
 

@@ -82,7 +82,7 @@ public:
     if (b == rows_at_once - 1)
       ++rounds;
     if constexpr (sizeof(state) <= 4 && parts % 4 == 0) {
-      // Several chains of dependent additions, which are short.
+      // Several short chains of dependent additions.
       constexpr int chains = parts % 8 == 0 ? 8 : 4;
       state sum[chains];
 #pragma unroll

@@ -64,7 +64,7 @@ public:
     shared().width_bytes[m] = position().width * sizeof(T);
   }
 
-  // Opens the member: the rows of every `units`th panel. The block has synchronized
+  // Begins a member, with the rows of every `units`th panel. The block has synchronized
   // since set_matrix.
   __device__ __forceinline__ void open(long long rows) {
     const int first_panel = position().unit, units = position().units, width = position().width;
@@ -110,7 +110,7 @@ public:
     const int group = group_of_thread();
     return reinterpret_cast<const T *>(place(group, stage + b) + m * bytes + shared().head[group][stage + b][m]);
   }
-  // Goes on to the next rows, after the thread has read these. Their stage is free for
+  // Advances to the next rows, after the thread has read these. Their stage is free for
   // another copy, because the group has synchronized since. If copies are issued early,
   // the stage of the previous row is free instead.
   __device__ __forceinline__ void next() {

@@ -1,4 +1,4 @@
-// powers.cuh: sums of exponentials in base 2, and the range in which they are exact enough.
+// powers.cuh: sums of exponentials in base 2, and the range in which they are safe.
 #pragma once
 #include "math.cuh"
 #include "reduce.cuh"

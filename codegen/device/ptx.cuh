@@ -85,7 +85,7 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
-// Keeps the loads before this point there. Compilers tend to move each load to its use.
+// Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
 
 // threadIdx.x, read again: the compiler must assume that the value has changed, so it
@@ -145,8 +145,8 @@ __device__ __forceinline__ float exp_2(float x) {
 // a / b in two instructions, to two units in the last place, for b below 2^126.
 __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
 // a / b in double without a branch, to one unit in the last place, for b and a result
-// from 2^-1000 to 2^1000. The estimate of 1 / b has an error e of 2^-20; a factor of 1
-// + e + e^2 reduces the error, and the remainder of the quotient corrects the result.
+// from 2^-1000 to 2^1000. The estimate of 1 / b, with an error e of 2^-20, is
+// multiplied by 1 + e + e^2, and the remainder of the quotient corrects the result.
 __device__ __forceinline__ double quotient(double a, double b) {
   double estimate;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(estimate) : "d"(b));

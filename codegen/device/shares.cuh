@@ -1,8 +1,8 @@
 // shares.cuh: row tiles that several blocks divide.
 //
 // Consecutive blocks process consecutive columns. The columns of a block begin at a
-// memory line rather than at the first element of a row: a warp that accesses memory
-// across lines needs twice as many of them.
+// memory line rather than at the first element of a row: a warp whose accesses cross
+// lines needs twice as many lines.
 #pragma once
 #include "ptx.cuh"
 #include "tables.cuh"

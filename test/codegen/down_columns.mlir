@@ -18,8 +18,7 @@
 // CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[
 // CHECK:            p.mass_of_columns[tile.column_base + column] = mass_down[
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
-// Rows with results are processed one after the other, with the number of blocks
-// for such rows.
+// Rows with results are processed one after the other, with other launch bounds.
 // BESIDE:      beside_walk(
 // BESIDE-NOT:    _down
 // BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(5))

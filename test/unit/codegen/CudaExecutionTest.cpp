@@ -133,7 +133,7 @@ Shapes raggedShapes(llvm::StringRef name, int64_t rank) {
 }
 
 //===----------------------------------------------------------------------===//
-// The library
+// Standard programs
 //===----------------------------------------------------------------------===//
 
 class CudaLibrary : public testing::TestWithParam<NamedProgram> {};
@@ -177,7 +177,7 @@ TEST_P(CudaLibrary, AgreesWithTheCpuBitForBit) {
   runAndCompare(program, inputs, GetParam(), check);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaLibrary, testing::ValuesIn(libraryPrograms()),
+INSTANTIATE_TEST_SUITE_P(, CudaLibrary, testing::ValuesIn(standardPrograms()),
                          [](const auto &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//

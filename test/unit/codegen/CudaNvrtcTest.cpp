@@ -113,7 +113,7 @@ constexpr const char *kMain = "sm_90";
 constexpr double kMostSeconds = 2.5;
 
 std::vector<NamedProgram> allPrograms() {
-  std::vector<NamedProgram> all = libraryPrograms();
+  std::vector<NamedProgram> all = standardPrograms();
   llvm::append_range(all, writtenPrograms());
   return all;
 }
@@ -430,7 +430,7 @@ INSTANTIATE_TEST_SUITE_P(, CudaPanelSources, testing::ValuesIn(panelPrograms()),
                          });
 
 INSTANTIATE_TEST_SUITE_P(Library, CudaNvrtc,
-                         testing::ValuesIn(libraryPrograms()),
+                         testing::ValuesIn(standardPrograms()),
                          [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Module, CudaNvrtc,
                          testing::ValuesIn(writtenPrograms()),

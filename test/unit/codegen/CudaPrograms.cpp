@@ -11,7 +11,7 @@ static std::string nameOfProgram(const std::string &text) {
   return name;
 }
 
-const std::vector<NamedProgram> &libraryPrograms() {
+const std::vector<NamedProgram> &standardPrograms() {
   static const std::vector<NamedProgram> programs = [] {
     std::vector<NamedProgram> result;
     auto add = [&](const std::string &text) {

@@ -27,7 +27,7 @@ struct NamedProgram {
 };
 
 /// Standard programs with all their options, dtypes and compositions.
-const std::vector<NamedProgram> &libraryPrograms();
+const std::vector<NamedProgram> &standardPrograms();
 /// Modules with features that no standard program uses.
 const std::vector<NamedProgram> &writtenPrograms();
 

@@ -23,7 +23,7 @@ void expectSolved(const Results &r, const Problem &p, const Settings &s) {
 /// Points without weight do not affect the other points.
 TEST_P(Sinkhorn, ZeroWeights) {
   Problem p = oracle::randomProblem(6, 7, 4);
-  weighNothing(p, {2}, {0, 5});
+  removeWeights(p, {2}, {0, 5});
   for (std::string sides : {"", ",rho_a=1,rho_b=2,omega=1.3"})
     for (std::string convention : {"scaling", "ott", "geomloss"})
       for (std::string regularizer : {"kl", "entropy"}) {
@@ -102,7 +102,8 @@ TEST_P(Sinkhorn, InfeasibleMasks) {
         for (double x : r[name][m])
           EXPECT_FALSE(std::isnan(x)) << name;
     }
-    // The first iteration detects it if its side is updated first.
+    // The first iteration detects the empty row or column if its side is
+    // updated first.
     EXPECT_EQ(r["iterations"][order == "u" ? 0 : 2][0], 1);
     EXPECT_TRUE(std::isnan(r["error"][order == "u" ? 0 : 2][0]));
     EXPECT_EQ(r["argmax"][0][3], r["argmax"][3][1]);
@@ -146,7 +147,7 @@ TEST_P(Sinkhorn, EmptyProblems) {
 
 /// A NaN or -inf entry is reported even if one or both of its points have no
 /// weight.
-TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
+TEST_P(Sinkhorn, NaNAtPointsWithoutWeight) {
   std::vector<Problem> problems;
   for (double bad : {double(NAN), -kInf})
     for (bool both : {true, false}) {

@@ -1,4 +1,4 @@
-//===- SinkhornClosedFormsTest.cpp - `sinkhorn` on known solutions -------===//
+//===- SinkhornClosedFormsTest.cpp - `sinkhorn` on known solutions --------===//
 //
 // Solutions by a formula or by a sort.
 //

@@ -134,8 +134,8 @@ void expectNear(const Vector &found, const Vector &expected, double tolerance,
   }
 }
 
-void weighNothing(Problem &p, std::initializer_list<int> rows,
-                  std::initializer_list<int> columns) {
+void removeWeights(Problem &p, std::initializer_list<int> rows,
+                   std::initializer_list<int> columns) {
   for (int i : rows)
     p.a[i] = 0;
   for (int j : columns)

@@ -63,8 +63,8 @@ void expectNear(const Vector &found, const Vector &expected, double tolerance,
                 const std::string &what);
 
 /// Sets the weights of some points to 0, and scales the others to a sum of 1.
-void weighNothing(Problem &p, std::initializer_list<int> rows,
-                  std::initializer_list<int> columns);
+void removeWeights(Problem &p, std::initializer_list<int> rows,
+                   std::initializer_list<int> columns);
 
 } // namespace heddle::test
 

@@ -56,7 +56,7 @@ Variant randomVariant(std::mt19937_64 &random) {
               ",normalize=" + (v.normalize ? "true" : "false") +
               ",groups=" + (v.groups ? "true" : "false");
   number("eps", s.eps, 1);
-  number("tol", -1, 1); // no error is below
+  number("tol", -1, 1); // below every error
   if (s.rhoA != kInf)
     number("rho_a", s.rhoA, 1);
   if (s.rhoB != kInf)
@@ -86,10 +86,10 @@ Variant randomVariant(std::mt19937_64 &random) {
   return v;
 }
 
-/// Converts the log scalings of the oracle to the potentials of a convention,
-/// or `back`.
-Vector convened(const Variant &variant, const Vector &potentials,
-                const Vector &weights, bool back = false) {
+/// Converts the log scalings of the oracle to the potentials of a convention
+/// or, if `back`, vice versa.
+Vector inConvention(const Variant &variant, const Vector &potentials,
+                    const Vector &weights, bool back = false) {
   Vector result;
   for (size_t k = 0; k < potentials.size(); ++k) {
     double eps = variant.convention == "scaling" ? 1 : variant.settings.eps;
@@ -146,8 +146,8 @@ TEST_P(Sinkhorn, EveryOption) {
       bool scaling = v.convention == "scaling";
       lists[scaling ? "u" : "f"].push_back(f);
       lists[scaling ? "v" : "g"].push_back(g);
-      starts[m].u = convened(v, f, p.a, true);
-      starts[m].v = convened(v, g, p.b, true);
+      starts[m].u = inConvention(v, f, p.a, true);
+      starts[m].v = inConvention(v, g, p.b, true);
     }
     if (v.groups)
       for (auto &[name, value] : v.scalars)
@@ -164,8 +164,8 @@ TEST_P(Sinkhorn, EveryOption) {
       bool scaling = v.convention == "scaling";
       const Vector &f = r[scaling ? "u" : "f"][m],
                    &g = r[scaling ? "v" : "g"][m];
-      expectNear(f, convened(v, s.u, p.a), 1e-12, "potentials of rows");
-      expectNear(g, convened(v, s.v, p.b), 1e-12, "potentials of columns");
+      expectNear(f, inConvention(v, s.u, p.a), 1e-12, "potentials of rows");
+      expectNear(g, inConvention(v, s.v, p.b), 1e-12, "potentials of columns");
       expectNear(r["error"][m], {s.error}, 1e-11, "error");
       for (int t = 0; t < 10 && t < s.iterations; ++t)
         EXPECT_NEAR(r["errors"][m][t], s.errors[t], 1e-11 * (1 + s.errors[t]));
@@ -205,7 +205,7 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
   for (auto [n, m] : {std::pair(40, 37), {150, 9}, {1, 6}, {300, 1}})
     problems.push_back(oracle::randomProblem(n, m, n + m));
   problems.push_back(oracle::randomProblem(70, 21, 3));
-  weighNothing(problems.back(), {2, 69}, {0, 7, 20});
+  removeWeights(problems.back(), {2, 69}, {0, 7, 20});
   const double list[] = {4, 3, 1.1, 0.9, 0.01};
   struct Sides {
     const char *options;
