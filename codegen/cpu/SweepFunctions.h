@@ -30,7 +30,7 @@ void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
                  llvm::Value *members, llvm::Value *count,
                  llvm::Value *arguments);
 
-/// The functions that a sweep has; the others have nothing to do.
+/// The functions that a sweep has; a function without work is not emitted.
 struct SweepFunctions {
   bool tile = false, member = false, epilogue = false;
 };

@@ -51,8 +51,8 @@ void SegmentEmitter::storeMemberResults() {
     std::string stored = storedExpression(value, slots.operands[slot].storage);
     if (slots.operands[slot].index == kIteration)
       os << recordOfMember("heddle::record(" + pointers[slot] + ", " +
-                           pointers[slot + 1] + ", " + iterationText() + ", " +
-                           stored + ")")
+                           pointers[slot + 1] + ", " + currentIteration() +
+                           ", " + stored + ")")
          << ";\n";
     else
       os << storeOfMember(pointers[slot], stored) << ";\n";

@@ -47,7 +47,7 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override { return mlir::success(); }
-  std::string iterationText() const override {
+  std::string currentIteration() const override {
     return prefix("loop.iteration");
   }
   std::string storeOfMember(llvm::StringRef pointer,

@@ -1,7 +1,7 @@
 //===- Precomputed.cpp - scalars precomputed for the next step ------------===//
 //
-// The layout is that of PrecomputeLayout: `valid`, the operands and the
-// results, each aligned to its size.
+// The layout follows PrecomputeLayout: `valid`, the operands and the results,
+// each aligned to its size.
 //
 //===----------------------------------------------------------------------===//
 

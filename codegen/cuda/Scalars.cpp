@@ -63,7 +63,7 @@ private:
   }
   Expression infix(StringRef sign, Binding binding) const {
     // Left-associative: the right operand must bind tighter, so that the
-    // grouping, and with it the rounding, is that of the IR.
+    // grouping, and with it the rounding, matches the IR.
     auto tighter = static_cast<Binding>(binding + 1);
     return {at(0, binding) + " " + sign.str() + " " + at(1, tighter), binding};
   }

@@ -62,7 +62,7 @@ Expression SegmentEmitter::expression(Value value) {
   if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
     return expression(record.getValue());
   if (isa_and_nonnull<foreach::IterationOp>(op))
-    return {iterationText(), Expression::primary};
+    return {currentIteration(), Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
@@ -152,7 +152,7 @@ SmallVector<std::string> fieldNames(const SegmentLayout &segment,
 
 std::string SegmentEmitter::iterationOf(int32_t index) const {
   return index == kFirst ? "0"
-                         : iterationText() + (index == kNext ? " + 1" : "");
+                         : currentIteration() + (index == kNext ? " + 1" : "");
 }
 
 void SegmentEmitter::declareScalarInputs(

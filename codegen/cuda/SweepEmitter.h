@@ -120,10 +120,10 @@ protected:
   std::string tileType() const;
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
-  /// The expression of the iteration whose entry an operand at `index` is.
+  /// The expression of the iteration that the iteration index `index` selects.
   std::string iterationOf(int32_t index) const;
   /// The expression of the current iteration of the loop around the sweep.
-  virtual std::string iterationText() const {
+  virtual std::string currentIteration() const {
     return "*" + names.scalars[*layout.iteration];
   }
   void declareAccumulators(Filter wanted);

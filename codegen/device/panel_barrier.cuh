@@ -67,8 +67,8 @@ constexpr bool combines_beside_rows = cluster_per_member && 32 * (combining_warp
 constexpr int combining_threads = combines_beside_rows ? 32 * combining_warps : block_threads;
 constexpr int combined_at_once = combines_beside_rows ? max_combined : block_threads / column_threads;
 __device__ __forceinline__ bool is_combining_thread() { return threadIdx.x < combining_threads; }
-// The thread's index among them. Without a cluster per member the index is read again,
-// so that no value derived from it occupies a register during the phases.
+// The thread's index among the combining threads. Without a cluster per member it is
+// read again, so that no value derived from it occupies a register during the phases.
 __device__ __forceinline__ int combining_thread() { return cluster_per_member ? threadIdx.x : reread_thread_index(); }
 __device__ __forceinline__ void sync_combining_threads() { first_threads_barrier<combining_threads, block_threads>(false); }
 __device__ __forceinline__ bool any_combining_thread(bool mine) { return first_threads_barrier<combining_threads, block_threads>(mine); }

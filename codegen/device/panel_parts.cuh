@@ -50,8 +50,8 @@ public:
   }
 };
 
-// Combines the parts of run `run`, in the order of the panels, of which `used` have
-// rows. All loads are issued before the first part is used.
+// Combines the parts of run `run`, in the order of the panels. Only the first `used`
+// panels have rows. All loads are issued before the first part is used.
 template <class Kind> __device__ __forceinline__ typename Kind::state combine_panels(int used, int run, column_parts<typename Kind::state> all) {
   constexpr int run_panels = panels / panel_runs;
   const int left = used - run * run_panels;

@@ -43,7 +43,7 @@ template <class T> __device__ __forceinline__ bool same_bits(T a, T b) {
   return a == b;
 }
 
-// The value of the lane whose index is that of this lane XOR `mask`.
+// The value of the lane at this lane's index XOR `mask`.
 template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   static_assert(sizeof(T) % 4 == 0, "shuffles move words");
   constexpr int words = sizeof(T) / 4;

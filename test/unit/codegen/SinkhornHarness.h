@@ -43,8 +43,8 @@ using Scalars = std::map<std::string, double>;
 
 class Sinkhorn : public testing::TestWithParam<Executor> {
 protected:
-  /// Solves `problems` once by `sinkhorn:OPTIONS`. The names of `lists` are
-  /// those of arguments; `C`, `a` and `b` are those of the problems by default.
+  /// Solves `problems` once by `sinkhorn:OPTIONS`. `lists` holds values of
+  /// arguments by name; by default `C`, `a` and `b` come from the problems.
   Results solve(const std::string &options,
                 const std::vector<Problem> &problems,
                 const Scalars &scalars = {}, Lists lists = {});
