@@ -39,12 +39,12 @@ public:
 };
 } // namespace
 
-static mlir::LogicalResult emitKernel(fused::ProgramOp kernel, Ir &ir,
+static mlir::LogicalResult emitSweeps(fused::ProgramOp program, Ir &ir,
                                       llvm::StringMap<SweepFunctions> &sweeps) {
-  auto buffers = Buffers::read(kernel);
+  auto buffers = Buffers::read(program);
   if (failed(buffers))
     return mlir::failure();
-  auto result = kernel.walk([&](fused::SweepOp sweep) {
+  auto result = program.walk([&](fused::SweepOp sweep) {
     auto layout = SweepLayout::compute(sweep, *buffers);
     if (failed(layout))
       return mlir::WalkResult::interrupt();
@@ -62,24 +62,24 @@ static mlir::LogicalResult emitKernel(fused::ProgramOp kernel, Ir &ir,
   return mlir::failure(result.wasInterrupted());
 }
 
-static Expected<Emitted> emit(fused::ProgramOp kernel, const Host &host) {
+static Expected<Emitted> emit(fused::ProgramOp program, const Host &host) {
   Emitted emitted;
   emitted.context = std::make_unique<llvm::LLVMContext>();
   emitted.module =
-      std::make_unique<llvm::Module>(kernel.getSymName(), *emitted.context);
+      std::make_unique<llvm::Module>(program.getSymName(), *emitted.context);
   Ir ir(*emitted.module, host.traits);
-  if (failed(emitKernel(kernel, ir, emitted.sweeps)))
+  if (failed(emitSweeps(program, ir, emitted.sweeps)))
     return makeError(StatusCode::BadInput,
-                     "kernel '{0}' cannot be compiled for the cpu target; the "
+                     "program '{0}' cannot be compiled for the cpu target; the "
                      "diagnostics say why",
-                     kernel.getSymName());
+                     program.getSymName());
   std::string problem;
   llvm::raw_string_ostream os(problem);
   if (llvm::verifyModule(*emitted.module, &os))
     return makeError(StatusCode::Failed,
                      "internal error: the cpu target emitted invalid LLVM IR "
-                     "for kernel '{0}': {1}",
-                     kernel.getSymName(), problem);
+                     "for program '{0}': {1}",
+                     program.getSymName(), problem);
   host.prepare(*emitted.module);
   return emitted;
 }
@@ -96,43 +96,43 @@ static Error resolve(Jit &jit, const std::string &name, bool exists,
   return Error::success();
 }
 
-Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp kernel) {
+Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp program) {
   auto host = Host::detect();
   if (!host)
     return host.takeError();
-  auto emitted = emit(kernel, *host);
+  auto emitted = emit(program, *host);
   if (!emitted)
     return emitted.takeError();
   host->optimize(*emitted->module);
-  auto program = std::make_unique<JitProgram>();
+  auto compiled = std::make_unique<JitProgram>();
   auto jit = Jit::compile(
       *host, {std::move(emitted->module), std::move(emitted->context)});
   if (!jit)
     return jit.takeError();
-  program->jit = std::move(*jit);
+  compiled->jit = std::move(*jit);
   for (auto &entry : emitted->sweeps) {
     CpuProgram::Sweep sweep;
     std::string name = entry.getKey().str();
     const SweepFunctions &made = entry.getValue();
     if (Error error =
-            resolve(*program->jit, name + "_tile", made.tile, sweep.tile))
+            resolve(*compiled->jit, name + "_tile", made.tile, sweep.tile))
       return std::move(error);
-    if (Error error =
-            resolve(*program->jit, name + "_member", made.member, sweep.member))
+    if (Error error = resolve(*compiled->jit, name + "_member", made.member,
+                              sweep.member))
       return std::move(error);
-    if (Error error = resolve(*program->jit, name + "_epilogue", made.epilogue,
+    if (Error error = resolve(*compiled->jit, name + "_epilogue", made.epilogue,
                               sweep.epilogue))
       return std::move(error);
-    program->sweeps[name] = sweep;
+    compiled->sweeps[name] = sweep;
   }
-  return program;
+  return compiled;
 }
 
-Expected<std::string> printCpuIr(fused::ProgramOp kernel, bool optimized) {
+Expected<std::string> printCpuIr(fused::ProgramOp program, bool optimized) {
   auto host = Host::detect();
   if (!host)
     return host.takeError();
-  auto emitted = emit(kernel, *host);
+  auto emitted = emit(program, *host);
   if (!emitted)
     return emitted.takeError();
   if (optimized)

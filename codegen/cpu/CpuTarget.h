@@ -1,7 +1,8 @@
 //===- CpuTarget.h - fused IR to machine code of this process ---*- C++ -*-===//
 //
-// The cpu target (docs/plan.md, Source). A pure function of the scheduled
-// program with its buffers and names, and of the host's instruction set.
+// The cpu target (docs/plan.md, Source). Its output depends only on the
+// scheduled program with its buffers and names, and on the instruction set of
+// the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +16,14 @@
 
 namespace heddle {
 
-/// Compiles every sweep of `kernel`, including those in loops. Errors of the IR
-/// are reported at its operations; the returned error then refers to them.
+/// Compiles every sweep of `program`, including those in loops. Errors in the
+/// IR are reported at its operations; the returned error then refers to them.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
-compileForCpu(fused::ProgramOp kernel);
+compileForCpu(fused::ProgramOp program);
 
-/// The LLVM IR of `kernel`, as emitted or `optimized` for this host.
-llvm::Expected<std::string> printCpuIr(fused::ProgramOp kernel, bool optimized);
+/// The LLVM IR of `program`, as emitted or `optimized` for this host.
+llvm::Expected<std::string> printCpuIr(fused::ProgramOp program,
+                                       bool optimized);
 
 } // namespace heddle
 

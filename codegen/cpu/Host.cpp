@@ -1,4 +1,4 @@
-//===- Host.cpp - the machine that code is made for -----------------------===//
+//===- Host.cpp - the machine that code is compiled for -------------------===//
 
 #include "codegen/cpu/Host.h"
 #include "llvm/IR/Module.h"
@@ -23,7 +23,7 @@ Expected<Host> Host::detect() {
   if (!builder)
     return builder.takeError();
   builder->setCodeGenOptLevel(CodeGenOptLevel::Aggressive);
-  // Contraction is explicit: the IR contains an fma where one is allowed.
+  // Contraction is explicit: the IR contains an fma where it is allowed.
   builder->getOptions().AllowFPOpFusion = FPOpFusion::Strict;
   Host host(std::move(*builder));
   auto machine = host.builder.createTargetMachine();
@@ -60,7 +60,7 @@ void Host::optimize(Module &module) const {
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
   // LLVM must not replace a call of libm by another function, which the process
-  // may not have.
+  // may lack.
   functions.registerPass([&] {
     TargetLibraryInfoImpl library(machine->getTargetTriple());
     library.disableAllFunctions();

@@ -1,6 +1,7 @@
 //===- Host.h - the machine that code is compiled for -----------*- C++ -*-===//
 //
-// The instruction set of this process, and its features that the emitter uses.
+// Finds the instruction set of this process and the features that the emitter
+// uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,10 @@ namespace heddle::cpu {
 
 /// Features of the host that the emitter uses.
 struct HostTraits {
-  /// Instructions convert between f16 and f32; otherwise integer arithmetic
-  /// does.
+  /// Whether instructions convert between f16 and f32; otherwise integer
+  /// arithmetic does.
   bool convertsF16 = false;
-  /// A fused multiply-add is one instruction, not a call.
+  /// Whether a fused multiply-add is one instruction rather than a call.
   bool hasFma = false;
 };
 
@@ -29,9 +30,9 @@ public:
   llvm::orc::JITTargetMachineBuilder builder;
   std::unique_ptr<llvm::TargetMachine> machine;
 
-  /// Sets the data layout of `module` for this host; runs the optimization
-  /// pipeline.
+  /// Sets the data layout of `module` for this host.
   void prepare(llvm::Module &module) const;
+  /// Runs the optimization pipeline.
   void optimize(llvm::Module &module) const;
 
 private:

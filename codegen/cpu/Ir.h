@@ -1,7 +1,7 @@
 //===- Ir.h - building LLVM IR ----------------------------------*- C++ -*-===//
 //
 // An IRBuilder with the constructs that the emitter uses: loops, local arrays,
-// types of values.
+// and the types of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
   llvm::Module &module;
   const HostTraits host;
 
-  /// The type in which a value is computed; an integer of its bits for f16 and
-  /// bf16.
+  /// The type in which a value is computed; for f16 and bf16, an integer that
+  /// holds the bits.
   llvm::Type *typeOf(mlir::Type type);
   /// The type of a value in memory: a flag takes a byte.
   llvm::Type *memoryTypeOf(mlir::Type type);
@@ -40,18 +40,18 @@ public:
                           const llvm::Twine &name);
   /// The address of element `index` of an array.
   llvm::Value *element(llvm::Type *type, llvm::Value *base, llvm::Value *index);
-  /// The field of a row or record at a constant offset in bytes.
+  /// The field of a descriptor or structure at a constant offset in bytes.
   llvm::Value *field(llvm::Type *type, llvm::Value *base, int64_t offset,
                      const llvm::Twine &name);
 
-  /// body(k) for k = 0, 1, ... below `end`.
+  /// Emits body(k) for k = 0, 1, ... below `end`.
   void loop(llvm::Value *end, const llvm::Twine &name,
             llvm::function_ref<void(llvm::Value *)> body);
-  /// Emits `body`, which may return, where `condition` holds.
+  /// Emits `body`, which may return, under `condition`.
   void when(llvm::Value *condition, llvm::function_ref<void()> body);
 
-  /// A function that is private to this module unless `visible`; the builder is
-  /// at its start.
+  /// Creates a function, private to this module unless `visible`, and moves the
+  /// builder to its start.
   llvm::Function *function(const llvm::Twine &name, llvm::Type *result,
                            llvm::ArrayRef<llvm::Type *> parameters,
                            bool visible = false);

@@ -1,7 +1,7 @@
 //===- Jit.cpp - machine code in this process -----------------------------===//
 //
-// Compiled code calls only the functions that librarySymbols() lists and
-// searches no symbols of the process, so that it works in a library that
+// Compiled code calls only the functions that librarySymbols() lists. The JIT
+// does not search the symbols of the process, so it works in a library that
 // exports nothing.
 //
 //===----------------------------------------------------------------------===//

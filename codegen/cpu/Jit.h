@@ -1,7 +1,7 @@
 //===- Jit.h - machine code in this process ---------------------*- C++ -*-===//
 //
-// Owns compiled code; the addresses that it returns are valid as long as it
-// lives.
+// Owns compiled code. The addresses that it returns are valid during its
+// lifetime.
 //
 //===----------------------------------------------------------------------===//
 

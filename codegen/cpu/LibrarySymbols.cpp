@@ -1,8 +1,8 @@
 //===- LibrarySymbols.cpp - the functions that compiled code may call -----===//
 //
-// The functions of libm that dialect/ScalarOps.def names, functions that LLVM's
-// code generator calls instead of them (sincos for the sine and the cosine of
-// one value), and the memory functions that it calls for copies.
+// The functions of libm that dialect/ScalarOps.def names, the functions that
+// LLVM's code generator calls instead of them (sincos for the sine and the
+// cosine of one value), and the memory functions that it calls for copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ template <class Function> static void *address(Function function) {
   return reinterpret_cast<void *>(function);
 }
 
-/// A function of libm in double and its form in float, of one argument, two or
-/// three: overload resolution finds the number.
+/// A function of libm with one, two or three arguments, in double and in float;
+/// overload resolution selects the number of arguments.
 struct Libm {
   void *ofDouble, *ofFloat;
 };

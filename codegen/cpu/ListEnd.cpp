@@ -1,8 +1,9 @@
-//===- ListEnd.cpp - when all members are done ----------------------------===//
+//===- ListEnd.cpp - the end of the list ----------------------------------===//
 //
-// Combines the states of the members and computes the epilogue from the list
-// values that the segments yield, rounded to the types of their results. All
-// reads precede all writes, since results may be stored in place of operands.
+// Runs when all members are done: combines the states of the members and
+// computes the epilogue from the list values that the segments yield, rounded
+// to the types of their results. All reads precede all writes, because a result
+// may replace an operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,10 @@ namespace {
 /// The list values of one segment.
 class SegmentEnd : public SegmentEmitter {
 public:
-  SegmentEnd(SweepContext &context, const Segment &segment, Value *memberRows,
-             Value *memberCount, Value *arguments)
-      : SegmentEmitter(context, segment, /*row=*/nullptr, arguments),
-        memberRows(memberRows), memberCount(memberCount) {}
+  SegmentEnd(SweepContext &context, const Segment &segment,
+             Value *memberDescriptors, Value *memberCount, Value *arguments)
+      : SegmentEmitter(context, segment, /*descriptor=*/nullptr, arguments),
+        memberDescriptors(memberDescriptors), memberCount(memberCount) {}
 
   void emit();
   /// Computes the results of the epilogue from the values of the segments.
@@ -33,13 +34,13 @@ public:
   llvm::SmallVector<std::pair<mlir::Type, Value *>> yielded();
 
 private:
-  void meetMembers(const SegmentReduction &reduction);
+  void combineMembers(const SegmentReduction &reduction);
 
-  Value *memberRows, *memberCount;
+  Value *memberDescriptors, *memberCount;
 };
 } // namespace
 
-void SegmentEnd::meetMembers(const SegmentReduction &reduction) {
+void SegmentEnd::combineMembers(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   Value *kept = scratch(reduction, ScratchPer::member);
   Lanes lanes = states.makeLanes("list");
@@ -54,10 +55,11 @@ void SegmentEnd::meetMembers(const SegmentReduction &reduction) {
     };
     if (layout.segments.size() == 1)
       return combine();
-    Value *row = ir.element(b.getInt8Ty(), memberRows,
-                            b.CreateMul(m, ir.i64(context.rowBytes())));
-    Value *number =
-        ir.field(b.getInt32Ty(), row, context.countOffset() + 16, "segment");
+    Value *descriptor =
+        ir.element(b.getInt8Ty(), memberDescriptors,
+                   b.CreateMul(m, ir.i64(context.descriptorBytes())));
+    Value *number = ir.field(b.getInt32Ty(), descriptor,
+                             context.countOffset() + 16, "segment");
     ir.when(b.CreateICmpEQ(number, b.getInt32(segment.number)), combine);
   });
   setResults(reduction, states, states.overBlock(lanes, used));
@@ -70,7 +72,7 @@ void SegmentEnd::emit() {
       roots.push_back(result.value);
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.to == Level::list)
-      meetMembers(reduction);
+      combineMembers(reduction);
   compute(
       segment.needed(roots, [](Level level) { return level == Level::list; }),
       {});

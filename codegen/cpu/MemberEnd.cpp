@@ -1,8 +1,8 @@
-//===- MemberEnd.cpp - when all tiles of a member are done ----------------===//
+//===- MemberEnd.cpp - the end of a member --------------------------------===//
 //
-// Combines the partial states of a member's tiles, then computes the values
-// that exist once per member or column. All reads precede all writes, since
-// results may be stored in place of operands.
+// Runs when all tiles of a member are done: combines the partials of the tiles,
+// then computes the values that exist once per member or column. All reads
+// precede all writes, because a result may replace an operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@ public:
   void emit();
 
 private:
-  void meetTiles(const SegmentReduction &reduction);
-  void meetColumns(const SegmentReduction &reduction);
+  void combineTiles(const SegmentReduction &reduction);
+  void combineColumns(const SegmentReduction &reduction);
   void emitColumns();
   void keepForList(const SegmentReduction &reduction, Reduction &states,
                    const State &state);
-  /// The index of this member descriptor; inactive members have none.
+  /// The index of this member descriptor; inactive members have no descriptor.
   Value *index();
 
   Value *firstTile = nullptr, *tiles = nullptr, *columns = nullptr,
@@ -35,9 +35,9 @@ private:
 } // namespace
 
 Value *MemberEnd::index() {
-  Value *bytes = b.CreateSub(b.CreatePtrToInt(row, b.getInt64Ty()),
+  Value *bytes = b.CreateSub(b.CreatePtrToInt(descriptor, b.getInt64Ty()),
                              b.CreatePtrToInt(members(), b.getInt64Ty()));
-  return b.CreateExactSDiv(bytes, ir.i64(context.rowBytes()));
+  return b.CreateExactSDiv(bytes, ir.i64(context.descriptorBytes()));
 }
 
 void MemberEnd::keepForList(const SegmentReduction &reduction,
@@ -46,7 +46,7 @@ void MemberEnd::keepForList(const SegmentReduction &reduction,
                states.address(scratch(reduction, ScratchPer::member), index()));
 }
 
-void MemberEnd::meetTiles(const SegmentReduction &reduction) {
+void MemberEnd::combineTiles(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   Value *partials =
       states.address(scratch(reduction, ScratchPer::tile), firstTile);
@@ -57,9 +57,9 @@ void MemberEnd::meetTiles(const SegmentReduction &reduction) {
     setResults(reduction, states, state);
 }
 
-/// Combines tiles pairwise into the state of the first of each pair: the
-/// rounding error grows with the logarithm of the number of tiles.
-void MemberEnd::meetColumns(const SegmentReduction &reduction) {
+/// Combines tiles pairwise into the state of the first of each pair, so that
+/// the rounding error grows with the logarithm of the number of tiles.
+void MemberEnd::combineColumns(const SegmentReduction &reduction) {
   Reduction states = reductionOf(reduction);
   auto tag = scratchTag(layout.scratchOf(reduction.op, ScratchPer::tileColumn));
   Value *total =
@@ -78,9 +78,10 @@ void MemberEnd::meetColumns(const SegmentReduction &reduction) {
       Value *right =
           states.address(total, b.CreateMul(b.CreateAdd(first, step), columns));
       ir.loop(columns, "column", [&](Value *j) {
-        State met = states.combine(states.load(states.address(left, j), tag),
-                                   states.load(states.address(right, j), tag));
-        states.store(met, states.address(left, j), tag);
+        State combined =
+            states.combine(states.load(states.address(left, j), tag),
+                           states.load(states.address(right, j), tag));
+        states.store(combined, states.address(left, j), tag);
       });
     });
   });
@@ -95,18 +96,18 @@ void MemberEnd::emitColumns() {
     return;
   auto needed =
       segment.needed(roots, [](Level level) { return level == Level::column; });
-  llvm::SmallVector<std::pair<SegmentReduction, Value *>> met;
+  llvm::SmallVector<std::pair<SegmentReduction, Value *>> combined;
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.to == Level::column) {
-      meetColumns(reduction);
+      combineColumns(reduction);
       Value *total = reductionOf(reduction).address(
           scratch(reduction, ScratchPer::tileColumn), columnBase);
-      met.emplace_back(reduction, total);
+      combined.emplace_back(reduction, total);
     }
   ir.loop(columns, "column", [&](Value *j) {
     Position at;
     at.index[kJ] = j;
-    for (auto &[reduction, total] : met) {
+    for (auto &[reduction, total] : combined) {
       Reduction states = reductionOf(reduction);
       State state = states.load(
           states.address(total, j),
@@ -121,7 +122,7 @@ void MemberEnd::emitColumns() {
 }
 
 void MemberEnd::emit() {
-  // The values of a skipped member still enter the values of the list.
+  // The values of a skipped member still contribute to the values of the list.
   if (Value *holds = flag())
     ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
   firstTile = field(context.countOffset() + 8, "first_tile");
@@ -139,7 +140,7 @@ void MemberEnd::emit() {
     if (reduction.from == Level::member)
       roots.push_back(fused::ReduceOp(reduction.op).getValue());
     else if (reduction.to == Level::member || reduction.to == Level::list)
-      meetTiles(reduction);
+      combineTiles(reduction);
   }
   auto needed = segment.needed(roots, [](Level level) {
     return level <= Level::member || level == Level::column;
@@ -149,7 +150,7 @@ void MemberEnd::emit() {
   });
   for (const SegmentReduction &reduction : segment.reductions)
     if (reduction.from == Level::member) {
-      // A position counts all members of the list, inactive ones too.
+      // A position counts all members of the list, including inactive ones.
       Reduction states = reductionOf(reduction);
       mlir::Value value = fused::ReduceOp(reduction.op).getValue();
       Value *position = field(context.countOffset() + 20, "index");
@@ -161,9 +162,9 @@ void MemberEnd::emit() {
       store(result, {});
 }
 
-void emitMemberEnd(SweepContext &context, const Segment &segment, Value *row,
-                   Value *arguments) {
-  MemberEnd(context, segment, row, arguments).emit();
+void emitMemberEnd(SweepContext &context, const Segment &segment,
+                   Value *descriptor, Value *arguments) {
+  MemberEnd(context, segment, descriptor, arguments).emit();
 }
 
 } // namespace heddle::cpu

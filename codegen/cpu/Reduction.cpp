@@ -1,8 +1,8 @@
 //===- Reduction.cpp - running states of reductions -----------------------===//
 //
-// States are combined in the order of docs/lowering.md. A lane stands for a
+// States are combined in the order of docs/lowering.md. A lane represents a
 // thread of a block, so that the threads are the elements of a vector. A lane
-// without elements is neutral: combining with it changes no bit.
+// without elements holds the neutral element, which changes no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Reduction::Reduction(Ir &ir, ReduceKind kind, mlir::Type type, int64_t threads)
   for (const foreach::StatePart &part : {info.first, info.second})
     if (part.type != StateType::absent) {
       layout.push_back(part);
-      // A lane of flags has bytes; states in memory lie words apart.
+      // A lane of flags holds bytes; in memory a state of a flag takes a word.
       parts.push_back(part.type == StateType::position ? b.getInt64Ty()
                                                        : ir.memoryTypeOf(type));
     }
@@ -35,7 +35,7 @@ Reduction::Reduction(Ir &ir, ReduceKind kind, mlir::Type type, int64_t threads)
 // One state
 //===----------------------------------------------------------------------===//
 
-/// The largest or the smallest value of the type, infinite for floats.
+/// The largest or the smallest value of the type; for floats, an infinity.
 Value *Reduction::limit(bool largest) {
   if (llvm::isa<mlir::FloatType>(type))
     return llvm::ConstantFP::getInfinity(parts[0], /*Negative=*/!largest);
@@ -121,9 +121,9 @@ State Reduction::combine(const State &a, const State &c) {
   return {};
 }
 
-/// Combines sums of exponentials about their maxima about the larger maximum.
-/// Only the factor of the other sum is an exponential; equal maxima, infinite
-/// ones among them, need no factor.
+/// Combines two sums of exponentials about their maxima into one about the
+/// larger maximum. Only the sum with the smaller maximum needs an exponential
+/// as a factor; equal maxima, also infinite ones, need none.
 State Reduction::combineLogsumexp(const State &a, const State &c) {
   Value *most = b.CreateBinaryIntrinsic(Intrinsic::maximum, a[0], c[0]);
   Value *least = b.CreateBinaryIntrinsic(Intrinsic::minimum, a[0], c[0]);
@@ -137,7 +137,8 @@ State Reduction::combineLogsumexp(const State &a, const State &c) {
   return {most, b.CreateFAdd(left, right)};
 }
 
-/// The larger value, the earlier position of equal ones; NaN is the largest.
+/// The larger value, or the earlier position of equal values; NaN is the
+/// largest value.
 State Reduction::combineArgmax(const State &a, const State &c) {
   Value *none = llvm::ConstantInt::get(a[1]->getType(), -1);
   Value *larger, *same;
@@ -232,13 +233,13 @@ void Reduction::storeLane(const State &state, const Lanes &lanes,
 }
 
 void Reduction::clearLanes(const Lanes &lanes, Value *used) {
-  // Whole groups of 32 are combined.
+  // Lanes are combined in groups of 32.
   Value *end = b.CreateAnd(b.CreateAdd(used, ir.i64(31)), ir.i64(-32));
   ir.loop(end, "clear", [&](Value *t) { storeLane(neutral(), lanes, t); });
 }
 
-/// Combines the halves of a vector: lane t with lane t ^ offset. Only the lower
-/// half is needed afterwards.
+/// Combines lane t of a vector with lane t ^ offset, for halving offsets. Only
+/// the lower half is needed after each step.
 void Reduction::treeOfVectors(const Lanes &lanes, Value *first, State &result) {
   auto *vector = llvm::FixedVectorType::get(parts[0], 32);
   State x = {b.CreateAlignedLoad(vector, ir.element(parts[0], lanes[0], first),
@@ -255,7 +256,7 @@ void Reduction::treeOfVectors(const Lanes &lanes, Value *first, State &result) {
   result = {b.CreateExtractElement(x[0], b.getInt64(0))};
 }
 
-/// The same in memory, for states whose combination is long code.
+/// The same in memory, for states whose combination needs many instructions.
 void Reduction::treeOfLanes(const Lanes &lanes, Value *first, State &result) {
   for (int offset = 16; offset; offset /= 2)
     ir.loop(ir.i64(offset), "tree", [&](Value *t) {
@@ -308,7 +309,7 @@ llvm::Function *Reduction::blockFunction() {
     lanes.push_back(function->getArg(k));
     function->addParamAttr(k, llvm::Attribute::NoAlias);
   }
-  // Groups are combined in order, starting with the state of the first.
+  // Groups are combined in order, beginning with the state of the first.
   Lanes total;
   for (llvm::Type *part : parts)
     total.push_back(ir.local(part, 1, "total"));
@@ -345,7 +346,7 @@ llvm::Function *Reduction::statesFunction() {
   llvm::Function *function =
       ir.function(name, stateType(), {b.getPtrTy(), b.getInt64Ty()});
   Value *states = function->getArg(0), *count = function->getArg(1);
-  // Most members are one tile.
+  // Most members have one tile.
   ir.when(b.CreateICmpEQ(count, ir.i64(1)),
           [&] { b.CreateRet(pack(combine(neutral(), load(states)))); });
   Lanes lanes = makeLanes("state");

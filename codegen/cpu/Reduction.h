@@ -1,9 +1,9 @@
 //===- Reduction.h - running states of reductions ---------------*- C++ -*-===//
 //
-// A reduction has a running state, its neutral element, a way to combine two
-// states and to take the value of a state, as on the device. A state has one
-// part or two (a maximum and a sum; a value and its position). The parts are
-// those of dialect/ReduceKinds.td; how a kind combines them is written here.
+// Emits a reduction as it runs on the device: its state, the neutral element,
+// the combination of two states and the value of a state. A state has one or
+// two parts (a maximum and a sum, or a value and its position), which
+// dialect/ReduceKinds.td defines; this class defines the combination.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace heddle::cpu {
 
-/// The parts of a state, each a value or a vector of them.
+/// The parts of a state, each a value or a vector of values.
 using State = llvm::SmallVector<llvm::Value *, 2>;
 
 /// The running states of the threads of a block: an array for each part.
@@ -32,7 +32,7 @@ public:
   /// The value of a state, and its position if the kind has one.
   llvm::SmallVector<llvm::Value *, 2> values(const State &state);
 
-  /// States in memory, one after the other, part after part in each.
+  /// States in memory, one after the other, each with its parts in order.
   int64_t bytes() const;
   llvm::Value *address(llvm::Value *states, llvm::Value *index);
   State load(llvm::Value *address,
@@ -40,12 +40,12 @@ public:
   void store(const State &state, llvm::Value *address,
              llvm::function_ref<void(llvm::Instruction *)> tag = nullptr);
 
-  /// Lanes, all neutral where there are `used` of them.
+  /// Makes lanes, and sets the first `used` of them to the neutral element.
   Lanes makeLanes(const llvm::Twine &name);
   void clearLanes(const Lanes &lanes, llvm::Value *used);
   State loadLane(const Lanes &lanes, llvm::Value *index);
   void storeLane(const State &state, const Lanes &lanes, llvm::Value *index);
-  /// The block's state out of its first `used` lanes; the others are neutral.
+  /// Combines the first `used` lanes of a block.
   State overBlock(const Lanes &lanes, llvm::Value *used);
   /// Combines `count` states in memory in the order of a block.
   State overStates(llvm::Value *states, llvm::Value *count);

@@ -1,9 +1,9 @@
-//===- RowsTile.cpp - a tile of rows --------------------------------------===//
+//===- RowsTile.cpp - a tile of the rows schedule -------------------------===//
 //
-// Rows are processed one after the other, with one traversal of the row for
-// each phase: a later traversal uses the row values that an earlier one
-// reduced. Element values that a later traversal needs are computed again, from
-// a row that is in the cache.
+// Processes row after row, with one traversal of a row for each phase: a later
+// traversal uses the row values that an earlier traversal reduced. Element
+// values that several traversals need are recomputed from the row, which is in
+// the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,16 +18,17 @@ namespace heddle::cpu {
 namespace {
 class RowsTile : public SegmentEmitter {
 public:
-  RowsTile(SweepContext &context, const Segment &segment, Value *row,
+  RowsTile(SweepContext &context, const Segment &segment, Value *descriptor,
            Value *index, Value *arguments)
-      : SegmentEmitter(context, segment, row, arguments), tileIndex(index) {}
+      : SegmentEmitter(context, segment, descriptor, arguments),
+        tileIndex(index) {}
   void emit();
 
 private:
   struct Running {
     SegmentReduction reduction;
     Reduction states;
-    Lanes lanes;  // one for each thread; one lane for values of rows
+    Lanes lanes;  // one for each thread; one lane for row values
     Value *total; // the column states of the tile
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
@@ -48,7 +49,7 @@ private:
   void reduceColumns(Running &running);
   void reduceRow(Running &running, Value *r);
   void keepForMember();
-  void clearColumnsOfNothing();
+  void clearColumnsOfEmptyTile();
 
   static bool overElements(const Running &r) {
     return r.reduction.from == Level::element;
@@ -99,7 +100,7 @@ void RowsTile::findWork() {
       walks[segment.phaseOf(r.value())].reductions.push_back(&r);
   for (const SegmentResult &result : segment.results)
     if (result.at == Level::element && result.isStored()) {
-      // In place: after every traversal that reads the row.
+      // A result in place is stored after every traversal that reads the row.
       bool inPlace = slots.operands[result.slot].read;
       walks[inPlace ? last : segment.phaseOf(result.value)].stores.push_back(
           &result);
@@ -129,15 +130,15 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
     Reduction &states = running->states;
     Value *value = get(running->value());
     if (running->reduction.to == Level::column) {
-      // The first row's value starts a column.
+      // The value of the first row starts the state of a column.
       auto tag = scratchTag(
           layout.scratchOf(running->reduction.op, ScratchPer::tileColumn));
       Value *address = states.address(running->total, column);
       State state = states.lift(value, b.CreateAdd(first, r));
-      State met = states.combine(states.load(address, tag), state);
+      State combined = states.combine(states.load(address, tag), state);
       Value *starts = b.CreateICmpEQ(r, ir.i64(0));
       for (size_t k = 0; k < state.size(); ++k)
-        state[k] = b.CreateSelect(starts, state[k], met[k]);
+        state[k] = b.CreateSelect(starts, state[k], combined[k]);
       states.store(state, address, tag);
       continue;
     }
@@ -145,9 +146,9 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
         running->reduction.to == Level::row
             ? column
             : b.CreateAdd(b.CreateMul(b.CreateAdd(first, r), columns), column);
-    State met = states.combine(states.loadLane(running->lanes, lane),
-                               states.lift(value, position));
-    states.storeLane(met, running->lanes, lane);
+    State combined = states.combine(states.loadLane(running->lanes, lane),
+                                    states.lift(value, position));
+    states.storeLane(combined, running->lanes, lane);
   }
   for (const SegmentResult *result : walk.stores)
     store(*result, at);
@@ -200,19 +201,20 @@ void RowsTile::emitRow(Value *r) {
       store(result, at);
 }
 
-/// Combines a value of the row with those of the rows above it.
+/// Combines a row value with those of the previous rows.
 void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
   State state = states.lift(get(running.value()), b.CreateAdd(first, r));
-  State met = states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
-  states.storeLane(met, running.lanes, ir.i64(0));
+  State combined =
+      states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
+  states.storeLane(combined, running.lanes, ir.i64(0));
 }
 
 //===----------------------------------------------------------------------===//
 // A tile
 //===----------------------------------------------------------------------===//
 
-/// Values of columns enter a reduction once, in the first tile.
+/// A member's first tile reduces the column values.
 void RowsTile::reduceColumns(Running &running) {
   Reduction &states = running.states;
   auto values = segment.needed(
@@ -226,8 +228,8 @@ void RowsTile::reduceColumns(Running &running) {
       at.index[kJ] = b.CreateAdd(base, t);
       compute(values, at);
       State state = states.lift(get(running.value()), at.index[kJ]);
-      State met = states.combine(states.loadLane(running.lanes, t), state);
-      states.storeLane(met, running.lanes, t);
+      State combined = states.combine(states.loadLane(running.lanes, t), state);
+      states.storeLane(combined, running.lanes, t);
     });
   });
 }
@@ -248,8 +250,8 @@ void RowsTile::keepForMember() {
   }
 }
 
-/// The column states of a tile without rows are neutral.
-void RowsTile::clearColumnsOfNothing() {
+/// In a tile without rows the column states are neutral elements.
+void RowsTile::clearColumnsOfEmptyTile() {
   if (llvm::none_of(running, [](const Running &r) {
         return r.reduction.to == Level::column;
       }))
@@ -279,14 +281,14 @@ void RowsTile::emit() {
     if (toMemberOrList(r))
       r.states.clearLanes(r.lanes,
                           r.reduction.from == Level::row ? ir.i64(1) : used);
-  clearColumnsOfNothing();
+  clearColumnsOfEmptyTile();
   ir.loop(count, "row", [&](Value *r) { emitRow(r); });
   keepForMember();
 }
 
-void emitRowsTile(SweepContext &context, const Segment &segment, Value *row,
-                  Value *index, Value *arguments) {
-  RowsTile(context, segment, row, index, arguments).emit();
+void emitRowsTile(SweepContext &context, const Segment &segment,
+                  Value *descriptor, Value *index, Value *arguments) {
+  RowsTile(context, segment, descriptor, index, arguments).emit();
 }
 
 } // namespace heddle::cpu

@@ -1,8 +1,9 @@
 //===- Scalars.cpp - scalar operations as LLVM IR -------------------------===//
 //
-// The column LLVM of dialect/ScalarOps.def as instructions. No operation
-// carries fast-math flags: the code computes the expression as written, and
-// gives the bits of the device wherever the arithmetic is that of the device.
+// Emits the instructions in the column LLVM of dialect/ScalarOps.def. No
+// operation carries fast-math flags: the code computes the expression as
+// written, and gives the same bits as the device wherever the arithmetic is the
+// same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ private:
   LValue library(llvm::StringRef name) const;
   LValue constant(Attribute value) const;
 
-  // Operations whose column LLVM of the table is CODE.
+  // Operations with CODE in the column LLVM of the table.
   LValue special(arith::AddFOp add) const;
   LValue special(math::FPowIOp) const;
   LValue special(math::RsqrtOp) const;
@@ -90,7 +91,7 @@ LValue Emitter::constant(Attribute value) const {
   return nullptr;
 }
 
-/// A sum; with a product that may be contracted, a fused multiply-add.
+/// A sum, or with a product that may be contracted, a fused multiply-add.
 LValue Emitter::special(arith::AddFOp add) const {
   auto contracts = [](arith::FastMathFlags flags) {
     return bitEnumContainsAll(flags, arith::FastMathFlags::contract);
@@ -105,8 +106,8 @@ LValue Emitter::special(arith::AddFOp add) const {
   return b.CreateFAdd(at(0), at(1));
 }
 
-/// base^n by squaring: for the bits of |n| from the last, r *= base if the bit
-/// is set, base *= base; then 1 / r if n is negative.
+/// base^n by repeated squaring: for each bit of |n|, from the lowest, r *= base
+/// if the bit is set, then base *= base; finally 1 / r if n is negative.
 static llvm::Function *powerFunction(Ir &ir, llvm::Type *type,
                                      llvm::IntegerType *exponent) {
   std::string name =
@@ -170,7 +171,7 @@ LValue Emitter::special(math::FPowIOp) const {
   return known.isNegative() ? b.CreateFDiv(one, result) : result;
 }
 
-/// -1, 0 or 1; zeros and NaN stay what they are.
+/// -1, 0 or 1; for a zero or NaN, the operand.
 LValue Emitter::special(foreach::SignOp) const {
   LValue x = at(0), zero = llvm::ConstantFP::get(x->getType(), 0.0);
   LValue one = llvm::ConstantFP::get(x->getType(), 1.0),
@@ -280,7 +281,7 @@ LValue Emitter::special(math::AbsIOp) const {
   return b.CreateSelect(b.CreateICmpSLT(x, zero), b.CreateNeg(x), x);
 }
 
-/// Values of 16 bits are kept as they are stored.
+/// Values of 16 bits keep their storage type.
 LValue Emitter::special(arith::ExtFOp op) const {
   return convert(ir, at(0), op.getIn().getType(), op.getType());
 }
@@ -289,7 +290,7 @@ LValue Emitter::special(arith::TruncFOp op) const {
   return convert(ir, at(0), op.getIn().getType(), op.getType());
 }
 
-/// Out of range the nearest integer, as on the device; never undefined.
+/// Saturates out of range, as on the device; the result is never undefined.
 LValue Emitter::special(arith::FPToSIOp) const {
   LValue x = at(0);
   return b.CreateIntrinsic(Intrinsic::fptosi_sat, {resultType(), x->getType()},

@@ -1,4 +1,4 @@
-//===- Segment.cpp - what of a segment is computed where ------------------===//
+//===- Segment.cpp - analysis of a segment of a sweep ---------------------===//
 
 #include "codegen/cpu/Segment.h"
 #include "dialect/ReduceKinds.h"

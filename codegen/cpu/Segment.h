@@ -1,7 +1,8 @@
 //===- Segment.h - analysis of a segment of a sweep -------------*- C++ -*-===//
 //
-// The body of a segment as the emitter sees it: the values that are used, the
-// level and phase of each, the reductions, and the buffers of the results.
+// Finds the properties of a segment that the emitter needs: the values that are
+// used, the level and phase of each, the reductions, and the buffers of the
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,11 +44,11 @@ public:
     return levels.of(value).level;
   }
   bool isAfter(mlir::Value value) const { return levels.isAfter(value); }
-  /// The number of traversals of its row after which a value is complete.
+  /// The number of traversals of the row after which a value is complete.
   int phaseOf(mlir::Value value) const { return phases.lookup(value); }
 
-  /// The values of the levels `within` that `roots` depend on, including
-  /// `roots`; the results of reductions end the search.
+  /// The values of levels `within` from which `roots` are computed, including
+  /// `roots`; the search stops at reductions.
   Values needed(llvm::ArrayRef<mlir::Value> roots, Within within) const;
 
   mlir::Block &body() const { return *block; }

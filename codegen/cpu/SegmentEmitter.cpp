@@ -1,4 +1,4 @@
-//===- SegmentEmitter.cpp - code over a segment of a sweep ----------------===//
+//===- SegmentEmitter.cpp - code for a segment of a sweep -----------------===//
 
 #include "codegen/cpu/SegmentEmitter.h"
 #include "codegen/cpu/Scalars.h"
@@ -14,27 +14,27 @@ using llvm::Value;
 namespace heddle::cpu {
 
 SegmentEmitter::SegmentEmitter(SweepContext &context, const Segment &segment,
-                               Value *row, Value *arguments)
+                               Value *descriptor, Value *arguments)
     : context(context), ir(context.ir), b(ir.b), layout(context.layout),
-      segment(segment), slots(layout.segments[segment.number]), row(row),
-      arguments(arguments) {
-  if (row)
+      segment(segment), slots(layout.segments[segment.number]),
+      descriptor(descriptor), arguments(arguments) {
+  if (descriptor)
     for (size_t k = 0; k < slots.operands.size(); ++k)
-      operands.push_back(
-          ir.field(b.getPtrTy(), row, 8 * static_cast<int64_t>(k), "operand"));
+      operands.push_back(ir.field(b.getPtrTy(), descriptor,
+                                  8 * static_cast<int64_t>(k), "operand"));
   makeScopes();
 }
 
 //===----------------------------------------------------------------------===//
-// Rows, arguments
+// Descriptors, arguments
 //===----------------------------------------------------------------------===//
 
 Value *SegmentEmitter::wideField(int64_t offset, const Twine &name) {
-  return ir.field(b.getInt64Ty(), row, offset, name);
+  return ir.field(b.getInt64Ty(), descriptor, offset, name);
 }
 
 Value *SegmentEmitter::field(int64_t offset, const Twine &name) {
-  return b.CreateSExt(ir.field(b.getInt32Ty(), row, offset, name),
+  return b.CreateSExt(ir.field(b.getInt32Ty(), descriptor, offset, name),
                       b.getInt64Ty());
 }
 
@@ -71,7 +71,7 @@ Value *SegmentEmitter::flag() {
   Value *address = nullptr;
   if (!isList(where.getType()))
     address = scalar(*layout.whereScalar);
-  else if (row)
+  else if (descriptor)
     address = operands[layout.whereOperand[segment.number]];
   if (!address)
     return nullptr;
@@ -83,8 +83,8 @@ Value *SegmentEmitter::flag() {
 //===----------------------------------------------------------------------===//
 
 // A buffer that is written overlaps no other buffer (the runtime checks this
-// when buffers are bound), and neither does a scratch area. Each has its own
-// alias scope, so that loops vectorize without checks at run time.
+// when buffers are bound), and neither does a scratch area. Each has an alias
+// scope of its own, so that loops vectorize without checks at run time.
 void SegmentEmitter::makeScopes() {
   llvm::MDBuilder metadata(b.getContext());
   llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain();
@@ -158,7 +158,7 @@ Value *SegmentEmitter::addressOf(int slot, const Position &at) {
 }
 
 /// The address of a vector's entry for an iteration; for an empty vector, the
-/// value of an iteration that does not run.
+/// address of the value that stands for a missing entry.
 Value *SegmentEmitter::addressOfEntry(int slot) {
   int32_t index = slots.operands[slot].index;
   Value *wanted = index == kFirst ? ir.i64(0) : iteration();
@@ -197,7 +197,7 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
 
 void SegmentEmitter::emitOp(mlir::Operation &op) {
   if (auto precompute = llvm::dyn_cast<fused::PrecomputeOp>(op)) {
-    // Computed where it is used; the bits are those of precomputed scalars.
+    // Recomputed at every use, with the same bits as precomputed scalars.
     for (auto [argument, input] :
          llvm::zip(precompute.getBody().getArguments(), precompute.getInputs()))
       set(argument, get(input));

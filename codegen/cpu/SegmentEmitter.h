@@ -1,8 +1,8 @@
-//===- SegmentEmitter.h - code over a segment of a sweep --------*- C++ -*-===//
+//===- SegmentEmitter.h - code for a segment of a sweep ---------*- C++ -*-===//
 //
-// Code that the functions of a sweep share: access to descriptors, operands,
-// scalars and scratch areas, and the values of the body at a position of the
-// domain.
+// Emits the code that the functions of a sweep share: access to descriptors,
+// operands, scalars and scratch areas, and the values of the body at a position
+// of the domain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct SweepContext {
   fused::SweepOp sweep;
   const SweepLayout &layout;
   KernelSignature signature;
-  /// Set after a diagnostic; the code that was built is then invalid.
+  /// Set after a diagnostic; the emitted code is then invalid.
   bool failed = false;
 
   /// Byte offsets of the fields `columns` and `count` (or `first`) of a
@@ -35,27 +35,30 @@ struct SweepContext {
   int64_t countOffset() const {
     return columnsOffset() + (layout.rank == 2 ? 16 : 0);
   }
-  int64_t rowBytes() const { return llvm::alignTo(countOffset() + 24, 16); }
+  int64_t descriptorBytes() const {
+    return llvm::alignTo(countOffset() + 24, 16);
+  }
 };
 
 class SegmentEmitter {
 public:
-  /// `row` is the descriptor; null in the epilogue, which has none.
+  /// `descriptor` is null in the epilogue, which has none.
   SegmentEmitter(SweepContext &context, const Segment &segment,
-                 llvm::Value *row, llvm::Value *arguments);
+                 llvm::Value *descriptor, llvm::Value *arguments);
 
 protected:
-  /// Fields of a descriptor: of 8 bytes, and of 4 bytes as i64.
+  /// Loads a field of the descriptor: of 8 bytes, or of 4 bytes, extended to
+  /// i64.
   llvm::Value *wideField(int64_t offset, const llvm::Twine &name);
   llvm::Value *field(int64_t offset, const llvm::Twine &name);
   llvm::Value *argument(int64_t position, const llvm::Twine &name);
   llvm::Value *scalar(int slot);
   llvm::Value *scratch(int slot);
-  /// The states of a reduction, one `per` tile, column or member.
+  /// The states of a reduction, one for each tile, column or member (`per`).
   llvm::Value *scratch(const SegmentReduction &reduction, ScratchPer per);
   llvm::Value *members();
 
-  /// Whether the flag of `where` holds; null if there is none.
+  /// Whether the flag of `where` holds; null without a flag.
   llvm::Value *flag();
 
   Reduction reductionOf(const SegmentReduction &reduction);
@@ -66,16 +69,15 @@ protected:
   void set(mlir::Value value, llvm::Value *computed) {
     values[value] = computed;
   }
-  /// Computes the values of `needed` that the body defines and for which
-  /// `filter` holds, in its order; values that were computed before are
-  /// computed again.
+  /// Computes, in order, the values of `needed` that the body defines and for
+  /// which `filter` holds; values that were computed before are recomputed.
   void compute(const Segment::Values &needed, const Position &at,
                llvm::function_ref<bool(mlir::Value)> filter = nullptr);
   void store(const SegmentResult &result, const Position &at);
   void storeScalar(int slot, mlir::Type from, llvm::Value *value);
   llvm::Value *loadScalar(int slot, mlir::Type to);
 
-  /// Marks an access to a scratch area as one that aliases no operand.
+  /// Marks an access to a scratch area as not aliasing any operand.
   std::function<void(llvm::Instruction *)> scratchTag(int slot);
 
   SweepContext &context;
@@ -84,7 +86,7 @@ protected:
   const SweepLayout &layout;
   const Segment &segment;
   const SegmentLayout &slots;
-  llvm::Value *row, *arguments;
+  llvm::Value *descriptor, *arguments;
 
   void emitOp(mlir::Operation &op);
 
@@ -92,11 +94,10 @@ private:
   llvm::Value *loadArgument(mlir::BlockArgument argument, const Position &at);
   llvm::Value *addressOf(int slot, const Position &at);
   llvm::Value *addressOfEntry(int slot);
-  /// The number of the iteration, as i64, and the length of the vector at
-  /// `slot`.
+  /// The iteration, as i64, and the length of the vector at `slot`.
   llvm::Value *iteration();
   llvm::Value *lengthOf(int slot);
-  /// Elements from one row to the next of the matrix at `slot`.
+  /// The distance in elements between the rows of the matrix at `slot`.
   llvm::Value *strideOf(int slot);
   void makeScopes();
   void tag(llvm::Instruction *access, int scope);

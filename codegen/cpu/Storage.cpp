@@ -1,6 +1,6 @@
 //===- Storage.cpp - elements in memory -----------------------------------===//
 //
-// 16-bit floats are converted by the host's instructions if it has them, and
+// Converts 16-bit floats by instructions of the host if it has them, and
 // otherwise by integer arithmetic, which vectorizes on every host.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@ using llvm::Value;
 namespace heddle::cpu {
 
 namespace {
-/// Conversions of 16-bit floats, to and from the bits of an f32.
+/// Conversions between 16-bit floats and the bits of an f32.
 class Bits {
 public:
   explicit Bits(Ir &ir) : ir(ir), b(ir.b) {}

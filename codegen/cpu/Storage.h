@@ -1,7 +1,6 @@
 //===- Storage.h - elements in memory ---------------------------*- C++ -*-===//
 //
-// Loads, stores and conversions between storage types and the types in which
-// values are computed.
+// Loads, stores and conversions between storage types and compute types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +16,13 @@ namespace heddle::cpu {
 llvm::Value *convert(Ir &ir, llvm::Value *value, mlir::Type from,
                      mlir::Type to);
 
-/// Reads and writes an element of type `storage`; its address is a multiple of
-/// its size.
+/// Reads and writes an element of type `storage`, whose address is a multiple
+/// of its size.
 llvm::LoadInst *loadStored(Ir &ir, mlir::Type storage, llvm::Value *address);
 llvm::StoreInst *storeStored(Ir &ir, mlir::Type storage, llvm::Value *value,
                              llvm::Value *address);
 
-/// The value that `loadStored` read: a byte becomes a flag.
+/// The value that `loadStored` has read: a byte becomes a flag.
 llvm::Value *fromMemory(Ir &ir, mlir::Type storage, llvm::Value *loaded);
 
 } // namespace heddle::cpu

@@ -1,10 +1,10 @@
-//===- StreamTile.cpp - a tile of consecutive elements --------------------===//
+//===- StreamTile.cpp - a tile of the stream schedule ---------------------===//
 //
 // Without reductions, a tile is one loop over its elements. With reductions,
-// the tile is processed in blocks of threads * vector elements: a first loop
-// over a block computes, stores results, and writes the values to reduce to a
-// local array; a second loop combines these into the lanes. The elements of
-// thread t begin at t * vector.
+// the tile is processed in rounds of threads * vector elements: a first loop
+// computes the elements of a round, stores results, and writes the values to
+// reduce to a local array; a second loop combines these values into the lanes.
+// The elements of thread t begin at t * vector.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,10 @@ namespace heddle::cpu {
 namespace {
 class StreamTile : public SegmentEmitter {
 public:
-  StreamTile(SweepContext &context, const Segment &segment, Value *row,
+  StreamTile(SweepContext &context, const Segment &segment, Value *descriptor,
              Value *index, Value *arguments)
-      : SegmentEmitter(context, segment, row, arguments), tileIndex(index) {}
+      : SegmentEmitter(context, segment, descriptor, arguments),
+        tileIndex(index) {}
   void emit();
 
 private:
@@ -29,12 +30,12 @@ private:
     SegmentReduction reduction;
     Reduction states;
     Lanes lanes;
-    Value *staged; // the values of the block
+    Value *staged; // the values of the round
   };
 
   void emitElement(Value *element);
-  void emitBlocks();
-  void combineBlock(Running &running, Value *base, Value *count);
+  void emitRounds();
+  void combineRound(Running &running, Value *base, Value *count);
 
   Value *tileIndex, *first = nullptr, *count = nullptr;
   Segment::Values inLoop;
@@ -48,7 +49,7 @@ void StreamTile::emit() {
   first = wideField(context.countOffset(), "first");
   count = field(context.countOffset() + 8, "count");
   if (layout.rank == 2) {
-    // Rows without row values are one run of elements.
+    // Without row values, the rows are one range of elements.
     Value *columns = wideField(context.columnsOffset(), "columns");
     first = b.CreateMul(first, columns);
     count = b.CreateMul(count, columns);
@@ -77,7 +78,7 @@ void StreamTile::emit() {
   if (running.empty())
     ir.loop(count, "element", [&](Value *element) { emitElement(element); });
   else
-    emitBlocks();
+    emitRounds();
 }
 
 void StreamTile::emitElement(Value *element) {
@@ -89,15 +90,15 @@ void StreamTile::emitElement(Value *element) {
       store(result, at);
 }
 
-void StreamTile::emitBlocks() {
-  int64_t perBlock = layout.threads * slots.vector;
+void StreamTile::emitRounds() {
+  int64_t perRound = layout.threads * slots.vector;
   Value *used =
       ir.smaller(ir.ceilDiv(count, slots.vector), ir.i64(layout.threads));
   for (Running &r : running)
     r.states.clearLanes(r.lanes, used);
-  ir.loop(ir.ceilDiv(count, perBlock), "block", [&](Value *block) {
-    Value *base = b.CreateMul(block, ir.i64(perBlock));
-    Value *left = ir.smaller(b.CreateSub(count, base), ir.i64(perBlock));
+  ir.loop(ir.ceilDiv(count, perRound), "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, ir.i64(perRound));
+    Value *left = ir.smaller(b.CreateSub(count, base), ir.i64(perRound));
     ir.loop(left, "element", [&](Value *k) {
       emitElement(b.CreateAdd(base, k));
       for (Running &r : running) {
@@ -108,7 +109,7 @@ void StreamTile::emitBlocks() {
       }
     });
     for (Running &r : running)
-      combineBlock(r, base, left);
+      combineRound(r, base, left);
   });
   for (Running &r : running) {
     State state = r.states.overBlock(r.lanes, used);
@@ -118,14 +119,15 @@ void StreamTile::emitBlocks() {
   }
 }
 
-void StreamTile::combineBlock(Running &r, Value *base, Value *count) {
+void StreamTile::combineRound(Running &r, Value *base, Value *count) {
   llvm::Type *type = ir.memoryTypeOf(r.reduction.op.getValue().getType());
   Value *start = b.CreateAdd(first, base);
   auto take = [&](const State &state, Value *k) {
     Value *value = b.CreateLoad(type, ir.element(type, r.staged, k));
     return r.states.combine(state, r.states.lift(value, b.CreateAdd(start, k)));
   };
-  // Threads with all their elements, then the elements of the next thread.
+  // First the threads with all their elements, then the remaining elements,
+  // which belong to the next thread.
   Value *full = b.CreateUDiv(count, ir.i64(slots.vector));
   ir.loop(full, "lane", [&](Value *t) {
     Value *at = b.CreateMul(t, ir.i64(slots.vector));
@@ -141,9 +143,9 @@ void StreamTile::combineBlock(Running &r, Value *base, Value *count) {
   });
 }
 
-void emitStreamTile(SweepContext &context, const Segment &segment, Value *row,
-                    Value *index, Value *arguments) {
-  StreamTile(context, segment, row, index, arguments).emit();
+void emitStreamTile(SweepContext &context, const Segment &segment,
+                    Value *descriptor, Value *index, Value *arguments) {
+  StreamTile(context, segment, descriptor, index, arguments).emit();
 }
 
 } // namespace heddle::cpu

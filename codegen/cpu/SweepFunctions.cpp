@@ -1,6 +1,6 @@
 //===- SweepFunctions.cpp - the functions of a sweep ----------------------===//
 //
-// Each function finds the segment of its descriptor and calls the part of that
+// Each function reads the segment of its descriptor and calls the part of that
 // segment.
 //
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,7 @@ public:
 
 private:
   using Part = llvm::function_ref<void(const Segment &, llvm::Function *)>;
-  /// A function that passes its arguments to the part of the descriptor's
+  /// Emits a function that passes its arguments to the part of the descriptor's
   /// segment.
   void emitOver(const llvm::Twine &name,
                 llvm::ArrayRef<llvm::Type *> parameters, int64_t segmentOffset,
@@ -136,7 +136,7 @@ void Functions::emitEpilogue() {
   b.CreateRetVoid();
 }
 
-/// Checks that everything the sweep reads lies in a buffer.
+/// Checks that every value that the sweep reads has a buffer.
 static mlir::LogicalResult verifyReads(fused::SweepOp sweep,
                                        const SweepLayout &layout) {
   auto scalarFits = [&](int slot) {

@@ -1,7 +1,6 @@
 //===- SweepFunctions.h - the functions of a sweep --------------*- C++ -*-===//
 //
-// The parts of the three functions of docs/plan.md, each over one segment, and
-// the functions themselves.
+// Emits the three functions of docs/plan.md, and their parts for each segment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,30 +11,31 @@
 
 namespace heddle::cpu {
 
-/// A tile of a stream sweep.
+/// Emits a tile of a `stream` sweep.
 void emitStreamTile(SweepContext &context, const Segment &segment,
-                    llvm::Value *row, llvm::Value *index,
+                    llvm::Value *descriptor, llvm::Value *index,
                     llvm::Value *arguments);
 
-/// A tile of a rows sweep.
+/// Emits a tile of a `rows` sweep.
 void emitRowsTile(SweepContext &context, const Segment &segment,
-                  llvm::Value *row, llvm::Value *index, llvm::Value *arguments);
+                  llvm::Value *descriptor, llvm::Value *index,
+                  llvm::Value *arguments);
 
-/// The end of a member, after all its tiles.
+/// Emits the end of a member, after all its tiles.
 void emitMemberEnd(SweepContext &context, const Segment &segment,
-                   llvm::Value *row, llvm::Value *arguments);
+                   llvm::Value *descriptor, llvm::Value *arguments);
 
-/// The end of the list, after all members.
+/// Emits the end of the list, after all members.
 void emitListEnd(SweepContext &context, llvm::ArrayRef<Segment> segments,
                  llvm::Value *members, llvm::Value *count,
                  llvm::Value *arguments);
 
-/// The functions that a sweep has; the others would be empty.
+/// The functions that a sweep has; a function without work is not emitted.
 struct SweepFunctions {
   bool tile = false, member = false, epilogue = false;
 };
 
-/// Emits `<name>_tile`, `<name>_member` and `<name>_epilogue`. Fails after a
+/// Emits `<name>_tile`, `<name>_member` and `<name>_epilogue`; fails after a
 /// diagnostic.
 mlir::FailureOr<SweepFunctions> emitSweep(Ir &ir, fused::SweepOp sweep,
                                           const SweepLayout &layout);

@@ -1,7 +1,7 @@
 //===- CudaEmitter.cpp - CUDA C++ source of a program ---------------------===//
 //
-// Banner, includes, the types of a sweep, the functions that process a tile,
-// and the entries that a plan launches.
+// Prints the banner, the includes, the types of a sweep, the functions that
+// process a tile, and the entries that a plan launches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,11 +36,11 @@ public:
       : os(stream), functions(text, os), program(program), buffers(buffers) {}
   LogicalResult emit();
   LogicalResult emitPanels();
-  /// The emitted source.
   runtime::Source takeSource();
 
 private:
-  /// Ends the current section and begins one that `entries` need (empty: all).
+  /// Ends the current section and begins one that `entries` need (all entries
+  /// if empty).
   void beginSection(std::vector<std::string> entries);
   LogicalResult emitSweep(fused::SweepOp sweep);
   void emitBanner();
@@ -172,8 +172,8 @@ void ProgramEmitter::emitIncludes() {
 // Names and types of a sweep
 //===----------------------------------------------------------------------===//
 
-/// The type of a scalar as an argument of a kernel; `ByValue` stands for how
-/// one is passed that nothing in the program writes.
+/// The type of a scalar as an argument of a kernel; `ByValue` in it is a
+/// placeholder for true or false.
 static std::string argumentType(const ScalarSlot &slot, bool byValue) {
   StringRef type = storedType(slot.storage);
   if (byValue)
@@ -189,8 +189,7 @@ std::string SweepNames::Field::typeFor(StringRef byValue) const {
 SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
                                      const SweepLayout &layout) {
   SweepNames names;
-  names.sweep =
-      layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep = layout.name; // a unique C identifier, as the verifier ensures
   names.params = names.sweep + "_params";
   names.functions = &functions;
   Scope scope;
@@ -237,12 +236,11 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
   return names;
 }
 
-/// The same for a kernel that takes its arguments one by one.
+/// Names the scalars of a panel kernel, which are separate parameters.
 SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
                                        const SweepLayout &layout) {
   SweepNames names;
-  names.sweep =
-      layout.name; // a C identifier of its own, as the verifier ensures
+  names.sweep = layout.name; // a unique C identifier, as the verifier ensures
   Scope scope;
   for (const ScalarSlot &slot : layout.scalars) {
     names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));
@@ -262,7 +260,7 @@ void ProgramEmitter::emitParams(const SweepNames &names) {
   os.unindent() << "};\n\n";
 }
 
-/// The descriptor of a tile, for each segment with the names and types of its
+/// Prints the tile descriptor of each segment, with the names and types of its
 /// operands.
 void ProgramEmitter::emitTileTypes(const SweepLayout &layout,
                                    const SweepNames &names) {
@@ -308,7 +306,8 @@ LogicalResult ProgramEmitter::emitPrecomputed(const SweepLayout &layout,
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// With several segments, the function that selects that of a tile.
+/// Prints the function that selects the segment of a tile, if there are
+/// several.
 void ProgramEmitter::emitDispatch(const SweepLayout &layout,
                                   const SweepNames &names) {
   std::string process = names.sweep + "_process";
@@ -336,9 +335,9 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
                  {"int", "tile_index"}});
 }
 
-/// Arguments are separate parameters of an entry: the compiler keeps tile
-/// descriptors and addresses in other registers, and up to ten more of them,
-/// where it reads the same bytes from one structure.
+/// Prints an entry. Its arguments are separate parameters: with one structure,
+/// the compiler keeps tile descriptors and addresses in other registers, and
+/// needs up to ten more.
 void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                const SweepNames &names,
                                fused::VariantAttr variant) {
@@ -366,7 +365,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   os.unindent() << "}\n\n";
 }
 
-/// The function that processes the tile of a block.
+/// Prints the function that processes the tile of a block.
 void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
                                        const SweepLayout &layout,
                                        const SweepNames &names) {
@@ -392,7 +391,7 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
                 {{"const " + names.paramsType() + " &", "p"}});
 }
 
-/// Whether the launch of `op` may begin before the one before it has ended.
+/// Whether the launch of `op` may begin before the previous launch has ended.
 static bool isDependent(Operation *op) {
   auto sweep = dyn_cast_or_null<fused::SweepOp>(op);
   return sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
@@ -443,8 +442,8 @@ LogicalResult ProgramEmitter::emitSweep(fused::SweepOp sweep) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// One launch for the whole loop: all its blocks are resident, and synchronize
-/// between sweeps.
+/// Prints the entry that runs the whole loop in one launch: all its blocks are
+/// resident, and synchronize between sweeps.
 LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   auto cooperative = loop.getCooperativeAttr();
   if (!cooperative)
@@ -453,7 +452,7 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   beginSection({name});
   struct Call {
     SweepNames names;
-    std::string params, arguments; // a structure, and its fields' values
+    std::string params, arguments; // a structure, and the values of its fields
     bool endsList, reversed;
   };
   std::vector<Call> calls;
@@ -590,7 +589,7 @@ LogicalResult ProgramEmitter::emit() {
   return loops;
 }
 
-/// A source of its own, compiled once for every class of widths that occurs.
+/// Prints the panel source, which is compiled for each size class in use.
 LogicalResult ProgramEmitter::emitPanels() {
   LogicalResult done = success();
   bool any = false;
@@ -606,8 +605,7 @@ LogicalResult ProgramEmitter::emitPanels() {
     }
     SweepNames names = nameScalars(sweep, *layout);
     if (!any)
-      os << "// " << identifierFrom(program.getSymName())
-         << ": loops by the panel schedule\n"
+      os << "// " << identifierFrom(program.getSymName()) << ": panel loops\n"
          << "#include \"panel.cuh\"\n#include \"iterations.cuh\"\n\n";
     any = true;
     PanelEmitter emitter(sweep, *layout, names, buffers, *panel);

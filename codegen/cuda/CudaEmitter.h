@@ -1,6 +1,7 @@
 //===- CudaEmitter.h - CUDA C++ source of a program -------------*- C++ -*-===//
 //
-// A pure function of the placed, scheduled and named IR.
+// The source depends only on the IR, after buffer assignment, scheduling and
+// naming.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@ llvm::StringRef deviceHeader(llvm::StringRef name);
 /// The names of all device headers.
 llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 
-/// What the name of an entry point adds to the name of its sweep.
+/// The suffix of an entry, after the name of its sweep.
 llvm::StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
 
 } // namespace heddle::cuda

@@ -1,7 +1,7 @@
 //===- DeviceFunctions.cpp - the device functions of a source -------------===//
 //
-// The body is printed first and searched for the names of parameters, which no
-// other identifier has: Names.cpp reserves them.
+// The body is printed first and then searched for the names of parameters.
+// Names.cpp reserves these names, so no other identifier has one of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@ using llvm::StringRef;
 
 namespace heddle::cuda {
 
-/// Columns of a line, if it can be helped.
+/// The preferred width of a line.
 static constexpr size_t kColumns = 100;
 
 bool DeviceFunctions::mentions(StringRef text, StringRef word) {

@@ -1,7 +1,7 @@
 //===- DeviceFunctions.h - the device functions of a source -----*- C++ -*-===//
 //
-// Prints device functions that take those parameters, and are templates over
-// those constants, that their bodies mention.
+// Prints device functions. A function takes only the parameters, and is a
+// template over only the constants, that its body mentions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,41 +18,41 @@ namespace heddle::cuda {
 
 class DeviceFunctions {
 public:
-  /// Functions of the source that `os` writes to `source`.
+  /// Prints functions to `os`, which writes to `source`.
   DeviceFunctions(std::string &source, mlir::raw_indented_ostream &os)
       : source(source), os(os) {}
 
-  /// Something that a body may mention, declared as `type` and `name`.
+  /// A parameter that a body may mention.
   struct Parameter {
     std::string type, name;
   };
 
-  /// Begins a body; all that is printed until `end` belongs to it.
+  /// Begins a body, to which everything printed until `end` belongs.
   void begin();
-  /// Ends the body, and prints in front of it the function's head.
+  /// Ends the body, and prints the head of the function before it.
   void end(llvm::StringRef comment, llvm::StringRef type, llvm::StringRef name,
            llvm::ArrayRef<Parameter> parameters);
 
-  /// Prints `head` and what `body` prints between braces, unless that is
-  /// nothing.
+  /// Prints `head` and, between braces, the output of `body`; nothing if that
+  /// output is empty.
   void block(llvm::StringRef head, llvm::function_ref<void()> body);
-  /// Forgets the body begun last, in which nothing is printed yet.
+  /// Drops the body begun last, which must be empty.
   void drop() { os.unindent(); }
   /// Whether a function takes a parameter.
   bool takes(llvm::StringRef name, llvm::StringRef parameter) const;
-  /// Lets calls of `name` call `other`.
+  /// Makes calls of `name` call `other`.
   void alias(llvm::StringRef name, llvm::StringRef other) {
     signatures[name] = signatures.lookup(other);
   }
 
-  /// A call of a function, whose arguments have the names of its parameters but
-  /// for those that are `replaced`.
+  /// A call of a function. The arguments have the names of the parameters,
+  /// except those in `replaced`.
   std::string call(llvm::StringRef name,
                    llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>>
                        replaced = {}) const;
 
-  /// `head`, which ends in a parenthesis, `parameters` and `tail`: in one line
-  /// if it fits, or else with a parameter in each.
+  /// `head`, which ends in a parenthesis, `parameters` and `tail`: on one line
+  /// if they fit, otherwise one parameter per line.
   static std::string wrapped(llvm::StringRef head,
                              llvm::ArrayRef<std::string> parameters,
                              llvm::StringRef tail);

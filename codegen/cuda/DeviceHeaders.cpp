@@ -1,6 +1,6 @@
-//===- DeviceHeaders.cpp - codegen/device as text -------------------------===//
+//===- DeviceHeaders.cpp - the embedded headers of codegen/device ---------===//
 //
-// The build embeds the headers that emitted kernels include.
+// The build embeds the headers that emitted sources include.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- EpilogueEmitter.cpp - values of the whole list ---------------------===//
 //
-// The block that finishes last combines the members' states in order; its first
-// thread computes the epilogue from them.
+// The last block combines the states of the members in order; its first thread
+// computes the epilogue from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ LogicalResult EpilogueEmitter::declareOps(Block &block) {
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
-      return op.emitOpError("has no CUDA text");
+      return op.emitOpError("has no CUDA equivalent");
     if (inlined.contains(&op))
       continue;
     Value result = op.getResult(0);
@@ -105,7 +105,7 @@ LogicalResult EpilogueEmitter::emit() {
         declareReduction(
             reduce, s,
             names.scratch[layout.scratchOf(&op, ScratchPer::member)]);
-    // A list value that no reduction computed follows from scalars alone.
+    // A list value without a reduction depends only on scalars.
     for (auto [argument, slot] :
          llvm::zip(body.getArguments(), layout.segments[s].inputs))
       if (slot < 0 && !argument.use_empty() &&
@@ -120,7 +120,7 @@ LogicalResult EpilogueEmitter::emit() {
   os << "if (threadIdx.x != 0)\n  return;\n";
   if (sweep.hasEpilogue()) {
     Block &block = sweep.getEpilogue().front();
-    // The epilogue continues with the stored values, rounded to their storage.
+    // The epilogue uses the stored values, rounded to the storage type.
     for (auto [argument, value, position] :
          llvm::zip(block.getArguments(), listValues, sweep.getListResults())) {
       Type storage = foreach::storageType(sweep.getResult(position).getType());
@@ -140,7 +140,8 @@ LogicalResult EpilogueEmitter::emit() {
       if (slot != SegmentLayout::kNowhere)
         stored.emplace_back(slot, value);
   }
-  // All values are computed by now: a result may replace one of its operands.
+  // All values are computed before any is stored, because a result may replace
+  // an operand.
   for (auto [slot, value] : stored)
     storeScalar(slot, value);
   names.functions->end(

@@ -1,6 +1,6 @@
 //===- Inlining.cpp - values printed where they are used ------------------===//
 //
-// A line's width is estimated: every name is taken to be of average length.
+// The width of a line is an estimate, with names of average length.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,11 +14,12 @@ using namespace mlir;
 
 namespace heddle::cuda {
 
-/// Columns of an expression: of a line of 100, less its declaration.
+/// The width of an expression: a line of 100 columns, less a declaration.
 static constexpr int kColumns = 72;
 static constexpr int kName = 8, kOperator = 3, kCall = 14;
 
-/// Whether `user` prints its operand once, and where it is always evaluated.
+/// Whether the user of `use` prints the operand once, where it is always
+/// evaluated.
 static bool isPrintedOnce(OpOperand &use) {
   Operation *user = use.getOwner();
   if (isa<arith::SelectOp>(user))
@@ -44,8 +45,8 @@ static bool isCandidate(Operation &op) {
   StringRef own = nameOf(op.getResult(0));
   if (own.empty())
     return true;
-  // Named values keep their place in the order of evaluation, which decides on
-  // registers.
+  // Named values keep their place in the order of evaluation, which affects the
+  // number of registers.
   Operation *next = op.getNextNode();
   while (next != user && isa<arith::ConstantOp>(next))
     next = next->getNextNode();
@@ -68,7 +69,7 @@ llvm::DenseSet<Operation *> inlinedOps(Block &block) {
       if (isInlined)
         parts.push_back(part);
     }
-    // What does not fit has a line of its own, the longest part first.
+    // Parts that do not fit get lines of their own, the longest first.
     llvm::sort(parts, [&](Operation *a, Operation *b) {
       int first = columns.lookup(a), second = columns.lookup(b);
       return first != second ? first > second : a->isBeforeInBlock(b);

@@ -13,11 +13,11 @@
 
 namespace heddle::cuda {
 
-/// The operations of `block` whose result is part of the expression of its
-/// single user: those that the program does not name, or names as their user
-/// (the conversion of a value has its name), as long as a line holds the
-/// expression. Names do not count: two programs that differ in names alone have
-/// the same lines.
+/// The operations of `block` that are printed as part of the expression of
+/// their single user. Either the program does not name the result, or the user
+/// has the same name (a conversion has the name of the converted value); and
+/// the expression fits on a line. The lengths of names do not count, so two
+/// programs that differ only in names have the same lines.
 llvm::DenseSet<mlir::Operation *> inlinedOps(mlir::Block &block);
 
 } // namespace heddle::cuda

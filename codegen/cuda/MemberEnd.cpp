@@ -1,8 +1,8 @@
 //===- MemberEnd.cpp - the end of a member and of the list ----------------===//
 //
-// Prints the statements of the block that finishes a member last. They combine
-// the partials of the member's tiles to values of the member and of its
-// columns, precompute scalars for the next step, and end the list.
+// Prints the statements of the last block of a member. They combine the
+// partials of the member's tiles into values of the member and of its columns,
+// precompute scalars for the next step, and end the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using heddle::fused::Level;
 namespace heddle::cuda {
 
 LogicalResult SegmentEmitter::emitMemberValues() {
-  // The tile's number within its member, and with it the member's first tile.
+  // The index of the first tile of the member.
   bool tiles = llvm::any_of(reductions, [&](fused::ReduceOp op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0 ||
            layout.scratchOf(op, ScratchPer::tileColumn) >= 0;
@@ -51,8 +51,8 @@ void SegmentEmitter::storeMemberResults() {
     std::string stored = storedExpression(value, slots.operands[slot].storage);
     if (slots.operands[slot].index == kIteration)
       os << recordOfMember("heddle::record(" + pointers[slot] + ", " +
-                           pointers[slot + 1] + ", " + iterationText() + ", " +
-                           stored + ")")
+                           pointers[slot + 1] + ", " + currentIteration() +
+                           ", " + stored + ")")
          << ";\n";
     else
       os << storeOfMember(pointers[slot], stored) << ";\n";
@@ -65,7 +65,7 @@ void SegmentEmitter::storeListStates() {
     if (area < 0)
       continue;
     std::string state = accumulators.lookup(op);
-    if (state.empty()) // one value per member, never spread over tiles
+    if (state.empty()) // one value per member, without tiles
       state = kindOf(op) + "::lift(" + text(op.getValue()) +
               ", static_cast<const " + names.memberType(layout) +
               " *>(p.table.members)[tile.member].index)";
@@ -99,8 +99,8 @@ void SegmentEmitter::emitPrecomputeForNextStep() {
   }
 }
 
-/// Finds the values from which the results that are written at the member's end
-/// are computed, up to reductions.
+/// Finds the values from which the results that are written at the end of the
+/// member are computed; the search stops at reductions.
 void SegmentEmitter::findUsedAtEnd() {
   SmallVector<Value> open;
   auto yield = sweep.getSegmentYield(segment);
@@ -185,9 +185,8 @@ LogicalResult SegmentEmitter::emitEnd() {
          << storedExpression(value, slots.operands[slot].storage) << ";\n";
     }
     os.unindent() << "}\n";
-    // If there is one tile, the threads have not synchronized since they read
-    // values that the first of them now replaces: values of the member, and
-    // precomputed ones.
+    // With one tile, the threads have not synchronized since they read the
+    // member values and precomputed scalars that the first thread now replaces.
     auto read = [&, behind = fused::backwardSlice(ofColumns)](Value value) {
       return behind.contains(value) && isUsedAtEnd(value);
     };
@@ -215,9 +214,9 @@ LogicalResult SegmentEmitter::emitEnd() {
   return success();
 }
 
-/// Combines the columns of a member's tiles, which are consecutive: in groups,
-/// whose last block combines its tiles into the place of the first one, then
-/// groups of groups, and so on.
+/// Prints the function that combines the columns of a member's consecutive
+/// tiles: first in groups, whose last block stores the result with the first
+/// tile of the group, then in groups of groups, and so on.
 void SegmentEmitter::emitCombineFunction() {
   beginFunction();
   os << "__syncthreads(); // the tile is done\n"
@@ -252,8 +251,8 @@ void SegmentEmitter::emitCombineFunction() {
 
 LogicalResult SegmentEmitter::emitEndFunction() {
   beginFunction();
-  // Values from before the elements are recomputed: holding them while elements
-  // are computed would cost registers in every block.
+  // Values that were computed before the elements are recomputed: keeping them
+  // would cost registers in every block.
   declareScalarInputs([&](Value argument) { return isUsedAtEnd(argument); });
   bool fromPrecompute = llvm::any_of(
       body.getOps<fused::PrecomputeOp>(), [&](fused::PrecomputeOp precompute) {

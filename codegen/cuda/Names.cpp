@@ -1,6 +1,7 @@
 //===- Names.cpp - identifiers of the emitted source ----------------------===//
 //
-// Letters, digits and underscores survive; a number keeps equal names apart.
+// Identifiers keep letters, digits and underscores; a number distinguishes
+// equal names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,13 +52,13 @@ std::string identifierFrom(StringRef name) {
   std::string result;
   for (char c : name.take_front(48))
     result += llvm::isAlnum(c) ? c : '_';
-  // Names that begin with a digit or an underscore, or hold two underscores in
-  // a row, belong to nobody or to the implementation.
+  // Names that begin with a digit are not identifiers; those that begin with an
+  // underscore or contain two in a row are reserved for the implementation.
   size_t at;
   while ((at = result.find("__")) != std::string::npos)
     result.erase(at, 1);
   while (!result.empty() && result.back() == '_')
-    result.pop_back(); // a number may follow, after one more
+    result.pop_back(); // an underscore and a number may follow
   if (result.empty() || llvm::isDigit(result.front()) || result.front() == '_')
     result = "v" + result;
   if (reservedWords().contains(result))

@@ -8,13 +8,13 @@
 //
 //   tile.exp_avg      the address of the tile's elements (`p.lr`: a scalar)
 //   exp_avg[k]        an element, from its load to its store: the updated value
-//                     replaces the loaded one where that is used last
-//   exp_avg_next[k]   the updated value, where the loaded one is used after it
-//   exp_avg_f64       a value converted to another type, next to the original
-//   exp_avg1          a name of the program's own, like any other
+//                     replaces the loaded value at its last use
+//   exp_avg_next[k]   the updated value, if the loaded value is used later
+//   exp_avg_f64       a value converted to another type, beside the original
+//   exp_avg1          a name of the program, like any other
 //
-// A number is appended only where two values of one scope have the same name
-// and type in the program itself.
+// A number is appended only if two values of one scope have the same name and
+// type in the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace heddle::cuda {
 /// word that C++ or the device headers reserve, never empty.
 std::string identifierFrom(llvm::StringRef name);
 
-/// The suffix that tells values of different types apart: `_f32`, `_i64`.
+/// The suffix that distinguishes values of different types: `_f32`, `_i64`.
 std::string typeSuffix(mlir::Type type);
 
 /// The identifiers of one function.
@@ -41,8 +41,7 @@ public:
   std::string fresh(llvm::StringRef wanted) {
     return take(identifierFrom(wanted), {});
   }
-  /// The same for a variable of the emitter's own, whose name may be a word
-  /// that is reserved for it.
+  /// The same for a variable of the emitter, whose name may be a reserved word.
   std::string freshOwn(llvm::StringRef wanted) {
     return take(wanted.str(), {});
   }
@@ -61,7 +60,7 @@ public:
     return texts.lookup(value).value_or("");
   }
 
-  /// A block of C++: what it declares or binds is undone at its end.
+  /// A block of C++. Its declarations and bindings are undone at its end.
   class Nested {
   public:
     explicit Nested(Scope &scope)
@@ -81,7 +80,8 @@ private:
 
   llvm::StringMap<mlir::Type> taken;
   llvm::DenseMap<mlir::Value, std::optional<std::string>> texts;
-  // In order, for the ends of blocks: names, and the texts that were replaced.
+  // For the ends of blocks, in order: the declared names, and the replaced
+  // bindings.
   std::vector<std::string> names;
   std::vector<std::pair<mlir::Value, std::optional<std::string>>> bound;
 };

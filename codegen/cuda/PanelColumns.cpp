@@ -1,7 +1,8 @@
-//===- PanelColumns.cpp - columns and the member of a loop ----------------===//
+//===- PanelColumns.cpp - columns and the member of a panel loop ----------===//
 //
-// Columns are combined over the panels in a fixed order, a slice by each block
-// but the last. The last block computes the results of the member.
+// Columns are combined over the panels in a fixed order; each block but the
+// last combines a slice of them. The last block computes the results of the
+// member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ LogicalResult PanelEmitter::emitColumns() {
       "void combine_columns(const parameters &params, const "
       "loop_state &loop, const loop_scalars &scalars)");
   os << "constexpr int batch = heddle::combined_at_once;\n";
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     std::string part = columnSums[column];
     std::string state = partType(column);
     os << "__shared__ " << state << ' ' << part
@@ -53,7 +54,7 @@ LogicalResult PanelEmitter::emitColumns() {
       roots.push_back(value);
   SmallVector<Value> all = roots;
   llvm::DenseMap<Operation *, fused::Exponent> own;
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     scope.declare(column.getResult(0), "sum"); // declareNeeded stops there
     if (fused::PanelAnalysis::sumsPowers(column)) {
       own[column] = *fused::decompose(column.getValue(), levels);
@@ -61,10 +62,10 @@ LogicalResult PanelEmitter::emitColumns() {
       llvm::append_range(all, valuesOfColumns(powersOf(column)));
     }
   }
-  // Issued together with the loads of the columns' parts.
+  // These loads are issued together with the loads of the columns' parts.
   for (Value input : inputsOf(all, Level::column))
     declareInput(input, pointers[slotOf(input)] + "[column]", "is_first");
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     std::string sum = columnSums[column] + "_sum";
     os << "auto " << sum << " = " << partKind(column) << "::neutral();\n";
     open("if (has_column)");
@@ -78,13 +79,13 @@ LogicalResult PanelEmitter::emitColumns() {
   }
   open("if constexpr (heddle::panel_runs > 1) {");
   os << "__syncthreads();\n";
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     os << columnSums[column] << "_of_run[threadIdx.x] = " << columnSums[column]
        << "_sum;\n";
   os << "__syncthreads();\n";
   open("if (is_first) {");
   open("for (int r = 1; r < heddle::panel_runs; ++r) {");
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     os << columnSums[column] << "_sum = " << partKind(column) << "::combine("
        << columnSums[column] << "_sum, " << columnSums[column]
        << "_of_run[r * batch + c]);\n";
@@ -92,7 +93,7 @@ LogicalResult PanelEmitter::emitColumns() {
   close();
   close();
   llvm::DenseMap<Operation *, std::string> inactive;
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::sumsPowers(column)) {
       FailureOr<std::string> name = declareInactive(column);
       if (failed(name))
@@ -119,14 +120,14 @@ LogicalResult PanelEmitter::emitColumns() {
     }
   open("if (is_first) {");
   SmallVector<Value> before;
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::sumsPowers(column)) {
       llvm::append_range(before, valuesOf(own[column].column));
       llvm::append_range(before, valuesOfColumns(powersOf(column)));
     }
   if (failed(declareNeeded(before)))
     return failure();
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     std::string type = computed(column), sum = columnSums[column] + "_sum";
     os << "const " << type << ' ' << scope[column.getResult(0)] << " = ";
     if (!fused::PanelAnalysis::sumsPowers(column)) {
@@ -140,7 +141,7 @@ LogicalResult PanelEmitter::emitColumns() {
       return isName ? sum : "(" + sum + ")";
     };
     std::string plus = mine.empty() ? "" : " + " + inBrackets(mine);
-    // The sum over no rows is empty, whatever the column's term.
+    // Without rows the result is -infinity, whatever the term of the column.
     std::string empty =
         mine.empty()
             ? ""
@@ -198,9 +199,9 @@ LogicalResult PanelEmitter::emitMember() {
   for (Level level : {Level::member, Level::list})
     wanted.insert_range(inputsOf(roots, level));
   declareScalarInputs([&](Value value) { return wanted.contains(value); });
-  if (!passes.members.empty())
+  if (!analysis.members.empty())
     os << "loop.barrier.wait_for_member_parts();\n";
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     os << "const " << computedType(member.getResult(0).getType()) << ' '
        << scope.declare(member.getResult(0), "sum") << " = " << kindOf(member)
        << "::value(" << partsOf(member) << "::combine_all("

@@ -1,15 +1,16 @@
-//===- PanelEmitter.cpp - prints a loop by the panel schedule -------------===//
+//===- PanelEmitter.cpp - prints a panel loop -----------------------------===//
 //
-// Which values the phases of an iteration share, and the entry. An iteration of
-// a block: the values of columns go into registers; panel by panel, a thread
-// group for each row, the reduce phase takes the exponentials of a row that a
-// bulk copy brought and sums them, and the accumulate phase adds them to the
-// columns. While one group waits for its sum, others have work. Columns are
-// combined over the panels in a fixed order, each block combining a slice.
+// Finds the values that the phases of an iteration share, and prints the entry.
+// In an iteration, a block loads the column values into registers. For each row
+// of its panels, a thread group runs the reduce phase, which computes and sums
+// the exponentials of a row in shared memory, and the accumulate phase, which
+// adds them to the columns. While one group waits for its sum, other groups
+// compute. Then the blocks combine the columns over the panels in a fixed
+// order, each block a slice of them.
 //
-// Sums of exponentials are taken about shifts. Where a sum is not safe, a
-// fallback recomputes the row or the columns about the maximum: the results of
-// a loop never depend on its shifts.
+// Sums of exponentials are taken about shifts. If a sum is not safe, a fallback
+// recomputes the row or the columns about the maximum: the results of a loop
+// never depend on its shifts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ std::string PanelBuffer::take() {
   return std::exchange(printed, std::string());
 }
 
-/// Identifiers of every loop's namespace, and of its functions.
+/// Identifiers that every loop uses in its namespace and functions.
 static constexpr StringRef kOwnNames[] = {
     // Types, functions and constants.
     "parameters", "member_descriptor", "member", "resident_operands",
@@ -53,11 +54,11 @@ PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
                            const PanelLayout &panel)
     : PanelBuffer(names), SegmentEmitter(PanelBuffer::buffer, sweep, layout,
                                          PanelBuffer::panelNames, buffers, 0),
-      panel(panel), passes(panel.analysis) {
-  for (fused::ReduceOp row : passes.rows)
+      panel(panel), analysis(panel.analysis) {
+  for (fused::ReduceOp row : analysis.rows)
     if (row.getShift())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::takesOwnPowers(column))
       exponentials.push_back(
           {column, *fused::decompose(column.getValue(), levels)});
@@ -91,14 +92,14 @@ bool PanelEmitter::isNormalized(fused::ReduceOp column) {
 void PanelEmitter::findElementValues() {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> left;
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     if (!row.getShift())
       left.push_back(row.getValue());
   for (Exponential &sum : exponentials) {
     llvm::append_range(left, valuesOf(sum.exponent.element));
     llvm::append_range(left, valuesOf(sum.exponent.row));
   }
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     if (fused::PanelAnalysis::takesOwnPowers(column))
       continue;
     if (!sharedBy(column)) {
@@ -106,13 +107,13 @@ void PanelEmitter::findElementValues() {
       continue;
     }
     if (isNormalized(column))
-      continue; // its numerator replaces all of them
+      continue; // the numerator replaces these terms
     auto own = *fused::decompose(column.getValue(), levels);
     for (const fused::Term &term : own.row)
       if (levels.of(term.value).level == Level::row)
         left.push_back(term.value);
   }
-  for (Value value : passes.kept)
+  for (Value value : analysis.kept)
     left.push_back(value);
   while (!left.empty()) {
     Value value = left.pop_back_val();
@@ -128,7 +129,7 @@ void PanelEmitter::findElementValues() {
       columnValues.insert(value);
       break;
     case Level::row:
-      if (!passes.isAccumulated(value)) {
+      if (!analysis.isAccumulated(value)) {
         rowValues.insert(value);
       } else if (!isa<fused::ReduceOp>(op)) {
         scales.insert(value);
@@ -142,7 +143,7 @@ void PanelEmitter::findElementValues() {
   rowValues.insert_range(rowInputsOfResults());
 }
 
-/// The results of a row, its part of the member's, and its terms of the
+/// The row's results, its part of the member's reductions, and its terms of the
 /// exponents of columns.
 SmallVector<Value> PanelEmitter::rootsOfRowResults() {
   SmallVector<Value> roots;
@@ -150,17 +151,17 @@ SmallVector<Value> PanelEmitter::rootsOfRowResults() {
        llvm::zip(slots.results, sweep.getSegmentYield(segment).getValues()))
     if (slot >= 0 && slots.operands[slot].index == kI)
       roots.push_back(value);
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     if (!isOverColumns(member))
       roots.push_back(member.getValue());
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::sumsPowers(column))
       llvm::append_range(
           roots, valuesOf(fused::decompose(column.getValue(), levels)->row));
   return roots;
 }
 
-/// The arguments of rows that these are computed from.
+/// The row arguments from which rootsOfRowResults() are computed.
 llvm::SetVector<Value> PanelEmitter::rowInputsOfResults() {
   SmallVector<Value> left = rootsOfRowResults();
   llvm::SetVector<Value> rows;
@@ -199,7 +200,7 @@ void PanelEmitter::nameFields() {
   for (Value value : rowValues)
     rowArrays[value] =
         ofRows(ownName(value, "row_value"), computedType(value.getType()));
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     rowSums[row] =
         ofRows(ownName(row.getResult(0), "row") + "_sum", computed(row));
   for (Exponential &sum : exponentials) {
@@ -213,13 +214,13 @@ void PanelEmitter::nameFields() {
     sum.rowTerm = ofRows(own + "_term", type);
     sum.kept = ofElements(own + "_exp", type);
   }
-  for (Value value : passes.kept)
+  for (Value value : analysis.kept)
     keptArrays[value] =
         ofElements(ownName(value, "value"), computedType(value.getType()));
   for (Value value : columnValues)
     columnArrays[value] = "columns." + ofItems(columns, ownName(value, "value"),
                                                computedType(value.getType()));
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     std::string own = ownName(column.getResult(0), "column");
     columnSums[column] = ofItems(sums, own + "_part", partType(column));
     parts[column] = globals.fresh(own + "_parts");
@@ -228,7 +229,7 @@ void PanelEmitter::nameFields() {
     if (fused::PanelAnalysis::sumsPowers(column))
       fallbacks[column] = globals.fresh(own + "_fallback");
   }
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     std::string own = ownName(row.getResult(0), "row");
     std::string number = std::to_string(rowReductions.fields.size());
     reductionsOfRows[row] =
@@ -238,7 +239,7 @@ void PanelEmitter::nameFields() {
     if (row.getShift())
       fallbacks[row] = globals.fresh(own + "_fallback");
   }
-  for (fused::ReduceOp member : passes.members) {
+  for (fused::ReduceOp member : analysis.members) {
     std::string own = ownName(member.getResult(0), "sum");
     parts[member] = globals.fresh(own + "_parts");
     memberParts[member] = "of_member." + memberSums.add(stateOf(member), own);
@@ -283,11 +284,11 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
   emitCombineGroups();
   if (failed(emitRowResults()))
     return failure();
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::sumsPowers(column) &&
         failed(emitColumnFallback(column)))
       return failure();
-  // Only the scalars that functions use are kept.
+  // Printed last, because only scalars that functions use are kept.
   if (failed(emitColumns()) || failed(emitMember()) ||
       failed(emitScalars(/*ofLoop=*/false)) || failed(emitPanels()) ||
       failed(emitScalars(/*ofLoop=*/true)))
@@ -307,7 +308,7 @@ void PanelEmitter::emitLoadMember() {
       "Loads member `m`: its descriptor, the block's position in it, "
       "its first rows.",
       "void load_member(parameters &params, loop_state &loop, int m)");
-  os << "__syncthreads(); // the member before has been read\n";
+  os << "__syncthreads(); // the previous member has been read\n";
   open("if (threadIdx.x == 0) {");
   os << "member() = "
         "heddle::descriptor_at<member_descriptor>(params.table.members, "

@@ -1,8 +1,8 @@
-//===- PanelEmitter.h - prints a loop by the panel schedule -----*- C++ -*-===//
+//===- PanelEmitter.h - prints a panel loop ---------------------*- C++ -*-===//
 //
 // Prints the loop around one sweep as one cooperative launch (docs/lowering.md,
 // Panels): a namespace with the types that the phases of an iteration share and
-// a device function for each phase, and the entry that calls them.
+// a device function for each phase, and the entry that calls these functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@
 
 namespace heddle::cuda {
 
-/// The reduction of rows whose exponentials `column` shares, or null.
+/// The reduction over rows whose exponentials `column` shares, or null.
 inline mlir::Operation *sharedBy(fused::ReduceOp column) {
   mlir::Value shared = column.getSharing();
   return shared ? shared.getDefiningOp() : nullptr;
 }
 
-/// Text that is printed before its place in the source is known, and the names
-/// of the scalar arguments as fields of the parameters.
+/// Collects output whose place in the source is not known yet, and names the
+/// scalar arguments as fields of the parameters.
 struct PanelBuffer {
   explicit PanelBuffer(SweepNames names) : panelNames(std::move(names)) {
     for (std::string &name : panelNames.scalars)
@@ -47,7 +47,7 @@ public:
 
 private:
   mlir::LogicalResult emitWalk() override { return mlir::success(); }
-  std::string iterationText() const override {
+  std::string currentIteration() const override {
     return prefix("loop.iteration");
   }
   std::string storeOfMember(llvm::StringRef pointer,
@@ -63,21 +63,23 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// A sum of exponentials of elements, over rows or over columns: the terms of
-  /// the exponent, and the fields that hold them. The shift is part of the term
-  /// of rows, or of columns.
+  /// the exponent, and the fields that hold them. The shift is part of the row
+  /// term, or of the column term of a sum over columns.
   struct Exponential {
     fused::ReduceOp reduce;
     fused::Exponent exponent;
-    llvm::SmallVector<std::string> factors; // of its terms of elements
-    /// Arrays of the block, by row; of a thread, by column; of a thread, by row
-    /// and column. The terms are in base 2.
+    llvm::SmallVector<std::string> factors; // of its element terms
+    /// Names of arrays: `shift` and `rowTerm` of the block, by row;
+    /// `columnTerm` of a thread, by column; `kept` of a thread, by row and
+    /// column. The terms are in base 2.
     std::string shift, rowTerm, columnTerm, kept;
     bool isOfRows() const {
       return fused::ReduceOp(reduce).getLevel() == fused::Level::row;
     }
   };
   Exponential &exponentialOf(mlir::Operation *reduce);
-  /// The exponentials that `column` sums: a row's, or its own.
+  /// The exponentials that `column` sums: those of a reduction over rows, or
+  /// its own.
   Exponential &powersOf(fused::ReduceOp column) {
     mlir::Operation *shared = sharedBy(column);
     return exponentialOf(shared ? shared : column.getOperation());
@@ -90,11 +92,12 @@ private:
   bool isOverColumns(fused::ReduceOp op) const {
     return levels.countedBy(op) == fused::Level::column;
   }
-  /// Whether exp of the terms of rows of `column`'s exponents falls as the sum
-  /// of the row's exponentials, whose reciprocal is then its scale.
+  /// Whether exp of the row terms of `column`'s exponent is inversely
+  /// proportional to the row's sum of exponentials. The scale of a row is then
+  /// a quotient by that sum.
   bool isNormalized(fused::ReduceOp column);
-  /// Finds the row and column values that elements need, before and after rows
-  /// are reduced.
+  /// Finds the row and column values that elements need, before and after the
+  /// row is reduced.
   void findElementValues();
   llvm::SmallVector<mlir::Value> rootsOfRowResults();
   llvm::SetVector<mlir::Value> rowInputsOfResults();
@@ -104,12 +107,13 @@ private:
   // Types (PanelTypes.cpp)
   //===--------------------------------------------------------------------===//
 
-  /// A struct whose fields are named as functions are printed.
+  /// A struct whose fields are named while functions are printed.
   struct Struct {
     Scope scope;
     std::vector<std::pair<std::string, std::string>>
         fields; // declaration, name
-    /// Adds `type name` with `suffix` ("[heddle::buffered_rows]"). The name.
+    /// Adds the field `type name` with `suffix`, such as
+    /// "[heddle::buffered_rows]", and returns its name.
     std::string add(llvm::StringRef type, llvm::StringRef wanted,
                     llvm::StringRef suffix = "");
   };
@@ -123,8 +127,9 @@ private:
   std::string partsOf(fused::ReduceOp op) { return parts[op]; }
   std::string scratch(fused::ReduceOp owner, PanelScratchPer per) const;
   std::string computed(fused::ReduceOp op) const;
-  /// The type of the parts of `op`, and how they are combined: sums of
-  /// exponentials about a shift, or shared, are plain sums.
+  /// The type of the parts of `op`, and the reduction kind that combines them:
+  /// parts of sums of exponentials about a shift, or of shared exponentials,
+  /// are plain sums.
   std::string partType(fused::ReduceOp op) const;
   std::string partKind(fused::ReduceOp op) const;
 
@@ -139,11 +144,13 @@ private:
   void keepMemberScalars();
   mlir::LogicalResult emitScalars(bool ofLoop);
   bool waitsLate();
-  /// Scalars that a function which is not inlined takes: their types and names.
+  /// The types and names of the scalars that a function takes if it is not
+  /// inlined.
   using Arguments = llvm::SmallVector<std::pair<std::string, std::string>>;
   Arguments scalarsReached(llvm::ArrayRef<mlir::Value> roots,
                            llvm::ArrayRef<Exponential *> sums);
-  /// Fields are arguments of their own in a function that is not inlined.
+  /// The name of `field`, or in a function that is not inlined, of the argument
+  /// that replaces it.
   std::string prefix(llvm::StringRef field) const;
 
   //===--------------------------------------------------------------------===//
@@ -180,20 +187,13 @@ private:
 
   mlir::LogicalResult emitRowFallback(Exponential &sum);
   mlir::LogicalResult emitColumnFallback(fused::ReduceOp column);
-  /// Begins a function that is not inlined; it takes all that it uses by value.
-  /// The beginning of a call, up to the arguments after `arguments`.
+  /// Begins a function that is not inlined and takes everything it uses by
+  /// value. Returns the beginning of a call, up to the arguments after
+  /// `arguments`.
   std::string beginFallback(llvm::StringRef comment, llvm::StringRef name,
                             const Arguments &arguments,
                             const llvm::Twine &parameters);
   void endFallback();
-  std::optional<llvm::SmallVector<mlir::Value>>
-  conditionsOfColumn(mlir::Value condition, mlir::Value result);
-  /// What is taken where all conditions hold, or, unless `isWanted`, elsewhere.
-  struct Choice {
-    llvm::SmallVector<mlir::Value> conditions;
-    bool isWanted;
-  };
-  std::optional<llvm::SmallVector<Choice>> choicesOf(fused::ReduceOp column);
   mlir::FailureOr<std::string> declareInactive(fused::ReduceOp column);
 
   //===--------------------------------------------------------------------===//
@@ -202,7 +202,7 @@ private:
 
   /// Begins a function of the namespace, in a scope of its own.
   void beginFunction(llvm::StringRef comment, const llvm::Twine &head);
-  /// Ends it. It takes only the parameters that it uses.
+  /// Ends the function, which takes only the parameters that it uses.
   void endFunction();
   /// The call of a function, whose arguments have the names of its parameters.
   std::string callOf(llvm::StringRef function) {
@@ -210,16 +210,16 @@ private:
   }
   void open(const llvm::Twine &line);
   void close(llvm::StringRef end = "}");
-  /// Declares the values that `roots` are computed from and that are not in
-  /// scope, in order.
+  /// Declares, in order, the values from which `roots` are computed and that
+  /// are not in scope.
   mlir::LogicalResult declareNeeded(llvm::ArrayRef<mlir::Value> roots);
-  /// The arguments of level `level` that `roots` are computed from and that are
-  /// not in scope.
+  /// The arguments of level `level` from which `roots` are computed and that
+  /// are not in scope.
   llvm::SetVector<mlir::Value> inputsOf(llvm::ArrayRef<mlir::Value> roots,
                                         fused::Level level);
   void declareInput(mlir::Value argument, const llvm::Twine &at,
-                    llvm::StringRef unless = "");
-  /// Declares the row values that `roots` are computed from; reductions of the
+                    llvm::StringRef there = "");
+  /// Declares the row values from which `roots` are computed; reductions of the
   /// row are in scope.
   mlir::LogicalResult declareRowsAfter(llvm::ArrayRef<mlir::Value> roots);
   unsigned slotOf(mlir::Value argument) const;
@@ -231,29 +231,30 @@ private:
                                 const llvm::Twine &base);
 
   const PanelLayout &panel;
-  const fused::PanelAnalysis &passes;
+  const fused::PanelAnalysis &analysis;
   std::string entry, space; // the entry, and the namespace of its functions
   /// Names of the namespace and of its functions' parameters.
   Scope globals;
   std::vector<Exponential> exponentials;
   /// Row values of the reduce phase, each computed by one thread; row values of
-  /// the accumulate phase; column values, which each thread keeps; arguments
-  /// that these are computed from.
+  /// the accumulate phase; column values, which each thread keeps; the
+  /// arguments from which column values are computed.
   llvm::SetVector<mlir::Value> rowValues, scales, columnValues, columnInputs;
   llvm::DenseMap<mlir::Value, std::string> rowArrays, columnArrays, inputArrays,
       keptArrays;
   llvm::DenseMap<mlir::Operation *, std::string> rowSums, reductionsOfRows,
       columnSums, parts, fallbacks, calls, memberParts,
-      numerators; // of the scales of normalized columns
+      numerators; // of the scales in normalized columns
   llvm::SmallVector<std::string> scratchNames;
-  /// Operand slots and scratch areas that stay in shared memory, by number.
+  /// Operand slots and scratch areas that stay in shared memory, by index.
   llvm::MapVector<unsigned, std::string> residentOperands, residentScratch;
   /// Scalars of the loop and of an iteration, in the order in which they are
-  /// computed; those that the end of an iteration needs, in shared memory.
+  /// computed; scalars that the end of an iteration needs, in shared memory.
   llvm::MapVector<mlir::Value, std::string> scalarFields, memberScalars;
   Struct parameters, operands, residents, blockValues, scalars, rowReductions,
       inputs, columns, elements, sums, memberSums;
-  /// Functions printed so far, callees first; the one being printed; calls.
+  /// The functions printed so far, callees first; the comment and head of the
+  /// function being printed; the calls of functions.
   std::string functions, functionComment, functionHead;
   llvm::StringMap<std::string> callsOf;
   /// Whether a function that is not inlined is being printed.

@@ -1,7 +1,7 @@
 //===- PanelFallback.cpp - sums that are not safe -------------------------===//
 //
-// Rows and columns whose sums of exponentials are not safe are recomputed about
-// their maxima, from memory. These functions are not inlined, so that rare code
+// If a sum of exponentials is not safe, the row or column is recomputed about
+// its maximum, from memory. These functions are not inlined, so that rare code
 // takes no registers from the phases.
 //
 //===----------------------------------------------------------------------===//
@@ -42,8 +42,8 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   std::string type = computed(sum.reduce),
               kind = "heddle::log_sum_2<" + type + ">";
   SmallVector<fused::ReduceOp> awaiting;
-  for (fused::ReduceOp column : passes.columns)
-    if (passes.awaited.lookup(column) == sum.reduce.getOperation())
+  for (fused::ReduceOp column : analysis.columns)
+    if (analysis.awaited.lookup(column) == sum.reduce.getOperation())
       awaiting.push_back(column);
   auto readElements = [&](ArrayRef<Exponential *> sums) {
     SmallVector<Value> elements,
@@ -88,8 +88,8 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   }
   llvm::append_range(arguments, scalarsReached(roots, sums));
   calls[sum.reduce] =
-      beginFallback("Fallback: recomputes the rows whose sums are not safe "
-                    "about their maxima.",
+      beginFallback("Fallback: recomputes about their maxima the rows whose "
+                    "sums are not safe.",
                     fallbacks[sum.reduce], arguments,
                     "int panel, int begin, int count") +
       "rows.panel, rows.begin, rows.count)";
@@ -165,7 +165,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   return success();
 }
 
-/// Prints the function that recomputes log-sum-exps of columns about their
+/// Prints the function that recomputes the log-sum-exps of columns about their
 /// maxima, over all rows.
 LogicalResult PanelEmitter::emitColumnFallback(fused::ReduceOp column) {
   Exponential &sum = powersOf(column);

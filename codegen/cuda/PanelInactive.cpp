@@ -1,7 +1,6 @@
-//===- PanelInactive.cpp - columns whose sums may be 0
-//------------------------===//
+//===- PanelInactive.cpp - columns whose sums may be 0 --------------------===//
 //
-// Of an inactive column, a sum of exponentials that is 0 is not computed again.
+// If the sum of an inactive column is 0, it is not recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +10,11 @@ using namespace mlir;
 
 namespace heddle::cuda {
 
-/// Declares whether `column` is inactive and its sum of exponentials is 0:
-/// elements that are NaN or infinite make a sum that is not 0. (A finite
-/// element whose product with a scalar overflows does not: here it is
-/// multiplied and added in one operation, to a finite number.) Returns the
-/// name, or an empty string if no column is inactive.
+/// Declares whether `column` is inactive and its sum of exponentials is 0. An
+/// element that is NaN or infinite makes the sum nonzero. (A finite element
+/// whose product with a scalar overflows does not: a fused multiply-add gives a
+/// finite number.) Returns the name, or an empty string if no column is
+/// inactive.
 FailureOr<std::string> PanelEmitter::declareInactive(fused::ReduceOp column) {
   Value inactive = column.getInactive();
   if (!inactive)

@@ -1,6 +1,7 @@
-//===- PanelPhases.cpp - the phases of a row by the panel schedule --------===//
+//===- PanelPhases.cpp - the phases of a row of a panel loop --------------===//
 //
-// Column values, the reduce phase and the accumulate phase of a thread group.
+// Prints the column values, the reduce phase and the accumulate phase of a
+// thread group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@ namespace heddle::cuda {
 // Column values
 //===----------------------------------------------------------------------===//
 
-/// The values that the column term of `sum`'s exponent is built from.
+/// The values from which the column term of `sum`'s exponent is built.
 SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
   SmallVector<Value> values = valuesOf(sum.exponent.column);
   if (!sum.isOfRows())
@@ -27,7 +28,7 @@ SmallVector<Value> PanelEmitter::valuesOfColumns(const Exponential &sum) {
 }
 
 /// The column term of `sum`'s exponent, less the shift of a sum over columns;
-/// an empty string where there is none.
+/// empty without terms.
 std::string PanelEmitter::columnTermOf(const Exponential &sum) {
   std::string part = sumOf(sum.exponent.column, computed(sum.reduce));
   if (!sum.isOfRows())
@@ -130,7 +131,7 @@ LogicalResult PanelEmitter::emitReducePhase() {
       "row_elements &elements)");
   os << "loop.queue.wait();\n";
   llvm::DenseMap<Operation *, std::string> mine, odds, rowTerms;
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     mine[row] = scope.fresh("mine");
     os << partType(row) << ' ' << mine[row] << "[heddle::rows_at_once];\n";
   }
@@ -144,13 +145,13 @@ LogicalResult PanelEmitter::emitReducePhase() {
        << type << ">(" << k << ", is_row ? b : 0);\n";
   }
   SmallVector<Value> roots;
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     if (!row.getShift())
       roots.push_back(row.getValue());
   for (Exponential &sum : exponentialsOfRows())
     for (const fused::Term &term : sum.exponent.element)
       roots.push_back(term.value);
-  llvm::append_range(roots, passes.kept);
+  llvm::append_range(roots, analysis.kept);
   for (Value value : rowsUsedBy(roots))
     os << "const " << computedType(value.getType()) << ' '
        << scope.declare(value) << " = " << rowArrays[value] << "[r];\n";
@@ -161,7 +162,7 @@ LogicalResult PanelEmitter::emitReducePhase() {
   }
   // Two chains of dependent additions.
   llvm::DenseMap<Operation *, std::string> evens;
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     evens[row] = scope.fresh("even");
     odds[row] = scope.fresh("odd");
     std::string none = row.getShift() ? "0" : kindOf(row) + "::neutral()";
@@ -177,9 +178,9 @@ LogicalResult PanelEmitter::emitReducePhase() {
     scope.bind(value, columnArrays[value] + "[k]");
   if (failed(declareNeeded(roots)))
     return failure();
-  for (Value value : passes.kept)
+  for (Value value : analysis.kept)
     os << keptArrays[value] << "[b][k] = " << text(value) << ";\n";
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     std::string part = "(k % 2 ? " + odds[row] + " : " + evens[row] + ")";
     if (!row.getShift()) {
       os << "if (has_column)\n  " << part << " = " << kindOf(row)
@@ -194,11 +195,11 @@ LogicalResult PanelEmitter::emitReducePhase() {
        << part << " += " << sum.kept << "[b][k];\n";
   }
   close();
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     os << mine[row] << "[b] = " << partKind(row) << "::combine(" << evens[row]
        << ", " << odds[row] << ");\n";
   close();
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     os << reductionsOfRows[row] << ".publish(" << mine[row] << ");\n";
   os << "if (heddle::cluster_blocks == 1)\n  heddle::sync_group();\n"
      << "if (heddle::cluster_blocks == 1 || loop.queue.issues_early)\n"
@@ -224,7 +225,7 @@ llvm::SetVector<Value> PanelEmitter::rowsUsedBy(ArrayRef<Value> roots) {
     if (!seen.insert(value).second)
       continue;
     // The accumulate phase reads values that the reduce phase kept.
-    if (passes.kept.contains(value) && !llvm::is_contained(roots, value))
+    if (analysis.kept.contains(value) && !llvm::is_contained(roots, value))
       continue;
     if (levels.of(value).level == Level::row)
       used.insert(value);
@@ -244,14 +245,14 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
       "&unsafe)");
   openRows();
   llvm::DenseMap<Operation *, std::string> safe, totals;
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     std::string total = totals[row] = scope.fresh("total");
     os << "const auto " << total << " = " << reductionsOfRows[row]
        << ".combine(b);\n";
   }
   os << "if (heddle::cluster_blocks > 1 && !loop.queue.issues_early)\n"
      << "  loop.queue.next();\n";
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     std::string type = computed(row), total = totals[row];
     if (!row.getShift()) {
       os << "const " << type << ' ' << scope.declare(row.getResult(0), "row")
@@ -272,7 +273,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   if (failed(declareRowsAfter(scales.getArrayRef())))
     return failure();
   llvm::DenseMap<Operation *, std::string> powers;
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     Operation *shared = sharedBy(column);
     if (fused::PanelAnalysis::takesOwnPowers(column)) {
       std::string type = computed(column);
@@ -304,7 +305,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   for (Exponential &sum : exponentialsOfRows())
     os << "unsafe |= !" << safe[sum.reduce] << ";\n";
   open("if (rows.thread == 0) {");
-  for (fused::ReduceOp row : passes.rows) {
+  for (fused::ReduceOp row : analysis.rows) {
     os << rowSums[row] << "[r] = ";
     if (row.getShift())
       os << safe[row] << " ? " << totals[row] << " : heddle::not_a_number<"
@@ -313,15 +314,15 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
       os << scope[row.getResult(0)] << ";\n";
   }
   close();
-  // The fallback adds a row that is not safe.
+  // The fallback adds the rows whose sums are not safe.
   SmallVector<Operation *> awaited = {nullptr};
   for (Exponential &sum : exponentialsOfRows())
     awaited.push_back(sum.reduce);
   for (Operation *row : awaited) {
     SmallVector<fused::ReduceOp> columns;
-    for (fused::ReduceOp column : passes.columns)
+    for (fused::ReduceOp column : analysis.columns)
       if (fused::PanelAnalysis::sumsPowers(column) &&
-          passes.awaited.lookup(column) == row)
+          analysis.awaited.lookup(column) == row)
         columns.push_back(column);
     if (columns.empty())
       continue;
@@ -329,7 +330,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
     os << "#pragma unroll\n";
     open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
     Scope inner = scope;
-    for (Value value : passes.kept)
+    for (Value value : analysis.kept)
       scope.bind(value, keptArrays[value] + "[b][k]");
     for (fused::ReduceOp column : columns) {
       Exponential &sum = powersOf(column);
@@ -348,23 +349,23 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
     close();
   }
   SmallVector<Value> roots;
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (!fused::PanelAnalysis::sumsPowers(column))
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsUsedBy(roots))
-      if (!passes.isAccumulated(value) && !scope.knows(value))
+      if (!analysis.isAccumulated(value) && !scope.knows(value))
         scope.bind(value, rowArrays[value] + "[r]");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
     os << "const bool has_column = is_row && rows.has_column(k);\n";
-    for (Value value : passes.kept)
+    for (Value value : analysis.kept)
       scope.bind(value, keptArrays[value] + "[b][k]");
     for (Value value : columnValues)
       scope.bind(value, columnArrays[value] + "[k]");
     if (failed(declareNeeded(roots)))
       return failure();
-    for (fused::ReduceOp column : passes.columns)
+    for (fused::ReduceOp column : analysis.columns)
       if (!fused::PanelAnalysis::sumsPowers(column)) {
         std::string part = "sums." + columnSums[column] + "[k]";
         os << "if (has_column)\n  " << part << " = " << kindOf(column)

@@ -1,7 +1,7 @@
-//===- PanelPrint.cpp - statements of a loop by the panel schedule --------===//
+//===- PanelPrint.cpp - statements of a panel loop ------------------------===//
 //
-// Functions, declarations of the values that a phase uses, and exponents as
-// sums of terms.
+// Prints functions, declarations of the values that a phase uses, and exponents
+// as sums of terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ void PanelEmitter::beginFunction(StringRef comment, const Twine &head) {
   os.indent();
 }
 
-/// Whether `name` is an identifier of `text`, and not the field of a value.
+/// Whether `text` uses the identifier `name`, other than as a field of a value.
 static bool usesName(StringRef text, StringRef name) {
   auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   for (size_t at = 0; (at = text.find(name, at)) != StringRef::npos;) {
@@ -80,7 +80,7 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
     else
       llvm::append_range(left, op->getOperands());
   }
-  // A value without a name that has one use among these is printed there.
+  // An unnamed value with one use among `needed` is printed at that use.
   auto isInlined = [&](Operation *op) {
     Value result = op->getResult(0);
     return nameOf(result).empty() && result.hasOneUse() &&
@@ -98,7 +98,7 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
-      return op.emitOpError("has no CUDA text");
+      return op.emitOpError("has no CUDA equivalent");
     Value result = op.getResult(0);
     os << "const " << computedType(result.getType()) << ' '
        << scope.declare(result) << " = " << printed->text << ";\n";
@@ -132,8 +132,7 @@ unsigned PanelEmitter::slotOf(Value argument) const {
   return slots.inputs[cast<BlockArgument>(argument).getArgNumber()];
 }
 
-/// Declares the value of an argument from its list at `at`; zero unless
-/// `there`.
+/// Declares the value of an argument, loaded from `at`; zero unless `there`.
 void PanelEmitter::declareInput(Value argument, const Twine &at,
                                 StringRef there) {
   StringRef type = computedType(argument.getType());
@@ -171,7 +170,7 @@ SmallVector<Value> PanelEmitter::valuesOf(ArrayRef<fused::Term> terms) {
   return values;
 }
 
-/// The sum of the terms, or an empty string; all values are in scope.
+/// The sum of the terms, whose values are in scope; empty without terms.
 std::string PanelEmitter::sumOf(ArrayRef<fused::Term> terms, StringRef type) {
   std::string text;
   for (const fused::Term &term : terms) {
@@ -193,7 +192,7 @@ std::string PanelEmitter::sumOf(ArrayRef<fused::Term> terms, StringRef type) {
   return text;
 }
 
-/// `base` and the terms of elements, in base 2.
+/// The sum of `base` and the element terms, in base 2.
 std::string PanelEmitter::argumentInBaseTwo(const Exponential &sum,
                                             const Twine &base) {
   std::string text = base.str();

@@ -24,7 +24,7 @@ void PanelEmitter::emitResident() {
   auto firstOf = [](int32_t index) {
     return index == kI ? " + heddle::position().first_row" : "";
   };
-  beginFunction("Loads the resident values, and lets the descriptor lead to "
+  beginFunction("Loads the resident values, and makes the descriptor point to "
                 "them.",
                 "void load_resident(parameters &params)");
   for (auto &[k, name] : residentOperands) {
@@ -49,9 +49,9 @@ void PanelEmitter::emitResident() {
     else if (slot.written && slot.index != kI)
       add(values, "heddle::sent_bytes<" + type + ">");
   }
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     add(ofPart, "sizeof(" + partType(column) + ")");
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     add(ofMember, partsOf(member) + "::bytes");
   auto orZero = [](const std::string &sum) { return sum.empty() ? "0" : sum; };
   os << "position.bytes_of_parts = heddle::panels * "
@@ -70,7 +70,7 @@ void PanelEmitter::emitResident() {
 
   beginFunction(
       "Stores the resident values: each block its rows, and one block "
-      "the others.",
+      "all other values.",
       "void store_resident(const parameters &params, int m)");
   os << "__syncthreads(); // other threads have stored the rows\n"
      << "const auto descriptor = "

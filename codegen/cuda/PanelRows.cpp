@@ -1,7 +1,7 @@
-//===- PanelRows.cpp - rows and panels of a loop --------------------------===//
+//===- PanelRows.cpp - rows and panels of a panel loop --------------------===//
 //
-// The row values of an iteration before the phases of a row, the row results
-// after them, and the panels of a block.
+// Prints the loads of row values before the phases of a row, the row results
+// after them, and the loop over the panels of a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   }
   SmallVector<fused::ReduceOp> normalized;
   llvm::DenseMap<Operation *, std::string> shifts;
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (numerators.contains(column))
       normalized.push_back(column);
   beginFunction("Loads the row values, with the threads that store the results "
@@ -37,7 +37,7 @@ LogicalResult PanelEmitter::emitRowValues() {
                 "loop_state &loop, const loop_scalars &scalars, const "
                 "heddle::row_range &rows)");
   os << "if (!rows.are_first())\n"
-     << "  __syncthreads(); // the values before have been read\n";
+     << "  __syncthreads(); // the previous values have been read\n";
   if (roots.empty()) {
     endFunction();
     return success();
@@ -81,8 +81,7 @@ LogicalResult PanelEmitter::emitRowValues() {
   return success();
 }
 
-/// Prints the function that stores the results of rows, one thread for each
-/// row.
+/// Prints the function that stores the row results, one thread for each row.
 LogicalResult PanelEmitter::emitRowResults() {
   std::string head = "void store_row_results(const parameters &params, const "
                      "loop_state &loop, const loop_scalars &scalars, const "
@@ -93,7 +92,7 @@ LogicalResult PanelEmitter::emitRowResults() {
   os << "#pragma unroll 1\n";
   open(kForEachRow);
   os << "const long long row = rows.row(r);\n";
-  for (fused::ReduceOp row : passes.rows)
+  for (fused::ReduceOp row : analysis.rows)
     if (row.getShift())
       os << "const " << computed(row) << ' '
          << scope.declare(row.getResult(0), "row") << " = "
@@ -110,7 +109,7 @@ LogicalResult PanelEmitter::emitRowResults() {
       os << pointers[slot]
          << "[row] = " << storedExpression(value, slots.operands[slot].storage)
          << ";\n";
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (fused::PanelAnalysis::sumsPowers(column)) {
       std::string type = computed(column);
       std::string terms =
@@ -122,7 +121,7 @@ LogicalResult PanelEmitter::emitRowResults() {
     os << scratch(sum.reduce, PanelScratchPer::row)
        << "[row] = " << text(sum.reduce.getResult(0)) << ";\n";
   close();
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     if (!isOverColumns(member))
       os << memberParts[member] << " = " << kindOf(member) << "::combine("
          << memberParts[member] << ", " << kindOf(member) << "::lift("
@@ -132,17 +131,17 @@ LogicalResult PanelEmitter::emitRowResults() {
   return success();
 }
 
-/// Column values that are combined over the member, as they are before the
-/// iteration.
+/// Prints the function that reduces column values from before the iteration
+/// over the member.
 LogicalResult PanelEmitter::emitOverColumns() {
   SmallVector<Value> roots;
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     if (isOverColumns(member))
       roots.push_back(member.getValue());
   if (roots.empty())
     return success();
-  beginFunction("Adds column values before the iteration to the member's "
-                "reductions: each panel has its share.",
+  beginFunction("Adds column values from before the iteration to the "
+                "member's reductions; each panel adds a share.",
                 "void accumulate_over_columns(const loop_state &loop, const "
                 "loop_scalars &scalars, int panel, member_sums &of_member)");
   os << "const int used = heddle::position().used;\n";
@@ -153,7 +152,7 @@ LogicalResult PanelEmitter::emitOverColumns() {
     declareInput(input, pointers[slotOf(input)] + "[column]");
   if (failed(declareNeeded(roots)))
     return failure();
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     if (isOverColumns(member))
       os << memberParts[member] << " = " << kindOf(member) << "::combine("
          << memberParts[member] << ", " << kindOf(member) << "::lift("
@@ -169,19 +168,19 @@ void PanelEmitter::emitCombineGroups() {
                      "loop_state &loop, const loop_scalars &scalars, const "
                      "heddle::row_range &rows, const column_sums &sums, bool "
                      "unsafe";
-  beginFunction("Combines the columns of the thread groups to the panel's "
-                "parts, and adds the rows whose sums are unsafe.",
+  beginFunction("Combines the columns of the thread groups into the panel's "
+                "parts, and adds the rows whose sums are not safe.",
                 head + ")");
-  for (fused::ReduceOp column : passes.columns) {
+  for (fused::ReduceOp column : analysis.columns) {
     std::string part = columnSums[column];
-    bool isFirst = column == passes.columns.front();
+    bool isFirst = column == analysis.columns.front();
     std::string of = scope.fresh(part);
     os << partType(column) << " *const " << of << " = " << partsOf(column)
        << "::own(" << scratch(column, PanelScratchPer::panelColumn)
        << ", rows.panel, member().columns);\n";
     if (!isFirst)
       os << "if (heddle::thread_groups > 1)\n"
-         << "  __syncthreads(); // the columns before have been combined\n";
+         << "  __syncthreads(); // the previous columns have been combined\n";
     os << "heddle::gather_columns(sums." << part << ", gather_buffer());\n";
     if (!isFirst)
       os << "if (heddle::thread_groups > 1)\n  __syncthreads();\n";
@@ -201,7 +200,7 @@ void PanelEmitter::emitCombineGroups() {
   }
   open("if constexpr (heddle::cluster_per_member) {");
   os << "__syncthreads();\n";
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     os << partsOf(column) << "::send_own(rows.panel, member().columns);\n";
   close();
   endFunction();
@@ -248,9 +247,9 @@ LogicalResult PanelEmitter::emitPanels() {
   open("for (int panel = heddle::position().unit; panel < "
        "heddle::position().panels_in_use(); panel += "
        "heddle::position().units) {");
-  if (!passes.members.empty()) {
+  if (!analysis.members.empty()) {
     std::string neutral;
-    for (fused::ReduceOp member : passes.members)
+    for (fused::ReduceOp member : analysis.members)
       neutral += (neutral.empty() ? "" : ", ") + kindOf(member) + "::neutral()";
     os << "member_sums of_member = {" << neutral << "};\n";
   }
@@ -263,7 +262,7 @@ LogicalResult PanelEmitter::emitPanels() {
      << "column_sums sums;\n"
      << "#pragma unroll\n";
   open("for (int k = 0; k < heddle::items_per_thread; ++k) {");
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     os << "sums." << columnSums[column] << "[k] = "
        << (fused::PanelAnalysis::sumsPowers(column)
                ? "0"
@@ -314,7 +313,7 @@ LogicalResult PanelEmitter::emitPanels() {
   os << "if constexpr (heddle::cluster_per_member)\n"
      << "  break; // the panel's rows are all buffered\n";
   close();
-  for (fused::ReduceOp member : passes.members)
+  for (fused::ReduceOp member : analysis.members)
     os << partsOf(member) << "::publish("
        << scratch(member, PanelScratchPer::panel) << ", panel, "
        << memberParts[member] << ");\n";

@@ -1,7 +1,7 @@
-//===- PanelScalars.cpp - scalars of a loop by the panel schedule ---------===//
+//===- PanelScalars.cpp - scalars of a panel loop -------------------------===//
 //
-// Scalars of the list and of the member that phases use. Those of the loop are
-// loaded once for a member, the others in every iteration.
+// Loads the scalars of the list and of the member that phases use: scalars of
+// the loop once for a member, the others in every iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ bool PanelEmitter::isOfLoop(Value value) {
                       [&](Value operand) { return isOfLoop(operand); });
 }
 
-/// Scalars that rows, columns and elements need: those that are the same in
-/// every iteration, or the others.
+/// The scalars that rows, columns and elements need: those that are the same in
+/// every iteration if `ofLoop`, otherwise the others.
 SmallVector<Value> PanelEmitter::scalarsOfElements(bool ofLoop) {
   SmallVector<Value> scalars;
   auto isScalar = [&](Value value) {
@@ -53,22 +53,22 @@ SmallVector<Value> PanelEmitter::scalarsOfElements(bool ofLoop) {
   return scalars;
 }
 
-/// Whether the row values of an iteration are known before all blocks have
-/// ended the iteration before: they follow from the block's own rows, and from
-/// nothing of columns or members.
+/// Whether the row values of an iteration can be computed before all blocks
+/// have ended the previous iteration: they depend on the block's own rows, and
+/// not on columns or members.
 bool PanelEmitter::waitsLate() {
   return scalarsOfElements(/*ofLoop=*/false).empty() &&
          !hasMemberPartsOfColumns();
 }
 
 bool PanelEmitter::hasMemberPartsOfColumns() {
-  return llvm::any_of(passes.members, [&](fused::ReduceOp member) {
+  return llvm::any_of(analysis.members, [&](fused::ReduceOp member) {
     return isOverColumns(member);
   });
 }
 
-/// Names the scalars that elements need, and all that they are computed from:
-/// what functions then use becomes a field.
+/// Names the scalars that elements need, and all values from which they are
+/// computed. Those that functions use become fields.
 void PanelEmitter::nameScalars() {
   llvm::DenseSet<Value> reached;
   SmallVector<Value> left = scalarsOfElements(/*ofLoop=*/true);
@@ -102,8 +102,8 @@ void PanelEmitter::nameScalars() {
     }
 }
 
-/// Scalars that the end of every iteration needs, and that no iteration
-/// changes, are read once.
+/// Finds the scalars that the end of every iteration needs and no iteration
+/// changes; they are read once.
 void PanelEmitter::keepMemberScalars() {
   for (auto &[value, name] : scalarFields)
     scope.bind(value, name);
@@ -130,8 +130,8 @@ static bool usesField(StringRef text, StringRef field) {
   return false;
 }
 
-/// Prints the function that loads the scalars which the functions printed so
-/// far use.
+/// Prints the function that loads the scalars used by the functions printed so
+/// far.
 LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
   if (!ofLoop && scalarsOfElements(ofLoop).empty())
     return success();

@@ -1,7 +1,7 @@
-//===- PanelTypes.cpp - types of a loop by the panel schedule -------------===//
+//===- PanelTypes.cpp - types of a panel loop -----------------------------===//
 //
-// The parameters of the launch, the descriptor of a member with the program's
-// names and types, and the structs that phases share.
+// Prints the parameters of the launch, the member descriptor with the names and
+// types of the program, and the structs that phases share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
   return prefix("params." + scratchNames[panel.scratchOf(owner, per)]);
 }
 
-/// The arguments of the launch, in order (PanelLayout.h).
+/// Names the arguments of the launch, in order (PanelLayout.h).
 void PanelEmitter::nameParameters() {
   parameters.fields.push_back({"heddle::table table", "table"});
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
@@ -72,13 +72,13 @@ void PanelEmitter::nameParameters() {
   parameters.add("unsigned *", "barrier");
 }
 
-/// The operands of a member descriptor.
+/// Names the operands of a member descriptor.
 void PanelEmitter::nameOperands() {
   for (StringRef own : {"columns", "column_base", "count", "first_tile",
                         "tiles", "segment", "index"})
     operands.scope.fresh(own);
   for (const OperandSlot &slot : slots.operands) {
-    std::string type = isNumberOfOperand(slot)
+    std::string type = isLengthOrStride(slot)
                            ? "long long"
                            : (slot.written ? "" : "const ") +
                                  storedType(slot.storage).str() + " *";
@@ -86,10 +86,11 @@ void PanelEmitter::nameOperands() {
   }
 }
 
-/// The operands and scratch areas that a block keeps with a cluster per member.
+/// Names the operands and scratch areas that a block keeps in shared memory
+/// with a cluster per member.
 void PanelEmitter::nameResidents() {
   for (auto [k, slot] : llvm::enumerate(slots.operands)) {
-    if (slot.index > kJ || isNumberOfOperand(slot))
+    if (slot.index > kJ || isLengthOrStride(slot))
       continue;
     int64_t bytes = storageBytes(slot.storage);
     // A message to another block has at least a word.
@@ -176,14 +177,14 @@ void PanelEmitter::emitTypes() {
         "row_elements", elements);
   print("Registers: sums over the rows of a thread's columns.", "column_sums",
         sums);
-  if (!passes.members.empty())
+  if (!analysis.members.empty())
     print("Registers: a thread's part of the reductions over the member.",
           "member_sums", memberSums);
 
-  for (auto [k, column] : llvm::enumerate(passes.columns))
+  for (auto [k, column] : llvm::enumerate(analysis.columns))
     os << "using " << parts[column] << " = heddle::parts_of_columns<"
        << partType(column) << ", " << k << ">;\n";
-  for (auto [k, member] : llvm::enumerate(passes.members))
+  for (auto [k, member] : llvm::enumerate(analysis.members))
     os << "using " << parts[member] << " = heddle::parts_of_member<"
        << partKind(member) << ", " << k << ", "
        << (isOverColumns(member) ? "false" : "true") << ">;\n";
@@ -194,7 +195,7 @@ void PanelEmitter::emitTypes() {
   std::string widestSum;
   for (int slot : panel.matrices)
     widest = std::max(widest, storageBytes(slots.operands[slot].storage));
-  for (fused::ReduceOp column : passes.columns)
+  for (fused::ReduceOp column : analysis.columns)
     if (int64_t own = storageBytes(column.getValue().getType());
         own > computes) {
       computes = own;

@@ -1,7 +1,7 @@
-//===- Precomputed.cpp - scalars kept from step to step -------------------===//
+//===- Precomputed.cpp - scalars precomputed for the next step ------------===//
 //
-// The layout is that of PrecomputeLayout: `valid`, operands, results, each
-// aligned to its size.
+// The layout follows PrecomputeLayout: `valid`, the operands and the results,
+// each aligned to its size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
                               StringRef type, StringRef function) {
   Block &body = op.getBody().front();
   PrecomputedFields fields(op);
-  os << "// Scalars of a member that are kept from step to step, behind the "
-        "operands that\n// they were computed from.\n"
+  os << "// The precomputed scalars of a member, after the operands they were "
+        "computed from.\n"
      << "struct " << type << " {\n";
   os.indent();
   os << "unsigned valid;\n";
@@ -60,7 +60,7 @@ LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
       continue;
     auto printed = printScalar(&each, expression);
     if (!printed)
-      return each.emitOpError("has no CUDA text");
+      return each.emitOpError("has no CUDA equivalent");
     if (inlined.contains(&each))
       continue;
     Value value = each.getResult(0);

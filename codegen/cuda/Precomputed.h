@@ -1,7 +1,7 @@
-//===- Precomputed.h - scalars kept from step to step -----------*- C++ -*-===//
+//===- Precomputed.h - scalars precomputed for the next step ----*- C++ -*-===//
 //
-// Prints the structure that holds the precomputed scalars of a member together
-// with their operands, and the function that computes them.
+// Prints the structure that holds the precomputed scalars of a member with
+// their operands, and the function that computes the scalars.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +13,13 @@
 
 namespace heddle::cuda {
 
-/// The fields of that structure behind `valid`.
+/// The fields of that structure after `valid`.
 struct PrecomputedFields {
   explicit PrecomputedFields(fused::PrecomputeOp op);
   llvm::SmallVector<std::string> operands, results;
 };
 
-/// Prints the structure `type`, and `function`, which returns one.
+/// Prints the structure `type`, and `function`, which returns such a structure.
 mlir::LogicalResult emitPrecomputed(mlir::raw_indented_ostream &os,
                                     fused::PrecomputeOp op,
                                     llvm::StringRef type,

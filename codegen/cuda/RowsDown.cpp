@@ -1,7 +1,7 @@
-//===- RowsDown.cpp - columns of a tile of rows ---------------------------===//
+//===- RowsDown.cpp - columns of a row tile -------------------------------===//
 //
-// If nothing is reduced over rows, a thread need not finish a row before it
-// begins the next: it walks down some columns through all rows of the tile and
+// If nothing is reduced over rows, a thread need not complete a row before it
+// begins the next: it goes down some columns through all rows of the tile and
 // keeps their states in registers.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,8 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Words of a batch of columns that a thread holds: operands, and states.
+/// The most words of operands and states that a thread holds for a batch of
+/// columns.
 static constexpr size_t kMostHeld = 24;
 
 LogicalResult RowsEmitter::emitDownWalk() {
@@ -46,7 +47,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";
   os.indent();
-  // A row is loaded while the one before is processed.
+  // A row is loaded while the previous row is processed.
   Batch batch = declareBatch(ofElements, size);
   std::string nth = nthColumn(first, batch);
   auto beginColumns = [&] {

@@ -1,9 +1,9 @@
-//===- RowsEmitter.cpp - a tile of rows per block -------------------------===//
+//===- RowsEmitter.cpp - the rows schedule --------------------------------===//
 //
-// A block processes one row after the other, its columns spread over the
-// threads. It traverses a row once per phase: once more after each reduction
-// whose value elements of the same row use. Each phase recomputes values of
-// earlier ones.
+// A block processes row after row, with the columns spread over its threads. It
+// traverses a row once per phase: once more after each reduction whose value
+// elements of the same row use. Each phase recomputes the values of earlier
+// phases that it uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ std::string RowsEmitter::positionOf(fused::ReduceOp op) {
 }
 
 /// The arguments and operations of `wanted` levels from which `roots` are
-/// computed through values of such levels.
+/// computed through values of these levels.
 RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
                                         ArrayRef<Level> wanted) const {
   Slice slice;
@@ -81,7 +81,7 @@ RowsEmitter::Slice RowsEmitter::sliceOf(ArrayRef<Value> roots,
   return slice;
 }
 
-/// The element of an operand in a column: of the row, if it is a matrix.
+/// The element of an operand in `column`; for a matrix, of the current row.
 std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   std::string at = slots.operands[slot].index == kIJ
                        ? "row * " + pointers[slot + 1] + " + "
@@ -89,7 +89,7 @@ std::string RowsEmitter::elementOf(int slot, const Twine &column) const {
   return (pointers[slot] + "[" + at + column + "]").str();
 }
 
-/// The value of `argument`, of an element or of a column, in a column.
+/// The value of the element or column argument `argument` in `column`.
 std::string RowsEmitter::loadOf(BlockArgument argument,
                                 const Twine &column) const {
   int slot = slots.inputs[argument.getArgNumber()];
@@ -138,8 +138,8 @@ RowsEmitter::Batch RowsEmitter::declareBatch(ArrayRef<BlockArgument> inputs,
   return batch;
 }
 
-/// Prints a function of `parameter` that loads the operands of `batch`, the
-/// k-th of whose columns is `column`, where `there` holds.
+/// Prints a function of `parameter` that loads the operands of `batch` where
+/// `there` holds; `column` is the k-th column of the batch.
 void RowsEmitter::emitPrefetch(const Batch &batch, StringRef parameter,
                                StringRef column, StringRef there) {
   if (batch.inputs.empty())
@@ -158,7 +158,8 @@ void RowsEmitter::emitPrefetch(const Batch &batch, StringRef parameter,
   os.unindent() << "};\n";
 }
 
-/// Moves the loaded operands to the current batch, and loads those of `next`.
+/// Moves the loaded operands to the current batch, and loads the operands of
+/// `next`.
 void RowsEmitter::takePrefetched(const Batch &batch, StringRef next) {
   if (batch.inputs.empty())
     return;
@@ -199,10 +200,10 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
     auto reduce = cast<fused::ReduceOp>(op);
     return reduce.getLevel() == Level::row && isOfPhase(reduce, phase);
   });
-  // The operands of a batch of columns are loaded while the batch before is
-  // processed, and before that stores anything.
+  // The operands of a batch are loaded while the previous batch is processed,
+  // before that batch stores anything.
   Scope::Nested block(scope);
-  bool isBraced = lastPhase > 0; // names of one phase are free in the next
+  bool isBraced = lastPhase > 0; // a phase may reuse the names of another
   if (isBraced) {
     os << "{\n";
     os.indent();
@@ -253,7 +254,7 @@ LogicalResult RowsEmitter::emitElements(unsigned phase) {
 }
 
 LogicalResult RowsEmitter::emitPhase(unsigned phase) {
-  // Row values that reductions of the phase before completed.
+  // Row values that the reductions of the previous phase completed.
   for (fused::ReduceOp op : reductions) {
     if (op.getLevel() != Level::row || phases.lookup(op.getResult(0)) != phase)
       continue;
@@ -286,11 +287,11 @@ void RowsEmitter::declareRowInputs() {
   }
 }
 
-/// Stores the results of a row, and accumulates its part of member values.
+/// Stores the row results, and accumulates the row's part of member values.
 void RowsEmitter::storeRow() {
   auto yield = sweep.getSegmentYield(segment);
-  // If no reduction of the row synchronized the threads, some may still have to
-  // read a value that is replaced.
+  // If no reduction of the row has synchronized the threads, some may still
+  // have to read a value that is replaced here.
   if (lastPhase == 0 && llvm::any_of(slots.results, [&](int slot) {
         return slot >= 0 && slots.operands[slot].index == kI &&
                slots.operands[slot].read;
@@ -306,7 +307,7 @@ void RowsEmitter::storeRow() {
       accumulate(op, "tile.first + row");
 }
 
-/// A member's first tile alone reduces values of columns.
+/// Prints the reduction of column values, in the first tile of a member.
 LogicalResult RowsEmitter::emitColumns() {
   SmallVector<Value> roots;
   for (fused::ReduceOp op : reductions)

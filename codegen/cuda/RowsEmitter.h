@@ -1,7 +1,7 @@
-//===- RowsEmitter.h - tiles of rows ----------------------------*- C++ -*-===//
+//===- RowsEmitter.h - the rows schedule ------------------------*- C++ -*-===//
 //
-// The schedule of sweeps over rows and columns. Rows that several blocks share
-// are in SharedRows.cpp, columns without rows in RowsDown.cpp.
+// The schedule of sweeps with row or column values. SharedRows.cpp has the rows
+// that several blocks share, RowsDown.cpp the columns without row values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,31 +12,19 @@
 
 namespace heddle::cuda {
 
-/// A tile of rows, one row at a time, columns spread over the threads.
+/// Prints a row tile: row after row, with the columns spread over the threads.
 class RowsEmitter : public SegmentEmitter {
 public:
   using SegmentEmitter::SegmentEmitter;
 
-  /// Blocks that should fit a multiprocessor.
-  static int minimumBlocks(fused::SweepOp sweep, const SweepLayout &layout);
-
 private:
   mlir::LogicalResult emitWalk() override;
-  /// Words that a thread loads at a time.
-  static constexpr size_t kMostAsked = 16;
-  /// Columns that a thread processes at a time: each takes `words`, all
-  /// together at most `most`.
-  static int batchOf(size_t words, size_t most = kMostAsked);
   void assignPhases();
-  /// Prints one traversal of the elements of a row.
+  /// Prints one traversal of a row.
   mlir::LogicalResult emitPhase(unsigned phase);
   mlir::LogicalResult emitElements(unsigned phase);
   mlir::LogicalResult emitColumns();
-  /// Where there are no values of rows (RowsDown.cpp).
-  static bool goesDown(const SegmentLayout &layout, fused::SweepOp sweep,
-                       unsigned segment);
-  static bool goesDown(fused::SweepOp sweep, const SweepLayout &layout);
-  static int downBlocks(fused::SweepOp sweep);
+  /// For sweeps without row values (RowsDown.cpp).
   mlir::LogicalResult emitDownWalk();
   /// Arguments and operations of some levels.
   struct Slice {
@@ -47,12 +35,13 @@ private:
                 llvm::ArrayRef<fused::Level> wanted = {
                     fused::Level::element, fused::Level::column}) const;
   static size_t wordsOf(llvm::ArrayRef<mlir::BlockArgument> inputs);
-  /// The columns that a thread processes at a time, some of whose operands are
-  /// loaded while the columns before are processed.
+  /// The columns that a thread processes at a time. Some of their operands are
+  /// loaded while the previous columns are processed.
   struct Batch {
     llvm::SmallVector<mlir::BlockArgument> inputs;
     int size;
-    std::string k, loop, prefetch; // the loop's head, a function's name
+    std::string k, loop;  // the variable and the head of the loop
+    std::string prefetch; // the name of a function
     llvm::DenseMap<mlir::Value, std::string> loaded; // arrays
   };
   Batch declareBatch(llvm::ArrayRef<mlir::BlockArgument> inputs, int size);
@@ -66,9 +55,8 @@ private:
   mlir::LogicalResult declareSlice(const Slice &slice);
   void declareRowInputs();
   void storeRow();
-  /// Where blocks share a tile (SharedRows.cpp).
-  static int sharedBlocks(fused::SweepOp sweep, const SweepLayout &layout);
-  std::string firstColumn; // of those that a block processes at a time
+  // Rows that several blocks share (SharedRows.cpp).
+  std::string firstColumn; // of the columns that a block processes at a time
   std::string beforeRow, mostBefore, part;
   void declareBeforeRows();
   mlir::LogicalResult emitSharedWalk();
@@ -84,9 +72,9 @@ private:
   void declarePart();
   std::string declarePartOf(int slot);
   bool isOfPhase(fused::ReduceOp op, unsigned phase) const;
-  /// The position of an element among the reduced ones.
+  /// The position of an element among the elements that `op` reduces.
   static std::string positionOf(fused::ReduceOp op);
-  /// Results that are written element by element.
+  /// Whether a result is written element by element.
   bool isElementResult(unsigned result) const;
 
   llvm::DenseMap<mlir::Value, unsigned> phases;

@@ -1,7 +1,8 @@
 //===- Scalars.cpp - scalar operations as C++ expressions -----------------===//
 //
-// The column CUDA of dialect/ScalarOps.def as text. Parentheses appear only
-// where the grouping of the IR needs them: evaluation order is never changed.
+// Prints the expressions in the column CUDA of dialect/ScalarOps.def.
+// Parentheses appear only where the grouping of the IR needs them: the order of
+// evaluation never changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,8 @@ namespace heddle::cuda {
 StringRef computedType(Type type) {
   if (type.isF64())
     return "double";
-  // Values that fusion took from a list of 16-bit floats are rounded as they
-  // would have been in it.
+  // A value that fusion keeps out of a list of 16-bit floats is rounded as in
+  // that list.
   if (type.isF16())
     return "heddle::f16";
   if (type.isBF16())
@@ -54,15 +55,15 @@ public:
   std::optional<Expression> print() const;
 
 private:
-  /// The text of operand `k`, in parentheses unless it binds at least as
-  /// tightly as `least`.
+  /// Operand `k`, in parentheses unless it binds at least as tightly as
+  /// `least`.
   std::string at(unsigned k, Binding least) const {
     Expression e = operand(op->getOperand(k));
     return e.binding >= least ? e.text : "(" + e.text + ")";
   }
   Expression infix(StringRef sign, Binding binding) const {
     // Left-associative: the right operand must bind tighter, so that the
-    // grouping (and with it the rounding) is that of the IR.
+    // grouping, and with it the rounding, matches the IR.
     auto tighter = static_cast<Binding>(binding + 1);
     return {at(0, binding) + " " + sign.str() + " " + at(1, tighter), binding};
   }
@@ -71,8 +72,8 @@ private:
                 at(1, Binding::unary) + ")",
             Binding::primary};
   }
-  /// Integers wrap: where C++ would compute in a wider type, the result is cut,
-  /// and flags have an operator of their own.
+  /// Integers wrap: if C++ would compute in a wider type, the result is
+  /// truncated. Flags have an operator of their own.
   Expression integer(StringRef sign, Binding binding, StringRef flags) const {
     Type type = op->getResult(0).getType();
     if (type.isInteger(1))
@@ -98,7 +99,7 @@ private:
       text += (k ? ", " : "") + at(k, Binding::loosest);
     return {text + ")", Binding::primary};
   }
-  /// A function of libm, whose float version ends in `f`.
+  /// A function of libm; the name of its float version ends in `f`.
   Expression library(StringRef name) const {
     return call(name + (op->getResult(0).getType().isF64() ? "" : "f"));
   }
@@ -120,7 +121,7 @@ private:
   Expression fromSigned() const;
   Expression fromUnsigned() const;
 
-  // Operations whose column CUDA of the table is CODE.
+  // Operations with CODE in the column CUDA of the table.
   Expression special(arith::AddFOp add) const;
   Expression special(arith::NegFOp) const;
   Expression special(math::RsqrtOp op) const;
@@ -154,7 +155,7 @@ static std::string floatLiteral(const APFloat &value, Type type) {
     return std::string(value.isNegative() ? "-" : "") +
            (isDouble ? "heddle::infinity<double>()"
                      : "heddle::infinity<float>()");
-  // The shortest digits that read back as the same number.
+  // The shortest digits that read back as the same value.
   SmallString<32> digits;
   value.toString(digits, /*FormatPrecision=*/0, /*FormatMaxPadding=*/4,
                  /*TruncateZero=*/true);
@@ -174,7 +175,7 @@ Expression Printer::constant(Attribute value) const {
   const APInt &number = cast<IntegerAttr>(value).getValue();
   if (type.isInteger(1))
     return {number.isZero() ? "false" : "true", Binding::primary};
-  if (number.isMinSignedValue()) // has no literal of its own
+  if (number.isMinSignedValue()) // has no literal
     return {"(-" + llvm::toString(number.abs() - 1, 10, false) +
                 (type.isInteger(64) ? "ll" : "") + " - 1)",
             Binding::primary};
@@ -239,7 +240,7 @@ Printer::compareInts(arith::CmpIPredicate predicate) const {
   using P = arith::CmpIPredicate;
   bool flags = op->getOperand(0).getType().isInteger(1);
   auto compare = [&](StringRef sign) {
-    // Of flags, whose one bit is their sign, true is the smaller.
+    // The one bit of a flag is its sign, so true is the smaller flag.
     if (flags && sign.front() != '=' && sign.front() != '!')
       return Expression{at(1, Binding::unary) + " " + sign.str() + " " +
                             at(0, Binding::unary),
@@ -282,10 +283,10 @@ Printer::compareInts(arith::CmpIPredicate predicate) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Operations that are printed by code
+// Operations with code of their own
 //===----------------------------------------------------------------------===//
 
-/// A sum; with a product that may be contracted, a fused multiply-add.
+/// A sum, or with a product that may be contracted, a fused multiply-add.
 Expression Printer::special(arith::AddFOp add) const {
   auto contracts = [](arith::FastMathFlags flags) {
     return bitEnumContainsAll(flags, arith::FastMathFlags::contract);
@@ -334,7 +335,7 @@ Expression Printer::special(math::AbsIOp) const {
   return {a + " < 0 ? -" + a + " : " + a, Binding::loosest};
 }
 
-/// The one bit of a flag is its sign; there is no negative zero.
+/// The one bit of a flag is its sign. The result is never a negative zero.
 Expression Printer::fromSigned() const {
   if (!op->getOperand(0).getType().isInteger(1))
     return cast();

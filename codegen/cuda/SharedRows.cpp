@@ -2,9 +2,9 @@
 //
 // In a sweep that only maps elements, no block has to read a whole row. A block
 // processes some columns of a few rows and loads all of them at once.
-// Consecutive blocks access consecutive memory, line by line, evicted first:
-// the sweep reads and writes each element once. One block in many reduces the
-// values of rows and columns.
+// Consecutive blocks access consecutive memory, line by line, with evict-first
+// accesses, because the sweep reads and writes each element once. Few blocks
+// reduce the values of rows and columns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// The arguments and operations of rows from which `roots` and the values of
+/// The row arguments and row operations from which `roots` and the values of
 /// `elements` are computed.
 RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
                                            const Slice &elements) const {
@@ -28,7 +28,7 @@ RowsEmitter::Slice RowsEmitter::rowsBehind(ArrayRef<Value> roots,
 }
 
 /// Declares an array for `argument` over the tile's rows and, unless it is a
-/// value of rows, over the thread's columns of each.
+/// row value, over the thread's columns.
 void RowsEmitter::declareHeld(BlockArgument argument) {
   bool perColumn = levels.of(argument).level != Level::row;
   scope.forget(argument);
@@ -47,14 +47,15 @@ void RowsEmitter::beginSharedRows() {
   os.indent();
 }
 
-/// The columns of a row that the thread processes at a time.
+/// Declares the columns of a row that the thread processes at a time.
 void RowsEmitter::declarePart() {
   os << "const heddle::column_slice<" << layout.threads << ", " << slots.vector
      << "> " << part << "(" << firstColumn << ", " << beforeRow
      << "[row], row < tile.count ? tile.columns : 0);\n";
 }
 
-/// Declares their address in an operand; returns the element of the k-th.
+/// Declares the address of these columns in an operand; returns the k-th
+/// element.
 std::string RowsEmitter::declarePartOf(int slot) {
   std::string name = scope.fresh(nameOfSlot(slots.operands[slot]) + "_slice");
   const OperandSlot &operand = slots.operands[slot];
@@ -116,8 +117,8 @@ void RowsEmitter::loadRows(const Slice &rows, StringRef count,
 }
 
 /// Declares the number of elements between the beginning of a memory line and
-/// each row, in the first of the matrices that are written. The others of a
-/// member mostly begin alike.
+/// each row, in the first of the written matrices. The other matrices of a
+/// member mostly have the same alignment.
 void RowsEmitter::declareBeforeRows() {
   const int *written = llvm::find_if(slots.results, [&](const int &slot) {
     return slot >= 0 && slots.operands[slot].index == kIJ;
@@ -136,7 +137,8 @@ void RowsEmitter::declareBeforeRows() {
   os.unindent() << "}\n";
 }
 
-/// Prints the walk over the block's columns, as many at a time as threads hold.
+/// Prints the traversal of the block's columns, as many at a time as the
+/// threads hold.
 LogicalResult RowsEmitter::emitSharedWalk() {
   SmallVector<Value> roots = fused::elementResults(sweep, segment);
   Slice elements = sliceOf(roots), rows = rowsBehind(roots, elements);
@@ -147,13 +149,13 @@ LogicalResult RowsEmitter::emitSharedWalk() {
      << "; " << firstColumn << " += p.table.blocks_per_tile * " << step
      << ") {\n";
   os.indent();
-  // In most blocks all elements are there.
+  // In most blocks all elements exist.
   std::string take = scope.fresh("process_slice");
   os << "const auto " << take
      << " = [&](bool whole) __attribute__((always_inline)) {\n";
   os.indent();
   loadBatch(elements);
-  // Last, since all threads of a warp wait for them together.
+  // These loads are last, because all threads of a warp wait for them together.
   loadRows(rows, "tile.count");
   os << "heddle::keep_order(); // all loads before the first store\n";
   beginSharedRows();
@@ -191,8 +193,8 @@ LogicalResult RowsEmitter::emitSharedWalk() {
 // Reductions of rows and columns
 //===----------------------------------------------------------------------===//
 
-/// Each thread reduces the rows of one tile, the block's or one after it; all
-/// threads together reduce the columns of the member's first tile.
+/// Each thread reduces the rows of one tile: the tile of the block, or a later
+/// tile. All threads together reduce the columns of the member's first tile.
 LogicalResult RowsEmitter::emitCounts() {
   declareAccumulators([&](Operation *op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
@@ -257,21 +259,21 @@ LogicalResult SegmentEmitter::emitCountFunction() {
       })) ||
       failed(emitCounts()))
     return failure();
-  endFunction("Runs once for as many tiles as a block has threads, in one of "
-              "the blocks of the first.",
+  endFunction("Runs once for as many tiles as a block has threads, in one "
+              "block of the first tile.",
               "void", "count");
   return success();
 }
 
-/// The number of this block among those that share the tile.
+/// The index of this block among the blocks that share the tile.
 std::string SegmentEmitter::blockOfTile() {
   return std::string("heddle::block_of_tile(p.table, ") +
          (sweep.getReversed() ? "p.table.tile_count - 1 - " : "") +
          "tile_index)";
 }
 
-/// One block in many reduces. The others must not hold its operands in
-/// registers: it reads its tile descriptor again.
+/// Few blocks reduce. The other blocks must not hold the operands of reductions
+/// in registers, so a block that reduces reads its tile descriptor again.
 void SegmentEmitter::emitEndOfSharedTile() {
   std::pair<StringRef, StringRef> again[] = {{"tile", "same_tile"}};
   os << "if (" << blockOfTile() << " < p.table.blocks_per_tile - 1 || "

@@ -1,4 +1,4 @@
-//===- StreamEmitter.cpp - a tile of consecutive elements per block -------===//
+//===- StreamEmitter.cpp - the stream schedule ----------------------------===//
 //
 // Every thread loads a few consecutive elements of each operand, 16 bytes at a
 // time, computes, and stores them.
@@ -15,8 +15,8 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Elements are held in the type that their storage is computed in, and widened
-/// where they are used: a sum in double of floats holds floats.
+/// Elements are held in the compute type of their storage and widened where
+/// they are used: a sum in double of floats holds floats.
 static Type heldType(const OperandSlot &slot) {
   return foreach::computeType(slot.storage);
 }
@@ -63,11 +63,11 @@ bool StreamEmitter::writesElements() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Where results are held
+// Arrays of the results
 //===----------------------------------------------------------------------===//
 
-/// The position of the statement that computes `op`, or the expression that it
-/// is part of.
+/// The position of the statement that computes `op`, or of which `op` is a
+/// part.
 unsigned StreamEmitter::positionOf(Operation *op) const {
   unsigned position = 0;
   for (Operation &each : body) {
@@ -75,7 +75,7 @@ unsigned StreamEmitter::positionOf(Operation *op) const {
       break;
     ++position;
   }
-  if (isa<fused::ReduceOp>(op)) // accumulated after all is computed
+  if (isa<fused::ReduceOp>(op)) // accumulated after all elements are computed
     return body.getOperations().size();
   return position;
 }
@@ -113,8 +113,8 @@ void StreamEmitter::assignOutputs() {
                       value.getType() == heldType(slots.operands[slot]) &&
                       lastReadOf(loaded.front()) != UINT_MAX;
     if (isReplaced) {
-      // The updated elements replace the loaded ones, right where they are
-      // computed if that is their last use.
+      // The updated elements replace the loaded elements, directly where they
+      // are computed unless the loaded elements are used later.
       outputs[k] = scope[loaded.front()];
       isAssigned[k] = isElement(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);
@@ -205,9 +205,9 @@ void StreamEmitter::combineElements(bool allRounds) {
     os.unindent() << "}\n";
 }
 
-/// A tile of several rounds. If it is whole and only read, all its loads are
-/// issued before the first element is used; any other is processed round by
-/// round.
+/// Prints a tile of several rounds. If the tile is whole and only read, all
+/// loads are issued before the first element is used; any other tile is
+/// processed round by round.
 LogicalResult StreamEmitter::emitRounds() {
   if (!writesElements()) {
     os << "if (aligned && tile.count == " << slots.tile << ") {\n";

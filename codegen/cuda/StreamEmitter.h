@@ -1,6 +1,6 @@
-//===- StreamEmitter.h - tiles of consecutive elements ----------*- C++ -*-===//
+//===- StreamEmitter.h - the stream schedule --------------------*- C++ -*-===//
 //
-// The schedule of sweeps without rows and columns.
+// The schedule of sweeps without row and column values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,8 @@
 
 namespace heddle::cuda {
 
-/// One tile of consecutive elements, a few of them per thread at a time.
+/// Prints a tile of consecutive elements, of which each thread takes a few at a
+/// time.
 class StreamEmitter : public SegmentEmitter {
 public:
   using SegmentEmitter::SegmentEmitter;
@@ -33,17 +34,17 @@ private:
   mlir::LogicalResult emitRound(bool allRounds);
   mlir::LogicalResult emitRounds();
   void combineElements(bool allRounds);
-  /// Decides which arrays hold the results, and which values are assigned to
-  /// them at once.
+  /// Chooses the arrays that hold the results, and the values that are assigned
+  /// to them directly.
   void assignOutputs();
   unsigned lastReadOf(mlir::BlockArgument argument) const;
   unsigned positionOf(mlir::Operation *op) const;
 
-  /// Rounds of `threads * vector` elements in a tile.
+  /// The number of rounds of `threads * vector` elements in a tile.
   int64_t repeats() const {
     return slots.tile / (layout.threads * slots.vector);
   }
-  /// The array of each result, "" if there is none, and whether the result is
+  /// The array of each result, "" without one, and whether the result is
   /// assigned where it is computed.
   llvm::SmallVector<std::string> outputs;
   llvm::SmallVector<bool> isAssigned;

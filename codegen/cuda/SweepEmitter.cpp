@@ -1,7 +1,7 @@
 //===- SweepEmitter.cpp - common parts of all schedules -------------------===//
 //
-// Operands, scalars, precomputed values, and the functions of a segment.
-// MemberEnd.cpp prints the end of a member and of the list.
+// Prints operands, scalars, precomputed scalars, and the functions of a
+// segment. MemberEnd.cpp prints the end of a member and of the list.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Whether only hints use `op`; the walks here ignore them.
+/// Whether only hints use `op`. This file ignores such operations.
 static bool isOnlyHinted(Operation *op) {
   return op->getNumResults() > 0 &&
          llvm::all_of(op->getResults(), fused::isOnlyHinted);
@@ -32,9 +32,7 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
     : os(os), sweep(sweep), layout(layout), names(names), buffers(buffers),
       segment(segment), slots(layout.segments[segment]),
       body(sweep.getSegmentBlock(segment)),
-      levels(*fused::Levels::infer(sweep, segment)),
-      resultTypes(sweep.getSegmentResults(segment).getTypes()),
-      schedule(sweep.getScheduleAttr().getKind()), inlined(inlinedOps(body)) {
+      levels(*fused::Levels::infer(sweep, segment)), inlined(inlinedOps(body)) {
   for (Operation &op : body)
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && !isOnlyHinted(reduce))
@@ -64,11 +62,12 @@ Expression SegmentEmitter::expression(Value value) {
   if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
     return expression(record.getValue());
   if (isa_and_nonnull<foreach::IterationOp>(op))
-    return {iterationText(), Expression::primary};
+    return {currentIteration(), Expression::primary};
   auto printed =
       op ? printScalar(op, [&](Value operand) { return expression(operand); })
          : std::nullopt;
-  // declareOps reports what cannot be printed, emit what has no name.
+  // declareOps reports operations that cannot be printed, and emit reports
+  // values without a name.
   lost |= !printed;
   return printed.value_or(Expression{"0", Expression::primary});
 }
@@ -85,7 +84,7 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
     auto printed =
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
-      return op.emitOpError("has no CUDA text");
+      return op.emitOpError("has no CUDA equivalent");
     Value result = op.getResult(0);
     if (std::string home = homes.lookup(result); !home.empty()) {
       os << home << " = " << printed->text << ";\n";
@@ -153,7 +152,7 @@ SmallVector<std::string> fieldNames(const SegmentLayout &segment,
 
 std::string SegmentEmitter::iterationOf(int32_t index) const {
   return index == kFirst ? "0"
-                         : iterationText() + (index == kNext ? " + 1" : "");
+                         : currentIteration() + (index == kNext ? " + 1" : "");
 }
 
 void SegmentEmitter::declareScalarInputs(
@@ -183,7 +182,7 @@ void SegmentEmitter::declareScalarInputs(
 }
 
 //===----------------------------------------------------------------------===//
-// Precomputed values
+// Precomputed scalars
 //===----------------------------------------------------------------------===//
 
 LogicalResult SegmentEmitter::declarePrecomputed() {
@@ -216,7 +215,7 @@ LogicalResult SegmentEmitter::declarePrecomputed() {
 }
 
 //===----------------------------------------------------------------------===//
-// Launches before and after, and the other tiles of the member
+// Other launches, and the other tiles of the member
 //===----------------------------------------------------------------------===//
 
 bool SegmentEmitter::waitsAtOnce() const {
@@ -251,7 +250,7 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
       continue;
     }
     fused::LevelOf level = levels.of(user->getResult(0));
-    // Elements and rows are computed even if nothing uses them.
+    // Element and row values are computed even if they are unused.
     if (!level.after &&
         (level.level > Level::member || isUsedInWalk(user->getResult(0))))
       return true;
@@ -260,8 +259,8 @@ bool SegmentEmitter::isUsedInWalk(Value value) const {
 }
 
 void SegmentEmitter::arriveEarly() {
-  // The condition below depends on every scalar of the member that its end
-  // overwrites: all of them have been read when it is known.
+  // The condition below depends on every scalar of the member that the end of
+  // the member overwrites, so all of them have been read when it is known.
   std::string seen = stale;
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
     if (slot >= 0 && slots.operands[slot].index == kScalar &&
@@ -278,9 +277,9 @@ void SegmentEmitter::arriveEarly() {
 // Accumulators
 //===----------------------------------------------------------------------===//
 
-std::string SegmentEmitter::freshFor(fused::ReduceOp op, StringRef what) {
+std::string SegmentEmitter::freshFor(fused::ReduceOp op, StringRef suffix) {
   StringRef own = nameOf(op.getResult(0));
-  return scope.fresh(((own.empty() ? StringRef("sum") : own) + what).str());
+  return scope.fresh(((own.empty() ? StringRef("sum") : own) + suffix).str());
 }
 
 void SegmentEmitter::declareReduced(fused::ReduceOp op, StringRef state) {
@@ -320,7 +319,8 @@ void SegmentEmitter::storePartials() {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || !accumulators.contains(op))
       continue;
-    // A row value is the same in every thread: its states are combined already.
+    // A row value has the same state in every thread, so the states need no
+    // combination.
     bool perThread = levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
@@ -388,7 +388,8 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
   return success();
 }
 
-/// A member that is inactive keeps its values, which still count for the list.
+/// A member whose condition does not hold keeps its values, which still count
+/// for the list.
 void SegmentEmitter::emitSkippedTile() {
   os << "if (!*" << pointers[layout.whereOperand[segment]] << ")";
   if (!layout.endsList) {
@@ -404,7 +405,8 @@ void SegmentEmitter::emitSkippedTile() {
   os.unindent() << "}\n";
 }
 
-/// Prints the function that processes a tile, unless its walk is all there is.
+/// Prints the function that processes a tile, unless it would only call the
+/// traversal.
 void SegmentEmitter::emitProcessFunction() {
   beginFunction();
   bool isAlone = layout.columns && !slots.columns;

@@ -1,8 +1,8 @@
 //===- SweepEmitter.h - common parts of all schedules -----------*- C++ -*-===//
 //
-// A schedule visits the domain of a sweep; the values that it computes there
-// are printed here, from the operations of the IR. Derived classes are the
-// schedules.
+// A schedule visits the domain of a sweep; this class prints the values that
+// are computed there, from the operations of the IR. Each derived class is a
+// schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +17,12 @@
 
 namespace heddle::cuda {
 
-/// Names of the parts of a sweep in the source; shared by its segments.
+/// The names of a sweep's parts in the source, which its segments share.
 struct SweepNames {
-  std::string sweep; // prefix of all that follows
+  std::string sweep; // prefix of all names below
   /// The structure that holds the arguments of the sweep's kernels, its fields
-  /// in the order of a plan, and whether it is a template over `ByValue`: how
-  /// scalar arguments are passed.
+  /// in the order of the plan, and whether it is a template over `ByValue`,
+  /// which says how scalar arguments are passed.
   struct Field {
     std::string type, name; // the type ends in a space or an asterisk
     std::string typeFor(llvm::StringRef byValue) const;
@@ -33,20 +33,20 @@ struct SweepNames {
   llvm::SmallVector<std::string> scalars;      // addresses of device scalars
   llvm::SmallVector<std::string> scratch;      // addresses of scratch areas
   llvm::SmallVector<std::string> scratchTypes; // their element types
-  /// For areas of precomputed scalars, the function that computes them.
+  /// For scratch areas of precomputed scalars, the function that computes them.
   llvm::SmallVector<std::string> precompute;
-  /// Names that are parameters of the printed function itself.
+  /// Names of the parameters of the printed function.
   llvm::SmallVector<std::string> taken;
-  /// Whether a launch before (after) this one may overlap with it.
+  /// Whether the previous (next) launch may overlap with this one.
   bool hasPrevious = false, hasNext = false;
-  /// The functions printed so far; null where none are printed.
+  /// The functions printed so far; null in a panel loop.
   DeviceFunctions *functions = nullptr;
 
   /// The structure's type as a parameter of a device function.
   std::string paramsType() const {
     return params + (isTemplate ? "<ByValue>" : "");
   }
-  /// The type of a descriptor of any of the members, whatever their segment.
+  /// The type of a member descriptor, which is the same in all segments.
   std::string memberType(const SweepLayout &layout) const;
 };
 
@@ -54,10 +54,11 @@ struct SweepNames {
 llvm::SmallVector<std::string> fieldNames(const SegmentLayout &segment,
                                           const Buffers &buffers);
 
-/// `text`, a value of type `from`, as a value of type `to`.
+/// The conversion of the expression `text` from type `from` to type `to`.
 std::string converted(llvm::StringRef text, mlir::Type from, mlir::Type to);
 
-/// `heddle::add<double>`, and the type of the state it keeps.
+/// The reduction kind of `op`, such as `heddle::add<double>`, and the type of
+/// its state.
 std::string kindOf(fused::ReduceOp op);
 std::string stateOf(fused::ReduceOp op);
 
@@ -68,47 +69,50 @@ public:
                  const Buffers &buffers, unsigned segment);
   virtual ~SegmentEmitter() = default;
 
-  /// Prints the device function that computes one tile of the segment.
+  /// Prints the device functions that process one tile of the segment.
   mlir::LogicalResult emit();
 
-  /// `step_walk` of kernel `step`, of the segment where there are several.
+  /// The name of a function of the segment, such as `adamw_walk` or, with
+  /// several segments, `adamw_walk_0`.
   std::string functionName(llvm::StringRef part) const;
 
 protected:
   using OpSet = llvm::DenseSet<mlir::Operation *>;
   using Filter = llvm::function_ref<bool(mlir::Operation *)>;
 
-  /// Every function has a scope of its own.
+  /// Begins a scope; every function has its own.
   void newScope();
-  /// Prints the walk over the tile, from its loads to its last store.
+  /// Prints the traversal of the tile, from its loads to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
 
-  /// The condition under which the walk accesses elements as vectors, and the
-  /// name of its parameter; empty where there are no vectors. The walk takes it
-  /// as a parameter: the compiler then loads operand by operand.
+  /// The condition under which the traversal accesses elements as vectors, and
+  /// the name of its parameter; empty without vectors. The condition is a
+  /// parameter of the function, so that the compiler loads operand by operand.
   virtual std::string vectorCondition() { return {}; }
   virtual llvm::StringRef vectorFlag() const { return {}; }
 
-  /// Prints the statements of the block that finishes a member last.
+  /// Prints the statements of the last block of a member.
   mlir::LogicalResult emitEnd();
 
-  /// Declares the values of the operations for which `wanted` holds, in order;
-  /// constants, and values that Inlining.h selects, are printed where they are
+  /// Declares, in order, the values of the operations for which `wanted` holds.
+  /// Constants, and values that Inlining.h selects, are printed where they are
   /// used.
   mlir::LogicalResult declareOps(Filter wanted);
-  /// Variables that exist already and are assigned the value they stand for.
+  /// Declared variables, to which these values are assigned.
   llvm::DenseMap<mlir::Value, std::string> homes;
 
   /// The expression of a value in the current scope.
   Expression expression(mlir::Value value);
   std::string text(mlir::Value value) { return expression(value).text; }
 
-  /// Declares the member and list scalars that the body is bound to.
+  /// Declares the member scalars and device scalars that are operands of the
+  /// body.
   void
   declareScalarInputs(llvm::function_ref<bool(mlir::Value)> wanted = nullptr);
-  /// The name of the slot: lengths and strides by the operand before them.
+  /// The name of the slot; lengths and strides have the name of the operand
+  /// before them.
   std::string nameOfSlot(const OperandSlot &slot) const;
-  static bool isNumberOfOperand(const OperandSlot &slot) {
+  static bool isLengthOrStride(const OperandSlot &slot) {
     return slot.index == kLength || slot.index == kStride;
   }
   mlir::LogicalResult declarePrecomputed();
@@ -116,44 +120,42 @@ protected:
   std::string tileType() const;
 
   std::string storedExpression(mlir::Value value, mlir::Type storage);
-  /// The iteration whose entry an operand at `index` is.
+  /// The expression of the iteration that the iteration index `index` selects.
   std::string iterationOf(int32_t index) const;
-  /// The number of the iteration of the loop around.
-  virtual std::string iterationText() const {
+  /// The expression of the current iteration of the loop around the sweep.
+  virtual std::string currentIteration() const {
     return "*" + names.scalars[*layout.iteration];
   }
-  std::string accumulator(fused::ReduceOp op) { return accumulators[op]; }
   void declareAccumulators(Filter wanted);
-  /// A name for what belongs to `op`, by the name of its result.
-  std::string freshFor(fused::ReduceOp op, llvm::StringRef what);
-  /// Declares what `op` gives, of which `state` is complete.
+  /// A fresh name made of the name of `op` and a suffix.
+  std::string freshFor(fused::ReduceOp op, llvm::StringRef suffix);
+  /// Declares the results of `op` from its complete state `state`.
   void declareReduced(fused::ReduceOp op, llvm::StringRef state);
-  /// Prints the statement that adds a value at `position` to its reduction.
+  /// Prints the statement that combines a value at `position` into its
+  /// reduction.
   void accumulate(fused::ReduceOp op, const llvm::Twine &position);
   void storePartials();
-  /// If the launch before this one may still run, everything that it writes is
-  /// read after this.
+  /// Prints the wait for the previous launch, if it may still run; reads of its
+  /// results follow.
   void waitForDependency();
-  /// Whether a block arrives before its work is done: the member's end needs
-  /// none of its stores.
+  /// Whether a block arrives before its work is done, because the end of the
+  /// member needs none of its stores.
   bool arrivesEarly() const {
     return fused::SweepOp(sweep).getLaunchAttr().getArrivals()[segment] ==
            fused::Arrival::early;
   }
   void arriveEarly();
-  /// Whether the walk uses a value.
+  /// Whether the traversal uses a value.
   bool isUsedInWalk(mlir::Value value) const;
-  /// Results that are complete only after the sweep are written at the member's
-  /// end, all others in the walk.
+  /// Whether a result is written at the end of the member, because it is
+  /// complete only after the sweep; the traversal writes all others.
   static bool isWrittenAtEnd(int32_t index) {
     return isMemberIndex(index) || index == kJ;
   }
 
-  /// The type of result `number` of the segment.
-  mlir::Type resultType(unsigned number) const { return resultTypes[number]; }
   bool isElement(mlir::Operation *op) const;
   bool isInlined(mlir::Operation *op) const { return inlined.contains(op); }
-  /// Reductions of this segment, in order.
+  /// The reductions of this segment, in order.
   llvm::SmallVector<fused::ReduceOp> reductions;
 
   mlir::raw_indented_ostream &os;
@@ -165,25 +167,23 @@ protected:
   const SegmentLayout &slots;
   mlir::Block &body;
   fused::Levels levels;
-  llvm::SmallVector<mlir::Type> resultTypes;
-  fused::ScheduleKind schedule;
   Scope scope;
   llvm::SmallVector<std::string> pointers; // one per operand slot: addresses
   llvm::DenseMap<mlir::Operation *, std::string> accumulators;
-  std::string stale; // whether precomputed values had to be recomputed
+  std::string stale; // whether precomputed scalars had to be recomputed
 
-  /// Where blocks share a tile (SharedRows.cpp): one of them reduces the values
-  /// of rows and columns.
+  /// For row tiles that several blocks share (SharedRows.cpp): one of the
+  /// blocks reduces the values of rows and columns.
   virtual mlir::LogicalResult emitCounts() { return mlir::failure(); }
   std::string blockOfTile();
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
-  /// The values that elements are computed from.
+  /// The values from which elements are computed.
   llvm::DenseSet<mlir::Value> usedByElements;
 
   void storeMemberResults();
-  /// The statement that stores `value` at `pointer`, or `record`, which stores
-  /// the value of an iteration.
+  /// The statement that stores `value` at `pointer`, or executes `record`,
+  /// which stores the value of an iteration.
   virtual std::string storeOfMember(llvm::StringRef pointer,
                                     llvm::StringRef value) const {
     return ("*" + pointer + " = " + value).str();

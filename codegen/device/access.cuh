@@ -1,14 +1,14 @@
 // access.cuh: vector loads and stores of a tile's elements.
 //
 // A whole tile whose operands are all aligned is accessed 16 bytes at a time. The
-// tile decides once: a decision for each operand costs 7 % of a large step. Any
+// choice is made once per tile: a choice per operand costs 7 % of a large step. Any
 // other tile is accessed element by element.
 #pragma once
 #include "ptx.cuh"
 
 namespace heddle {
 
-// Converts between the type an element is stored in and the one it is computed in.
+// Converts between storage type and compute type.
 template <class To, class From> __device__ __forceinline__ To convert(From x) {
   return static_cast<To>(x);
 }
@@ -31,11 +31,10 @@ template <class... Stored> __device__ __forceinline__ bool are_aligned(const Sto
   return ((reinterpret_cast<unsigned long long>(operands) | ...) & 15) == 0;
 }
 
-// The position in the tile of element k of this thread. In a whole tile a thread
-// has N consecutive elements; in any other, consecutive threads have consecutive
-// elements, which coalesces accesses of one element. A tile that is reduced in
-// several rounds always has the first order: a reduction must not depend on
-// alignment.
+// The position in the tile of element k of this thread. In a whole tile a thread has N
+// consecutive elements. In any other tile consecutive threads have consecutive
+// elements, so that accesses coalesce. A tile that is reduced in rounds always has the
+// first order, because a reduction must not depend on alignment.
 template <bool InRounds, int Threads, int N>
 __device__ __forceinline__ int position(bool whole, int k, int round = 0) {
   return round * Threads * N + (InRounds || whole ? threadIdx.x * N + k : threadIdx.x + k * Threads);
@@ -44,9 +43,9 @@ template <int Threads, int N> __device__ __forceinline__ int position_in_round(i
   return position<true, Threads, N>(true, k, round);
 }
 
-// Reads this thread's elements of the tile at `from`; those at and after `count`
-// are zero. `EvictFirst` marks data that this launch does not read again, so that
-// the rest stays in the cache.
+// Reads this thread's elements of the tile at `from`; elements at and after `count` are
+// zero. `EvictFirst` marks data that this launch does not read again, so that other
+// data stays in the cache.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
 __device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0) {
   constexpr int width = per_access<Stored, N>;
@@ -69,13 +68,13 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
   }
 }
 
-// The same for one round of a tile, as vectors if `all_there`.
+// Reads this thread's elements of one round of a tile, as vectors if `all_there`.
 template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
 __device__ __forceinline__ void load_round(bool all_there, const Stored *from, int count, int round, T (&to)[N]) {
   load<Threads, EvictFirst, true>(all_there, from, count, to, round);
 }
 
-// Reads all rounds of a whole tile before the first is used.
+// Reads all rounds of a whole tile, before any of them is used.
 template <int Threads, class Stored, class T, int Rounds, int N>
 __device__ __forceinline__ void load_rounds(const Stored *from, T (&to)[Rounds][N]) {
 #pragma unroll
@@ -109,7 +108,7 @@ __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T
   }
 }
 
-// The same for one round of a tile, as vectors if `all_there`.
+// Writes this thread's elements of one round of a tile, as vectors if `all_there`.
 template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
 __device__ __forceinline__ void store_round(bool all_there, Stored *to, int count, int round, const T (&from)[N]) {
   store<Threads, EvictFirst, true>(all_there, to, count, from, round);

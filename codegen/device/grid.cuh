@@ -1,11 +1,11 @@
-// grid.cuh: a barrier for every block of a cooperative launch.
+// grid.cuh: a barrier of all blocks of a cooperative launch.
 #pragma once
 #include "ptx.cuh"
 
 namespace heddle {
 
-// Whether the flag of any member is set: operand `Slot` of its descriptor, the
-// same in all segments. All threads of a block call it.
+// Whether the flag of any member is set. `Slot` is the operand slot of the flag, which
+// all segments share. All threads of the block call this function.
 template <class Descriptor, int Slot> __device__ __forceinline__ bool any_member(const void *members, int count) {
   bool any = false;
   for (int k = threadIdx.x; k < count && !any; k += blockDim.x) {
@@ -15,7 +15,8 @@ template <class Descriptor, int Slot> __device__ __forceinline__ bool any_member
   return __syncthreads_or(any);
 }
 
-// `words` holds a count of arrivals and a generation; both survive a launch.
+// Synchronizes all blocks of the launch. `words` holds a count of arrivals and a
+// generation, which both persist between launches.
 __device__ __forceinline__ void grid_barrier(unsigned *words) {
   __syncthreads();
   if (threadIdx.x == 0) {

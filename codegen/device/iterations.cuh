@@ -1,19 +1,19 @@
-// iterations.cuh: vectors that a loop addresses by the number of its iteration.
+// iterations.cuh: vectors indexed by the iteration of a loop.
 #pragma once
 #include "access.cuh"
 #include "math.cuh"
 
 namespace heddle {
 
-// The value where there is no iteration.
+// The entry that an empty vector has for every iteration.
 template <class T> __device__ __forceinline__ T of_no_iteration() { return 0; }
 template <> __device__ __forceinline__ float of_no_iteration<float>() { return infinity<float>(); }
 template <> __device__ __forceinline__ double of_no_iteration<double>() { return infinity<double>(); }
 
-// The entry of a schedule for an iteration: after its end, the last one.
+// The entry of a vector for an iteration; beyond the end, the last entry.
 template <class T, class Stored>
-__device__ __forceinline__ T at_iteration(const Stored *schedule, long long length, int iteration) {
-  return length == 0 ? of_no_iteration<T>() : convert<T>(schedule[iteration < length ? iteration : length - 1]);
+__device__ __forceinline__ T at_iteration(const Stored *vector, long long length, int iteration) {
+  return length == 0 ? of_no_iteration<T>() : convert<T>(vector[iteration < length ? iteration : length - 1]);
 }
 
 // Stores a value as the entry of an iteration, if the vector has one.

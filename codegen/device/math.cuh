@@ -3,7 +3,7 @@
 
 namespace heddle {
 
-// base^exponent by squaring, in this one order.
+// base^exponent by repeated squaring, in a fixed order.
 template <class T, class Unsigned, class Exponent> __device__ __forceinline__ T power(T base, Exponent exponent) {
   T result = 1;
   const Unsigned size = static_cast<Unsigned>(exponent);
@@ -20,12 +20,12 @@ template <class T> __device__ __forceinline__ T powi(T base, long long exponent)
   return power<T, unsigned long long>(base, exponent);
 }
 
-// -1, 0 or 1; the result of a zero or NaN is the operand.
+// -1, 0 or 1; for a zero or NaN, the operand.
 template <class T> __device__ __forceinline__ T sign(T x) {
   return x > 0 ? T(1) : x < 0 ? T(-1) : x;
 }
 
-// The larger and the smaller number; NaN if either is NaN.
+// The larger and the smaller of two numbers; NaN if either is NaN.
 template <class T> __device__ __forceinline__ T maximum(T a, T b) {
   return a > b || a != a ? a : b != b || b > a ? b : a == 0 && b == 0 ? a + b : b;
 }

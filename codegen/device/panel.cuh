@@ -1,10 +1,10 @@
 // panel.cuh: the panel schedule, a loop in one launch.
 //
-// A member's rows are cut into panels. The number of panels is a constant of the
-// class, never of the device, because it fixes the order in which a column's parts
-// are combined. A block processes panel after panel, and each of its thread groups
-// row after row. In a cluster that shares a panel, each block takes a slice of the
-// columns. docs/lowering.md describes an iteration.
+// A member's rows are cut into panels. The number of panels is a constant of the size
+// class, never of the device, because it fixes the order in which a column's parts are
+// combined. A block processes panel after panel, and each of its thread groups row
+// after row. In a cluster that shares a panel, each block takes a column slice.
+// docs/lowering.md describes an iteration.
 #pragma once
 #include "access.cuh"
 #include "panel_barrier.cuh"

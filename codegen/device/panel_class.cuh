@@ -1,6 +1,6 @@
-// panel_class.cuh: the class that the source of a loop is compiled for.
+// panel_class.cuh: the size class that a panel loop is compiled for.
 //
-// Its thread groups, and how it cuts a member's rows into panels.
+// Its constants, its thread groups, and the panels of a member.
 #pragma once
 #include "panel_constants.h"
 #include "ptx.cuh"
@@ -12,7 +12,7 @@
 #define HEDDLE_PANEL_ITEMS_PER_THREAD 4   // columns of each thread
 #define HEDDLE_PANEL_STAGES 4             // rows of a thread group in shared memory at a time
 #define HEDDLE_PANEL_CLUSTER 1            // blocks that share a panel
-#define HEDDLE_PANEL_CLUSTER_PER_MEMBER 0 // blocks of the cluster that has a member to itself; 0: the grid shares each member
+#define HEDDLE_PANEL_CLUSTER_PER_MEMBER 0 // blocks of a cluster per member; 0: the whole grid processes each member
 #define HEDDLE_PANEL_RAGGED 1             // whether members differ in width
 #endif
 #ifndef HEDDLE_PANEL_BUFFERED_ROWS
@@ -39,10 +39,11 @@ constexpr bool cluster_per_member = member_blocks > 0;
 constexpr bool is_ragged = HEDDLE_PANEL_RAGGED;
 
 constexpr int panels = cluster_per_member ? member_blocks : panels_of_clusters[cluster_blocks];
-// Rows whose own values a block buffers at a time. With a cluster per member: all of
-// the block's rows.
+// The number of rows whose values a block buffers at a time. With a cluster per member:
+// all of the block's rows.
 constexpr int buffered_rows = cluster_per_member ? max_cluster_rows / panels : HEDDLE_PANEL_BUFFERED_ROWS;
-// A column's parts are combined in runs of consecutive panels, then the runs.
+// A column's parts are combined within runs of consecutive panels, then across the
+// runs.
 constexpr int panel_runs = cluster_per_member ? 1 : panels % 11 == 0 ? 11 : panels % 10 == 0 ? 10 : 7;
 static_assert(panels % panel_runs == 0, "runs are equally long");
 
@@ -54,18 +55,20 @@ __device__ __forceinline__ int group_of_thread() { return thread_groups == 1 ? 0
 __device__ __forceinline__ int thread_in_group() { return thread_groups == 1 ? threadIdx.x : threadIdx.x % group_threads; }
 __device__ __forceinline__ void sync_group() { group_barrier<group_threads, block_threads>(group_of_thread()); }
 
-// The warps that compute and store the results of rows: the last of a block, because
-// its first warps may have more columns to combine.
+// The warps that compute and store row results: the last of a block, because its first
+// warps may have more columns to combine.
 constexpr int row_warps = ((buffered_rows < block_threads ? buffered_rows : block_threads) + 31) / 32;
 __device__ __forceinline__ bool is_row_thread() { return threadIdx.x >= block_threads - 32 * row_warps; }
 __device__ __forceinline__ void sync_row_threads() { last_threads_barrier<32 * row_warps, block_threads>(); }
 
-// Panels that have rows, at least one. With a cluster per member every panel is used.
+// The number of panels that have rows, at least one; all panels with a cluster per
+// member.
 __device__ __forceinline__ int panels_used(long long rows) {
   return cluster_per_member || rows >= panels ? panels : rows > 0 ? static_cast<int>(rows) : 1;
 }
 // A panel is a range of consecutive rows, so that a block touches few pages of memory.
-// Rows are counted in 32 bits (PanelClass): divisions need fewer instructions.
+// Rows are counted in 32 bits (PanelClass), because 32-bit divisions need fewer
+// instructions.
 __device__ __noinline__ long long first_row_of_panel(int panel, long long rows) {
   const unsigned all = static_cast<unsigned>(rows);
   return all >= panels ? all / panels * panel + all % panels * panel / panels : panel;
@@ -74,7 +77,7 @@ __device__ __forceinline__ int rows_of_panel(int panel, long long rows) {
   return panel < rows ? static_cast<int>(first_row_of_panel(panel + 1, rows) - first_row_of_panel(panel, rows)) : 0;
 }
 
-// The block's variable of type `T` in shared memory: one for each type.
+// The block's variable of type `T` in shared memory, one for each type.
 template <class T> __device__ __forceinline__ T &in_shared_memory() {
   __shared__ T value;
   return value;

@@ -4,15 +4,15 @@
 
 namespace heddle {
 
-// Where several thread groups have the same columns and shared memory allows, each
+// If more than two thread groups have the same columns and shared memory suffices, each
 // thread computes the values of a few columns and broadcasts them through a buffer.
-// With a cluster per member the buffer is memory of its own, otherwise that of
-// combine_groups. With two groups a broadcast saves less than its barrier costs.
+// With a cluster per member the buffer has its own memory; otherwise it uses the memory
+// of combine_groups. With two groups a broadcast saves less than its barrier costs.
 template <class State, int BufferBytes>
 constexpr int broadcast_bytes = thread_groups <= 2 ? 0 : cluster_per_member ? BufferBytes : thread_groups * sizeof(State);
 constexpr bool has_broadcast_buffer = cluster_per_member;
 
-// The columns whose values a thread computes.
+// The number of columns whose values a thread computes.
 template <bool Broadcasts>
 constexpr int columns_computed = Broadcasts ? (items_per_thread * group_threads - 1) / block_threads + 1 : items_per_thread;
 template <bool Broadcasts> __device__ __forceinline__ int computed_column(int k) {
@@ -37,7 +37,7 @@ template <bool Broadcasts, class T> __device__ __forceinline__ void receive_colu
 
 // Combines the columns of a block over its thread groups, in their order. Every thread
 // stores its columns in `gather`, the block synchronizes, and combine_groups adds the
-// result to `to`, or stores it there where the rows are the first of the panel.
+// result to `to`; for the first rows of a panel it stores the result there.
 template <class State> __device__ __forceinline__ void gather_columns(const State (&mine)[items_per_thread], char *gather) {
   if constexpr (thread_groups > 1)
 #pragma unroll

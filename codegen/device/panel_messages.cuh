@@ -1,9 +1,8 @@
 // panel_messages.cuh: how the blocks that process a member publish values.
 //
 // With a cluster per member, the values that iterations read and write stay in shared
-// memory until the loop ends: values of rows in the block that has the rows, values of
-// columns and of the member in every block. The pointers of the member descriptor lead
-// there.
+// memory until the loop ends: row values in the block that has the rows, values of
+// columns and of the member in every block. The member descriptor points there.
 #pragma once
 #include "panel_barrier.cuh"
 
@@ -16,7 +15,7 @@ template <class T> __device__ __forceinline__ void swap(T &a, T &b) {
   b = old;
 }
 
-// The values of the four threads of a message. The calling thread is the `k`th.
+// The values of the four threads of a message. The calling thread is the `k`th of them.
 template <class T> __device__ __forceinline__ message<T> message_of(T mine, int k) {
   T a = mine, b = shuffle_xor(mine, 1), c = shuffle_xor(mine, 2), d = shuffle_xor(mine, 3);
   if (k & 1) {
@@ -37,13 +36,14 @@ template <class T> __device__ __forceinline__ void copy_values(T *to, const T *f
     to[k] = from[k];
 }
 
-// Publishes the value of a column that this block combines. With a cluster per member
-// each thread of a message has a column, and sends all four to some of the blocks.
+// Publishes the value of a column that this block combines. With a cluster per member,
+// each of the four threads of a message has a column and sends all four values to some
+// of the blocks.
 template <class T> __device__ __forceinline__ void publish_column(T *values, long long column, T value, bool has_value, int thread) {
   if constexpr (cluster_per_member) {
     const int k = threadIdx.x % message_columns;
     const message<T> all = message_of(value, k);
-    const bool any = message_of(static_cast<int>(has_value), k).element[0]; // if any has one, the first has
+    const bool any = message_of(static_cast<int>(has_value), k).element[0]; // if any thread has a value, the first one has
     if (const int block = thread * message_columns + k; any && thread < column_threads && block < member_blocks)
       send(reinterpret_cast<message<T> *>(values + column - k), all, member_barrier::values(), block);
   } else {
@@ -52,8 +52,9 @@ template <class T> __device__ __forceinline__ void publish_column(T *values, lon
   }
 }
 
-// Publishes a value of the member. The first `member_threads` call it, and each sends
-// the value to one block. Shared memory has at least a word for it.
+// Publishes a value of the member. The first `member_threads` threads call this
+// function, and each sends the value to one block, where at least a word is reserved
+// for it.
 template <class T, class Value> __device__ __forceinline__ void publish(T *to, Value value) {
   const T stored = value;
   if constexpr (cluster_per_member)
@@ -62,7 +63,7 @@ template <class T, class Value> __device__ __forceinline__ void publish(T *to, V
     *to = stored;
 }
 
-// Reads the value of row `row`, which another block may have.
+// The value of row `row`, which may be in another block.
 template <class T> __device__ __forceinline__ T value_of_row(const T *values, long long row, long long rows) {
   if constexpr (cluster_per_member) {
     const int panel = rows < panels ? row : static_cast<unsigned>(row * panels + panels - 1) / static_cast<unsigned>(rows);

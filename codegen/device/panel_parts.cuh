@@ -1,14 +1,14 @@
-// panel_parts.cuh: the parts that panels have of columns and of the member.
+// panel_parts.cuh: the parts of reductions over columns and over the member.
 //
-// They reach the block that combines them through scratch memory, or, with a cluster
-// per member, from shared memory to shared memory.
+// They reach the block that combines them through a scratch area or, with a cluster per
+// member, through its shared memory.
 #pragma once
 #include "panel_messages.cuh"
 #include "panel_reduction.cuh"
 
 namespace heddle {
 
-// The parts of one column, panel after panel.
+// The parts of one column, in the order of the panels.
 template <class State> struct column_parts {
   const State *first;
   long long step;
@@ -41,8 +41,8 @@ public:
            *reinterpret_cast<const message<State> *>(&parts().own[c]), member_barrier::columns(), block);
     }
   }
-  // The parts of a column that this block combines, the `k`th of its own. The blocks
-  // have synchronized.
+  // The parts of `column`, the `k`th column that this block combines. The blocks have
+  // synchronized.
   static __device__ __forceinline__ column_parts<State> of(const State *scratch, long long columns, long long column, int k) {
     if constexpr (cluster_per_member)
       return {&parts().received[0][k], &parts().received[1][k] - &parts().received[0][k]};
@@ -50,8 +50,8 @@ public:
   }
 };
 
-// Combines the parts of run `run`, of `used` panels that have rows, in their order.
-// All loads are issued before the first part is used.
+// Combines the parts of run `run`, in the order of the panels. Only the first `used`
+// panels have rows. All loads are issued before the first part is used.
 template <class Kind> __device__ __forceinline__ typename Kind::state combine_panels(int used, int run, column_parts<typename Kind::state> all) {
   constexpr int run_panels = panels / panel_runs;
   const int left = used - run * run_panels;
@@ -66,8 +66,9 @@ template <class Kind> __device__ __forceinline__ typename Kind::state combine_pa
   return sum;
 }
 
-// The parts of reduction `Number` over the member, which the last block combines: of
-// its rows (`OfRows`), by the row warps, or of its columns.
+// The parts of reduction `Number` over the member, which the last block combines. They
+// come from the row warps if the reduction is over rows (`OfRows`), otherwise from all
+// threads.
 template <class Kind, int Number, bool OfRows> class parts_of_member {
   using state = typename Kind::state;
   static constexpr int panel_parts = cluster_per_member && OfRows ? row_warps : 1;
@@ -77,7 +78,7 @@ template <class Kind, int Number, bool OfRows> class parts_of_member {
   }
 
 public:
-  // Publishes the panel's part, of which `mine` is this thread's.
+  // Publishes the panel's part, combined from each thread's `mine`.
   static __device__ __forceinline__ void publish(state *scratch, int panel, state mine) {
     if constexpr (cluster_per_member && OfRows) {
       const int warp = (block_threads - 1 - threadIdx.x) / 32;
@@ -113,7 +114,7 @@ public:
   }
   // Bytes that the last block receives.
   static constexpr unsigned bytes = panels * panel_parts * sent_bytes<state>;
-  // Combines all parts, in every thread.
+  // Combines all parts; every thread has the result.
   static __device__ __forceinline__ state combine_all(const state *scratch) {
     if constexpr (cluster_per_member && panels * panel_parts <= 32) {
       const int lane = threadIdx.x % 32;
@@ -123,7 +124,8 @@ public:
       const int count = position().panels_in_use() * panel_parts;
       state mine = Kind::neutral();
       // A thread has one part, unless blocks are small. over_states is unrolled for
-      // many and takes a thirtieth of the compilation of a loop in double.
+      // many parts, and would take a thirtieth of the compilation time of a loop in
+      // double.
 #pragma unroll
       for (int first = 0; first < panels * panel_parts; first += block_threads) {
         const int k = first + threadIdx.x;

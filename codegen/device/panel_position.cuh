@@ -1,32 +1,32 @@
 // panel_position.cuh: the position of a block in the grid and in its member.
 //
-// It lives in shared memory, because registers are for columns.
+// The position is kept in shared memory, which leaves the registers to the columns.
 #pragma once
 #include "panel_class.cuh"
 
 namespace heddle {
 
-// Blocks with a cluster per member send each other columns in messages of four: a
-// message costs the same whatever its length.
+// The blocks of a cluster per member send columns in messages of four, because the cost
+// of a message does not depend on its length.
 constexpr int message_columns = 4;
 constexpr __device__ __forceinline__ int in_messages(long long columns) {
   return static_cast<int>((columns + message_columns - 1) / message_columns * message_columns);
 }
 
 struct panel_position {
-  int first_member, member_step; // members that this block takes part in
-  int block, blocks;             // of those that process the member
-  int rank;                      // within the cluster that shares a panel
-  int unit, units;               // of these clusters, or of single blocks
+  int first_member, member_step; // members that this block processes
+  int block, blocks;             // index and number of the blocks that process the member
+  int rank;                      // in the cluster that shares a panel
+  int unit, units;               // index and number of these clusters, or of single blocks
   int limit;                     // of iterations
-  // In the member: panels that have rows, the block's columns, the rows of its first
-  // panel.
+  // In the member: panels that have rows, the columns of the block, the rows of its
+  // first panel.
   int used, width, height;
   long long first_column, first_row;
   // Bytes that the block receives in an iteration, with a cluster per member.
   unsigned bytes_of_parts, bytes_of_values;
-  // Columns that this block combines, and the most that another block combines. The
-  // last block handles the member instead.
+  // Columns that this block combines, and the most that any block combines. The last
+  // block computes the results of the member instead.
   int combined, column_slice;
   long long first_combined;
 
@@ -41,15 +41,15 @@ struct panel_position {
 };
 __device__ __forceinline__ panel_position &position() { return in_shared_memory<panel_position>(); }
 
-// Columns that a block of a cluster takes, and how many of them the block of rank
-// `rank` has.
+// The number of columns of a column slice, and of the slice of the block of rank
+// `rank`.
 __device__ __forceinline__ long long columns_of_block(long long columns) { return (columns + cluster_blocks - 1) / cluster_blocks; }
 __device__ __forceinline__ int width_of_block(long long columns, int rank) {
   const long long slice = columns_of_block(columns), left = columns - rank * slice;
   return static_cast<int>(left < 0 ? 0 : left < slice ? left : slice);
 }
 
-// Finds the block's position in the grid. One thread calls it.
+// Finds the block's position in the grid. Called by one thread.
 __device__ __forceinline__ void locate_block(int limit) {
   panel_position &at = position();
   const int blocks = cluster_per_member ? member_blocks : gridDim.x;
@@ -63,7 +63,7 @@ __device__ __forceinline__ void locate_block(int limit) {
   at.limit = limit;
 }
 
-// Finds the block's position in a member. One thread calls it.
+// Finds the block's position in a member. Called by one thread.
 __device__ __forceinline__ void locate_member(long long rows, long long columns) {
   panel_position &at = position();
   at.used = panels_used(rows);
@@ -72,7 +72,8 @@ __device__ __forceinline__ void locate_member(long long rows, long long columns)
   at.first_row = first_row_of_panel(at.unit, rows);
   at.height = rows_of_panel(at.unit, rows);
   const int combining = at.blocks > 1 ? at.blocks - 1 : 1;
-  // A class bounds the columns: a division in 32 bits needs fewer instructions.
+  // A class bounds the columns, so a 32-bit division is enough; it needs fewer
+  // instructions.
   const long long even = (static_cast<unsigned>(columns) + combining - 1) / combining, slice = cluster_per_member ? in_messages(even) : even;
   at.first_combined = at.block * slice;
   const long long left = columns - at.first_combined;
@@ -102,12 +103,13 @@ struct row_range {
   __device__ __forceinline__ bool are_last() const { return begin + buffered_rows >= panel_rows && panel + position().units >= position().used; }
 
   __device__ __forceinline__ long long row(int r) const { return first_row + begin + r; }
-  // The `b`th of the rows that a group processes together, of which `first` is the
-  // first; that row again, without effect, where there are fewer.
+  // Whether a group processes a `b`th row together with row `first`, and the index of
+  // that row. Without such a row the index is `first`, and the repeated row has no
+  // effect.
   __device__ __forceinline__ bool has_row(int first, int b) const { return rows_at_once == 1 || first + b * thread_groups < count; }
   __device__ __forceinline__ int index(int first, int b) const { return has_row(first, b) ? first + b * thread_groups : first; }
-  // The thread's `k`th column, and whether the block has it. Unless members differ in
-  // width only the last may be missing.
+  // The thread's `k`th column, and whether the block has it. Unless the class is
+  // ragged, only the last column may be missing.
   __device__ __forceinline__ int column(int k) const { return thread + k * group_threads; }
   __device__ __forceinline__ bool has_column(int k) const { return !is_ragged && k < items_per_thread - 1 ? true : column(k) < width; }
 };

@@ -1,12 +1,13 @@
-// panel_reduction.cuh: sums over the threads of a warp, a group, a block, a cluster.
+// panel_reduction.cuh: reductions over the threads of a warp, thread group, block or
+// cluster.
 #pragma once
 #include "panel_class.cuh"
 #include "reduce.cuh"
 
 namespace heddle {
 
-// Combines `Count` states of each lane of a warp, or of each of its first `Lanes` (and
-// so of each of the next `Lanes`). Every lane has the results.
+// Combines `Count` states over each run of `Lanes` consecutive lanes of a warp. Every
+// lane has the results.
 template <class Kind, int Count, int Lanes = 32> __device__ __forceinline__ void combine_warp(typename Kind::state (&mine)[Count]) {
   __syncwarp(); // otherwise ptxas adds code for divergent threads
 #pragma unroll
@@ -21,10 +22,10 @@ template <class Kind, int Lanes = 32> __device__ __forceinline__ typename Kind::
   return one[0];
 }
 
-// Reduction `Number` of the rows that a thread group processes together: over the
-// warps of the group, or of the groups of a cluster that share the rows. Two buffers
-// are enough: a thread that begins with the rows after next has synchronized with all
-// others since.
+// Reduction `Number` of the rows that a thread group processes together: over the warps
+// of the group, or of the groups of a cluster that share the rows. Two buffers are
+// enough: before a thread writes a buffer again, it has synchronized with all threads
+// that read it.
 template <class Kind, int Number> class row_reduction {
   using state = typename Kind::state;
   static constexpr int parts = cluster_blocks * group_warps;
@@ -46,7 +47,8 @@ public:
     if (cluster_blocks > 1)
       arrival_init_fence();
   }
-  // Combines the states of each warp and publishes them. Then the group synchronizes.
+  // Combines the states of each warp and publishes the results. Then the group
+  // synchronizes.
   __device__ __forceinline__ void publish(const state (&mine)[rows_at_once]) {
 #pragma unroll
     for (int b = 0; b < rows_at_once; ++b)
@@ -69,7 +71,7 @@ public:
         send(&to[0][cluster_rank() * group_warps + warp], of_warp[0], barrier, lane);
     }
   }
-  // The result of the `b`th row. The last row is combined last.
+  // The result of the `b`th row. The last row must be combined last.
   __device__ __forceinline__ state combine(int b) {
     if constexpr (parts == 1)
       return of_warp[b];
@@ -80,7 +82,7 @@ public:
     if (b == rows_at_once - 1)
       ++rounds;
     if constexpr (sizeof(state) <= 4 && parts % 4 == 0) {
-      // Short chains of dependent additions.
+      // Several short chains of dependent additions.
       constexpr int chains = parts % 8 == 0 ? 8 : 4;
       state sum[chains];
 #pragma unroll
@@ -109,14 +111,15 @@ private:
   unsigned rounds = 0;
 };
 
-// Combines one state of each thread of the block. For rare cases: few instructions.
+// Combines one state of each thread of the block. For rare cases: few instructions
+// rather than speed.
 template <class Kind> __device__ __noinline__ typename Kind::state combine_block_rarely(typename Kind::state mine) {
   __shared__ typename Kind::state of_warp[block_threads / 32];
   const int lane = threadIdx.x % 32;
 #pragma unroll 1
   for (int round = 0; round < 2; ++round) {
     if (round) {
-      __syncthreads(); // the call before may still read
+      __syncthreads(); // the previous call may still read
       if (lane == 0)
         of_warp[threadIdx.x / 32] = mine;
       __syncthreads();
@@ -141,7 +144,7 @@ template <class Kind> __device__ __forceinline__ typename Kind::state combine_cl
     typename Kind::state sum = all[0];
     for (int rank = 1; rank < cluster_blocks; ++rank)
       sum = Kind::combine(sum, all[rank]);
-    cluster_barrier(); // before a block writes again
+    cluster_barrier(); // before a block writes `all` again
     return sum;
   }
 }

@@ -4,19 +4,19 @@
 
 namespace heddle {
 
-// Rows of `Matrices` matrices of one member, in shared memory. A thread group
-// processes every `thread_groups`th row of a panel. Bulk copies bring the rows in that
-// order, up to `stages` ahead (one less if they are issued early), across the ends of
-// panels and iterations. If all rows of a group fit in its stages they stay resident,
-// as they always do with a cluster per member.
+// Rows of `Matrices` matrices of one member, in shared memory. A thread group processes
+// every `thread_groups`th row of a panel. Bulk copies load the rows in that order,
+// across the ends of panels and iterations, with up to `stages` rows in flight (one
+// fewer if copies are issued early). If all rows of a group fit in its stages they stay
+// resident, as they always do with a cluster per member.
 //
 // One thread of a group issues the copies and the others wait for them. Addresses are
 // computed before the first iteration, for as many rows as the table holds.
 template <int Matrices> class row_queue {
   static constexpr int table_rows = buffered_rows / thread_groups;
-  // A bulk copy begins at a multiple of 16 bytes and has a multiple of 16 bytes. It
-  // leaves out the 16 bytes before or behind a row that are not all in the matrix: the
-  // row's part of these is copied byte by byte.
+  // A bulk copy begins at a multiple of 16 bytes and has a multiple of 16 bytes. If the
+  // 16 bytes at either end of a row are not all in the matrix, the bulk copy leaves
+  // them out, and the row's bytes among them are copied one by one.
   struct row_copy {
     const char *from;
     unsigned bytes; // and, in the lowest bits, `before` and `behind`
@@ -40,13 +40,13 @@ template <int Matrices> class row_queue {
 
 public:
   // Whether a copy is issued while the blocks of a cluster wait for each other, which
-  // costs no time. Its stage is that of the row before, so that one stage fewer is in
-  // flight.
+  // costs no time. The copy uses the stage of the previous row, so that one row fewer
+  // is in flight.
   static constexpr bool issues_early = cluster_blocks > 1 && stages > 2;
 
   // Each row of a matrix has `bytes` of shared memory.
   __device__ __forceinline__ explicit row_queue(int bytes) : bytes(bytes) {
-    // Loops that run rarely are not unrolled: every class compiles them again.
+    // Loops that run rarely are not unrolled, because every class compiles them again.
 #pragma unroll 1
     for (int k = threadIdx.x; k < thread_groups * stages; k += block_threads)
       arrival_init(&shared().full[k / stages][k % stages], 1);
@@ -54,8 +54,8 @@ public:
     __syncthreads();
   }
 
-  // Sets matrix `m` of the next member, whose rows are `stride` elements apart. One
-  // thread calls it.
+  // Sets matrix `m` of the next member, whose rows are `stride` elements apart. Called
+  // by one thread.
   template <class T> __device__ __forceinline__ void set_matrix(int m, const T *matrix, long long stride, long long rows, long long columns) {
     shared().matrix[m] = reinterpret_cast<const char *>(matrix);
     shared().end[m] = reinterpret_cast<const char *>(matrix + (rows - 1) * stride + columns);
@@ -64,7 +64,7 @@ public:
     shared().width_bytes[m] = position().width * sizeof(T);
   }
 
-  // Opens the member: the rows of every `units`th panel. The block has synchronized
+  // Begins a member, with the rows of every `units`th panel. The block has synchronized
   // since set_matrix.
   __device__ __forceinline__ void open(long long rows) {
     const int first_panel = position().unit, units = position().units, width = position().width;
@@ -87,7 +87,7 @@ public:
     holds_row = false;
     is_resident = group_rows <= stages;
     ring = is_resident ? group_rows : stages;
-    __syncthreads(); // nor does any thread still read the stages
+    __syncthreads(); // the table is complete, and no thread still reads the stages
     if (thread_in_group() == 0) {
 #pragma unroll 1
       for (int k = 0; k < ring; ++k)
@@ -105,13 +105,14 @@ public:
     arrival_wait(&shared().full[group_of_thread()][stage], phases >> stage & 1);
     phases ^= is_resident ? 0 : 1u << stage;
   }
-  // The first column of the `b`th of these rows.
+  // The elements of the `b`th of these rows, from the first column of the block.
   template <class T> __device__ __forceinline__ const T *row(int m, int b) const {
     const int group = group_of_thread();
     return reinterpret_cast<const T *>(place(group, stage + b) + m * bytes + shared().head[group][stage + b][m]);
   }
-  // The thread has read the rows. Their stage is free for another copy, because the
-  // group has synchronized since; if copies are issued early, that of the row before.
+  // Advances to the next rows, after the thread has read these. Their stage is free for
+  // another copy, because the group has synchronized since. If copies are issued early,
+  // the stage of the previous row is free instead.
   __device__ __forceinline__ void next() {
     const int read = stage;
     if ((stage += rows_at_once) >= ring)
@@ -127,7 +128,7 @@ public:
     }
   }
 
-  // Waits for the copies in flight, between iterations: the member is done.
+  // Waits for the copies in flight, when the member is done.
   __device__ __forceinline__ void close() {
     if constexpr (!cluster_per_member)
       wait_for_all();
@@ -191,7 +192,7 @@ private:
     bulk_copy_fence();
   }
 
-  // Issues the copy of the group's `k`th row. One thread calls it.
+  // Issues the copy of the group's `k`th row. Called by one thread.
   __device__ __forceinline__ void issue(int group, int k, int stage) const {
     arrival *const full = &shared().full[group][stage];
     char *const to = place(group, stage);
@@ -212,10 +213,10 @@ private:
         bulk_copy(to + m * bytes + (copy[m].bytes & before ? 16 : 0), copy[m].from, copy[m].bytes / 16 * 16, full);
   }
 
-  int bytes, stage, ring;      // bytes of a row; the current stage, and how many are used
-  int group_rows, issued;      // rows of the group in an iteration; the next copy's row
-  bool is_resident, holds_row; // all rows; a row that was read and whose stage is not free yet
-  unsigned phases = 0;         // of each stage's barrier, one bit
+  int bytes, stage, ring;      // bytes of a row; the current stage, and the number of stages in use
+  int group_rows, issued;      // rows of the group in an iteration; the row of the next copy
+  bool is_resident, holds_row; // all rows are resident; a row was read, and its stage is not free yet
+  unsigned phases = 0;         // one bit for the barrier of each stage
 };
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-// powers.cuh: sums of exponentials in base 2, and the range in which they are exact enough.
+// powers.cuh: sums of exponentials in base 2, and the range in which they are safe.
 #pragma once
 #include "math.cuh"
 #include "reduce.cuh"
@@ -41,11 +41,11 @@ __device__ __forceinline__ double exp_2(double x) {
   }
   return from_words(high, low);
 }
-// Long, and called in several places: inlining it would add a twentieth to the
-// compilation time of a loop in double, a thirtieth in float.
+// Not inlined: inlining would add a twentieth to the compilation time of a loop in
+// double, and a thirtieth in float.
 __device__ __noinline__ float log_2(float x) { return log2f(x); }
 __device__ __noinline__ double log_2(double x) { return log2(x); }
-// The logarithm of a safe sum: first in float, then a correction, which is small.
+// The logarithm of a safe sum: an estimate in float, and a small correction.
 __device__ __forceinline__ double rough_log_2(double x) {
   const unsigned high = high_word(x);
   const double fraction = from_words((high & 0xfffff) | 0x3ff00000, static_cast<unsigned>(__double_as_longlong(x)));
@@ -57,7 +57,7 @@ __device__ __forceinline__ double rough_log_2(double x) {
 template <class T> __device__ __forceinline__ T per_bit(T x) { return x * static_cast<T>(1.4426950408889634074); }
 template <class T> __device__ __forceinline__ T per_e(T x) { return x * static_cast<T>(0.69314718055994530942); }
 
-// Whether a sum of exponentials is accurate. A term below 2^-126 (2^-1022 in double)
+// Whether a sum of exponentials is safe. A term below 2^-126 (2^-1022 in double)
 // vanishes; the sum of a safe row is at least 2^-40. Scaled by at most 2^30, a vanished
 // term adds less than 2^-96 to a column, and so does a term of at most 2^30 whose scale
 // vanishes; the sum of a safe column is at least 2^-60.
@@ -74,10 +74,11 @@ __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity<
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 __device__ __forceinline__ bool is_nan(double x) { return x != x; }
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) < infinity<double>(); }
-// A shift; infinity if it is NaN, so that exponentials about it are 0.
+// `shift`, or infinity if it is NaN: exponentials about infinity are 0.
 template <class T> __device__ __forceinline__ T known(T shift) { return is_nan(shift) ? infinity<T>() : shift; }
 
-// log2(sum(2^x)) about the running maximum. For rare cases: few instructions.
+// log2(sum(2^x)) about the running maximum. For rare cases: few instructions rather
+// than speed.
 template <class T> struct log_sum_2 {
   using state = log_sum<T>;
   static __device__ __forceinline__ state neutral() { return {-infinity<T>(), 0}; }

@@ -1,8 +1,8 @@
-// ptx.cuh: the few operations that C++ does not spell.
+// ptx.cuh: operations that C++ cannot express.
 //
-// Conversions of 16-bit floats, shuffles, fences and tickets. All device-specific
-// operations are in this file, so a test can replace it and run the other headers
-// on a host.
+// Conversions of 16-bit floats, shuffles, fences, tickets, barriers and copies. All
+// device-specific operations are in this file, so that a test can replace it and run
+// the other headers on a host.
 #pragma once
 
 namespace heddle {
@@ -43,7 +43,7 @@ template <class T> __device__ __forceinline__ bool same_bits(T a, T b) {
   return a == b;
 }
 
-// The value of the thread whose lane differs from this one's in `mask`.
+// The value of the lane at this lane's index XOR `mask`.
 template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   static_assert(sizeof(T) % 4 == 0, "shuffles move words");
   constexpr int words = sizeof(T) / 4;
@@ -85,27 +85,26 @@ template <class Vector> __device__ __forceinline__ void write_evict_first(Vector
 
 __device__ __forceinline__ void fence() { __threadfence(); }
 
-// Keeps the loads before this point there. Compilers tend to move loads to their
-// uses, one after the other.
+// Keeps earlier loads before this point. Compilers tend to move each load to its use.
 __device__ __forceinline__ void keep_order() { asm volatile("" : : : "memory"); }
 
-// threadIdx.x, recomputed: the compiler cannot know that the value is unchanged, so it
-// does not keep values derived from it in registers.
-__device__ __forceinline__ int thread_anew() {
+// threadIdx.x, read again: the compiler must assume that the value has changed, so it
+// keeps no value derived from it in a register.
+__device__ __forceinline__ int reread_thread_index() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
 
-// Counts an arrival, 0 .. expected - 1 and from 0 again.
+// Counts an arrival modulo `expected`. Returns the count before it.
 __device__ __forceinline__ unsigned count_arrival(unsigned *ticket, int expected) {
   unsigned before;
   asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(ticket), "r"(expected - 1) : "memory");
   return before;
 }
 
-// Counts an arrival; true for the one that completes `expected`, after which
-// the ticket is at rest again.
+// Counts an arrival. Returns true for the last of `expected`, after which the ticket is
+// 0 again.
 __device__ __forceinline__ bool take_ticket(unsigned *ticket, int expected) {
   return count_arrival(ticket, expected) == expected - 1;
 }
@@ -116,15 +115,16 @@ __device__ __forceinline__ unsigned read_now(const unsigned *word) {
   return value;
 }
 
-// Counts `by` arrivals, with release order. The addition returns no value, so no thread
-// waits for one.
+// Counts `by` arrivals, with release order. The addition returns no value, so the
+// thread does not wait for it.
 __device__ __forceinline__ void arrive(unsigned *word, unsigned by) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(word), "r"(by) : "memory");
 }
 
-// Lets the next launch begin while this one still runs, and waits until the one
-// before has finished and all it wrote is there. Without programmatic launches
-// the next begins after this one anyway.
+// launch_dependents allows the next launch to begin while this one runs.
+// wait_for_dependency waits until the previous launch has ended and its writes are
+// visible. Without programmatic dependent launch, a launch begins after the previous
+// one anyway.
 __device__ __forceinline__ void launch_dependents() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
@@ -142,11 +142,11 @@ __device__ __forceinline__ float exp_2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-// a / b in two instructions, to two units in the last place, b below 2^126.
+// a / b in two instructions, to two units in the last place, for b below 2^126.
 __device__ __forceinline__ float quotient(float a, float b) { return __fdividef(a, b); }
-// And in double to one unit, without a branch; b from 2^-1000 to 2^1000, as the
-// result: an estimate with an error e of 2^-20, 1 + e + e^2 times it, and what the
-// quotient then leaves over.
+// a / b in double without a branch, to one unit in the last place, for b and a result
+// from 2^-1000 to 2^1000. The estimate of 1 / b, with an error e of 2^-20, is
+// multiplied by 1 + e + e^2, and the remainder of the quotient corrects the result.
 __device__ __forceinline__ double quotient(double a, double b) {
   double estimate;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(estimate) : "d"(b));
@@ -154,21 +154,22 @@ __device__ __forceinline__ double quotient(double a, double b) {
   const double inverse = fma(estimate, fma(error, error, error), estimate), first = a * inverse;
   return fma(fma(-b, first, a), inverse, first);
 }
-// log2(x) in one instruction, to 2^-22 next to 1.
+// log2(x) in one instruction, with an error of 2^-22 near 1.
 __device__ __forceinline__ float rough_log_2(float x) {
   float y;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-// The shared memory that a launch asks for.
+// The dynamic shared memory of the launch.
 __device__ __forceinline__ char *dynamic_shared() {
   extern __shared__ __align__(128) char heddle_dynamic_shared[];
   return heddle_dynamic_shared;
 }
 
 #if __CUDA_ARCH__ >= 900
-// A barrier in shared memory on which threads arrive, and the bytes of copies.
+// A barrier in shared memory (mbarrier) that counts arrivals of threads and bytes of
+// copies.
 struct arrival { unsigned long long bits; };
 
 __device__ __forceinline__ unsigned shared_address(const void *pointer) {
@@ -191,15 +192,15 @@ __device__ __forceinline__ void arrival_wait(arrival *barrier, unsigned phase) {
                "}"
                : : "r"(shared_address(barrier)), "r"(phase) : "memory");
 }
-// Multiples of 16 bytes, from global to shared memory.
+// Copies a multiple of 16 bytes from global to shared memory.
 __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                : : "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier)) : "memory");
 }
-// Between a thread's own writes and copies to the same place.
+// Orders a thread's own writes and its bulk copies to the same memory.
 __device__ __forceinline__ void bulk_copy_fence() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
 
-// Synchronizes thread group `group` of a block, which has `Threads` threads.
+// Synchronizes the `Threads` threads of thread group `group`.
 template <int Threads, int OfBlock> __device__ __forceinline__ void group_barrier(int group) {
   if constexpr (Threads == OfBlock)
     __syncthreads();
@@ -227,7 +228,7 @@ template <int Threads, int OfBlock> __device__ __forceinline__ void last_threads
     asm volatile("bar.sync 14, %0;" : : "n"(Threads) : "memory");
 }
 
-// Blocks of a cluster, which see each other's shared memory.
+// The rank of the block in its cluster.
 __device__ __forceinline__ int cluster_rank() {
   unsigned rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -236,7 +237,7 @@ __device__ __forceinline__ int cluster_rank() {
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" : : : "memory");
 }
-// Writes to the place that `to` is in the block of rank `rank`.
+// Writes to `to` in the shared memory of the block of rank `rank`.
 template <class T> __device__ __forceinline__ void put(T *to, const T &value, int rank) {
   unsigned place;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
@@ -246,13 +247,13 @@ template <class T> __device__ __forceinline__ void put(T *to, const T &value, in
   for (int k = 0; k < static_cast<int>(sizeof(T) / 4); ++k)
     asm volatile("st.shared::cluster.u32 [%0], %1;" : : "r"(place + 4 * k), "r"(sent.word[k]) : "memory");
 }
-// Reads the place that `from` is in the block of rank `rank`.
+// Reads `from` in the shared memory of the block of rank `rank`.
 template <class T> __device__ __forceinline__ T fetch(const T *from, int rank) {
   const T *place;
   asm("mapa.u64 %0, %1, %2;" : "=l"(place) : "l"(from), "r"(rank));
   return *place;
 }
-// The same, again and again until it changes.
+// The same for polling: every call reads the word again.
 __device__ __forceinline__ int fetch_now(const int *from, int rank) {
   unsigned place;
   int value;
@@ -260,14 +261,14 @@ __device__ __forceinline__ int fetch_now(const int *from, int rank) {
   asm volatile("ld.relaxed.cluster.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(place) : "memory");
   return value;
 }
-// Writes to the place that `to` is in the block of rank `rank`, and arrives with
-// as many bytes on the barrier that `barrier` is there. Words are sent, there is
-// room for one, or four at a time where they are aligned.
+// Writes to `to` in the shared memory of the block of rank `rank`, and completes as
+// many bytes on `barrier` there. Whole words are sent, so `to` has room for at least
+// one; four words at a time if they are aligned.
 template <class T> constexpr unsigned sent_bytes = sizeof(T) < 4 ? 4 : sizeof(T);
 template <class T> __device__ __forceinline__ void send(T *to, const T &value, arrival *barrier, int rank) {
-  unsigned place, bell;
+  unsigned place, remote_barrier;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(shared_address(to)), "r"(rank));
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bell) : "r"(shared_address(barrier)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(shared_address(barrier)), "r"(rank));
   constexpr int words = sent_bytes<T> / 4, in_fours = alignof(T) % 16 ? 0 : words / 4 * 4;
   static_assert(sent_bytes<T> % 4 == 0, "words");
   union { unsigned word[words]; T value; } sent = {};
@@ -275,16 +276,17 @@ template <class T> __device__ __forceinline__ void send(T *to, const T &value, a
 #pragma unroll
   for (int k = 0; k < in_fours; k += 4)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
-                 : : "r"(place + 4 * k), "r"(sent.word[k]), "r"(sent.word[k + 1]), "r"(sent.word[k + 2]), "r"(sent.word[k + 3]), "r"(bell) : "memory");
+                 : : "r"(place + 4 * k), "r"(sent.word[k]), "r"(sent.word[k + 1]), "r"(sent.word[k + 2]), "r"(sent.word[k + 3]), "r"(remote_barrier) : "memory");
 #pragma unroll
   for (int k = in_fours; k + 1 < words; k += 2)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];"
-                 : : "r"(place + 4 * k), "l"(sent.word[k] | static_cast<unsigned long long>(sent.word[k + 1]) << 32), "r"(bell) : "memory");
+                 : : "r"(place + 4 * k), "l"(sent.word[k] | static_cast<unsigned long long>(sent.word[k + 1]) << 32), "r"(remote_barrier) : "memory");
   if constexpr ((words - in_fours) % 2)
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
-                 : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(bell) : "memory");
+                 : : "r"(place + 4 * words - 4), "r"(sent.word[words - 1]), "r"(remote_barrier) : "memory");
 }
-// What this warp has done is seen by the cluster before what it does next.
+// Orders the memory accesses of this warp for the cluster: those before the fence are
+// visible before those after it.
 __device__ __forceinline__ void fence_cluster() {
   __syncwarp();
   asm volatile("fence.acq_rel.cluster;" : : : "memory");

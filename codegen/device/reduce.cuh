@@ -1,9 +1,9 @@
 // reduce.cuh: reductions in a fixed order.
 //
-// Each kind of dialect/ReduceKinds.td has a struct: the type of its running
-// state, the neutral state, the state of one element (lift), the combination of
-// two states, and the value of a state. States are combined in the order of
-// docs/lowering.md, which depends on positions alone.
+// Each kind of dialect/ReduceKinds.td has a struct: the type of its state, the neutral
+// element, the state of one element (lift), the combination of two states, and the
+// value of a state. States are combined in the order of docs/lowering.md, which depends
+// on positions only.
 #pragma once
 #include "math.cuh"
 #include "ptx.cuh"
@@ -49,7 +49,7 @@ template <> struct max<long long> : plain<long long> {
   static __device__ __forceinline__ long long combine(long long a, long long b) { return a > b ? a : b; }
 };
 
-// The state of a flag is a word, so that warps can shuffle it.
+// The state of a flag is a word, because shuffles move words.
 template <class T> struct any {
   using state = int;
   static __device__ __forceinline__ int lift(bool x, long long = 0) { return x; }
@@ -128,7 +128,7 @@ __device__ __forceinline__ typename Kind::state over_block(typename Kind::state 
 // Combines `count` states in memory; every thread has the result.
 template <class Kind, int Threads>
 __device__ __forceinline__ typename Kind::state over_states(const typename Kind::state *states, int count) {
-  // A single state is combined with neutral states only.
+  // A single state is combined with neutral elements only.
   if (count == 1)
     return Kind::combine(Kind::combine(Kind::neutral(), states[0]), Kind::neutral());
   typename Kind::state mine = Kind::neutral();
@@ -138,7 +138,7 @@ __device__ __forceinline__ typename Kind::state over_states(const typename Kind:
   return over_block<Kind, Threads>(mine);
 }
 
-// Combines the states of the member descriptors of one segment.
+// Combines the states of the members of one segment.
 template <class Kind, int Threads, class Member>
 __device__ __forceinline__ typename Kind::state
 over_members(const typename Kind::state *states, const Member *members, int count, int segment) {
@@ -149,10 +149,10 @@ over_members(const typename Kind::state *states, const Member *members, int coun
   return over_block<Kind, Threads>(mine);
 }
 
-// Tiles are combined in groups of eight, groups again in groups of eight. Of the
-// tiles that lead groups of `step` tiles: the first of the group that contains
-// tile `own`, and the number of tiles in it. With two or more, no other group, of
-// any step, has the tile `first + step` as its second.
+// Tiles are combined in groups of eight, then groups in groups of eight, and so on.
+// `step` is the distance between the tiles that a group combines. `first` is the first
+// tile of the group that contains tile `own`, and `count` the number of its tiles. No
+// two groups with two or more tiles, of any step, have the same tile `first + step`.
 constexpr int tiles_combined = 8;
 struct group_of_tiles {
   long long first;
@@ -163,8 +163,9 @@ struct group_of_tiles {
   }
 };
 
-// Combines `count` states, `stride` apart, pairwise into the first: the rounding
-// error grows with the logarithm of their number. All loads are issued at once.
+// Combines `count` states, `stride` apart, pairwise into the first, so that the
+// rounding error grows with the logarithm of their number. All loads are issued at
+// once.
 template <class Kind>
 __device__ __forceinline__ void combine_pairwise(typename Kind::state *states, long long stride, int count) {
   typename Kind::state all[tiles_combined];

@@ -1,16 +1,16 @@
-// shares.cuh: tiles of rows that several blocks share.
+// shares.cuh: row tiles that several blocks divide.
 //
-// Consecutive blocks process consecutive columns. A row may begin anywhere, so a
-// column slice begins with a line of memory instead: a warp that accesses memory
-// across lines needs twice as many of them.
+// Consecutive blocks process consecutive columns. The columns of a block begin at a
+// memory line rather than at the first element of a row: a warp whose accesses cross
+// lines needs twice as many lines.
 #pragma once
 #include "ptx.cuh"
 #include "tables.cuh"
 
 namespace heddle {
 
-// The tile of this block, counted in the order of launch, and the block's number
-// among those of tile `nth_tile`, which needs no second division.
+// The tile of this block, in the order of launch, and the index of the block in tile
+// `nth_tile`, computed without a second division.
 __device__ __forceinline__ int tile_of_block(const table &table) {
   return blockIdx.x / static_cast<unsigned>(table.blocks_per_tile);
 }
@@ -25,16 +25,16 @@ template <class T> __device__ __forceinline__ int before_row(const T *row) {
 }
 
 // The columns of a row that a thread processes at a time: of the `ItemsPerThread *
-// Threads` columns from `begin - before` on, every `Threads`-th from `first` on. A
-// row without columns gives none. The conditions are recomputed for each use: one
-// per element would take too many registers.
+// Threads` columns from `begin - before` on, every `Threads`-th from `first` on; none
+// in a row without columns. The conditions are recomputed for each use, because one per
+// element would take too many registers.
 template <int Threads, int ItemsPerThread> struct column_slice {
   long long first;
   int at;
   unsigned count;
 
   __device__ __forceinline__ column_slice(long long begin, int before, long long columns) {
-    const int thread = thread_anew();
+    const int thread = reread_thread_index();
     const int skipped = begin == 0 ? before : 0;
     const long long left = columns - begin + before;
     const int taken = left <= 0 ? 0 : left < Threads * ItemsPerThread ? static_cast<int>(left) : Threads * ItemsPerThread;

@@ -1,14 +1,14 @@
-// tables.cuh: the tables through which blocks find their work.
+// tables.cuh: the tables that describe the work of blocks.
 //
-// Layouts, and the kernel that writes tile descriptors; docs/plan.md describes them.
+// docs/plan.md describes their layout and the kernel that writes tile descriptors.
 #pragma once
 
-// Blocks that should fit on a multiprocessor. If this leaves the compiler too few
-// registers, so that it spills, the source is compiled again for fewer blocks.
+// The blocks that should fit on a multiprocessor. If that leaves too few registers, so
+// that the compiler spills, the source is compiled again for fewer blocks.
 #ifndef HEDDLE_FEWER_BLOCKS
 #define HEDDLE_FEWER_BLOCKS 0
 #endif
-// The number of blocks of 256 threads that fit on a multiprocessor at all.
+// The most blocks of 256 threads that fit on a multiprocessor.
 #if __CUDA_ARCH__ == 750
 #define HEDDLE_MOST_BLOCKS 4
 #elif __CUDA_ARCH__ >= 1100 || (__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900)
@@ -41,9 +41,9 @@ template <class T> struct scalar_argument<T, false> {
   __device__ __forceinline__ T operator*() const { return __ldg(address); }
 };
 
-// The descriptor of a member. That of a tile, which each sweep declares with the
-// names of its operands, has the same size: `first` in the place of `count`, and
-// `count, member, segment, tiles` at its end.
+// The member descriptor. A tile descriptor, which each sweep declares with the names of
+// its operands, has the same size: `first` replaces `count`, and `count, member,
+// segment, tiles` are at its end.
 template <int Pointers, int Rank> struct member_descriptor;
 
 template <int Pointers> struct alignas(16) member_descriptor<Pointers, 1> {
@@ -74,7 +74,7 @@ __device__ __forceinline__ Descriptor descriptor_at(const void *descriptors, int
   return result.descriptor;
 }
 
-// A descriptor as that of another segment, which has the same layout.
+// `descriptor` as the descriptor of another segment, which has the same layout.
 template <class To, class From> __device__ __forceinline__ To as_descriptor(const From &descriptor) {
   static_assert(sizeof(To) == sizeof(From), "descriptors of a table have one size");
   union {

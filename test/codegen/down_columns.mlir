@@ -1,15 +1,13 @@
-// Columns without values of rows: a thread walks down some of them, loads a row
-// while it processes the one before, and keeps their states in registers.
-// RUN: split-file %s %t
-// RUN: %heddle emit %t/down.mlir | FileCheck %s
-// RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
+// Columns without row values: a thread goes down some of the columns, loads a
+// row while it processes the previous row, and keeps the states of the columns
+// in registers.
 
 // CHECK:      down_walk(
 // CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 1024) {
 // CHECK-DAG:      float next_x{{.*}}[4];
 // CHECK-DAG:      float column_down[4];
 // CHECK-DAG:      heddle::log_sum<float> mass_down[4];
-// Values of columns are read once.
+// Column values are read once.
 // CHECK:            v{{.*}} = column < tile.columns ? tile.shift[column] : 0;
 // CHECK:          const auto prefetch = [&](long long row) {
 // CHECK:              const bool there = row < tile.count && column < tile.columns;
@@ -20,8 +18,7 @@
 // CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}}) : heddle::add<float>::combine(column_down[
 // CHECK:            p.mass_of_columns[tile.column_base + column] = mass_down[
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
-// Rows with results are processed one after the other, in as many blocks as such
-// rows want.
+// Rows with results are processed one after the other, with other launch bounds.
 // BESIDE:      beside_walk(
 // BESIDE-NOT:    _down
 // BESIDE:      __launch_bounds__(256, HEDDLE_BLOCKS(5))

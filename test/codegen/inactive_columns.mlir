@@ -1,5 +1,5 @@
-// A column's sum of exponentials that is 0 is not recomputed where the program
-// selects all that follows from it away. Infinite sums and NaN are not 0.
+// A column's sum of 0 is not recomputed if the program selects another value
+// wherever it would use the sum. Infinite sums and NaN are not 0.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: sed 's/select %%inactive, %%nothing, %%reached/select %%inactive, %%reached, %%nothing/' %s | %heddle emit - | FileCheck %s --check-prefix=OTHER
 // RUN: sed 's/%%inactive = .*/%%inactive = arith.ori %%weightless, %%bounded : i1/' %s | %heddle emit - | FileCheck %s --check-prefix=ALWAYS

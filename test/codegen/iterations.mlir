@@ -1,6 +1,6 @@
-// A loop with a flag for every member that reads a schedule and records by its
-// iteration: an entry for the sweep, where the iteration is in memory, and one for the
-// whole loop, where it is in a register and the flags are in a table's rows.
+// A loop with a flag for every member that reads and records entries of its
+// iteration. In the entry of the sweep the iteration is in memory. In the entry of
+// the whole loop it is in a register, and the flags are in member descriptors.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 

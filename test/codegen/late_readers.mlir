@@ -1,6 +1,6 @@
-// Of blocks that share rows one ends the member while others may still read: what
-// it stores takes the place of nothing that elements are computed from. Elements
-// that are only mapped may take the place of those they are computed from.
+// If blocks share rows, one of them ends the member while others may still read, so
+// its results replace no value from which elements are computed. Elements that are
+// only mapped may replace the elements from which they are computed.
 // RUN: %heddle emit %s --stage fused | FileCheck %s
 // RUN: %heddle emit %s | FileCheck %s --check-prefix=CUDA
 

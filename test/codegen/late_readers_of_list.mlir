@@ -1,4 +1,4 @@
-// As late_readers.mlir, of scalars of the list, which its end replaces.
+// As late_readers.mlir, for scalars that the end of the list replaces.
 // RUN: %heddle emit %s --stage fused | FileCheck %s
 
 // CHECK: name "late_list_q" {{.*}}result_buffers {{\[}}[[Q:[0-9]+]]]

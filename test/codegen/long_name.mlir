@@ -1,5 +1,5 @@
-// A long name of a program reaches the plan's entries and the source unchanged,
-// so that every kernel of a program with several sweeps is found.
+// The long name of a program is unchanged in the plan's entries and the source, so
+// that the runtime finds every kernel of a program with several sweeps.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
 

@@ -1,5 +1,5 @@
-// A loop: an entry for each of its sweeps, and one that runs the whole loop in
-// one cooperative launch.
+// A loop: an entry for each of its sweeps, and an entry that runs the whole loop
+// in one cooperative launch.
 // RUN: %heddle emit %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>

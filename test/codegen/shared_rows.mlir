@@ -1,4 +1,4 @@
-// A sweep that only maps elements: blocks share rows, and one of them reduces the
+// A sweep that only maps elements: blocks share rows, and few of them reduce the
 // values of rows and columns.
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN
@@ -15,7 +15,7 @@
 // CHECK:      #include "shares.cuh"
 // CHECK:      shared_walk(
 // CHECK-NOT:    most_part
-//             A column slice begins with a line of memory, in each row.
+//             The columns of a block begin at a memory line, in each row.
 // CHECK:          before_row[row] = heddle::before_row(tile.y + row * tile.y_stride);
 // CHECK:        for (long long first_column = heddle::block_of_tile(p.table, tile_index) * 1024LL; {{.*}}; first_column += p.table.blocks_per_tile * 1024LL) {
 //             All loads, of elements and of rows, precede the first store.
@@ -26,7 +26,7 @@
 // CHECK:                heddle::write_evict_first<float>(&y_slice[k * 256],
 // CHECK:          if (tile.count == 4 && first_column >= most_before && first_column + 1024 <= tile.columns)
 // CHECK-NOT:    most_part
-//             One block in many reduces, a tile's rows in each thread.
+//             Few blocks reduce: each of their threads takes the rows of one tile.
 // CHECK:      shared_count(
 // CHECK:        const bool counts = static_cast<int>(threadIdx.x) < tile.tiles - static_cast<int>(tile.first / 4);
 // CHECK:          r[row] = row < count ? tile.row_value[first_row + row] : 0;

@@ -1,5 +1,5 @@
-// Shifts change nothing in a sweep by rows: values that only shifts use are
-// neither loaded nor computed. They are bound, though.
+// Shifts change nothing in a `rows` sweep: values that only shifts use are bound,
+// but neither loaded nor computed.
 // RUN: %heddle emit %s > %t.shift
 // RUN: sed 's/foreach.yield \(%[a-z]*\), %%shift : f32, f32/foreach.yield \1 : f32/' %s > %t.mlir
 // RUN: %heddle emit %t.mlir > %t.plain

@@ -1,5 +1,5 @@
-// Rows, then columns, in one sweep: a block processes rows, and columns are combined
-// afterwards.
+// Rows and then columns in one sweep: a block processes rows, and columns are
+// combined afterwards.
 // RUN: %heddle emit %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
@@ -11,8 +11,8 @@
 // CHECK:      #include "reduce.cuh"
 // CHECK:      softmax_columns_walk(
 // CHECK:      for (long long row = 0; row < tile.count; ++row) {
-//             First the maximum of the row, in batches of eight columns, the next
-//             of which is loaded first,
+//             First the maximum of the row, in batches of eight columns; the next
+//             batch is loaded while one is processed.
 // CHECK:        float next_x[8];
 // CHECK:          next_x[k] = there ? tile.x[row * tile.x_stride + column] : 0;
 // CHECK:        prefetch(threadIdx.x);
@@ -21,14 +21,14 @@
 // CHECK-NEXT:     heddle::keep_order();
 // CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(x[k]));
 // CHECK:        most_part = heddle::over_block<heddle::max<float>, 256>(most_part);
-//             then the sum,
+//             Then the sum.
 // CHECK:          = expf(
 // CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
-//             then the probabilities, and their part of the columns.
+//             Then the probabilities, and their part of the columns.
 // CHECK:          = expf(
 // CHECK:          p.column_of_columns[tile.column_base + column] =
 // CHECK:          tile.p_value[row * tile.p_stride + column] = p_value;
-//             Tiles are combined in groups, and groups in groups.
+//             Tiles are combined in groups, then groups in groups.
 // CHECK:      softmax_columns_combine(
 // CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_combined) {
 // CHECK:          if (!heddle::arrives_last(&p.column_tickets[tile_index - own + group.first + step], group.count))

@@ -1,6 +1,6 @@
-// Where every step replaces a scalar that elements are computed from, a block that
-// was late would read the new one: blocks share no rows, and what is dear of it is
-// computed ahead.
+// Every step replaces a scalar from which elements are computed, and a late block
+// would read the new value. So blocks share no rows, and expensive functions of the
+// scalar are precomputed.
 // RUN: %heddle emit %s --stage fused | FileCheck %s --check-prefix=FUSED
 // RUN: %heddle emit %s | FileCheck %s
 // RUN: %heddle emit %s --stage plan | FileCheck %s --check-prefix=PLAN

@@ -14,7 +14,7 @@ struct heddle_span {
 
 constexpr long long chunk_bytes = 16384;
 
-// The span that a chunk lies in: the last one whose first chunk is not beyond it.
+// The span that contains a chunk: the last one whose first chunk is not after it.
 __device__ static heddle_span span_of(const heddle_span *spans, int count, long long chunk) {
   int low = 0, high = count - 1;
   while (low < high) {
@@ -47,7 +47,8 @@ extern "C" __global__ void __launch_bounds__(256) heddle_copy(const heddle_span 
 
 extern "C" __global__ void __launch_bounds__(256)
     heddle_fill(const heddle_span *spans, int count, long long chunks, unsigned long long pattern) {
-  // Spans begin at an element and chunks at a multiple of 8 bytes of theirs, so that the pattern lies the same everywhere.
+  // A span begins at an element and a chunk at a multiple of 8 bytes of its span, so the pattern starts at the same
+  // byte in every chunk.
   for (long long chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
     heddle_span span = span_of(spans, count, chunk);
     long long offset = (chunk - span.first_chunk) * chunk_bytes;
@@ -64,5 +65,5 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// Stands in for a node that has no work with the buffers bound at present.
+// Replaces a node that has no work for the buffers bound at present.
 extern "C" __global__ void heddle_nothing() {}

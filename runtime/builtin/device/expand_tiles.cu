@@ -4,11 +4,10 @@
 // for each tile. Layouts: docs/plan.md, Tables. expandTiles in
 // runtime/binding/Tables.cpp does the same on the host.
 //
-// `steps` holds, for every segment, its tile and then the advance of each
-// operand in bytes: s > 0 per element or row, s < 0 per row of as many elements
-// of -s bytes as the next slot says, 0 not at all. A negative tile: the first
-// tile of a member is shorter if all others then begin at a multiple of 16
-// bytes.
+// `steps` holds, for every segment, the size of its tile and then the advance of each
+// operand: s > 0: bytes per element or row; s < 0: per row, as many elements of -s
+// bytes as the next slot holds; 0: none. A negative size: the first tile of a member is
+// shorter if all others then begin at a multiple of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +37,7 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   const long long elements = step[0] < 0 ? -step[0] : step[0];
   long long shift = 0;
   if (step[0] < 0) {
-    // Of the smallest elements 16 bytes hold the most.
+    // The operand with the smallest elements decides: 16 bytes hold the most of them.
     long long smallest = 0;
     for (int p = 0; p < pointers; ++p)
       if (const long long s = step[1 + p]; s > 0 && (smallest == 0 || s < smallest)) {

@@ -1,6 +1,6 @@
-// Scales the rows and columns of exp(M) to given sums, in logarithms, with a
-// factor for sums that are only preferred and a step that may be shorter or
-// longer than a whole one. Each matrix stops alone.
+// Scales the rows and columns of exp(M) to given sums, in logarithms. A factor
+// relaxes the sums of rows, and a step may be shorter or longer than a full
+// step. Each matrix stops independently.
 
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>

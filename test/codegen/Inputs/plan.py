@@ -1,4 +1,4 @@
-"""The launches of a plan (JSON on standard input) in a few lines."""
+"""Prints a summary of the launches of a plan (JSON on standard input)."""
 
 import json
 import sys

@@ -1,8 +1,9 @@
 //===- CudaOnCpuGraph.cpp - a plan's CUDA source on the host --------------===//
 //
 // Does on the host what runtime/cuda/Graph.cpp does on a device: allocates
-// memory, writes the tables, launches the nodes in order. Consecutive kernels
-// run in one call of the machine, so that launches that may overlap do.
+// memory, writes the tables, and launches the nodes in order. Consecutive
+// kernels run in one call of the emulated GPU, so that launches that may
+// overlap do overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ public:
   Error check(const void *, size_t) override { return Error::success(); }
 };
 
-/// Stands where an executable of the cpu target has its code.
+/// A placeholder for the code of an executable of the cpu target.
 class NoProgram : public CpuProgram {
 public:
   Expected<Sweep> lookup(StringRef) override { return Sweep(); }
@@ -49,7 +50,7 @@ bool CudaOnCpuGraph::Area::isIntact() const {
 }
 
 Expected<std::unique_ptr<CudaOnCpuGraph>>
-CudaOnCpuGraph::create(Plan plan, std::shared_ptr<HostText> text) {
+CudaOnCpuGraph::create(Plan plan, std::shared_ptr<HostSource> source) {
   CompiledProgram program;
   program.plan = std::move(plan);
   program.cpu = std::make_shared<NoProgram>();
@@ -57,7 +58,7 @@ CudaOnCpuGraph::create(Plan plan, std::shared_ptr<HostText> text) {
   if (!executable)
     return executable.takeError();
   return std::unique_ptr<CudaOnCpuGraph>(
-      new CudaOnCpuGraph(std::move(*executable), std::move(text)));
+      new CudaOnCpuGraph(std::move(*executable), std::move(source)));
 }
 
 AddressSpace &CudaOnCpuGraph::addressSpace() {
@@ -106,25 +107,27 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
       table.table.blocksPerTile = 1 + seed % 4;
     if (view.tileCount == 0)
       continue;
-    // The tile descriptors that the source writes must equal those of the host.
+    // The tile descriptors that the built-in kernel writes must equal those of
+    // the host.
     steps.push_back(segmentSteps(plan(), planned));
     int numbers[] = {planned.pointers, planned.rank, view.memberCount,
                      view.tileCount};
-    GridLaunch expand{*text->find("heddle_expand_tiles"),
+    GridLaunch expand{*source->find("heddle_expand_tiles"),
                       {table.members.data(), table.tiles.data(),
                        steps.back().data(), &numbers[0], &numbers[1],
                        &numbers[2], &numbers[3]},
                       static_cast<unsigned>((view.tileCount + 255) / 256)};
-    GridRecord record = runOnCpu({expand}, text->hook(), seed);
+    GridRecord record = runOnCpu({expand}, source->hook(), seed);
     if (!record.error.empty())
       return makeError(StatusCode::Failed, "{0}", record.error);
     std::vector<char> expected(table.tiles.size());
     expandTiles(rows, table.members.data(), view.memberCount, steps.back(),
                 expected.data(), view.tileCount);
     if (expected != table.tiles)
-      return makeError(StatusCode::Failed,
-                       "tile rows of '{0}' differ from those of the host",
-                       planned.name);
+      return makeError(
+          StatusCode::Failed,
+          "tile descriptors of '{0}' differ from those of the host",
+          planned.name);
   }
   return Error::success();
 }
@@ -153,10 +156,10 @@ const PlanVariant *CudaOnCpuGraph::choose(const PlanNode &node) const {
 bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
   if (!node.panel || chosen != "_panels")
     return false;
-  const PanelText &panels = text->panels();
+  const PanelOptions &panels = source->panels();
   const TableView &view = layout->tables()[node.panel->table];
   const runtime::PanelClass &shape = panels.shape;
-  // The last column of each thread alone may be missing, also in the last block
+  // Only the last column of each thread may be missing, also in the last block
   // of a cluster.
   int64_t least = (std::max<int64_t>(view.narrowest, 1) - 1) / shape.cluster +
                   1 - (shape.cluster - 1);
@@ -168,7 +171,7 @@ bool CudaOnCpuGraph::fitsPanels(const PlanNode &node) const {
 Expected<GridLaunch>
 CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
                          ArrayRef<PlanArgument> arguments) {
-  const heddle_entry *entry = text->find(variant.entry);
+  const heddle_entry *entry = source->find(variant.entry);
   if (!entry)
     return makeError(StatusCode::Failed, "there is no entry '{0}'",
                      variant.entry);
@@ -178,7 +181,7 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
                      entry->name, entry->parameters, arguments.size());
   if (node.hasByValueScalars() && entry->by_value != variant.scalarsByValue)
     return makeError(StatusCode::Failed,
-                     "'{0}' and its variant do not agree on numbers",
+                     "'{0}' and its variant disagree on by-value scalars",
                      entry->name);
   GridLaunch launch;
   launch.entry = *entry;
@@ -216,20 +219,20 @@ CudaOnCpuGraph::launchOf(const PlanNode &node, const PlanVariant &variant,
 Error CudaOnCpuGraph::runLaunches(std::vector<GridLaunch> &launches) {
   if (launches.empty())
     return Error::success();
-  GridRecord record = runOnCpu(launches, text->hook(), seed);
+  GridRecord record = runOnCpu(launches, source->hook(), seed);
   if (seed)
     seed = seed * 6364136223846793005 + 4;
   launches.clear();
   switches += record.switches;
-  handOvers += record.handOvers;
+  slotSwitches += record.slotSwitches;
   if (!record.error.empty())
     return makeError(StatusCode::Failed, "{0}", record.error);
   return Error::success();
 }
 
 Error CudaOnCpuGraph::run(const PlanGraph &graph) {
-  // Consecutive kernels are launches of one run of the machine, with the edges
-  // between them; all other nodes stand alone.
+  // Consecutive kernels are launches of one run of the emulated GPU, with the
+  // edges between them; every other node runs by itself.
   std::vector<GridLaunch> launches;
   std::vector<int> positions(graph.nodes.size(), -1);
   auto flush = [&] {
@@ -242,7 +245,7 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
           launchOf(node, *choose(node), node.arguments);
       if (!launch)
         return launch.takeError();
-      if (launch->grid == 0) // stands for what it depends on
+      if (launch->grid == 0) // no work: only its dependencies must complete
         if (Error error = flush())
           return error;
       if (launch->grid == 0)
@@ -276,7 +279,7 @@ Error CudaOnCpuGraph::run(const PlanGraph &graph) {
 Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
   if (fitsPanels(node)) {
     PlanVariant panels;
-    const PanelClass &shape = text->panels().shape;
+    const PanelClass &shape = source->panels().shape;
     panels.entry = node.panel->entry;
     panels.block = shape.threads;
     panels.grid = GridKind::Fixed;
@@ -314,7 +317,8 @@ Error CudaOnCpuGraph::runLoop(const PlanNode &node) {
   return Error::success();
 }
 
-/// Tickets are back at zero, and nothing was written beside what is ours.
+/// Checks that all tickets are zero again, and that nothing was written outside
+/// of our memory.
 Error CudaOnCpuGraph::checkAtRest() {
   for (auto [index, table] : enumerate(tables))
     for (unsigned ticket : table.tickets)

@@ -9,33 +9,34 @@
 #define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_CUDAONCPUGRAPH_H
 
 #include "runtime/program/ProgramGraph.h"
-#include "test/support/cuda_on_cpu/HostText.h"
+#include "test/support/cuda_on_cpu/HostSource.h"
 
 namespace heddle::test {
 
 class CudaOnCpuGraph : public runtime::ProgramGraph {
 public:
   static llvm::Expected<std::unique_ptr<CudaOnCpuGraph>>
-  create(runtime::Plan plan, std::shared_ptr<HostText> text);
+  create(runtime::Plan plan, std::shared_ptr<HostSource> source);
 
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *) override { return llvm::Error::success(); }
 
-  /// Ends the names of the entries to take (`_evict_first`, `_panels`); a
-  /// node without such an entry takes the variant that its plan names last, a
-  /// loop its graph form.
+  /// Runs the entries whose names end in `suffix` (`_evict_first`, `_panels`).
+  /// A node without such an entry runs the last variant of its plan, a loop its
+  /// graph form.
   void chooseEntries(llvm::StringRef suffix) { chosen = suffix.str(); }
-  /// The order of threads and blocks follows from it. 0: as they come.
+  /// The seed of the order of threads and blocks; 0: the order of their
+  /// indices.
   void setSeed(uint64_t value) { seed = value; }
 
-  /// Names of the entries that were run.
+  /// The names of the entries that ran.
   std::vector<std::string> ran;
-  uint64_t switches = 0, handOvers = 0;
+  uint64_t switches = 0, slotSwitches = 0;
 
 private:
   explicit CudaOnCpuGraph(std::shared_ptr<runtime::Executable> executable,
-                          std::shared_ptr<HostText> text)
-      : ProgramGraph(std::move(executable)), text(std::move(text)) {}
+                          std::shared_ptr<HostSource> source)
+      : ProgramGraph(std::move(executable)), source(std::move(source)) {}
 
   llvm::Error update(runtime::Layout &next, void *stream) override;
   runtime::AddressSpace &addressSpace() override;
@@ -49,8 +50,8 @@ private:
   llvm::Expected<GridLaunch>
   launchOf(const runtime::PlanNode &node, const runtime::PlanVariant &variant,
            llvm::ArrayRef<runtime::PlanArgument> arguments);
-  /// Whether the loop's members fit the one class that the text was compiled
-  /// for.
+  /// Whether the members of the loop fit the size class that the panel source
+  /// was compiled for.
   bool fitsPanels(const runtime::PlanNode &node) const;
   llvm::Error runLaunches(std::vector<GridLaunch> &launches);
   llvm::Error runLoop(const runtime::PlanNode &node);
@@ -61,7 +62,7 @@ private:
     std::vector<unsigned> tickets;
     runtime::DeviceTable table = {};
   };
-  /// Memory with a margin that nobody may write.
+  /// Memory with margins that must not be written.
   struct Area {
     void resize(size_t size, char fill);
     bool isIntact() const;
@@ -71,7 +72,7 @@ private:
     size_t bytes = 0;
   };
 
-  std::shared_ptr<HostText> text;
+  std::shared_ptr<HostSource> source;
   std::string chosen = "_tiles";
   uint64_t seed = 0;
   Area slotMemory, arena;

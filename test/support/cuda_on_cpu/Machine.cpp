@@ -1,8 +1,8 @@
 //===- Machine.cpp - threads and blocks of a grid on a host ---------------===//
 //
 // Everything runs on one thread of the host. Each thread of the grid is a
-// fiber; each running block has another one, which schedules its threads. A
-// block's shared memory is "thread-local" in the compiled source, where the
+// fiber; each running block has another fiber, which schedules its threads. The
+// shared memory of a block is "thread-local" in the compiled source, and the
 // compiler emulates thread-local storage: see __emutls_get_address in device.h.
 //
 //===----------------------------------------------------------------------===//
@@ -25,11 +25,13 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 constexpr size_t kStackBytes = 128 << 10, kSharedBytes = 1 << 20;
-/// How much lower the top of a stack lies than that of the one before it.
+/// The distance by which the top of each stack is lower than that of the
+/// previous stack.
 constexpr size_t kTopOffset = 9 * 64, kMostTopOffset = 16 << 10;
 
 #if defined(__x86_64__)
-// Keeps what a callee must preserve on the stack, and continues on another.
+// Saves the registers that a callee must preserve on the current stack, and
+// continues on another stack.
 extern "C" void heddle_switch_stacks(void **from, void *to);
 asm(R"(
 .text
@@ -57,7 +59,7 @@ struct Context {
   void *stack = nullptr;
   /// Prepares to run `run` on the stack from `bottom` to `top`.
   void start(char *bottom, char *top, void (*run)()) {
-    // The frame is aligned as it is where a function has just been called.
+    // The frame is aligned as after a call.
     auto **frame = reinterpret_cast<void **>(top) - 2;
     *frame-- = reinterpret_cast<void *>(run);
     stack = frame - 5;
@@ -82,7 +84,7 @@ struct Context {
 };
 #endif
 
-/// Zeros, which take no memory where nothing is written.
+/// Memory of zeros; pages that are not written take no memory.
 struct Memory {
   explicit Memory(size_t bytes)
       : begin(static_cast<char *>(
@@ -96,7 +98,7 @@ struct Memory {
   const size_t bytes;
 };
 
-/// Stacks for the threads of a block; kept for later blocks.
+/// The stacks of the threads of a block, which later blocks use again.
 struct Stacks {
   explicit Stacks(unsigned count) : count(count), memory(count * kStackBytes) {}
   char *bottom(unsigned k) { return memory.begin + k * kStackBytes; }
@@ -158,8 +160,9 @@ struct Fiber {
   int mask = 0;
 };
 
+/// The blocks of a launch that allowed dependent launches, and that ended.
 struct Progress {
-  unsigned let = 0, ended = 0;
+  unsigned allowed = 0, ended = 0;
 };
 
 class Grid;
@@ -175,12 +178,12 @@ public:
   int barrier(int flag);
   int groupBarrier(unsigned group, unsigned threads, int flag);
   unsigned shuffle(unsigned value, int mask);
-  void pause(unsigned odds, unsigned handOverOdds);
+  void pause(unsigned odds, unsigned slotOdds);
   void launchDependents();
   void waitForDependency();
   void threadMain();
 
-  /// Where the slot goes on: in its scheduler.
+  /// The context in which the slot continues: its scheduler.
   Context scheduler;
   bool active = true;
 
@@ -204,7 +207,7 @@ private:
   std::map<unsigned, ThreadGroup> groups;
   unsigned current = 0, alive = 0, waiting = 0;
   int flags = 0, barrierResult = 0;
-  bool hasLet = false, handOver = false;
+  bool hasAllowed = false, leavesSlot = false;
   Memory shared{kSharedBytes};
 };
 
@@ -214,10 +217,10 @@ public:
        uint64_t seed);
   GridRecord run();
 
-  /// The next block to begin; false when there is none that may.
+  /// Selects the next block to run; false if none may begin.
   bool next(unsigned &launch, unsigned &block);
-  /// Lets some other slot run, and returns when it is this one's turn again.
-  void handOver(unsigned from);
+  /// Runs another slot, and returns when slot `from` runs again.
+  void switchSlot(unsigned from);
   void retire(unsigned slot);
   bool hasEnded(unsigned launch) const {
     return progress[launch].ended == launches[launch].grid;
@@ -230,7 +233,8 @@ public:
   Random random;
   GridRecord record;
   std::vector<Progress> progress;
-  /// Which of the ready threads continues: the first, the last, or any.
+  /// Selects the ready thread that continues: the first, the last, or a random
+  /// one.
   unsigned policy;
   bool failed = false;
 
@@ -243,7 +247,7 @@ private:
   size_t left = 0;
 };
 
-Slot *ownSlot = nullptr; ///< the one that runs now
+Slot *ownSlot = nullptr; ///< the slot that runs now
 
 void enterSlot() { ownSlot->run(); }
 void enterThread() { ownSlot->threadMain(); }
@@ -285,7 +289,7 @@ void Grid::change(Context &from, unsigned slot) {
 
 bool Grid::mayBegin(unsigned launch) const {
   for (const GridLaunch::Dependency &on : launches[launch].dependencies)
-    if (on.programmatic ? progress[on.launch].let < launches[on.launch].grid
+    if (on.programmatic ? progress[on.launch].allowed < launches[on.launch].grid
                         : !hasEnded(on.launch))
       return false;
   return true;
@@ -307,13 +311,13 @@ bool Grid::next(unsigned &launch, unsigned &block) {
   return true;
 }
 
-void Grid::handOver(unsigned from) {
+void Grid::switchSlot(unsigned from) {
   unsigned to = random.below(slots.size());
   while (!slots[to]->active)
     to = (to + 1) % slots.size();
   if (to == from)
     return;
-  ++record.handOvers;
+  ++record.slotSwitches;
   change(slots[from]->scheduler, to);
 }
 
@@ -330,7 +334,7 @@ void Slot::run() {
   while (!grid.isDone()) {
     if (grid.next(launch, block))
       runBlock();
-    grid.handOver(number);
+    grid.switchSlot(number);
   }
   grid.retire(number);
 }
@@ -344,7 +348,7 @@ void Slot::runBlock() {
   groups.clear();
   alive = what.block;
   waiting = flags = 0;
-  hasLet = false;
+  hasAllowed = false;
   for (unsigned k = 0; k < what.block; ++k) {
     fibers[k].context.start(stacks->bottom(k), stacks->top(k), enterThread);
     ready.push_back(k);
@@ -363,16 +367,17 @@ void Slot::runBlock() {
     }
     choose();
     Context::change(scheduler, fibers[current].context);
-    if (std::exchange(handOver, false))
-      grid.handOver(number);
+    if (std::exchange(leavesSlot, false))
+      grid.switchSlot(number);
   }
   stackPool.give(std::move(stacks));
-  if (!hasLet)
-    ++grid.progress[launch].let;
+  if (!hasAllowed)
+    ++grid.progress[launch].allowed;
   ++grid.progress[launch].ended;
 }
 
-/// Chooses the ready thread that runs next, and gives its index to the code.
+/// Chooses the ready thread that runs next, and sets its index for the compiled
+/// source.
 void Slot::choose() {
   size_t at = grid.policy == 0   ? 0
               : grid.policy == 1 ? ready.size() - 1
@@ -407,12 +412,12 @@ void Slot::threadMain() {
   leave();
 }
 
-/// Switches to another thread of the block: directly where nothing else has to
-/// be decided, because a detour through the scheduler doubles the cost.
+/// Switches to another thread of the block; directly if nothing else has to be
+/// decided, because a detour through the scheduler doubles the cost.
 void Slot::leave() {
   Context &own = fibers[current].context;
   Context *next = &scheduler;
-  if (!handOver && alive && !grid.failed && !ready.empty()) {
+  if (!leavesSlot && alive && !grid.failed && !ready.empty()) {
     choose();
     next = &fibers[current].context;
   }
@@ -425,13 +430,13 @@ void Slot::wake(unsigned fiber) { ready.push_back(fiber); }
 int Slot::barrier(int flag) {
   flags |= flag != 0;
   // All threads of the block must arrive, as on a GPU: a thread that returns
-  // early leaves the others waiting, which is an error of the source.
+  // early leaves the others waiting, which is an error in the source.
   if (++waiting == fibers.size()) {
     barrierResult = flags;
     waiting = flags = 0;
     for (unsigned k = 0; k < fibers.size(); ++k)
       wake(k);
-    handOver |= grid.random.below(4) == 0;
+    leavesSlot |= grid.random.below(4) == 0;
   }
   leave();
   return barrierResult;
@@ -475,11 +480,11 @@ unsigned Slot::shuffle(unsigned value, int mask) {
   return own.given;
 }
 
-void Slot::pause(unsigned odds, unsigned handOverOdds) {
-  handOver |= grid.random.below(handOverOdds) == 0;
-  if (!handOver && grid.random.below(odds))
+void Slot::pause(unsigned odds, unsigned slotOdds) {
+  leavesSlot |= grid.random.below(slotOdds) == 0;
+  if (!leavesSlot && grid.random.below(odds))
     return;
-  // Behind the others: the thread may wait for one of them.
+  // After the other threads, because this thread may wait for one of them.
   if (grid.policy == 1)
     ready.push_front(current);
   else
@@ -488,8 +493,8 @@ void Slot::pause(unsigned odds, unsigned handOverOdds) {
 }
 
 void Slot::launchDependents() {
-  if (!std::exchange(hasLet, true))
-    ++grid.progress[launch].let;
+  if (!std::exchange(hasAllowed, true))
+    ++grid.progress[launch].allowed;
 }
 
 void Slot::waitForDependency() {

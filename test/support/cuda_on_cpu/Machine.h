@@ -1,10 +1,10 @@
 //===- Machine.h - threads and blocks of a grid on a host -------*- C++ -*-===//
 //
-// An emulated GPU: runs launches of compiled source. The threads of a block are
-// fibers, which switch at barriers, at shuffles and at accesses to data that
-// other threads can change. A few blocks run at a time. Random numbers from a
-// seed decide which thread continues, so that a missing barrier gives wrong
-// results and every run can be repeated.
+// An emulated GPU, which runs launches of compiled source. The threads of a
+// block are fibers, which switch at barriers, at shuffles and at accesses to
+// data that other threads can change. A few blocks run at a time. Random
+// numbers from a seed select the thread that continues, so that a missing
+// barrier gives wrong results and every run can be repeated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 namespace heddle::test {
 
 struct GridLaunch {
-  /// Another launch, which must have ended, or allowed this one to begin.
+  /// Another launch, which must have ended or, if programmatic, allowed this
+  /// launch to begin.
   struct Dependency {
     unsigned launch;
     bool programmatic;
@@ -34,12 +35,12 @@ struct GridLaunch {
   std::vector<Dependency> dependencies;
 };
 
-/// What happened during a run.
+/// The events of a run.
 struct GridRecord {
-  /// Empty, or why the launches could not be completed.
+  /// Empty, or the reason why the launches could not be completed.
   std::string error;
-  /// Switches from one thread to another, and from one block to another.
-  uint64_t switches = 0, handOvers = 0;
+  /// Switches between threads of a block, and between blocks.
+  uint64_t switches = 0, slotSwitches = 0;
 };
 
 /// Runs `launches`, each as soon as its dependencies allow. `hook` is the

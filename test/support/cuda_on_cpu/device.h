@@ -22,8 +22,9 @@ __attribute__((visibility("default"))) heddle_machine *heddle_on_cpu;
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
-// Shared variables belong to a block as thread-local ones belong to a thread.
-// With -femulated-tls the compiler asks the function below for their address.
+// Shared variables belong to a block as thread-local variables belong to a
+// thread. With -femulated-tls the compiler calls the function below for their
+// addresses.
 #define __shared__ static thread_local
 
 struct heddle_shared_variable {

@@ -2,7 +2,7 @@
 //
 // The structure that the compiled source and the emulated GPU share. It holds
 // the index of the running thread and the operations at which a thread may
-// switch to another one.
+// switch to another thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,15 @@ struct heddle_machine {
   /// Blocks of a cluster.
   unsigned cluster;
 
-  /// Shared memory of the block that runs now, and its size.
+  /// The shared memory of the running block, and its size.
   char *shared;
   unsigned long shared_bytes;
 
-  /// Waits for every thread of the block. Returns whether `flag` was set in
-  /// any.
+  /// Waits for every thread of the block. Returns whether `flag` was set in any
+  /// thread.
   int (*barrier)(int flag);
-  /// Waits until `threads` threads of the block have called it with the same
-  /// group. Returns whether `flag` was set in any.
+  /// Waits until `threads` threads of the block have called this function for
+  /// `group`. Returns whether `flag` was set in any of them.
   int (*group_barrier)(unsigned group, unsigned threads, int flag);
   /// The value of the thread of the warp at lane ^ `mask`.
   unsigned (*shuffle_xor)(unsigned value, int mask);
@@ -33,7 +33,7 @@ struct heddle_machine {
   void (*pause)();
   /// Often switches to another block.
   void (*give_way)();
-  /// Programmatic launches.
+  /// Programmatic dependent launch.
   void (*launch_dependents)();
   void (*wait_for_dependency)();
 };
@@ -44,7 +44,7 @@ struct heddle_entry {
   const char *name;
   void (*run)(void *const *slots);
   int parameters;
-  /// Whether scalars, if there are any, are passed by value.
+  /// Whether scalars are passed by value; true without scalars.
   bool by_value;
 };
 

@@ -1,7 +1,7 @@
 //===- launch.h - one signature for all entries ---------------------------===//
 //
-// Included after the emitted source. It wraps each entry, whatever its
-// parameters, into a function that reads its arguments from an array.
+// Included after the emitted source. Wraps each entry in a function that reads
+// its arguments from an array.
 //
 //===----------------------------------------------------------------------===//
 

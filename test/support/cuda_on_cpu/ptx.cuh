@@ -1,8 +1,8 @@
-// ptx.cuh: the host's version of codegen/device/ptx.cuh.
+// ptx.cuh: codegen/device/ptx.cuh for the host.
 //
-// The same functions in C++: conversions of 16-bit floats bit by bit, shuffles
-// and tickets through the emulated GPU. Every access to data that another block
-// can change may switch to another block.
+// The same functions in C++: conversions of 16-bit floats bit by bit, shuffles and
+// tickets through the emulated GPU. Every access to data that another block can change
+// may switch to another block.
 #pragma once
 
 namespace heddle {
@@ -23,7 +23,7 @@ inline float to_f32(f16 x) {
 
 inline float to_f32(bf16 x) { return __uint_as_float(static_cast<unsigned>(x.bits) << 16); }
 
-// `bits` without its last `count`, to the nearest, ties to even.
+// `bits` without its last `count` bits, rounded to nearest even.
 inline unsigned rounded(unsigned bits, int count) {
   const unsigned half = 1u << (count - 1), rest = bits & (2 * half - 1), kept = bits >> count;
   return kept + (rest > half || (rest == half && (kept & 1)));
@@ -37,7 +37,7 @@ inline f16 to_f16(float x) {
     return {static_cast<unsigned short>(sign | 0x7c00)};
   if (magnitude >= 0x38800000u) // 2^-14
     return {static_cast<unsigned short>(sign | rounded(magnitude - (112u << 23), 13))};
-  const int shift = 126 - static_cast<int>(magnitude >> 23); // of a fraction with its leading one
+  const int shift = 126 - static_cast<int>(magnitude >> 23); // for a fraction with its leading one
   if (shift > 24)
     return {static_cast<unsigned short>(sign)};
   return {static_cast<unsigned short>(sign | rounded((magnitude & 0x7fffffu) | 0x800000u, shift))};
@@ -74,7 +74,7 @@ template <class Vector> void write_evict_first(Vector *to, Vector value) {
 
 inline void fence() { heddle_on_cpu->give_way(); }
 inline void keep_order() {}
-inline int thread_anew() { return threadIdx.x; }
+inline int reread_thread_index() { return threadIdx.x; }
 
 inline unsigned count_arrival(unsigned *ticket, int expected) {
   heddle_on_cpu->give_way();
@@ -110,11 +110,11 @@ inline char *dynamic_shared() {
   return bytes;
 }
 
-// A copy happens as late as possible: when a thread waits for it.
+// A copy takes place as late as possible: when a thread waits for it.
 struct arrival { unsigned arrivals, left, phase; long long bytes; };
 struct late_copy { char *to; const char *from; unsigned bytes; arrival *barrier; };
 struct late_copies { late_copy all[512]; int count; };
-inline late_copies &copies_under_way() {
+inline late_copies &copies_in_flight() {
   static thread_local late_copies copies;
   return copies;
 }
@@ -126,7 +126,7 @@ inline void complete(arrival *barrier) {
 }
 inline void arrival_init(arrival *barrier, int arrivals) {
   *barrier = {static_cast<unsigned>(arrivals), static_cast<unsigned>(arrivals), 0, 0};
-  copies_under_way().count = 0;
+  copies_in_flight().count = 0;
 }
 inline void arrival_init_fence() {}
 inline void arrival_expect(arrival *barrier, unsigned bytes) {
@@ -137,7 +137,7 @@ inline void arrival_expect(arrival *barrier, unsigned bytes) {
 }
 inline void bulk_copy_fence() {}
 inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barrier) {
-  late_copies &copies = copies_under_way();
+  late_copies &copies = copies_in_flight();
   if (copies.count == 512 || bytes % 16 || reinterpret_cast<unsigned long long>(to) % 16 || reinterpret_cast<unsigned long long>(from) % 16)
     __builtin_trap();
   __builtin_memset(to, 0xff, bytes);
@@ -145,11 +145,11 @@ inline void bulk_copy(void *to, const void *from, unsigned bytes, arrival *barri
 }
 inline void arrival_wait(arrival *barrier, unsigned phase) {
   while ((barrier->phase & 1) == phase) {
-    if (threadIdx.x % 32 == 0) // one thread of the warp is enough
+    if (threadIdx.x % 32 == 0) // one thread of a warp is enough
       heddle_on_cpu->give_way();
     else
       heddle_on_cpu->pause();
-    late_copies &copies = copies_under_way();
+    late_copies &copies = copies_in_flight();
     int kept = 0;
     for (int k = 0; k < copies.count; ++k) {
       const late_copy copy = copies.all[k];
@@ -173,8 +173,7 @@ template <int Threads, int OfBlock> bool first_threads_barrier(bool mine) {
   return Threads == OfBlock ? __syncthreads_or(mine) : heddle_on_cpu->group_barrier(14, Threads, mine);
 }
 
-// Clusters. A shared variable has the same distance from `mailbox` in every
-// block.
+// Clusters. A shared variable has the same distance from `mailbox` in every block.
 struct cluster { unsigned arrived, phase; };
 inline cluster clusters[64];
 inline char *mailboxes[512];
@@ -218,11 +217,11 @@ template <class T> void send(T *to, const T &value, arrival *barrier, int rank) 
   T *const place = in_block(to, rank);
   __builtin_memset(place, 0xff, sent_bytes<T>);
   *place = value;
-  arrival *const bell = in_block(barrier, rank);
-  bell->bytes -= sent_bytes<T>;
-  complete(bell);
+  arrival *const remote_barrier = in_block(barrier, rank);
+  remote_barrier->bytes -= sent_bytes<T>;
+  complete(remote_barrier);
 }
-// Slow: other blocks continue meanwhile.
+// Slow, so that other blocks continue in the meantime.
 inline void fence_cluster() {
   for (int k = 0; k < 3; ++k)
     heddle_on_cpu->give_way();

@@ -1,4 +1,4 @@
-//===- CpuErrorTest.cpp - IR that the cpu target does not take ------------===//
+//===- CpuErrorTest.cpp - IR that the cpu target rejects ------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"
@@ -12,7 +12,7 @@ void expectContains(const std::string &text, const std::string &part) {
       << "expected '" << part << "' in: " << text;
 }
 
-/// A sum over a member, with parts of its text replaced.
+/// A sum over a member, with parts of the module replaced.
 void expectError(
     const std::string &message,
     std::initializer_list<std::pair<std::string, std::string>> changes) {
@@ -42,23 +42,23 @@ fused.program @sums(%x: !list) -> !one
   EXPECT_FALSE(harness.compile());
   expectContains(harness.diagnostics, message);
   expectContains(harness.diagnostics, "loc(");
-  // The verifier refuses some programs before the target does.
-  if (harness.kernel())
+  // The verifier rejects some programs before the target does.
+  if (harness.fusedProgram())
     expectContains(harness.error, "cpu target");
 }
 
-TEST(CpuError, Unplaced) {
+TEST(CpuError, NoBuffers) {
   expectError("has no 'result_buffers'", {{"result_buffers [1]", ""}});
 }
 
-TEST(CpuError, Unscheduled) {
+TEST(CpuError, NoSchedule) {
   expectError(
       "has no schedule",
       {{"schedule #fused.schedule<stream, threads = 256, vector = [4],", ""},
        {"tile = [1024], reason = \"\">", ""}});
 }
 
-TEST(CpuError, Unnamed) { expectError("has no name", {{"name \"sum\" ", ""}}); }
+TEST(CpuError, NoName) { expectError("has no name", {{"name \"sum\" ", ""}}); }
 
 TEST(CpuError, Threads) {
   expectError("a multiple of 32 threads", {{"threads = 256", "threads = 100"}});
@@ -108,10 +108,10 @@ TEST(CpuError, TwoSweepsOfOneName) {
   expectContains(harness.diagnostics, "found the name of another sweep");
 }
 
-// The first sweep's sum lies nowhere, and the second reads it.
-TEST(CpuError, ReadsWhatWasNotPlaced) {
-  for (std::string place : {"as a list value", "in finish", "as a flag"}) {
-    bool inFinish = place == "in finish", asFlag = place == "as a flag";
+// The sum of the first sweep has no buffer, and the second sweep reads the sum.
+TEST(CpuError, ReadsValueWithoutBuffer) {
+  for (std::string use : {"as a list value", "in the epilogue", "as a flag"}) {
+    bool inEpilogue = use == "in the epilogue", asFlag = use == "as a flag";
     std::string schedule =
         "schedule #fused.schedule<stream, threads = 256, vector = [4], "
         "tile = [1024], reason = \"\">";
@@ -123,26 +123,27 @@ TEST(CpuError, ReadsWhatWasNotPlaced) {
         "(%v = %x : !list) -> !flag {\n%p = math.isnan %v : f32\n"
         "%s = fused.reduce any list %p : i1\nfused.yield %s : i1\n}\n"
         "%y" +
-        std::string(inFinish ? ", %z" : "") + " = fused.sweep " +
+        std::string(inEpilogue ? ", %z" : "") + " = fused.sweep " +
         (asFlag ? "where %s : !flag " : "") + schedule +
-        " name \"b\" result_buffers [0" + (inFinish ? ", -1" : "") +
-        "] (%v = %x : !list" + (asFlag || inFinish ? "" : ", %t = %s : !flag") +
+        " name \"b\" result_buffers [0" + (inEpilogue ? ", -1" : "") +
+        "] (%v = %x : !list" +
+        (asFlag || inEpilogue ? "" : ", %t = %s : !flag") +
         ") -> !list {\nfused.yield %v : f32\n}" +
-        (inFinish ? " epilogue [] (%t = %s : !flag) -> !flag {\n"
-                    "fused.yield %t : i1\n}"
-                  : "") +
+        (inEpilogue ? " epilogue [] (%t = %s : !flag) -> !flag {\n"
+                      "fused.yield %t : i1\n}"
+                    : "") +
         "\nfused.yield %y : !list\n}";
     CpuHarness harness(text);
-    ASSERT_TRUE(harness.kernel()) << place << harness.diagnostics;
-    EXPECT_FALSE(harness.compile()) << place;
+    ASSERT_TRUE(harness.fusedProgram()) << use << harness.diagnostics;
+    EXPECT_FALSE(harness.compile()) << use;
     expectContains(harness.diagnostics, "reads a value that has no buffer");
   }
 }
 
 TEST(CpuError, UnknownSweep) {
   CpuHarness harness("fused.program @k() {\nfused.yield\n}");
-  ASSERT_TRUE(harness.kernel()) << harness.diagnostics;
-  auto program = heddle::compileForCpu(harness.kernel());
+  ASSERT_TRUE(harness.fusedProgram()) << harness.diagnostics;
+  auto program = heddle::compileForCpu(harness.fusedProgram());
   ASSERT_TRUE(static_cast<bool>(program)) << toString(program.takeError());
   auto sweep = (*program)->lookup("absent");
   ASSERT_FALSE(static_cast<bool>(sweep));

@@ -1,4 +1,4 @@
-//===- CpuHarness.cpp - runs hand-written kernels on the cpu target -------===//
+//===- CpuHarness.cpp - runs handwritten programs on the cpu target -------===//
 
 #include "CpuHarness.h"
 #include "dialect/Bindings.h"
@@ -20,7 +20,7 @@ struct CpuHarness::Bound {
   } table;
   std::vector<std::vector<char>> scratch;
   std::vector<void *> arguments;
-  int64_t rowBytes;
+  int64_t descriptorBytes;
 };
 
 CpuHarness::CpuHarness(const std::string &text) {
@@ -35,16 +35,16 @@ CpuHarness::CpuHarness(const std::string &text) {
   });
   module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
   if (module)
-    for (auto kernel : module->getOps<fused::ProgramOp>())
-      kernelOp = kernel;
+    for (auto found : module->getOps<fused::ProgramOp>())
+      programOp = found;
 }
 
 CpuHarness::~CpuHarness() = default;
 
 bool CpuHarness::compile() {
-  if (!kernelOp)
+  if (!programOp)
     return false;
-  auto compiled = compileForCpu(kernelOp);
+  auto compiled = compileForCpu(programOp);
   if (!compiled) {
     error = toString(compiled.takeError());
     return false;
@@ -66,19 +66,19 @@ void CpuHarness::bindScalar(int buffer, void *address) {
 }
 
 template <class T>
-static void put(std::vector<char> &rows, int64_t at, T value) {
-  std::memcpy(rows.data() + at, &value, sizeof(T));
+static void put(std::vector<char> &table, int64_t at, T value) {
+  std::memcpy(table.data() + at, &value, sizeof(T));
 }
 
 void CpuHarness::bindSweep(fused::SweepOp sweep) {
-  auto buffers = Buffers::read(kernelOp);
+  auto buffers = Buffers::read(programOp);
   auto layout = SweepLayout::compute(sweep, *buffers);
   auto b = std::make_unique<Bound>();
   b->functions = cantFail(program->lookup(layout->name));
   int64_t pointers = layout->pointers;
   bool wide = layout->rank == 2;
   int64_t at = 8 * pointers + (wide ? 16 : 0);
-  b->rowBytes = (at + 24 + 15) / 16 * 16;
+  b->descriptorBytes = (at + 24 + 15) / 16 * 16;
   int tileCount = 0, memberCount = 0;
   int64_t columnBase = 0;
   for (auto [s, segment] : llvm::enumerate(layout->segments)) {
@@ -105,30 +105,30 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
       if (!active)
         continue;
       int tiles = count <= 0 ? 1 : (count - 1) / segment.tile + 1;
-      int64_t row = memberCount * b->rowBytes;
-      b->members.resize(row + b->rowBytes);
+      int64_t start = memberCount * b->descriptorBytes;
+      b->members.resize(start + b->descriptorBytes);
       for (auto [k, slot] : llvm::enumerate(segment.operands)) {
         const Member &member = lists[slot.buffer][m];
         if (slot.index == kLength)
-          put<int64_t>(b->members, row + 8 * k, member.rows * member.columns);
+          put<int64_t>(b->members, start + 8 * k, member.rows * member.columns);
         else if (slot.index == kStride)
-          put<int64_t>(b->members, row + 8 * k, member.columns);
+          put<int64_t>(b->members, start + 8 * k, member.columns);
         else
-          put(b->members, row + 8 * k, member.data);
+          put(b->members, start + 8 * k, member.data);
       }
       if (wide) {
-        put(b->members, row + 8 * pointers, columns);
-        put(b->members, row + 8 * pointers + 8, columnBase);
+        put(b->members, start + 8 * pointers, columns);
+        put(b->members, start + 8 * pointers + 8, columnBase);
       }
-      put<int64_t>(b->members, row + at, count);
-      put<int32_t>(b->members, row + at + 8, tileCount);
-      put<int32_t>(b->members, row + at + 12, tiles);
-      put<int32_t>(b->members, row + at + 16, s);
-      put<int32_t>(b->members, row + at + 20, m);
+      put<int64_t>(b->members, start + at, count);
+      put<int32_t>(b->members, start + at + 8, tileCount);
+      put<int32_t>(b->members, start + at + 12, tiles);
+      put<int32_t>(b->members, start + at + 16, s);
+      put<int32_t>(b->members, start + at + 20, m);
       for (int k = 0; k < tiles; ++k) {
-        int64_t tile = tileCount++ * b->rowBytes;
+        int64_t tile = tileCount++ * b->descriptorBytes;
         int64_t first = k * segment.tile;
-        b->tiles.resize(tile + b->rowBytes);
+        b->tiles.resize(tile + b->descriptorBytes);
         for (auto [p, slot] : llvm::enumerate(segment.operands)) {
           const Member &member = lists[slot.buffer][m];
           char *base = static_cast<char *>(member.data);
@@ -177,7 +177,7 @@ void CpuHarness::bindSweep(fused::SweepOp sweep) {
 
 void CpuHarness::bind() {
   bound.clear();
-  kernelOp.walk([&](fused::SweepOp sweep) { bindSweep(sweep); });
+  programOp.walk([&](fused::SweepOp sweep) { bindSweep(sweep); });
 }
 
 void CpuHarness::launch() {
@@ -185,10 +185,12 @@ void CpuHarness::launch() {
     void *const *arguments = b->arguments.data();
     if (b->functions.tile)
       for (int k = 0; k < b->table.tileCount; ++k)
-        b->functions.tile(b->tiles.data() + k * b->rowBytes, k, arguments);
+        b->functions.tile(b->tiles.data() + k * b->descriptorBytes, k,
+                          arguments);
     if (b->functions.member)
       for (int k = 0; k < b->table.memberCount; ++k)
-        b->functions.member(b->members.data() + k * b->rowBytes, arguments);
+        b->functions.member(b->members.data() + k * b->descriptorBytes,
+                            arguments);
     if (b->functions.epilogue)
       b->functions.epilogue(b->members.data(), b->table.memberCount, arguments);
   }
@@ -205,20 +207,21 @@ std::string listType(const std::string &element, int rank) {
 }
 
 static std::string schedule(const std::string &kind, const std::string &name,
-                            const std::string &places, int vector, int tile) {
+                            const std::string &buffers, int vector, int tile) {
   return " schedule #fused.schedule<" + kind + ", threads = 256, vector = [" +
          std::to_string(vector) + "], tile = [" + std::to_string(tile) +
          "], reason = \"test\"> name \"" + name + "\" result_buffers [" +
-         places + "] ";
+         buffers + "] ";
 }
 
-std::string stream(const std::string &name, const std::string &places,
+std::string stream(const std::string &name, const std::string &buffers,
                    int vector, int tile) {
-  return schedule("stream", name, places, vector, tile);
+  return schedule("stream", name, buffers, vector, tile);
 }
 
-std::string rows(const std::string &name, const std::string &places, int tile) {
-  return schedule("rows", name, places, 4, tile);
+std::string rows(const std::string &name, const std::string &buffers,
+                 int tile) {
+  return schedule("rows", name, buffers, 4, tile);
 }
 
 } // namespace heddle::test

@@ -1,7 +1,7 @@
-//===- CpuHarness.h - runs hand-written kernels on the cpu target ---------===//
+//===- CpuHarness.h - runs handwritten programs on the cpu target ---------===//
 //
-// Compiles a kernel, lays out tables as docs/plan.md says (on its own, without
-// the runtime) and calls the functions of its sweeps.
+// Compiles a fused program, lays out tables as docs/plan.md describes (without
+// the runtime), and calls the functions of its sweeps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +20,15 @@
 
 namespace heddle::test {
 
-/// A member of a list as it is bound: rank 1 has one row.
+/// A member of a list, as bound; a vector has one row.
 struct Member {
   void *data = nullptr;
   int64_t rows = 1, columns = 1;
   bool active = true;
 };
 
-/// Memory of one tensor, optionally misaligned by some elements and guarded:
-/// what lies around it must not change.
+/// Memory of one tensor, optionally misaligned by some elements, with guards
+/// around it that must not change.
 template <class T> class Tensor {
 public:
   explicit Tensor(int64_t count, int64_t offset = 0)
@@ -69,7 +69,7 @@ private:
 
 class CpuHarness {
 public:
-  /// Parses a module of one kernel; diagnostics are collected.
+  /// Parses a module with one fused program; diagnostics are collected.
   explicit CpuHarness(const std::string &text);
   ~CpuHarness();
 
@@ -81,35 +81,35 @@ public:
   void bindScalar(int buffer, void *address);
   /// Runs all sweeps in order.
   void run();
-  /// The tables and scratch areas of each sweep, made once for many runs.
+  /// Makes the tables and scratch areas of each sweep, once for many launches.
   void bind();
   void launch();
 
-  fused::ProgramOp kernel() { return kernelOp; }
+  fused::ProgramOp fusedProgram() { return programOp; }
 
 private:
   struct Bound;
   void bindSweep(fused::SweepOp sweep);
-  Member memberOf(int buffer, size_t index) const;
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  fused::ProgramOp kernelOp;
+  fused::ProgramOp programOp;
   std::unique_ptr<runtime::CpuProgram> program;
   std::vector<std::vector<Member>> lists;
   std::vector<void *> scalars;
   std::vector<std::unique_ptr<Bound>> bound;
 };
 
-/// `!list` and so on for one element type, and the dialect's wordy attributes.
+/// The type of a list, and the attributes of a sweep with its schedule, name
+/// and result buffers.
 std::string listType(const std::string &element, int rank = 1);
-std::string stream(const std::string &name, const std::string &places,
+std::string stream(const std::string &name, const std::string &buffers,
                    int vector = 4, int tile = 1024);
-std::string rows(const std::string &name, const std::string &places,
+std::string rows(const std::string &name, const std::string &buffers,
                  int tile = 4);
 
 //===----------------------------------------------------------------------===//
-// The order of reductions, as plainly as it can be written
+// The order of reductions, in plain loops
 //===----------------------------------------------------------------------===//
 
 template <class T, class Combine>
@@ -125,7 +125,8 @@ T blockOrder(std::vector<T> x, Combine combine) {
   return result;
 }
 
-/// Values one after the other over the threads of a block.
+/// The order in which a block combines consecutive values, one per thread in
+/// turn.
 template <class T, class Combine>
 T spreadOrder(const std::vector<T> &values, T neutral, Combine combine) {
   std::vector<T> x(256, neutral);
@@ -134,7 +135,7 @@ T spreadOrder(const std::vector<T> &values, T neutral, Combine combine) {
   return blockOrder(x, combine);
 }
 
-/// The elements of a member of a sweep that streams.
+/// The order in which a `stream` sweep combines the elements of a member.
 template <class T, class Combine>
 T streamOrder(const std::vector<T> &values, int64_t vector, int64_t tile,
               T neutral, Combine combine) {

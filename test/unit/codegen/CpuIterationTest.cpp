@@ -1,5 +1,4 @@
-//===- CpuIterationTest.cpp - what is addressed by the iteration
-//--------------------===//
+//===- CpuIterationTest.cpp - entries of iterations -----------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"
@@ -10,8 +9,8 @@ using namespace heddle::test;
 
 namespace {
 
-/// A loop's body whose iterations the test counts: each member adds its
-/// schedule, and keeps what it has then.
+/// A loop whose iterations the test counts: each member adds the entry of its
+/// schedule, and records the sum.
 std::string bodyOf(const std::string &element, const std::string &bound) {
   std::string list = listType(element), each = listType("f64", 0);
   std::string as = element == bound ? "" : " as " + bound;
@@ -53,7 +52,7 @@ std::string bodyOf(const std::string &element, const std::string &bound) {
          each + ", " + listType("f32") + "\n}\n";
 }
 
-/// Three members: a schedule of three entries, of one, and of none.
+/// Three members, whose schedules have three entries, one and none.
 template <class T>
 void runIterations(const std::string &element, const std::string &bound,
                    T one) {

@@ -1,4 +1,4 @@
-//===- CpuMapTest.cpp - element programs on the cpu target ----------------===//
+//===- CpuMapTest.cpp - maps on the cpu target ----------------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"
@@ -20,7 +20,7 @@ float fromBf16(uint16_t x) {
   std::memcpy(&y, &bits, 4);
   return y;
 }
-// The compiler's own conversions, through another path than ours.
+// The compiler's conversions, which share no code with ours.
 uint16_t f16Of(float x) {
   _Float16 y = static_cast<_Float16>(x);
   uint16_t bits;
@@ -36,7 +36,7 @@ float fromF16(uint16_t bits) {
 const std::vector<int64_t> sizes = {0,    1,    3,    5,    31,  64,
                                     1023, 1024, 1025, 2049, 5000};
 
-/// p + s * g in f32, over a list that is stored as `element`.
+/// p + s * g, over a list that is stored as `element`.
 template <class T, class To, class From>
 void scaledAdd(const std::string &element, const std::string &computed,
                To widen, From round) {
@@ -104,8 +104,8 @@ TEST(CpuMap, ScaledAddF16) {
   scaledAdd<uint16_t>("f16", "f32", fromF16, f16Of);
 }
 
-std::string copyKernel(const std::string &from, const std::string &to,
-                       const std::string &computed) {
+std::string copyProgram(const std::string &from, const std::string &to,
+                        const std::string &computed) {
   std::string in = listType(from), out = listType(to);
   return "fused.program @k(%p: " + in + ") -> " + out +
          " attributes {buffers = [#fused.buffer<\"r\", result, " + out +
@@ -115,9 +115,9 @@ std::string copyKernel(const std::string &from, const std::string &to,
          "\n}";
 }
 
-// Every f16 widens exactly; every f32 that is near one rounds to it.
+// Every f16 widens exactly.
 TEST(CpuMap, AllHalves) {
-  CpuHarness widen(copyKernel("f16", "f32", "f32"));
+  CpuHarness widen(copyProgram("f16", "f32", "f32"));
   ASSERT_TRUE(widen.compile()) << widen.diagnostics << widen.error;
   Tensor<uint16_t> halves(65536);
   Tensor<float> floats(65536);
@@ -136,13 +136,13 @@ TEST(CpuMap, AllHalves) {
 
 template <class Round>
 void narrowEverything(const std::string &element, Round round) {
-  CpuHarness narrow(copyKernel("f32", element, "f32"));
+  CpuHarness narrow(copyProgram("f32", element, "f32"));
   ASSERT_TRUE(narrow.compile()) << narrow.diagnostics << narrow.error;
   constexpr int64_t count = 1 << 21;
   Tensor<float> floats(count);
   Tensor<uint16_t> shorts(count);
   for (int64_t k = 0; k < count; ++k) {
-    // Every exponent and sign, the bits around the last that is kept.
+    // Every exponent and sign, and the bits around the last bit that is kept.
     uint32_t bits = static_cast<uint32_t>(k) << 11 | (k % 3) * 0x3ff;
     bits ^= (k % 5) << 10;
     std::memcpy(&floats[k], &bits, 4);
@@ -164,7 +164,7 @@ TEST(CpuMap, NarrowToF16) { narrowEverything("f16", f16Of); }
 TEST(CpuMap, NarrowToBf16) { narrowEverything("bf16", bf16Of); }
 
 TEST(CpuMap, CopiesSixteenBitsAsTheyAre) {
-  CpuHarness copy(copyKernel("bf16", "bf16", "bf16"));
+  CpuHarness copy(copyProgram("bf16", "bf16", "bf16"));
   ASSERT_TRUE(copy.compile()) << copy.diagnostics << copy.error;
   Tensor<uint16_t> from(65536), to(65536);
   for (int k = 0; k < 65536; ++k)

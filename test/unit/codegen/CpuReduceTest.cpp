@@ -1,4 +1,4 @@
-//===- CpuReduceTest.cpp - reductions that stream, on the cpu target ------===//
+//===- CpuReduceTest.cpp - `stream` reductions on the cpu target ----------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"
@@ -13,7 +13,7 @@ namespace {
 const std::vector<int64_t> sizes = {1,    0,    3,    5,    31,     64,   1023,
                                     1024, 1025, 4096, 4097, 300000, 12289};
 
-/// Members of random numbers, and what a test needs to bind them.
+/// Members with random elements, their memory and their bindings.
 template <class T> struct Data {
   std::vector<std::vector<T>> values;
   std::vector<Tensor<T>> tensors;
@@ -51,8 +51,8 @@ struct Scalars {
   std::vector<char> memory;
 };
 
-// The norm of everything, clipped: what precedes and follows the sum runs in
-// the same sweep.
+// The norm of a list, and the clip factor: the values before and after the sum
+// are computed in the same sweep.
 TEST(CpuReduce, NormBitForBit) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
@@ -126,8 +126,8 @@ fused.program @k(%grad: !list) -> (!num)
   EXPECT_EQ(sum, 0);
 }
 
-/// One reduction of each kind to the member and to the list; `T` is stored as
-/// `element` and combined as `computed`.
+/// Reductions of one kind to the member and to the list; the elements are
+/// stored as `element` and combined as `computed`.
 struct Kinds {
   std::string text;
   Kinds(const std::string &element, const std::string &computed,
@@ -275,7 +275,7 @@ fused.program @k(%x: !list) -> (!one, !at)
   fused.yield %m, %i : !one, !at
 })");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
-  // Few distinct values, so that the first of many equal ones counts.
+  // Few distinct values, to test that the first of many equal values wins.
   Data<float> data(sizes, [] { return std::floor(randomIn(-3, 3)); });
   for (auto &x : data.tensors[5])
     x = -INFINITY;
@@ -300,8 +300,8 @@ fused.program @k(%x: !list) -> (!one, !at)
   }
 }
 
-// Elements are stored, two sums taken, and what follows from a member's sum is
-// written beside a member operand that it replaces; a value counts elements.
+// Stores elements, takes two sums, and writes values computed from the sum of a
+// member in place of a member operand; one reduction counts elements.
 TEST(CpuReduce, MapAndMemberValues) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xbf16>>
@@ -333,7 +333,7 @@ fused.program @k(%x: !list {foreach.donate = 0 : i64},
 })");
   ASSERT_TRUE(harness.compile()) << harness.diagnostics << harness.error;
   std::vector<int64_t> lengths = {1, 7, 100, 2048, 2049, 70001};
-  // Small integers: exact in bf16, and their halves.
+  // Small integers, which are exact in bf16, as are their halves.
   Data<float> data(lengths, [] { return std::floor(randomIn(-8, 8)); });
   auto bits = [](float x) {
     uint32_t b;
@@ -376,8 +376,8 @@ fused.program @k(%x: !list {foreach.donate = 0 : i64},
   EXPECT_EQ(most, 9);
 }
 
-// Two segments reduce to a list value each, and the epilogue joins them.
-TEST(CpuReduce, SegmentsMeetInFinish) {
+// Two segments reduce to one list value each, and the epilogue combines these.
+TEST(CpuReduce, EpilogueCombinesSegments) {
   CpuHarness harness(R"(
 !f = !foreach.list<tensor<?xf32>>
 !d = !foreach.list<tensor<?xf64>>
@@ -409,7 +409,7 @@ fused.program @k(%a: !f, %b: !d) -> !num
   harness.bindList(1, c.members);
   harness.bindScalar(2, &found);
   harness.run();
-  // Member rows 0 and 1 are of the first segment, 2 and 3 of the second.
+  // Member descriptors 0 and 1 are of the first segment, 2 and 3 of the second.
   std::vector<double> x(256, 0.0), y(256, 0.0);
   auto of = [](auto &values) {
     return streamOrder(std::vector<double>(values.begin(), values.end()), 4,
@@ -460,7 +460,7 @@ fused.program @k(%a: !one {foreach.donate = 0 : i64})
   EXPECT_EQ(at, 123);
 }
 
-// A matrix whose rows and columns have no values of their own.
+// A matrix without row and column values.
 TEST(CpuReduce, MatrixAsAStream) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>

@@ -1,4 +1,4 @@
-//===- CpuRowsTest.cpp - sweeps in rows on the cpu target -----------------===//
+//===- CpuRowsTest.cpp - `rows` sweeps on the cpu target ------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"
@@ -43,7 +43,8 @@ struct Vectors {
 float add(float a, float b) { return a + b; }
 float most(float a, float b) { return b > a ? b : a; }
 
-/// What is combined down the rows of tiles of `tile`, column by column.
+/// The order in which the values of a column are combined: down the rows of
+/// each tile, then over tiles of `tile` rows.
 template <class Value>
 float columnOrder(int64_t rows, int64_t tile, Value value) {
   std::vector<float> partials;
@@ -85,8 +86,8 @@ fused.program @k(%x: !mat) -> (!mat, !vec, !vec)
   fused.yield %y, %r, %c : !mat, !vec, !vec
 })";
 
-// With exp2 of small integers every step but the division is exact, so the
-// order is all that counts; the exponential's last bits do not.
+// With exp2 of small integers every operation but the division is exact, so the
+// result depends only on the order, not on the last bits of the exponential.
 TEST(CpuRows, SoftmaxAndColumnSums) {
   std::string text = softmax;
   text.replace(text.find("math.exp "), 8, "math.exp2");
@@ -160,8 +161,7 @@ TEST(CpuRows, SoftmaxOfAnything) {
   }
 }
 
-// What exponentials may be taken about, and whose they may be, changes no bit;
-// not even a shift that is a row value of its own, or no number.
+// Hints change no bit, not even a shift that is a row value or is not finite.
 TEST(CpuRows, HintsChangeNothing) {
   const std::string with[] = {" shift %shift", " shift %other sharing %r"};
   std::string text = R"(
@@ -225,8 +225,8 @@ fused.program @k(%x: !mat, %u: !vec, %v: !vec) -> (!vec, !vec)
     }
 }
 
-// Every way in which values of a matrix lower to rows, columns, members and the
-// list, with row and column operands and what follows from the sums.
+// Every reduction of matrix values to rows, columns, members and the list, with
+// row and column operands and values computed from the sums.
 TEST(CpuRows, EveryLevel) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>
@@ -442,7 +442,7 @@ fused.program @k(%x: !mat) -> (!vec, !at, !vec, !vec, !at, !vec, !flag, !flag)
   }
 }
 
-// Twice the row takes its place, though a later walk along it reads it again.
+// Twice the row replaces the row, although a later traversal reads it again.
 TEST(CpuRows, InPlace) {
   CpuHarness harness(R"(
 !mat = !foreach.list<tensor<?x?xf32>>

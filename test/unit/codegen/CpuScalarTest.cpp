@@ -38,7 +38,8 @@ std::vector<R> evaluate(const std::string &body, const std::string &ta,
   return {z.begin(), z.end()};
 }
 
-/// Every pair of special values, then random ones; `second` of each pair.
+/// Every pair of special values, then random ones: the first or the second of
+/// each pair.
 template <class T> std::vector<T> interesting(bool second = false) {
   using L = std::numeric_limits<T>;
   const T special[] = {0,
@@ -164,14 +165,14 @@ TEST(CpuScalar, TernaryAndPower) {
   for (size_t k = 0; k < a.size(); ++k) {
     ASSERT_TRUE(same(fma[k], std::fma(a[k], b[k], a[k])));
     ASSERT_TRUE(same(power[k], std::pow(a[k], b[k])));
-    // Of zeros either may be taken.
+    // Either zero may be the result.
     float m = std::fmax(a[k], b[k]), l = std::fmin(a[k], b[k]);
     ASSERT_TRUE(most[k] == m || same(most[k], m)) << a[k] << ' ' << b[k];
     ASSERT_TRUE(least[k] == l || same(least[k], l)) << a[k] << ' ' << b[k];
   }
 }
 
-// Contraction happens where both operations allow it, and nowhere else.
+// Contraction takes place only if both operations allow it.
 TEST(CpuScalar, Contraction) {
   std::vector<float> a = {1.000244140625f, 3.1f, 1e10f},
                      b = {-1.0f, 0.1f, 7.3f};

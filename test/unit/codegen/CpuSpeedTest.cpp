@@ -1,7 +1,7 @@
-//===- CpuSpeedTest.cpp - how fast the cpu target's code is ---------------===//
+//===- CpuSpeedTest.cpp - the speed of the cpu target ---------------------===//
 //
-// Not run by default (--gtest_also_run_disabled_tests): prints the bandwidth of
-// typical sweeps beside that of a plain loop over the same bytes.
+// Not run by default (--gtest_also_run_disabled_tests). Prints the bandwidth of
+// typical sweeps beside the bandwidth of a plain loop over the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ fused.program @k(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
   harness.bindScalar(buffer, &lr);
   harness.bind();
   double ours = secondsOf([&] { harness.launch(); });
-  // The same bytes, and nothing to compute.
+  // The same bytes, almost without computation.
   double plain = secondsOf([&] {
     for (size_t t = 0; t < p.memory.size(); ++t) {
       float *__restrict__ a = p.memory[t].data(),

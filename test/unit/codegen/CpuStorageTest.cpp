@@ -1,7 +1,7 @@
 //===- CpuStorageTest.cpp - 16-bit floats by integer arithmetic -----------===//
 //
-// What hosts without conversion instructions run, against the compiler's own
-// conversions.
+// Compares the conversions for hosts without conversion instructions with those
+// of the compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,7 @@ using namespace heddle::cpu;
 
 namespace {
 
-/// to[k] = convert(from[k]), compiled with the conversions that `traits`
-/// choose.
+/// to[k] = convert(from[k]), compiled without conversion instructions.
 class Converter {
 public:
   using Function = void (*)(const void *from, void *to, int64_t count);
@@ -82,7 +81,8 @@ TEST(CpuStorage, HalvesRoundWithoutInstructions) {
   std::vector<float> from(count);
   std::vector<uint16_t> to(count);
   for (int64_t k = 0; k < count; ++k) {
-    // Around every tie: each pattern of the bits that count, below and above.
+    // Every tie: each pattern of the bits that count, with values below and
+    // above.
     uint32_t bits =
         static_cast<uint32_t>(k) << 10 | (k % 4 == 3 ? 0x3ff : k % 4);
     std::memcpy(&from[k], &bits, 4);

@@ -7,8 +7,8 @@ using namespace heddle::test;
 
 namespace {
 
-// Members whose flag does not hold keep their values, also the flag's own
-// buffer; what they had before still counts in the sum over the list.
+// Members whose flag does not hold keep their values, including the buffer of
+// the flag; their previous values still count in the sum over the list.
 TEST(CpuWhere, Members) {
   CpuHarness harness(R"(
 !list = !foreach.list<tensor<?xf32>>
@@ -57,7 +57,7 @@ fused.program @k(%x: !list {foreach.donate = 0 : i64}, %on: !flag, %n: !one)
   EXPECT_EQ(sum, (std::vector<float>{6, 10000, 4000, 2}));
   EXPECT_EQ(on, (std::vector<uint8_t>{1, 0, 0, 1}));
   EXPECT_EQ(total, 14008);
-  // Again: two of them go on.
+  // Again: two of the members continue.
   harness.launch();
   EXPECT_EQ(sum, (std::vector<float>{12, 10000, 4000, 4}));
   EXPECT_EQ(total, 14016);

@@ -1,7 +1,7 @@
-//===- CudaExecutionTest.cpp - the emitted CUDA text, executed ------------===//
+//===- CudaExecutionTest.cpp - the emitted CUDA source, executed ----------===//
 //
-// Every entry of every program runs on the host and is compared with the cpu
-// target and the reference interpreter.
+// Every entry of every program runs on the host; its results are compared with
+// the cpu target and the reference interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@ namespace heddle::test {
 
 using Shapes = std::vector<std::vector<int64_t>>;
 
-static std::string textOf(llvm::Error error) {
+static std::string messageOf(llvm::Error error) {
   return takeError(std::move(error)).second;
 }
 
 namespace {
 
-/// What happens to all runs alike before a step.
+/// Changes all runs alike before a step.
 using Change = std::function<void(Runnable &, int step)>;
 
 struct Check {
   int steps = 2;
   std::vector<uint64_t> seeds = {1, 2};
   Change change;
-  /// Scalars that the caller keeps.
+  /// Whether scalars are read from the memory of the caller.
   bool bindsScalars = false;
   double unit = 0;
 };
@@ -50,7 +50,7 @@ double unitOf(const Plan &plan) {
 
 void runAndCompare(Program &program, const Inputs &inputs,
                    const NamedProgram &named, const Check &check = {}) {
-  if (!program.isGood() || !program.hostText())
+  if (!program.isGood() || !program.hostSource())
     return;
   std::vector<std::unique_ptr<Runnable>> runs;
   runs.push_back(program.reference(inputs, Arithmetic::exact));
@@ -62,7 +62,7 @@ void runAndCompare(Program &program, const Inputs &inputs,
   }
   for (llvm::StringRef suffix : entrySuffixes()) {
     bool isThere = llvm::any_of(
-        program.hostText()->entries(), [&](const heddle_entry &entry) {
+        program.hostSource()->entries(), [&](const heddle_entry &entry) {
           return llvm::StringRef(entry.name).ends_with(suffix);
         });
     if (!isThere)
@@ -82,7 +82,7 @@ void runAndCompare(Program &program, const Inputs &inputs,
       runs.push_back(std::move(run));
     }
   }
-  ASSERT_GT(runs.size(), 4u) << "the text has no entry";
+  ASSERT_GT(runs.size(), 4u) << "the source has no entry";
   double unit = check.unit ? check.unit : unitOf(program.plan());
   for (int step = 0; step < check.steps; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
@@ -91,7 +91,7 @@ void runAndCompare(Program &program, const Inputs &inputs,
       if (check.change)
         check.change(*run, step);
       if (llvm::Error error = run->step()) {
-        ADD_FAILURE() << run->name << ": " << textOf(std::move(error));
+        ADD_FAILURE() << run->name << ": " << messageOf(std::move(error));
         return;
       }
       results.push_back(run->results());
@@ -100,7 +100,7 @@ void runAndCompare(Program &program, const Inputs &inputs,
     for (size_t k = 2; k < runs.size(); ++k) {
       SCOPED_TRACE(runs[k]->name);
       ASSERT_EQ(differenceFrom(results[0], results[1], results[k], unit), "");
-      // Panels have an order of their own, the same for every grid.
+      // Panels have an order of their own, which is the same for every grid.
       if (llvm::StringRef(runs[k]->name).contains("_panels")) {
         if (firstInPanels)
           ASSERT_EQ(differenceInBits(results[*firstInPanels], results[k]), "");
@@ -108,7 +108,8 @@ void runAndCompare(Program &program, const Inputs &inputs,
           firstInPanels = k;
         continue;
       }
-      // The fused cpu target, or at least the first run of the text.
+      // Compares with the fused cpu target, or at least with the first run of
+      // the source.
       if (k == 3 ? named.keepsOrder : k > 4 || named.isExact)
         ASSERT_EQ(differenceInBits(results[k == 3 || named.isExact ? 2 : 4],
                                    results[k]),
@@ -117,8 +118,8 @@ void runAndCompare(Program &program, const Inputs &inputs,
   }
 }
 
-/// Ragged members around the borders of tiles; families of other dtypes have
-/// others.
+/// Members of different sizes around the borders of tiles. Families with other
+/// dtypes have other shapes.
 Shapes raggedShapes(llvm::StringRef name, int64_t rank) {
   if (rank == 2)
     return {{3, 5}, {1, 1}, {0, 4}, {17, 300}, {4, 0}, {2, 3, 7}, {33, 256}};
@@ -132,14 +133,14 @@ Shapes raggedShapes(llvm::StringRef name, int64_t rank) {
 }
 
 //===----------------------------------------------------------------------===//
-// The library
+// Standard programs
 //===----------------------------------------------------------------------===//
 
 class CudaLibrary : public testing::TestWithParam<NamedProgram> {};
 
 Change newGradients(Program &program, uint64_t seed) {
-  // Learning rate, betas and counters move between steps, and back again: what
-  // is kept from step to step must follow.
+  // The learning rate, betas and counters change between steps, and back again,
+  // to test that precomputed scalars are updated.
   return [&program, seed](Runnable &run, int step) {
     Inputs inputs = randomInputs(program, raggedShapes, seed + 10 * step, true);
     for (auto &[name, list] : inputs.lists)
@@ -166,7 +167,8 @@ Change newGradients(Program &program, uint64_t seed) {
 TEST_P(CudaLibrary, AgreesWithTheCpuBitForBit) {
   Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
-  // Members begin where their element size allows, operands each elsewhere.
+  // Members begin at any multiple of their element size, each operand at
+  // another offset.
   Inputs inputs = randomInputs(program, raggedShapes, 7, true);
   Check check;
   check.steps = 6;
@@ -175,7 +177,7 @@ TEST_P(CudaLibrary, AgreesWithTheCpuBitForBit) {
   runAndCompare(program, inputs, GetParam(), check);
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaLibrary, testing::ValuesIn(libraryPrograms()),
+INSTANTIATE_TEST_SUITE_P(, CudaLibrary, testing::ValuesIn(standardPrograms()),
                          [](const auto &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//
@@ -199,7 +201,8 @@ protected:
           Shapes shapes = raggedShapes(name, rank);
           if (rank == 2)
             return narrowed(shapes);
-          // Vectors beside matrices have their rows or columns.
+          // The length of vectors beside matrices is the number of rows or
+          // columns.
           if (rank != 2 && hasMatrices(program)) {
             Shapes matrices = narrowed(raggedShapes("", 2));
             for (auto &shape : matrices) {
@@ -211,8 +214,8 @@ protected:
             }
             shapes = matrices;
           }
-          // What is addressed by the iteration has a length of its own, or
-          // none.
+          // Vectors that are indexed by the iteration have a length of their
+          // own, or 0.
           if (name == "schedule" || name == "history")
             for (auto [k, shape] : llvm::enumerate(shapes))
               shape = {static_cast<int64_t>(3 * k % 8)};
@@ -250,7 +253,7 @@ TEST_P(CudaModule, AgreesWithTheCpu) {
 TEST_P(CudaModule, TakesMatricesWithAStride) {
   Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
-  // Of 300 columns, and of so few that a loop's panels take them.
+  // With 300 columns, and with few enough for the panels of a loop.
   for (int64_t widest : {300, 200}) {
     SCOPED_TRACE(widest);
     Inputs inputs = inputsOf(program, 15, true, widest);
@@ -265,10 +268,10 @@ TEST_P(CudaModule, TakesWideAndLongMatrices) {
     GTEST_SKIP() << "nothing of this program depends on the width of rows";
   Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
-  // More columns than a block takes at a time, and just as many; where blocks
-  // share rows, more rows than one of them counts, and just as many, and tiles
-  // that are all there; of columns, tiles that meet in groups of groups of
-  // groups, in groups of groups, and one too many for a group.
+  // More columns than a block takes at a time, and exactly as many. For shared
+  // rows: more rows than one block reduces, exactly as many, and tiles without
+  // missing elements. For columns: tiles that are combined in groups of groups
+  // of groups, in groups of groups, and one tile more than a group has.
   std::vector<std::vector<int64_t>> shapes = {
       {3, 5003}, {2, 2048}, {5, 1}, {1, 2049}, {2, 0}};
   if (name.contains("Columns"))
@@ -289,7 +292,7 @@ TEST_P(CudaModule, SkipsInactiveMembers) {
   Program &program = sharedProgram(GetParam().text);
   ASSERT_TRUE(program.isGood());
   Inputs inputs = inputsOf(program, 12, false);
-  // One in the middle and the last, in one list each.
+  // A member in the middle and the last one, in one list.
   unsigned turn = 0;
   for (auto &[name, list] : inputs.lists) {
     list.inactive.assign(list.members.size(), false);

@@ -1,4 +1,4 @@
-//===- CudaHarness.cpp - one program, run in every way --------------------===//
+//===- CudaHarness.cpp - runs one program in all executors ----------------===//
 
 #include "CudaHarness.h"
 #include "dialect/Foreach.h"
@@ -17,11 +17,11 @@ using heddle::foreach::storageType;
 
 namespace heddle::test {
 
-static std::string textOf(llvm::Error error) {
+static std::string messageOf(llvm::Error error) {
   return takeError(std::move(error)).second;
 }
 
-/// `value` as an element of `dtype` holds it.
+/// `value`, rounded to `dtype`.
 static double decodeNumber(DType dtype, double value) {
   ScalarBytes bytes;
   cantFail(encodeScalar(dtype, value, bytes));
@@ -190,7 +190,7 @@ void GraphRun::setList(llvm::StringRef argument, const ListInput &list) {
                            ? 0
                            : static_cast<int64_t>(memory.stride / size)});
   }
-  if (!first) // the same addresses with other values: no binding changes
+  if (!first) // other values at the same addresses: no binding changes
     return;
   note(owned->bindList(argument, dtype, members));
   if (!list.inactive.empty()) {
@@ -215,7 +215,7 @@ bool GraphRun::takesStrides(llvm::StringRef argument) const {
 
 void GraphRun::note(llvm::Error error) {
   if (error)
-    problem += textOf(std::move(error)) + "\n";
+    problem += messageOf(std::move(error)) + "\n";
 }
 
 llvm::Error GraphRun::step() {
@@ -272,7 +272,7 @@ Program::Program(llvm::StringRef text) : text(text) {
 
 void Program::complain(llvm::Error error) {
   good = false;
-  ADD_FAILURE() << textOf(std::move(error)) << "\nin the program\n" << text;
+  ADD_FAILURE() << messageOf(std::move(error)) << "\nin the program\n" << text;
 }
 
 const Plan &Program::plan() {
@@ -298,10 +298,10 @@ const Plan &Program::plan() {
   return *cudaPlan;
 }
 
-std::shared_ptr<HostText> Program::hostText() {
+std::shared_ptr<HostSource> Program::hostSource() {
   if (host)
     return host;
-  auto compiled = HostText::compile({&plan()});
+  auto compiled = HostSource::compile({&plan()});
   if (compiled)
     host = std::move(*compiled);
   else
@@ -346,7 +346,7 @@ std::unique_ptr<GraphRun> Program::cpu(const Inputs &inputs, bool fuse) {
 
 std::unique_ptr<GraphRun> Program::cuda(const Inputs &inputs,
                                         llvm::StringRef suffix, uint64_t seed) {
-  if (!hostText())
+  if (!hostSource())
     return nullptr;
   auto graph = cantFail(CudaOnCpuGraph::create(plan(), host));
   graph->chooseEntries(suffix);
@@ -418,12 +418,12 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
     std::string where;
     for (size_t m = 0; m < exact[r].size(); ++m) {
       const auto &e = exact[r][m], &p = plain[r][m], &f = found[r][m];
-      if (f.empty()) // nothing, or inactive
+      if (f.empty()) // empty or inactive
         continue;
       if (e.size() != f.size())
         return place(r, m, 0) + ": the extents differ";
       for (size_t k = 0; k < e.size(); ++k) {
-        // Where a plain evaluation overflows or has no number, so may this.
+        // If a plain evaluation overflows or is NaN, this result may be, too.
         if (!std::isfinite(p[k]) || !std::isfinite(e[k])) {
           if (!std::isfinite(f[k])
                   ? sameBits(f[k], p[k]) || sameBits(f[k], e[k])
@@ -453,8 +453,8 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
     }
     if (!count)
       continue;
-    // Of few numbers the errors are few samples, and some are products and sums
-    // of very many.
+    // With few elements the error estimate is noisy, and some are products or
+    // sums of very many values.
     bool few = count < 64;
     double bound = (few ? 4 : 1) * factor * std::sqrt(plainSquares / count) +
                    (few && unit < 1e-6 ? 128 : 4) * unit * largest;

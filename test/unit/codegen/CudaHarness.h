@@ -1,7 +1,7 @@
-//===- CudaHarness.h - one program, run in every way ------------*- C++ -*-===//
+//===- CudaHarness.h - runs one program in all executors --------*- C++ -*-===//
 //
 // Compiles a program for the interpreter, the cpu target (fused and not) and
-// CUDA, gives all of them the same inputs and compares what they make of them.
+// CUDA, runs all of them on the same inputs, and compares the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,15 @@
 
 namespace heddle::test {
 
-/// The members of a list and where they lie.
+/// The members of a list and the layout of their memory.
 struct ListInput {
   struct Member {
     std::vector<int64_t> extents;
     std::vector<double> data;
-    /// Elements by which the member is off an address of full alignment.
+    /// The distance in elements from a fully aligned address.
     int offset = 0;
-    /// Of a matrix: elements between its rows, for those who can do with them.
+    /// For a matrix: elements between its rows, in executors that support a
+    /// stride.
     int gap = 0;
   };
   std::vector<Member> members;
@@ -39,10 +40,11 @@ struct Inputs {
   std::map<std::string, double> scalars;
 };
 
-/// Elements of each member of each result, as numbers.
+/// The elements of each member of each result.
 using Numbers = std::vector<std::vector<std::vector<double>>>;
 
-/// A way to run a program step after step. Donated arguments carry over.
+/// One executor of a program, which runs step after step. Donated arguments
+/// carry over.
 class Runnable {
 public:
   virtual ~Runnable() = default;
@@ -54,8 +56,8 @@ public:
   std::string name;
 };
 
-/// A graph of the runtime over memory of its own, with margins around each
-/// member that nobody may write.
+/// A graph of the runtime with its own memory, and with margins around each
+/// member that must not be written.
 class GraphRun : public Runnable {
 public:
   GraphRun(std::string name, std::unique_ptr<runtime::ProgramGraph> graph,
@@ -64,7 +66,7 @@ public:
   void setScalar(llvm::StringRef name, double value) override;
   void setList(llvm::StringRef name, const ListInput &list) override;
   Numbers results() override;
-  /// Scalars are read where the caller keeps them.
+  /// Binds a scalar to memory of the caller.
   void bindScalar(llvm::StringRef name, double value);
 
   runtime::ProgramGraph &graph() { return *owned; }
@@ -80,7 +82,8 @@ private:
     }
   };
   llvm::Error checkMargins();
-  /// Whether no sweep takes the matrices of an argument for vectors.
+  /// Whether every sweep supports a stride in the matrices of an argument: none
+  /// visits them as vectors.
   bool takesStrides(llvm::StringRef argument) const;
 
   std::unique_ptr<runtime::ProgramGraph> owned;
@@ -88,21 +91,24 @@ private:
   std::map<std::string, std::unique_ptr<double>> scalars;
   std::map<std::string, std::vector<bool>> inactive;
   void note(llvm::Error error);
-  std::string problem; ///< what went wrong while inputs were set
+  std::string problem; ///< errors while inputs were set
 };
 
 /// One program.
 class Program {
 public:
-  /// Reads it; a failure is one of the test.
+  /// Reads the program; an error fails the test.
   explicit Program(llvm::StringRef text);
 
-  /// The plan with CUDA text.
+  /// The plan with the CUDA source.
   const runtime::Plan &plan();
   std::string cuda() { return plan().source.text(); }
-  /// The text as code of the host. A batch gives it from outside.
-  std::shared_ptr<HostText> hostText();
-  void setHostText(std::shared_ptr<HostText> text) { host = std::move(text); }
+  /// The source as host code; compiled on demand unless setHostSource() was
+  /// called.
+  std::shared_ptr<HostSource> hostSource();
+  void setHostSource(std::shared_ptr<HostSource> source) {
+    host = std::move(source);
+  }
 
   std::unique_ptr<Runnable> reference(const Inputs &inputs,
                                       reference::Arithmetic arithmetic);
@@ -121,35 +127,36 @@ private:
   Compilation read;
   mlir::func::FuncOp func;
   std::optional<runtime::Plan> cudaPlan;
-  std::shared_ptr<HostText> host;
+  std::shared_ptr<HostSource> host;
   std::shared_ptr<runtime::Executable> executables[2];
   bool good = true;
 };
 
-/// The program of this text. Tests of one process share it, and with it all
-/// that was compiled for it; only the last few are kept.
+/// The program `text`. Tests of one process share it and everything compiled
+/// for it; only the last few programs are kept.
 Program &sharedProgram(const std::string &text);
 
-/// Empty, or where `found` first differs from `expected`; a NaN is a NaN.
+/// Empty, or the position where `found` first differs from `expected`; all NaNs
+/// are equal.
 std::string differenceInBits(const Numbers &expected, const Numbers &found);
 
-/// Empty, or where `found` is further from `exact` than `factor` times what a
-/// plain evaluation in the types as written (`plain`) is, over each result as a
-/// whole, and than a few units in the last place.
+/// Empty, or a message if the RMS error of a result in `found` exceeds both
+/// `factor` times that of a plain evaluation in the types as written (`plain`)
+/// and a few units in the last place. Errors are distances from `exact`.
 std::string differenceFrom(const Numbers &exact, const Numbers &plain,
                            const Numbers &found, double unit,
                            double factor = 1.5);
 
-/// The entries that a sweep may have.
+/// The suffixes of the entries that a sweep may have.
 llvm::ArrayRef<llvm::StringRef> entrySuffixes();
 
-/// Inputs for the arguments of `program`: `members` gives the extents of a list
-/// by its name (of rank 0: one for each member).
+/// Inputs for the arguments of `program`. `extents` gives the shapes of a list
+/// by its name (for rank 0: one for each member).
 using ExtentsOf = std::function<std::vector<std::vector<int64_t>>(
     llvm::StringRef name, int64_t rank)>;
 Inputs randomInputs(Program &program, const ExtentsOf &extents, uint64_t seed,
                     bool misaligned = false);
-/// Gives every matrix a gap of its own between its rows.
+/// Gives every matrix its own gap between rows.
 void spreadRows(Inputs &inputs);
 
 } // namespace heddle::test

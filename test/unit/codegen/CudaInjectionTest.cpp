@@ -1,8 +1,7 @@
-//===- CudaInjectionTest.cpp - names that would be source -----------------===//
+//===- CudaInjectionTest.cpp - names that attempt to inject code ----------===//
 //
-// A module is data. Whatever its names and strings hold, the text compiles,
-// computes the same, and nothing of them is in it but letters, digits and
-// underscores.
+// A module is data. Whatever its names and strings contain, the source compiles
+// and contains only their letters, digits and underscores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ using namespace heddle::runtime;
 namespace heddle::test {
 namespace {
 
-/// As it stands between quotes in the text of a module.
+/// `text` as a string literal of MLIR.
 std::string inQuotes(llvm::StringRef text) {
   std::string result = "\"";
   for (unsigned char c : text) {
@@ -35,8 +34,8 @@ std::string inQuotes(llvm::StringRef text) {
 }
 
 /// A program in which everything that can have a name is called `name`: the
-/// function, arguments, values, results. Numbered values take it from their
-/// locations.
+/// function, arguments, values, results. Numbered values get the name from
+/// their locations.
 std::string programCalled(const std::string &name) {
   std::string loc = " loc(" + inQuotes(name) + ")";
   auto also = [&](const char *more) {
@@ -177,7 +176,7 @@ TEST(CudaInjection, NamesNeverBecomeSource) {
     SCOPED_TRACE(inQuotes(llvm::StringRef(name).take_front(100)));
     std::string text = programCalled(name);
     Compilation compilation;
-    // Where the module itself is refused, nothing is emitted.
+    // If the module itself is rejected, nothing is emitted.
     if (llvm::Error error = compilation.read(text)) {
       llvm::consumeError(std::move(error));
       continue;
@@ -194,7 +193,7 @@ TEST(CudaInjection, NamesNeverBecomeSource) {
     std::string source = plan->source.text();
     EXPECT_EQ(source.find("injected_code("), std::string::npos);
     EXPECT_FALSE(assembly.match(source)) << source.substr(0, 300);
-    // Quotes are those of the emitter.
+    // Only the emitter prints quotes.
     std::string rest;
     llvm::SmallVector<llvm::StringRef> lines;
     llvm::StringRef(source).split(lines, '\n');
@@ -208,7 +207,7 @@ TEST(CudaInjection, NamesNeverBecomeSource) {
         << "holds " << inQuotes(found.empty() ? "" : found[0]);
     EXPECT_EQ(llvm::StringRef(rest).count("/*"), 0u);
 
-    auto compiled = HostText::compile({&*plan});
+    auto compiled = HostSource::compile({&*plan});
     ASSERT_TRUE(static_cast<bool>(compiled))
         << takeError(compiled.takeError()).second;
   }
@@ -236,7 +235,7 @@ TEST(CudaInjection, SomeCompileWithNvrtcToo) {
       llvm::consumeError(plan.takeError());
       continue;
     }
-    // Many names are replaced by the same one: the source is the same then.
+    // Many names become the same identifier, which gives the same source.
     if (!compiled.insert(plan->source.text()).second)
       continue;
     auto ptx = (*nvrtc)->compile(
@@ -247,7 +246,7 @@ TEST(CudaInjection, SomeCompileWithNvrtcToo) {
   }
 }
 
-/// The attempts do arrive: most are names of buffers in the plan.
+/// Most of the names reach the plan, as names of buffers.
 TEST(CudaInjection, TheAttemptsReachThePlan) {
   unsigned arrived = 0;
   for (const std::string &name : attempts()) {

@@ -1,6 +1,6 @@
-//===- CudaNvrtcTest.cpp - the emitted CUDA text, compiled by NVRTC -------===//
+//===- CudaNvrtcTest.cpp - the emitted CUDA source, compiled by NVRTC -----===//
 //
-// No warning, no spill in a sweep that streams, 16-byte loads, no atomics on
+// No warning, no spill in a `stream` sweep, 16-byte loads, no atomics on
 // floats, no local memory, and a short compilation.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char *kArchitectures[] = {"sm_80", "sm_90", "sm_100", "sm_120"};
 
-/// What ptxas says of each entry.
+/// The resources that ptxas reports for an entry.
 struct Resources {
   int stack = 0, spills = 0;
 };
@@ -48,10 +48,11 @@ std::map<std::string, Resources> resourcesIn(llvm::StringRef log) {
   return result;
 }
 
-/// Whether the text's banner says that the sweep of an entry streams.
-bool streams(llvm::StringRef text, llvm::StringRef entry) {
+/// Whether the banner of `source` says that the sweep of an entry has the
+/// `stream` schedule.
+bool streams(llvm::StringRef source, llvm::StringRef entry) {
   llvm::SmallVector<llvm::StringRef> lines;
-  text.split(lines, '\n');
+  source.split(lines, '\n');
   llvm::StringRef longest, kind;
   for (llvm::StringRef line : lines) {
     if (!line.consume_front("// "))
@@ -112,13 +113,13 @@ constexpr const char *kMain = "sm_90";
 constexpr double kMostSeconds = 2.5;
 
 std::vector<NamedProgram> allPrograms() {
-  std::vector<NamedProgram> all = libraryPrograms();
+  std::vector<NamedProgram> all = standardPrograms();
   llvm::append_range(all, writtenPrograms());
   return all;
 }
 
-/// What a program is built from: its name and options if it is one of the
-/// library's, the operations, axes and types that it names if it is a module.
+/// The features of a program: its name and options if it is a standard program;
+/// otherwise the operations, axes and types of the module.
 std::set<std::string> featuresOf(llvm::StringRef text) {
   std::set<std::string> features;
   llvm::SmallVector<llvm::StringRef> words;
@@ -143,7 +144,8 @@ std::set<std::string> featuresOf(llvm::StringRef text) {
 using Architectures = std::vector<std::string>;
 
 /// The architectures for which each program is compiled: the main one, another
-/// one, and so many more that every feature meets every architecture.
+/// one, and as many more as are needed to compile every feature for every
+/// architecture.
 const std::map<std::string, Architectures> &architecturesOfPrograms() {
   static const std::map<std::string, Architectures> result = [] {
     std::map<std::string, Architectures> result;
@@ -151,22 +153,23 @@ const std::map<std::string, Architectures> &architecturesOfPrograms() {
     std::vector<std::set<std::string>> features;
     for (const NamedProgram &program : programs)
       features.push_back(featuresOf(program.text));
-    std::set<std::pair<std::string, std::string>> met;
+    std::set<std::pair<std::string, std::string>> covered;
     auto add = [&](size_t k, const std::string &arch) {
       result[programs[k].text].push_back(arch);
       for (const std::string &feature : features[k])
-        met.insert({feature, arch});
+        covered.insert({feature, arch});
     };
     for (size_t k = 0; k < programs.size(); ++k) {
       add(k, kMain);
-      // The one that meets most features for the first time; in turn otherwise.
+      // The architecture for which most features are new; otherwise in turn.
       const char *best = nullptr;
       long most = -1;
       for (size_t turn = 0; turn < std::size(kArchitectures); ++turn) {
         const char *arch =
             kArchitectures[(k + turn) % std::size(kArchitectures)];
-        long count = llvm::count_if(
-            features[k], [&](auto &f) { return !met.count({f, arch}); });
+        long count = llvm::count_if(features[k], [&](auto &f) {
+          return !covered.count({f, arch});
+        });
         if (llvm::StringRef(arch) != kMain && count > most) {
           best = arch;
           most = count;
@@ -176,8 +179,9 @@ const std::map<std::string, Architectures> &architecturesOfPrograms() {
     }
     for (size_t k = 0; k < programs.size(); ++k)
       for (const char *arch : kArchitectures)
-        if (llvm::any_of(features[k],
-                         [&](auto &f) { return !met.count({f, arch}); }))
+        if (llvm::any_of(features[k], [&](auto &f) {
+              return !covered.count({f, arch});
+            }))
           add(k, arch);
     return result;
   }();
@@ -211,7 +215,7 @@ struct Outcome {
   double seconds = 0;
 };
 
-/// Compiles a source as the runtime does: for fewer resident blocks where it
+/// Compiles a source as the runtime does: for fewer resident blocks if it
 /// spills.
 Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
                    llvm::StringRef arch, bool noStack) {
@@ -224,7 +228,7 @@ Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
     if (fewer)
       source.options.push_back("-DHEDDLE_FEWER_BLOCKS=" +
                                std::to_string(fewer));
-    // The time of this process, because the machine may be busy with others.
+    // Processor time, because other processes may use the machine.
     clock_t begin = clock();
     auto compiled = nvrtc.compile(source, arch, ImageKind::Cubin, &outcome.ptx);
     if (!fewer)
@@ -240,12 +244,12 @@ Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
   std::string &problems = outcome.problems;
   if (std::string rest = withoutReport(log);
       !llvm::StringRef(rest).trim().empty())
-    problems += "it says:\n" + rest;
+    problems += "the compiler reports:\n" + rest;
   auto resources = resourcesIn(log);
   for (const std::string &entry : entryNames(source.text)) {
     auto own = resources.find(entry);
     if (own == resources.end()) {
-      problems += "ptxas says nothing of " + entry + ":\n" + log;
+      problems += "ptxas reports nothing about " + entry + ":\n" + log;
       continue;
     }
     if (own->second.spills && streams(source.text, entry))
@@ -258,7 +262,8 @@ Outcome compileFor(const Nvrtc &nvrtc, KernelSource source,
   return outcome;
 }
 
-/// No atomics on floats, no local memory, vectors where a sweep streams lists.
+/// Checks that there are no atomics on floats and no local memory, and that
+/// `stream` sweeps load vectors.
 void checkPtx(llvm::StringRef ptx, const Plan &plan, bool isExact) {
   ASSERT_TRUE(ptx.contains(".visible .entry"));
   static llvm::Regex floatAtomic(
@@ -266,10 +271,10 @@ void checkPtx(llvm::StringRef ptx, const Plan &plan, bool isExact) {
       wideLoad("ld[a-z0-9_.]*\\.v4\\.[a-z]32"),
       widePair("ld[a-z0-9_.]*\\.v2\\.[a-z]64");
   EXPECT_FALSE(floatAtomic.match(ptx));
-  // Sines of large numbers are the exception.
+  // Sines of large values need local memory.
   if (isExact)
     EXPECT_FALSE(ptx.contains(".local"));
-  // Vectors of 4-byte words where a sweep streams lists; doubles in pairs.
+  // `stream` sweeps load vectors of 4-byte words, and pairs of doubles.
   bool singles = false, doubles = false;
   for (const PlanTable &table : plan.tables)
     for (const PlanSegment &segment : table.segments)
@@ -300,7 +305,8 @@ TEST_P(CudaNvrtc, CompilesWellAndSoon) {
     if (arch != kMain)
       continue;
     checkPtx(outcome.ptx, plan, GetParam().isExact);
-    // Busy neighbors slow down a processor, too: the fastest of three counts.
+    // Other processes also slow down the processor, so the fastest of three
+    // compilations counts.
     double seconds = outcome.seconds;
     for (int again = 0; again < 2 && seconds > kMostSeconds; ++again)
       seconds = std::min(seconds, compileFor(*nvrtc(), sourceOf(plan), arch,
@@ -315,22 +321,22 @@ TEST_P(CudaNvrtc, CompilesWellAndSoon) {
 }
 
 //===----------------------------------------------------------------------===//
-// Loops in panels
+// Panel loops
 //===----------------------------------------------------------------------===//
 
 struct PanelProgram {
   NamedProgram program;
   std::vector<int64_t> widths;
-  /// Bytes, in the class that has most of them.
+  /// The most bytes of spills of any class.
   int mostSpills;
 
-  friend void PrintTo(const PanelProgram &text, std::ostream *os) {
-    *os << text.program.name;
+  friend void PrintTo(const PanelProgram &panels, std::ostream *os) {
+    *os << panels.program.name;
   }
 };
 
-std::vector<PanelProgram> panelTexts() {
-  std::vector<PanelProgram> texts = {
+std::vector<PanelProgram> panelPrograms() {
+  std::vector<PanelProgram> programs = {
       {{"Sinkhorn", "sinkhorn"}, {601, 1000, 2500, 6001, 12001, 20001}, 64},
       {{"SinkhornF64", "sinkhorn:dtype=f64"}, {601, 6001, 20001, 30}, 256},
       {{"SinkhornBF16", "sinkhorn:dtype=bf16"}, {1000, 12001}, 256},
@@ -347,18 +353,18 @@ std::vector<PanelProgram> panelTexts() {
     if (program.name == "LoopBalances" || program.name == "LoopOfGrams" ||
         program.name == "LoopOfColumnPowers" ||
         program.name == "LoopOverMatricesByIteration")
-      texts.push_back({program, {601, 6001}, 256});
-  return texts;
+      programs.push_back({program, {601, 6001}, 256});
+  return programs;
 }
 
-/// Shared memory that the entry of a text declares.
+/// The shared memory that the entry of a source declares.
 int fixedBytesIn(llvm::StringRef log) {
   static llvm::Regex declared("([0-9]+) bytes smem");
   llvm::SmallVector<llvm::StringRef> found;
   return declared.match(log, &found) ? std::stoi(found[1].str()) : 0;
 }
 
-/// Bytes of shared memory that a block may ask for.
+/// The most bytes of shared memory of a block.
 int sharedBytesOf(llvm::StringRef arch) {
   return (arch == "sm_120" ? 99 : 227) * 1024;
 }
@@ -370,9 +376,9 @@ const PlanPanel *panelIn(const Plan &plan) {
   return nullptr;
 }
 
-class CudaPanelTexts : public testing::TestWithParam<PanelProgram> {};
+class CudaPanelSources : public testing::TestWithParam<PanelProgram> {};
 
-TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
+TEST_P(CudaPanelSources, CompileWithoutAWarning) {
   auto found = Nvrtc::get();
   if (!found)
     GTEST_SKIP() << takeError(found.takeError()).second;
@@ -381,7 +387,7 @@ TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
   ASSERT_TRUE(program.isGood());
   const Plan &plan = program.plan();
   const PlanPanel *panel = panelIn(plan);
-  ASSERT_TRUE(panel) << "no loop is in panels";
+  ASSERT_TRUE(panel) << "no loop has the panel schedule";
   static llvm::Regex floatAtomic(
       "[^a-z_](atom|red)\\.[a-z0-9_.]*(f16|bf16|f16x2|bf16x2|f32|f64)");
   for (auto [k, width] : llvm::enumerate(GetParam().widths)) {
@@ -419,13 +425,13 @@ TEST_P(CudaPanelTexts, CompileWithoutAWarning) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, CudaPanelTexts, testing::ValuesIn(panelTexts()),
+INSTANTIATE_TEST_SUITE_P(, CudaPanelSources, testing::ValuesIn(panelPrograms()),
                          [](const auto &info) {
                            return info.param.program.name;
                          });
 
 INSTANTIATE_TEST_SUITE_P(Library, CudaNvrtc,
-                         testing::ValuesIn(libraryPrograms()),
+                         testing::ValuesIn(standardPrograms()),
                          [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Module, CudaNvrtc,
                          testing::ValuesIn(writtenPrograms()),

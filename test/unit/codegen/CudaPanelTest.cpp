@@ -1,8 +1,8 @@
 //===- CudaPanelTest.cpp - hard cases of the panel schedule, executed -----===//
 //
-// Shifts that are far off, weights of zero, entries of -inf, +inf and NaN,
-// matrices of every narrow shape and alignment, in every type, and in classes
-// that cover every form of the source.
+// Wrong shifts, weights of zero, entries of -inf, +inf and NaN, matrices of
+// every narrow shape and alignment, in every type, and in size classes that
+// cover every form of the source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Types {
   const char *stored, *computed;
-  /// Relative spacing of what is computed, and log(2) times half the range of
-  /// its exponents.
+  /// The relative spacing of the compute type, and log(2) times half the range
+  /// of its exponents.
   double unit, range;
 };
 constexpr Types kTypes[] = {{"f32", "f32", 1.2e-7, 60},
@@ -32,7 +32,8 @@ constexpr Types kTypes[] = {{"f32", "f32", 1.2e-7, 60},
                             {"bf16", "f32", 1.2e-7, 60},
                             {"f16", "f32", 1.2e-7, 60}};
 
-/// Replaces each $S, $T and $N: stored, computed, a name of its own.
+/// Replaces each $S, $T and $N by the storage type, the compute type and a
+/// unique name.
 std::string instantiate(llvm::StringRef text, const Types &types) {
   std::string result;
   for (size_t k = 0; k < text.size(); ++k)
@@ -53,10 +54,9 @@ std::string instantiate(llvm::StringRef text, const Types &types) {
   return result;
 }
 
-/// Log-domain balancing with one exponential for rows and columns, that never
-/// gives up: rows and columns without an entry are left out, and of those that
-/// are to sum up to nothing rows say so whatever they have, columns for every
-/// number below infinity.
+/// Log-domain balancing with one exponential for rows and columns, for any
+/// input. Rows and columns without an entry are skipped, as are rows of weight
+/// 0, and columns of weight 0 unless their sum is infinite or NaN.
 constexpr const char *kBalances = R"mlir(
 !mats = !foreach.list<tensor<?x?x$S>>
 !list = !foreach.list<tensor<?x$T>>
@@ -111,8 +111,8 @@ func.func @balances_$N(%x: !mats, %row: !list, %col: !list, %row_u: !list {forea
   return %u, %v, %error, %iterations : !list, !list, !each, !iteration
 })mlir";
 
-/// Sums without exponentials, of two matrices, and a maximum, of which the
-/// second pass finds values of the first.
+/// Sums without exponentials, of two matrices, and a maximum whose values the
+/// accumulate phase recomputes.
 constexpr const char *kGrams = R"mlir(
 !mats = !foreach.list<tensor<?x?x$S>>
 !wide = !foreach.list<tensor<?x?x$T>>
@@ -161,8 +161,8 @@ func.func @grams_$N(%x: !mats, %w: !wide, %row: !list, %col: !list, %limit: tens
 })mlir";
 
 /// Balancing whose columns are reduced at another sharpness than its rows, so
-/// that they take exponentials of their own; beside columns that share those of
-/// the rows, and others that wait for no row.
+/// that they need exponentials of their own; and columns that share the
+/// exponentials of the rows, or that depend on no row.
 std::string sharpens() {
   std::string text = llvm::StringRef(kBalances).trim().str();
   const std::string scaled = "%sx = arith.mulf %x, %s : $T";
@@ -224,7 +224,7 @@ struct NamedClass {
   const char *name;
   PanelClass shape;
   std::vector<std::string> options;
-  /// Widths to choose from.
+  /// The least width of the class; 0 if it has none.
   int64_t narrowest = 0;
 
   friend void PrintTo(const NamedClass &named, std::ostream *os) {
@@ -252,11 +252,11 @@ PanelClass inPairs(PanelClass shape) {
 }
 
 const std::vector<NamedClass> &classes() {
-  // Few buffered rows, so that a panel has more.
+  // Few buffered rows, so that a panel has more rows.
   static const std::vector<std::string> few = {
       "-DHEDDLE_PANEL_BUFFERED_ROWS=2"};
   static const std::vector<NamedClass> all = {
-      {"Smallest", PanelText::smallest(), {}},
+      {"Smallest", PanelOptions::smallest(), {}},
       {"OneWarp", classOf(32, 1, 8, 2), few},
       {"ManyGroups", classOf(128, 4, 8, 3), {}},
       {"WideGroups", classOf(128, 2, 4, 2), few},
@@ -276,13 +276,13 @@ const std::vector<NamedClass> &classes() {
       {"ClusterPerMember", classOf(64, 2, 8, 4, 1, 4), {}},
       {"ClusterPerMemberOfOneGroup", classOf(128, 1, 2, 9, 1, 4), {}},
       {"ClusterPerMemberInPairs", inPairs(classOf(128, 2, 4, 5, 1, 4)), {}},
-      // Row results and columns are the work of different warps.
+      // Different warps store row results and combine columns.
       {"ClusterPerMemberApart", classOf(384, 4, 7, 4, 1, 8), {}}};
   return all;
 }
 
-/// Whether programs of type `k` run in a class: one of the types in each class,
-/// doubles in all clusters, every type in the smallest class.
+/// Whether programs of type `k` run in a class: one type in each class, doubles
+/// in all clusters, every type in the smallest class.
 bool isTested(const NamedClass &named, size_t k) {
   size_t turn = 0;
   while (classes()[turn].name != named.name)
@@ -291,7 +291,7 @@ bool isTested(const NamedClass &named, size_t k) {
          (k == 1 && named.shape.cluster > 1);
 }
 
-/// The programs in every type, and the source of those that run in a class.
+/// The programs, in every type.
 std::vector<std::unique_ptr<Program>> &programs() {
   static std::vector<std::unique_ptr<Program>> all = [] {
     std::vector<std::unique_ptr<Program>> all;
@@ -305,21 +305,21 @@ std::vector<std::unique_ptr<Program>> &programs() {
   return all;
 }
 
-std::shared_ptr<HostText> textIn(const NamedClass &named) {
-  static std::map<std::string, std::shared_ptr<HostText>> texts;
-  auto &text = texts[named.name];
-  if (text)
-    return text;
+std::shared_ptr<HostSource> sourceIn(const NamedClass &named) {
+  static std::map<std::string, std::shared_ptr<HostSource>> sources;
+  auto &source = sources[named.name];
+  if (source)
+    return source;
   std::vector<const Plan *> plans;
   for (auto [k, program] : llvm::enumerate(programs()))
     if (isTested(named, k % std::size(kTypes)))
       plans.push_back(&program->plan());
-  auto compiled = HostText::compile(plans, {named.shape, named.options});
+  auto compiled = HostSource::compile(plans, {named.shape, named.options});
   if (compiled)
-    text = std::move(*compiled);
+    source = std::move(*compiled);
   else
     ADD_FAILURE() << takeError(compiled.takeError()).second;
-  return text;
+  return source;
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,8 +333,8 @@ Shapes shapesIn(const NamedClass &named) {
   if (named.narrowest)
     return {
         {1, 150}, {7, 192}, {0, named.narrowest + 1}, {270, named.narrowest}};
-  // More than two rows for each panel; with a cluster per member, as many as
-  // are resident.
+  // More than two rows for each panel; with a cluster per member, as many rows
+  // as are resident.
   const PanelClass &shape = named.shape;
   int64_t most = shape.clusterPerMember
                      ? shape.clusterPerMember * shape.groups * shape.stages
@@ -368,7 +368,7 @@ Inputs inputsFor(Program &program, const NamedClass &named, uint64_t seed,
   return inputs;
 }
 
-/// Calls for every number of a list.
+/// Calls `change` for every element of a list.
 void forAll(Inputs &inputs, llvm::StringRef list,
             llvm::function_ref<void(double &)> change) {
   for (ListInput::Member &member : inputs.lists[list.str()].members)
@@ -382,10 +382,10 @@ void forAll(Inputs &inputs, llvm::StringRef list,
 
 class CudaPanels : public testing::TestWithParam<NamedClass> {
 protected:
-  /// Runs the programs of `text` in every type on the inputs that `change`
-  /// makes of random ones.
+  /// Runs the programs of `text` in every type, on random inputs after
+  /// `change`.
   void compare(llvm::StringRef text, double sharp, const Change &change);
-  /// The same of both programs that balance.
+  /// The same for both programs that balance.
   void compareBalances(double sharp, const Change &change) {
     for (llvm::StringRef text :
          {llvm::StringRef(kBalances), llvm::StringRef(kSharpens)}) {
@@ -398,14 +398,14 @@ protected:
 
 void CudaPanels::compareOn(Program &program, const Types &types,
                            const Inputs &inputs) {
-  program.setHostText(textIn(GetParam()));
+  program.setHostSource(sourceIn(GetParam()));
   std::vector<std::unique_ptr<Runnable>> runs;
   runs.push_back(program.reference(inputs, Arithmetic::exact));
   runs.push_back(program.reference(inputs, Arithmetic::asWritten));
   runs.push_back(program.cpu(inputs));
   for (uint64_t seed : {1, 4})
     runs.push_back(program.cuda(inputs, "_panels", seed));
-  // The second step begins with the result of the first where it is donated.
+  // The second step begins with the donated results of the first.
   for (int step = 0; step < 2; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
     std::vector<Numbers> results;
@@ -436,7 +436,7 @@ void CudaPanels::compareOn(Program &program, const Types &types,
 
 void CudaPanels::compare(llvm::StringRef text, double sharp,
                          const Change &change) {
-  ASSERT_TRUE(textIn(GetParam()));
+  ASSERT_TRUE(sourceIn(GetParam()));
   size_t first = (text == kBalances ? 0
                   : text == kGrams  ? 1
                                     : 2) *
@@ -459,8 +459,8 @@ TEST_P(CudaPanels, MildSums) {
   compareBalances(1, [](auto &, auto &, Inputs &) {});
 }
 
-/// Nearly every sum is far from its shift, and from that of the iteration
-/// before.
+/// Nearly every sum is far from its shift, and from the sum of the previous
+/// iteration.
 TEST_P(CudaPanels, SharpSums) {
   for (double sharp : {30.0, 1e3, 1e5}) {
     SCOPED_TRACE(sharp);
@@ -486,7 +486,8 @@ TEST_P(CudaPanels, StartsAnywhere) {
       for (ListInput::Member &member : inputs.lists[name].members) {
         for (double &x : member.data)
           x = starts[random() % count];
-        // Start values of columns count; those of rows are only shifts.
+        // Start values of columns affect the result; those of rows are only
+        // shifts.
         if (llvm::StringRef(name) == "col_v")
           count = 4;
         else
@@ -517,7 +518,7 @@ TEST_P(CudaPanels, ZeroWeightsAndForbiddenEntries) {
   });
 }
 
-/// Infinity and NaN reach every result that depends on them, also where weights
+/// Infinity and NaN reach every result that depends on them, also if weights
 /// are zero, and stop only their member.
 TEST_P(CudaPanels, InfinityAndNaN) {
   for (double bad : {kInf, double(NAN)}) {
@@ -532,7 +533,8 @@ TEST_P(CudaPanels, InfinityAndNaN) {
   }
 }
 
-/// Rows of larger matrices, also where they are read again from memory.
+/// Rows of larger matrices, also when the fallback reads them again from
+/// memory.
 TEST_P(CudaPanels, RowsWithAStride) {
   for (double sharp : {1.0, 60.0})
     compareBalances(sharp,

@@ -1,4 +1,4 @@
-//===- CudaPrograms.cpp - the programs that CUDA text is tested with ------===//
+//===- CudaPrograms.cpp - programs that test the CUDA source --------------===//
 
 #include "CudaPrograms.h"
 
@@ -11,7 +11,7 @@ static std::string nameOfProgram(const std::string &text) {
   return name;
 }
 
-const std::vector<NamedProgram> &libraryPrograms() {
+const std::vector<NamedProgram> &standardPrograms() {
   static const std::vector<NamedProgram> programs = [] {
     std::vector<NamedProgram> result;
     auto add = [&](const std::string &text) {
@@ -116,7 +116,7 @@ static std::string reductions(const char *axis, const char *from,
               "    foreach.yield %c : i1\n  }\n";
       add(kind, flags);
     }
-    // A position in a list is that of a member.
+    // A position in a list is the position of a member.
     bool positions =
         std::string(axis) != "list" || std::string(from) == "!each";
     if (!positions)
@@ -173,7 +173,7 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.defaul
   return %y : !list
 })mlir");
 
-    // Members are counted beside elements, which are not.
+    // Members are counted beside a map of elements.
     add("CountMembers", R"mlir(
 func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
   %s = foreach.map (%x = %x : !list, %m = %m : !each) -> !list {
@@ -210,7 +210,7 @@ func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !lis
 })mlir",
         false);
 
-    // Columns of which no row has anything, and what the member has of columns.
+    // Columns without row values, and column values reduced over the member.
     add("ColumnsOfTwoMatrices", R"mlir(
 func.func @columns(%x: !mats, %y: !mats, %row: !list, %col: !list, %t: !each) -> (!list, !list, !longs, !each) {
   %s = foreach.reduce add along i (%x = %x[i, j], %y = %y[i, j] : !mats, %w = %row[i], %v = %col[j] : !list, %t = %t : !each) -> !list {
@@ -255,7 +255,7 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !l
 })mlir");
     result.back().keepsOrder = false;
 
-    // Blocks share rows that are only mapped; one of them counts.
+    // Blocks share rows that are only mapped; one block reduces.
     add("SharedRows", R"mlir(
 func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
@@ -370,8 +370,8 @@ func.func @late(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %s: !each, %z
 })mlir");
     result.back().keepsOrder = false;
 
-    // Not here: the first block that is done with a member would replace what
-    // others have not read yet.
+    // Rows are not shared here: the first block that ends a member would
+    // replace a value that others have not read.
     add("RowsWhoseScalarChanges", R"mlir(
 func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
   %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
@@ -548,8 +548,8 @@ func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (
   return %x, %change, %iterations : !each, !each, !iteration
 })mlir");
 
-    // A schedule is read and what is left is recorded, by the number of the
-    // iteration; also the entries of the first one and of the one to come.
+    // Reads a schedule and records the remaining values by iteration; also
+    // reads the entries of the first and of the next iteration.
     add("LoopByIteration", R"mlir(
 func.func @shrink(%x0: !list {foreach.donate = 0 : i64}, %schedule: !list, %history: !half {foreach.donate = 1 : i64},
                   %limit: tensor<i32>, %tol: !num) -> (!list, !half, !each, !iteration) {
@@ -625,7 +625,7 @@ func.func @balance(%x: !mats, %row: !list, %col: !list, %schedule: !foreach.list
 })mlir");
     result.back().keepsOrder = false;
 
-    // Log-domain matrix balancing: one exponential serves rows and columns.
+    // Log-domain matrix balancing: rows and columns share exponentials.
     add("LoopBalances", R"mlir(
 func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.donate = 0 : i64},
                     %col_v: !list {foreach.donate = 1 : i64}, %limit: tensor<i32>, %bound: !each, %sharp: !each)
@@ -664,7 +664,8 @@ func.func @balances(%x: !mats, %row: !list, %col: !list, %row_u: !list {foreach.
 })mlir",
         /*isExact=*/false);
 
-    // Exponentials of columns alone, about a number, of what rows sum up to.
+    // Exponentials of columns only, about a constant, whose exponents contain
+    // sums of rows.
     add("LoopOfColumnPowers", R"mlir(
 func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !iteration) {
   %u, %v, %iterations = foreach.while (%u = %row, %v = %col : !list) upto %limit -> (!list, !list, !iteration) {
@@ -701,7 +702,7 @@ func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bou
 })mlir",
         /*isExact=*/false);
 
-    // Two sums over one read, the second of what the first gave.
+    // Two sums with one read of the matrix; the second uses the first.
     add("LoopOfGrams", R"mlir(
 func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !iteration) {
   %q, %p, %iterations = foreach.while (%q = %row, %p = %col : !list) upto %limit -> (!list, !list, !iteration) {
@@ -744,7 +745,7 @@ func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<
     result.back().isExact = false;
 
     // Two families of vectors and one flag for a member of both, which the
-    // second of two sweeps finds.
+    // second of two sweeps computes.
     add("LoopInTwoSweepsByIteration", R"mlir(
 func.func @together(%x0: !list {foreach.donate = 0 : i64}, %y0: !half {foreach.donate = 1 : i64}, %bound: !each,
                     %history: !list, %limit: tensor<i32>) -> (!list, !half, !list, !iteration) {

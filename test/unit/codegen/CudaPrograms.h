@@ -1,4 +1,4 @@
-//===- CudaPrograms.h - the programs that CUDA text is tested with --------===//
+//===- CudaPrograms.h - programs that test the CUDA source ----------------===//
 
 #ifndef HEDDLE_TEST_UNIT_CODEGEN_CUDAPROGRAMS_H
 #define HEDDLE_TEST_UNIT_CODEGEN_CUDAPROGRAMS_H
@@ -11,13 +11,14 @@ namespace heddle::test {
 
 struct NamedProgram {
   std::string name;
-  /// The text of a module, or the name of a library program with options.
+  /// The text of a module, or the name of a standard program with options.
   std::string text;
-  /// Additions, multiplications, divisions and square roots alone: every
-  /// target gives the same bits.
+  /// Only additions, multiplications, divisions and square roots: every target
+  /// gives the same bits.
   bool isExact = true;
-  /// Fusion leaves its reductions in their order: those of row values go down
-  /// the rows where they were merged with what made them.
+  /// Whether fusion keeps the order of reductions. A reduction of row values
+  /// that is fused with the sweep that computes them combines them down the
+  /// rows.
   bool keepsOrder = true;
 
   friend void PrintTo(const NamedProgram &program, std::ostream *os) {
@@ -25,9 +26,9 @@ struct NamedProgram {
   }
 };
 
-/// Library programs with all their options, dtypes and compositions.
-const std::vector<NamedProgram> &libraryPrograms();
-/// Modules: what the library does not use.
+/// Standard programs with all their options, dtypes and compositions.
+const std::vector<NamedProgram> &standardPrograms();
+/// Modules with features that no standard program uses.
 const std::vector<NamedProgram> &writtenPrograms();
 
 } // namespace heddle::test

@@ -1,9 +1,9 @@
 //===- CudaScalarsTest.cpp - every scalar op and reduction kind, executed -===//
 //
-// Walks the tables dialect/ScalarOps.def and dialect/ReduceKinds.td: every
-// entry runs in the interpreter, on the cpu target and as emitted CUDA source
-// that the host executes, over random and special values. An entry without a
-// program here fails, as does one whose meanings differ between targets.
+// Tests every entry of dialect/ScalarOps.def and dialect/ReduceKinds.td in the
+// interpreter, on the cpu target and as emitted CUDA source that the host
+// executes, over random and special values. An entry without a program here
+// fails, as does an entry with different results on two targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ struct Code {
   std::string type = "$T"; // of %r
 };
 
-/// Programs of the entries whose form does not give one, for `type`.
+/// Statements for the entries whose form does not determine them.
 std::vector<Code> specialFloats(const std::string &type) {
   std::vector<Code> codes = {
       // Either zero may be the result, so a sum makes it positive.
@@ -81,7 +81,7 @@ std::vector<Code> specialFloats(const std::string &type) {
                      "%n = arith.fptosi %k : $T to i32\n"
                      "%r = math.fpowi %a, %n : $T, i32"},
       // Conversions saturate on the device; on the host that executes the
-      // source, those that overflow are undefined.
+      // source, overflow is undefined.
       {"arith.fptosi",
        "%l = arith.constant -1.0e6 : $T\n"
        "%h = arith.constant 1.0e6 : $T\n"
@@ -127,7 +127,7 @@ std::vector<Code> specialIntegers(unsigned width) {
                      "i32"});
   for (unsigned other : {1, 8, 16, 32, 64}) {
     std::string type = "i" + std::to_string(other);
-    // A list of the harness holds integers of up to 53 bits.
+    // Lists of the harness hold integers of up to 53 bits.
     std::string end =
         other == 32 ? "" : "\n%r = arith.sitofp %w : " + type + " to f64";
     std::string result = other == 32 ? "%r" : "%w";
@@ -164,7 +164,7 @@ struct Group {
     std::string body, yields, types, outs, results;
     for (size_t k = 0; k < codes.size(); ++k) {
       std::string suffix = std::to_string(k);
-      // Names of values end in the number of the result.
+      // Names of values end in the index of the result.
       std::string code;
       llvm::StringRef left = codes[k].text;
       while (!left.empty()) {
@@ -229,13 +229,13 @@ Group floats(const std::string &type) {
   return group;
 }
 
-/// Integers of `width` bits; those of at most 32 come from lists of i32.
+/// Integers of `width` bits; up to 32 bits they come from lists of i32.
 Group integers(unsigned width) {
   std::string type = "i" + std::to_string(width);
   bool isNarrow = width < 32;
   Group group{"scalars_" + type, width == 64 ? "i64" : "i32",
               specialIntegers(width)};
-  // No conversion of every kind starts from every width.
+  // Not every width has every kind of conversion.
   std::set<std::string> special = {"arith.extsi", "arith.extui",
                                    "arith.trunci"};
   for (const Code &code : group.codes)
@@ -293,8 +293,9 @@ template <class T> void fillFloats(ListInput::Member (&members)[3]) {
     push(T(normal(random)), T(normal(random)), T(normal(random)));
 }
 
-/// Products stay below 2^31, and of 64-bit integers below 2^53: beyond, signed
-/// arithmetic of the host is undefined, and lists of the harness are not exact.
+/// Products stay below 2^31, and those of 64-bit integers below 2^53: beyond
+/// these bounds, signed arithmetic of the host is undefined, and lists of the
+/// harness are inexact.
 void fillIntegers(bool isWide, ListInput::Member (&members)[3]) {
   std::vector<double> special = {0,   1,   -1,   2,     7,      -8,    127,
                                  128, 255, -128, 32767, -32768, 65535, 4097};
@@ -328,7 +329,7 @@ Inputs inputsOf(const std::string &type) {
   return inputs;
 }
 
-/// The distance of two floats in units of the last place of `type`.
+/// The distance of two floats in units in the last place of `type`.
 double ulps(const std::string &type, double expected, double found) {
   if ((std::isnan(expected) && std::isnan(found)) || expected == found)
     return std::signbit(expected) == std::signbit(found) || expected != 0
@@ -343,7 +344,7 @@ double ulps(const std::string &type, double expected, double found) {
   return std::fabs(expected - found) / unit;
 }
 
-/// The emitted source over `inputs`, by the entry that every program has.
+/// Runs the emitted source on `inputs`, by the entry that every program has.
 std::unique_ptr<GraphRun> emitted(Program &program, const Inputs &inputs) {
   return program.cuda(inputs, entrySuffixes().front(), /*seed=*/1);
 }
@@ -383,13 +384,13 @@ TEST(CudaScalars, EveryOperationHasOneMeaning) {
     ASSERT_TRUE(programs.back()->isGood()) << group.text();
     plans.push_back(&programs.back()->plan());
   }
-  auto text = HostText::compile(plans);
-  ASSERT_TRUE(static_cast<bool>(text))
-      << runtime::takeError(text.takeError()).second;
+  auto source = HostSource::compile(plans);
+  ASSERT_TRUE(static_cast<bool>(source))
+      << runtime::takeError(source.takeError()).second;
 
   for (auto [group, program] : llvm::zip(all, programs)) {
     SCOPED_TRACE(group.name);
-    program->setHostText(*text);
+    program->setHostSource(*source);
     Inputs inputs = inputsOf(group.type);
     auto reference = program->reference(inputs, Arithmetic::asWritten);
     std::unique_ptr<Runnable> targets[] = {program->cpu(inputs),
@@ -465,13 +466,13 @@ TEST(CudaScalars, EveryReductionKindHasOneMeaning) {
     }
     EXPECT_GT(cases.size(), before) << "no type for kind " << value;
   }
-  auto text = HostText::compile(plans);
-  ASSERT_TRUE(static_cast<bool>(text))
-      << runtime::takeError(text.takeError()).second;
+  auto source = HostSource::compile(plans);
+  ASSERT_TRUE(static_cast<bool>(source))
+      << runtime::takeError(source.takeError()).second;
 
   for (Case &each : cases) {
     SCOPED_TRACE(reduction(each.kind, each.type));
-    each.program->setHostText(*text);
+    each.program->setHostSource(*source);
     bool isFloat = each.type[0] == 'f', isFlag = each.type == "i1";
     std::vector<std::vector<double>> members = {
         {}, {1}, {0}, {1, 1, 1}, {0, 0}, {0, 1, 0, 1}};

@@ -1,9 +1,8 @@
 //===- PropertyGenerator.cpp - random programs ----------------------------===//
 //
-// Statements are drawn one after the other; each is a map or a reduction over
-// values that are there, or over new arguments. Comparisons, signs and
-// positions look at arguments alone: what follows from a rounded value could go
-// either way without being wrong.
+// Draws statement after statement; each is a map or a reduction over existing
+// values or new arguments. Only arguments are operands of comparisons, signs
+// and positions: with a rounded value, both results could be right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +15,13 @@ namespace heddle::test {
 
 namespace {
 
-/// What a value is one of, within its family of lists.
+/// The loop axes over which a value varies, within its family of lists.
 enum class Kind { matrix, row, column, vector, member, scalar };
 
 struct Value {
   std::string name;
   Kind kind;
-  int family; ///< of lists with the same members; -1 for scalars
+  int family; ///< -1 for scalars
   std::string dtype;
   bool isArgument;
 };
@@ -73,7 +72,7 @@ private:
     /// Names of values of the computed type, and of flags.
     std::vector<std::string> values, flags;
     std::string type;             ///< f32, f64 or i32
-    std::vector<std::string> raw; ///< those of arguments
+    std::vector<std::string> raw; ///< names of values of arguments
   };
   Body drawBody(const std::vector<Value> &operands, const std::string &type,
                 unsigned operations);
@@ -157,7 +156,7 @@ Value Generator::drawOperand(Kind kind, int family, bool mayBeComputed) {
   return value;
 }
 
-/// Operands over a domain; the first spans it.
+/// Operands over a domain, which the first operand spans.
 std::vector<Value> Generator::drawOperands(Kind domain, int family) {
   std::vector<Value> operands = {drawOperand(domain, family)};
   std::vector<Kind> kinds = {domain, domain, Kind::member, Kind::scalar};
@@ -250,7 +249,7 @@ void Generator::drawOperation(Body &body) {
   case 4:
     add("arith.mulf " + a + ", " + b);
     break;
-  case 5: { // never by something near zero
+  case 5: { // the divisor is never near zero
     std::string size = declare(body, "math.absf " + b + type);
     std::string one = constant("1.0");
     std::string least = declare(body, "arith.addf " + size + ", " + one + type);
@@ -292,7 +291,7 @@ void Generator::drawOperation(Body &body) {
   case 10: {
     std::string exponent = declare(
         body, "arith.constant " + std::to_string(int(below(6)) - 1) + " : i32");
-    // Of numbers around one.
+    // The bases are near one.
     std::string size = declare(body, "math.absf " + a + type);
     std::string one = constant("1.0");
     std::string sum = declare(body, "arith.addf " + size + ", " + one + type);
@@ -335,8 +334,8 @@ void Generator::map() {
           ? oneOf<Kind>({Kind::matrix, Kind::matrix, Kind::row, Kind::column})
           : Kind::vector;
   std::vector<Value> operands = drawOperands(domain, family);
-  // A domain of one dimension is along i, whatever its vectors are beside
-  // matrices.
+  // The axis of a domain of rank 1 is i, also for vectors of rows or columns of
+  // a matrix.
   std::vector<Value> bound = operands;
   if (domain != Kind::matrix)
     for (Value &value : bound)
@@ -354,7 +353,7 @@ void Generator::map() {
     std::string value =
         made.values[made.values.size() - 1 -
                     below(std::min<size_t>(2, made.values.size()))];
-    // Half precision has no room for what grows.
+    // Large values would overflow 16-bit floats.
     if (result.dtype == "f16" || result.dtype == "bf16") {
       std::string size = declare(made, "math.absf " + value + " : " + type);
       std::string one = declare(made, "arith.constant 1.0 : " + type);
@@ -394,9 +393,9 @@ void Generator::reduce() {
     axes.push_back({"j", Kind::row});
   }
   Axis axis = oneOf(axes);
-  // What is reduced of rows and columns meets in another order where it is
-  // fused with the matrix, and elements where a matrix that is walked as one
-  // vector is fused with one that is walked by rows.
+  // Reductions of row and column values have another order if they are fused
+  // with the matrix, and so have reductions of elements if a matrix that is
+  // visited as a vector is fused with a matrix that is visited by rows.
   keepsOrder &= domain == Kind::vector || domain == Kind::member ||
                 (domain == Kind::matrix && std::string(axis.name) != "member" &&
                  std::string(axis.name) != "list");
@@ -415,12 +414,12 @@ void Generator::reduce() {
     for (Value &value : operands)
       if (value.kind == Kind::row || value.kind == Kind::column)
         value.kind = Kind::vector;
-  // Narrow integers are not combined, but can be looked at.
+  // Narrow integers are not combined, but can be compared.
   if ((operands[0].dtype == "i1" || operands[0].dtype == "i8" ||
        operands[0].dtype == "i16") &&
       kind != "all")
     kind = "any";
-  // Positions are those of floats.
+  // Only floats have positions.
   if (kind == "argmax" && isInteger(operands[0].dtype))
     kind = "max";
   bool integers = isInteger(operands[0].dtype) && kind != "logsumexp";
@@ -443,7 +442,7 @@ void Generator::reduce() {
     }
     yieldType = "i1";
   } else if (kind == "mul" && !isInteger(type)) {
-    // Factors around one.
+    // Factors near one.
     std::string size = declare(made, "math.absf " + value + " : " + type);
     std::string one = declare(made, "arith.constant 1.0 : " + type);
     std::string sum =
@@ -537,7 +536,8 @@ RandomProgram Generator::run(const std::string &name, int mostStatements) {
   for (int k = 0; k < program.statements; ++k)
     chance(3) ? reduce() : map();
 
-  // What ends as a result, and what it replaces, is drawn for itself.
+  // A separate generator draws the results, and the arguments that they
+  // replace.
   std::vector<Value> results, arguments;
   for (const Value &value : values) {
     if (value.isArgument) {

@@ -15,14 +15,16 @@ struct RandomProgram {
   /// A module whose function is called `name`.
   std::string text;
   Inputs inputs;
-  /// Additions, multiplications, divisions and square roots alone.
+  /// Whether there are only additions, multiplications, divisions and square
+  /// roots.
   bool isExact = true;
-  /// Fusion keeps the order of reductions.
+  /// Whether fusion keeps the order of reductions.
   bool keepsOrder = true;
   int statements = 0;
 };
 
-/// The same seed with fewer statements gives the beginning of the same program.
+/// Draws the program of `seed`. With fewer statements, the beginning of the
+/// same program.
 RandomProgram drawProgram(uint64_t seed, const std::string &name,
                           int mostStatements = 100);
 

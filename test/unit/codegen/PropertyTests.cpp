@@ -1,11 +1,11 @@
-//===- PropertyTests.cpp - random programs, run in every way --------------===//
+//===- PropertyTests.cpp - random programs in all executors ---------------===//
 //
 // The interpreter, the cpu target with and without fusion, and the executed
-// CUDA text must agree on whatever program is drawn. A failure prints the
-// smallest beginning of the program that still fails, and its seed.
+// CUDA source must agree on every random program. A failure prints the smallest
+// beginning of the program that still fails, and its seed.
 //
-// HEDDLE_PROPERTY_PROGRAMS (200) is how many are drawn, of as many seeds from
-// HEDDLE_PROPERTY_SEED (1) on: the same ones on every machine.
+// HEDDLE_PROPERTY_PROGRAMS (200) programs are drawn, with seeds from
+// HEDDLE_PROPERTY_SEED (1) on: the same programs on every machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +40,10 @@ struct Case {
   std::unique_ptr<Program> program;
 };
 
-/// Empty, or what is wrong.
+/// Empty, or a message if the executors disagree.
 std::string problemOf(Case &drawn, uint64_t seed) {
   Program &program = *drawn.program;
-  if (!program.isGood() || !program.hostText())
+  if (!program.isGood() || !program.hostSource())
     return "it does not compile";
   const Inputs &inputs = drawn.drawn.inputs;
   std::vector<std::unique_ptr<Runnable>> runs;
@@ -56,7 +56,7 @@ std::string problemOf(Case &drawn, uint64_t seed) {
     runs.push_back(std::move(run));
   }
   for (llvm::StringRef suffix : entrySuffixes())
-    if (llvm::any_of(program.hostText()->entries(),
+    if (llvm::any_of(program.hostSource()->entries(),
                      [&](const heddle_entry &entry) {
                        return llvm::StringRef(entry.name)
                                   .starts_with(program.plan().name) &&
@@ -96,7 +96,7 @@ std::string nameOfSeed(uint64_t seed) {
          digits + "x";
 }
 
-/// The fewest statements with which a seed still fails.
+/// Reports the fewest statements with which a seed still fails.
 void reportSmallest(const Case &failed, const std::string &problem) {
   for (int statements = 1; statements <= failed.drawn.statements;
        ++statements) {
@@ -126,7 +126,8 @@ void reportSmallest(const Case &failed, const std::string &problem) {
                 << failed.drawn.text;
 }
 
-/// Programs that are compiled together, because a compiler takes long to start.
+/// The number of programs that are compiled together, because a compiler takes
+/// long to start.
 constexpr uint64_t kBatch = 8;
 
 /// Each instance is the seed of the first program of a batch.
@@ -169,11 +170,11 @@ TEST_P(Property, RandomProgramsAgreeEverywhere) {
     for (Case &drawn : batch)
       if (drawn.program->isGood())
         plans.push_back(&drawn.program->plan());
-    if (auto text = HostText::compile(plans)) {
+    if (auto source = HostSource::compile(plans)) {
       for (Case &drawn : batch)
-        drawn.program->setHostText(*text);
+        drawn.program->setHostSource(*source);
     } else {
-      llvm::consumeError(text.takeError()); // then each one alone
+      llvm::consumeError(source.takeError()); // then each program alone
     }
     for (Case &drawn : batch)
       problems.push_back(problemOf(drawn, drawn.seed));

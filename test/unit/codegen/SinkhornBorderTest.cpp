@@ -1,6 +1,6 @@
-//===- SinkhornBorderTest.cpp - `sinkhorn` where hardly anything is left --===//
+//===- SinkhornBorderTest.cpp - `sinkhorn` on degenerate and invalid input ===//
 //
-// No weight, no way, no problem, no number.
+// Zero weights, forbidden pairs, empty problems, NaN and invalid scalars.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 namespace heddle::test {
 namespace {
 
-/// The one problem `p` has converged to the oracle's solution.
+/// Expects that problem `p` has converged to the solution of the oracle.
 void expectSolved(const Results &r, const Problem &p, const Settings &s) {
   Solution o = oracle::solve(p, s);
   auto out = oracle::outputsOf(p, s, o.u, o.v);
@@ -20,10 +20,10 @@ void expectSolved(const Results &r, const Problem &p, const Settings &s) {
   expectNear(r["dual"][0], {out.dual}, 1e-9, "dual");
 }
 
-/// Points without weight change nothing for the others.
+/// Points without weight do not affect the other points.
 TEST_P(Sinkhorn, ZeroWeights) {
   Problem p = oracle::randomProblem(6, 7, 4);
-  weighNothing(p, {2}, {0, 5});
+  removeWeights(p, {2}, {0, 5});
   for (std::string sides : {"", ",rho_a=1,rho_b=2,omega=1.3"})
     for (std::string convention : {"scaling", "ott", "geomloss"})
       for (std::string regularizer : {"kl", "entropy"}) {
@@ -50,7 +50,7 @@ TEST_P(Sinkhorn, ZeroWeights) {
       }
 }
 
-/// Pairs that are forbidden get no mass, and cost nothing.
+/// Forbidden pairs get no mass, and cost nothing.
 TEST_P(Sinkhorn, InfiniteCosts) {
   Problem p = oracle::randomProblem(6, 6, 4);
   for (int i = 0; i < 6; ++i)
@@ -78,8 +78,8 @@ Problem without(Problem p, int64_t row, int64_t column) {
   return p;
 }
 
-/// A row or a column without an allowed entry: status 128, and no NaN but the
-/// error.
+/// A row or a column without an allowed entry: status 128, and only the error
+/// is NaN.
 TEST_P(Sinkhorn, InfeasibleMasks) {
   Problem p = oracle::randomProblem(5, 6, 4);
   Problem weightless = without(p, 2, -1);
@@ -102,12 +102,13 @@ TEST_P(Sinkhorn, InfeasibleMasks) {
         for (double x : r[name][m])
           EXPECT_FALSE(std::isnan(x)) << name;
     }
-    // It is seen in the first iteration where its side is updated first.
+    // The first iteration detects the empty row or column if its side is
+    // updated first.
     EXPECT_EQ(r["iterations"][order == "u" ? 0 : 2][0], 1);
     EXPECT_TRUE(std::isnan(r["error"][order == "u" ? 0 : 2][0]));
     EXPECT_EQ(r["argmax"][0][3], r["argmax"][3][1]);
   }
-  // Where sums may be missed, nothing is wrong with it.
+  // With relaxed sides such a problem is valid.
   Results r = solve("dtype=f64,rho_a=1,rho_b=1,outputs=potentials/plan/dual",
                     problems, {{"eps", 0.3}, {"tol", 1e-10}});
   for (size_t m = 0; m < problems.size(); ++m) {
@@ -144,8 +145,9 @@ TEST_P(Sinkhorn, EmptyProblems) {
   }
 }
 
-/// An entry that is no number counts also where no point weighs, or one of two.
-TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
+/// A NaN or -inf entry is reported even if one or both of its points have no
+/// weight.
+TEST_P(Sinkhorn, NaNAtPointsWithoutWeight) {
   std::vector<Problem> problems;
   for (double bad : {double(NAN), -kInf})
     for (bool both : {true, false}) {
@@ -173,8 +175,8 @@ TEST_P(Sinkhorn, NotANumberWhereNothingWeighs) {
       }
 }
 
-/// Bad input is named by the status, stops its problem alone and leaves no
-/// number that looks like a result.
+/// The status reports bad input, which stops only its own problem and leaves
+/// NaN in all results.
 TEST_P(Sinkhorn, BadInput) {
   Problem good = oracle::randomProblem(4, 5, 1);
   std::vector<Problem> problems(10, good);
@@ -229,16 +231,16 @@ TEST_P(Sinkhorn, BadScalars) {
     EXPECT_EQ(statusOf("f64,anneal=geometric", "decay", bad), 8);
   }
   EXPECT_EQ(statusOf("f64", "eps", kInf), 8);
-  EXPECT_EQ(statusOf("f32", "eps", 1e39), 8);  // infinite there
-  EXPECT_EQ(statusOf("f32", "eps", 1e-46), 8); // and 0
-  EXPECT_EQ(statusOf("f32", "eps", 1e-40), 8); // 1 / eps is infinite there
+  EXPECT_EQ(statusOf("f32", "eps", 1e39), 8);  // infinite in f32
+  EXPECT_EQ(statusOf("f32", "eps", 1e-46), 8); // 0 in f32
+  EXPECT_EQ(statusOf("f32", "eps", 1e-40), 8); // 1 / eps is infinite in f32
   EXPECT_EQ(statusOf("f64", "eps", 1e-310), 8);
   EXPECT_EQ(statusOf("f64,omega=1.1", "omega", 2), 32);
   EXPECT_EQ(statusOf("f64,anneal=geometric", "decay", 1), 8);
   EXPECT_EQ(statusOf("f64", "tol", NAN), 0);
 }
 
-/// An infinite rho is a side that is met exactly.
+/// An infinite rho is a side that is not relaxed.
 TEST_P(Sinkhorn, InfiniteRho) {
   Problem p = oracle::randomProblem(8, 5, 1);
   Scalars scalars{{"eps", 0.2}, {"limit", 20}, {"tol", -1}};
@@ -249,8 +251,8 @@ TEST_P(Sinkhorn, InfiniteRho) {
   EXPECT_EQ(relaxed["status"][0], Vector{0});
 }
 
-/// What is stored by columns, or begins with the columns in memory, is solved
-/// in another order of work, and ends the same.
+/// A matrix that is stored by columns is solved in another order, with the same
+/// results.
 TEST_P(Sinkhorn, LayoutsAgree) {
   std::vector<Problem> problems;
   for (auto [n, m] : {std::pair(6, 9), {9, 6}, {1, 4}, {4, 1}, {1, 1}, {5, 5}})

@@ -1,7 +1,6 @@
-//===- SinkhornClosedFormsTest.cpp - `sinkhorn` where the solution is known
-//===//
+//===- SinkhornClosedFormsTest.cpp - `sinkhorn` on known solutions --------===//
 //
-// What a formula, a sort or an integral gives.
+// Solutions by a formula or by a sort.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +9,7 @@
 namespace heddle::test {
 namespace {
 
-/// Products of weights: the plan where costs do not matter.
+/// The products of weights: the transport plan if costs do not matter.
 Vector productOf(const Problem &p) {
   Vector plan;
   for (double a : p.a)
@@ -80,7 +79,7 @@ TEST_P(Sinkhorn, UnbalancedPoint) {
   }
 }
 
-/// A side that costs nothing to miss takes what comes.
+/// A side without a price takes any marginal.
 TEST_P(Sinkhorn, FreeSide) {
   Problem p = oracle::randomProblem(6, 5, 8);
   double eps = 0.3;
@@ -103,7 +102,7 @@ TEST_P(Sinkhorn, FreeSide) {
   }
 }
 
-/// Towards no entropy at all: sorted points on a line are matched in order.
+/// With little entropy, sorted points on a line are matched in order.
 TEST_P(Sinkhorn, MatchesSortedPoints) {
   int n = 12;
   Problem p{n, n, Vector(n * n), Vector(n, 1.0 / n), Vector(n, 1.0 / n)};

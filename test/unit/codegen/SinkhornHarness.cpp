@@ -1,4 +1,4 @@
-//===- SinkhornHarness.cpp - `sinkhorn` run in every way ------------------===//
+//===- SinkhornHarness.cpp - runs `sinkhorn` in all executors -------------===//
 //
 // Programs are compiled once for all tests of a run.
 //
@@ -78,7 +78,7 @@ Results Sinkhorn::solve(const std::string &options,
                         const std::vector<Problem> &problems,
                         const Scalars &scalars, Lists lists) {
   std::string text = "sinkhorn" + (options.empty() ? "" : ":" + options);
-  // Most are solved more than once, and compiling takes longest.
+  // Most programs are used more than once, and compiling takes longest.
   static std::map<std::string, Program> programs;
   Program &program = programs.try_emplace(text, text).first->second;
   if (!program.isGood())
@@ -134,8 +134,8 @@ void expectNear(const Vector &found, const Vector &expected, double tolerance,
   }
 }
 
-void weighNothing(Problem &p, std::initializer_list<int> rows,
-                  std::initializer_list<int> columns) {
+void removeWeights(Problem &p, std::initializer_list<int> rows,
+                   std::initializer_list<int> columns) {
   for (int i : rows)
     p.a[i] = 0;
   for (int j : columns)

@@ -1,7 +1,7 @@
-//===- SinkhornHarness.h - `sinkhorn` run in every way ----------*- C++ -*-===//
+//===- SinkhornHarness.h - runs `sinkhorn` in all executors -----*- C++ -*-===//
 //
-// By the interpreter, on the cpu target, and by the CUDA text in panels,
-// executed on the host.
+// The executors are the interpreter, the cpu target, and the CUDA source of
+// panel loops, executed on the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +43,8 @@ using Scalars = std::map<std::string, double>;
 
 class Sinkhorn : public testing::TestWithParam<Executor> {
 protected:
-  /// Solves `problems` once by `sinkhorn:OPTIONS`. The names of lists are those
-  /// of arguments; `C`, `a` and `b` are the problems' if nothing else is given.
+  /// Solves `problems` once by `sinkhorn:OPTIONS`. `lists` holds values of
+  /// arguments by name; by default `C`, `a` and `b` come from the problems.
   Results solve(const std::string &options,
                 const std::vector<Problem> &problems,
                 const Scalars &scalars = {}, Lists lists = {});
@@ -62,9 +62,9 @@ protected:
 void expectNear(const Vector &found, const Vector &expected, double tolerance,
                 const std::string &what);
 
-/// Takes the weights of some points away, and shares what is left.
-void weighNothing(Problem &p, std::initializer_list<int> rows,
-                  std::initializer_list<int> columns);
+/// Sets the weights of some points to 0, and scales the others to a sum of 1.
+void removeWeights(Problem &p, std::initializer_list<int> rows,
+                   std::initializer_list<int> columns);
 
 } // namespace heddle::test
 

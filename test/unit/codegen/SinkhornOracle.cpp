@@ -34,7 +34,7 @@ static double logSumExp(int64_t count,
   return most + std::log(sum);
 }
 
-/// The new potential of a point with the weight `weight`.
+/// The new potential of a point of weight `weight`.
 static double updated(double weight, double sum, double rho, double eps,
                       bool entropy) {
   if (sum == -kInf)

@@ -1,7 +1,7 @@
 //===- SinkhornOracle.h - optimal transport in plain loops ------*- C++ -*-===//
 //
-// The two updates of the log domain as textbooks have them, in double, each
-// with a pass over the matrix of its own. Shares no code with the library.
+// The two log-domain updates as in textbooks, in double, with one traversal of
+// the matrix for each. Shares no code with the library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,13 @@ struct Problem {
 
 struct Settings {
   double eps = 0.5;
-  /// Infinite: sums are met exactly.
+  /// Infinite: the side is not relaxed.
   double rhoA = kInf, rhoB = kInf;
   double omega = 1, tol = 0;
   bool entropy = false, columnsFirst = false;
   std::string norm = "l1";
   int limit = 20;
-  /// eps of an iteration, where it is annealed.
+  /// The eps of an iteration, with annealing.
   std::function<double(int)> epsOf;
 };
 
@@ -49,7 +49,7 @@ struct Solution {
 
 Problem randomProblem(int64_t rows, int64_t columns, uint64_t seed);
 
-/// `start`: potentials to begin with, in units of `settings.eps`.
+/// `start` gives the initial potentials, in units of `settings.eps`.
 Solution solve(const Problem &problem, const Settings &settings,
                const Solution *start = nullptr);
 
@@ -58,8 +58,8 @@ struct Outputs {
   double cost = 0, primal = 0, dual = 0;
 };
 
-/// What follows from potentials; `primal` is what the regularized problem
-/// minimizes.
+/// The outputs for given potentials; `primal` is the objective of the
+/// regularized problem.
 Outputs outputsOf(const Problem &problem, const Settings &settings,
                   const Vector &u, const Vector &v);
 

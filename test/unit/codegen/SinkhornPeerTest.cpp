@@ -1,6 +1,6 @@
-//===- SinkhornPeerTest.cpp - `sinkhorn` beside a peer --------------------===//
+//===- SinkhornPeerTest.cpp - `sinkhorn` against POT ----------------------===//
 //
-// POT, where it is installed.
+// Skipped unless POT is installed.
 //
 //===----------------------------------------------------------------------===//
 

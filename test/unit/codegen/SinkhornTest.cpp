@@ -1,7 +1,7 @@
 //===- SinkhornTest.cpp - `sinkhorn` against plain loops ------------------===//
 //
-// Two passes per iteration in double, in every option, and what holds at the
-// end.
+// Compares all options with the oracle, which traverses the matrix twice per
+// iteration in double, and checks properties of solutions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 namespace heddle::test {
 namespace {
 
-/// One setting of all options that change what is computed, and how to say it.
+/// A value of every option that changes the result.
 struct Variant {
   Settings settings;
   std::string options;
@@ -56,7 +56,7 @@ Variant randomVariant(std::mt19937_64 &random) {
               ",normalize=" + (v.normalize ? "true" : "false") +
               ",groups=" + (v.groups ? "true" : "false");
   number("eps", s.eps, 1);
-  number("tol", -1, 1); // which no error reaches
+  number("tol", -1, 1); // below every error
   if (s.rhoA != kInf)
     number("rho_a", s.rhoA, 1);
   if (s.rhoB != kInf)
@@ -86,9 +86,10 @@ Variant randomVariant(std::mt19937_64 &random) {
   return v;
 }
 
-/// From the log scalings of the oracle to those of a convention.
-Vector convened(const Variant &variant, const Vector &potentials,
-                const Vector &weights, bool back = false) {
+/// Converts the log scalings of the oracle to the potentials of a convention
+/// or, if `back`, vice versa.
+Vector inConvention(const Variant &variant, const Vector &potentials,
+                    const Vector &weights, bool back = false) {
   Vector result;
   for (size_t k = 0; k < potentials.size(); ++k) {
     double eps = variant.convention == "scaling" ? 1 : variant.settings.eps;
@@ -101,7 +102,7 @@ Vector convened(const Variant &variant, const Vector &potentials,
 
 TEST_P(Sinkhorn, EveryOption) {
   std::mt19937_64 random(17);
-  // Of CUDA text every one is compiled.
+  // Every variant of the CUDA source is compiled.
   int count = GetParam() == Executor::interpreter ? 150
               : GetParam() == Executor::cpu       ? 40
                                                   : 8;
@@ -136,7 +137,7 @@ TEST_P(Sinkhorn, EveryOption) {
       }
       lists["errors"].push_back(Vector(10, -1));
       lists["epsilons"].push_back({3, 1, 0.9, 0.01});
-      // Potentials of the convention, given or 0.
+      // The initial potentials of the convention, given or 0.
       Vector f(p.rows), g(p.columns);
       if (v.given)
         for (Vector *x : {&f, &g})
@@ -145,8 +146,8 @@ TEST_P(Sinkhorn, EveryOption) {
       bool scaling = v.convention == "scaling";
       lists[scaling ? "u" : "f"].push_back(f);
       lists[scaling ? "v" : "g"].push_back(g);
-      starts[m].u = convened(v, f, p.a, true);
-      starts[m].v = convened(v, g, p.b, true);
+      starts[m].u = inConvention(v, f, p.a, true);
+      starts[m].v = inConvention(v, g, p.b, true);
     }
     if (v.groups)
       for (auto &[name, value] : v.scalars)
@@ -163,8 +164,8 @@ TEST_P(Sinkhorn, EveryOption) {
       bool scaling = v.convention == "scaling";
       const Vector &f = r[scaling ? "u" : "f"][m],
                    &g = r[scaling ? "v" : "g"][m];
-      expectNear(f, convened(v, s.u, p.a), 1e-12, "potentials of rows");
-      expectNear(g, convened(v, s.v, p.b), 1e-12, "potentials of columns");
+      expectNear(f, inConvention(v, s.u, p.a), 1e-12, "potentials of rows");
+      expectNear(g, inConvention(v, s.v, p.b), 1e-12, "potentials of columns");
       expectNear(r["error"][m], {s.error}, 1e-11, "error");
       for (int t = 0; t < 10 && t < s.iterations; ++t)
         EXPECT_NEAR(r["errors"][m][t], s.errors[t], 1e-11 * (1 + s.errors[t]));
@@ -197,15 +198,14 @@ TEST_P(Sinkhorn, EveryOption) {
   }
 }
 
-/// Where eps changes from iteration to iteration, whichever side comes first in
-/// whichever layout: the same iterations, none at all, and an end that is not
-/// reached before the last eps.
+/// With annealing, the order of sides and the layout change neither the
+/// iterations nor the result, and no problem converges before the last eps.
 TEST_P(Sinkhorn, AnnealsInEveryOrder) {
   std::vector<Problem> problems;
   for (auto [n, m] : {std::pair(40, 37), {150, 9}, {1, 6}, {300, 1}})
     problems.push_back(oracle::randomProblem(n, m, n + m));
   problems.push_back(oracle::randomProblem(70, 21, 3));
-  weighNothing(problems.back(), {2, 69}, {0, 7, 20});
+  removeWeights(problems.back(), {2, 69}, {0, 7, 20});
   const double list[] = {4, 3, 1.1, 0.9, 0.01};
   struct Sides {
     const char *options;
@@ -221,7 +221,7 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
     for (bool columnsFirst : {false, true})
       for (bool byColumns : {false, true}) {
         bool isList = columnsFirst != byColumns;
-        isWide = byColumns; // 1 x 300: by rows, a launch for each iteration
+        isWide = byColumns; // 1 x 300 does not fit in panels
         std::string options =
             "dtype=" + std::string(sides.type) +
             ",outputs=potentials/history,order=" + (columnsFirst ? "v" : "u") +
@@ -239,7 +239,8 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
           return std::fmax(s.eps, isList ? list[std::min(iteration, 4)]
                                          : 2 * std::pow(0.6, iteration));
         };
-        // 2 0.6^4 is the first below 0.3; of the list the last.
+        // Of the geometric sequence 2 0.6^4 is the first value below 0.3; of
+        // the list the last value.
         for (auto [limit, tol] : {std::pair(0, -1.0),
                                   {1, -1.0},
                                   {3, -1.0},
@@ -277,8 +278,8 @@ TEST_P(Sinkhorn, AnnealsInEveryOrder) {
       }
 }
 
-/// At the solution both values agree, the plan satisfies the equations that
-/// define it, and until then the dual value is below.
+/// At the solution the primal and dual values are equal and the potentials are
+/// a fixed point; before, the dual value is lower.
 TEST_P(Sinkhorn, SolutionsAreOptimal) {
   Problem p = oracle::randomProblem(9, 12, 5);
   for (const char *sides :
@@ -319,7 +320,7 @@ TEST_P(Sinkhorn, SolutionsAreOptimal) {
     }
 }
 
-TEST_P(Sinkhorn, ColumnSumsAreMetAfterAIteration) {
+TEST_P(Sinkhorn, ColumnSumsHoldAfterOneIteration) {
   Problem p = oracle::randomProblem(30, 20, 5);
   Results r = solve("dtype=f64,outputs=marginals", {p}, {{"limit", 1}});
   expectNear(r["marginal_b"][0], p.b, 1e-15, "column sums");
@@ -344,7 +345,8 @@ TEST_P(Sinkhorn, EveryStrengthOfTheEntropy) {
         Solution o = oracle::solve(problems[m], s);
         expectNear(r["u"][m], o.u, 1e-12, "u");
         expectNear(r["v"][m], o.v, 1e-12, "v");
-        // In f32 L is known to an ulp, and so are sums of its exponentials.
+        // In f32 the exponents have an error of one ulp, and so have sums of
+        // their exponentials.
         Problem rounded = problems[m];
         for (Vector *x : {&rounded.cost, &rounded.a, &rounded.b})
           for (double &c : *x)
@@ -385,7 +387,7 @@ TEST_P(Sinkhorn, ProblemsStopAlone) {
   EXPECT_GE(iterations.size(), 5u);
 }
 
-TEST_P(Sinkhorn, WithoutAIteration) {
+TEST_P(Sinkhorn, NoIterations) {
   Problem p = oracle::randomProblem(3, 4, 1);
   Results r = solve("dtype=f64,init=given", {p}, {{"limit", 0}},
                     {{"u", {{1, 2, 3}}}, {"v", {{4, 5, 6, 7}}}});
@@ -397,7 +399,7 @@ TEST_P(Sinkhorn, WithoutAIteration) {
   EXPECT_EQ(r["status"][0], Vector{0});
 }
 
-/// A solution is a start after which there is nothing to do.
+/// From a solution, one iteration converges.
 TEST_P(Sinkhorn, WarmStarts) {
   Problem p = oracle::randomProblem(14, 11, 1);
   for (std::string convention : {"scaling", "ott", "geomloss"})
@@ -432,7 +434,7 @@ TEST_P(Sinkhorn, NarrowMatrices) {
       llvm::StringRef name(dtype);
       bool isDouble = compute == std::string("f64") ||
                       (compute == std::string("matrix") && name == "f64");
-      // Multiples of 1/8, and weights of 2^-k: every type holds them.
+      // Multiples of 1/8, and weights of 2^-k, which every type represents.
       for (double &c : stored.cost)
         c = std::round(c * 8) / 8;
       stored.a = Vector(19, 1.0 / 16);

@@ -1,11 +1,12 @@
-//===- HostText.cpp - emitted source as host code -------------------------===//
+//===- HostSource.cpp - emitted source as host code -----------------------===//
 //
-// A folder with the headers, one file that includes the source between device.h
-// and launch.h, a call of the compiler, dlopen. Objects are cached.
+// Writes the headers and a file that includes the source between device.h and
+// launch.h to a folder, compiles it and loads the result. Objects are kept for
+// later runs.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/support/cuda_on_cpu/HostText.h"
+#include "test/support/cuda_on_cpu/HostSource.h"
 #include "runtime/builtin/DeviceSource.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,7 +32,7 @@ namespace heddle::test {
 namespace {
 /// A temporary folder, removed afterwards.
 struct Folder {
-  Folder() { (void)sys::fs::createUniqueDirectory("heddle-text", path); }
+  Folder() { (void)sys::fs::createUniqueDirectory("heddle-source", path); }
   ~Folder() { sys::fs::remove_directories(path); }
   std::string file(StringRef name) const {
     SmallString<128> full(path);
@@ -49,9 +50,9 @@ struct Folder {
 /// Files of a compilation, by name; kMain is the one to compile.
 using Files = std::map<std::string, std::string>;
 
-constexpr const char *kMain = "text.cpp";
+constexpr const char *kMain = "main.cpp";
 constexpr const char *kSupport = HEDDLE_TEST_SOURCE "/test/support/cuda_on_cpu";
-// Without optimization: compiling takes far longer than running. The level
+// No optimization, because compiling takes far longer than running. The level
 // changes no result, since contraction and fast math are off.
 constexpr const char *kOptions[] = {"-std=c++17",
                                     "-O0",
@@ -67,8 +68,8 @@ constexpr const char *kOptions[] = {"-std=c++17",
                                     "-nostdinc++",
                                     HEDDLE_HOST_LINKER};
 
-/// Everything that an object depends on besides the files of its compilation:
-/// the compiler, its options and the support headers.
+/// All inputs of an object besides the files of its compilation: the compiler,
+/// its options and the support headers.
 const std::string &commonInputs() {
   static const std::string inputs = [] {
     std::string text = HEDDLE_HOST_CXX;
@@ -78,7 +79,7 @@ const std::string &commonInputs() {
                       compiler.getLastModificationTime());
     for (StringRef option : kOptions)
       (text += '\0') += option;
-    for (StringRef name : {"device.h", "launch.h", "machine.h", "ptx.cuh"})
+    for (StringRef name : {"device.h", "launch.h", "device_machine.h", "ptx.cuh"})
       if (auto header = MemoryBuffer::getFile(Twine(kSupport) + "/" + name))
         (text += '\0') += (*header)->getBuffer();
     return text;
@@ -118,11 +119,11 @@ Error compileInto(StringRef output, const Files &files) {
                    said ? (*said)->getBuffer() : "");
 }
 
-/// The compiled `files`, loaded. Objects are kept in HEDDLE_TEST_OBJECTS under
-/// the hash of all that they depend on. Tests of other processes use the same
-/// folder: objects appear there complete, by a rename.
+/// Compiles and loads `files`. Objects are kept in HEDDLE_TEST_OBJECTS under
+/// the hash of all their inputs. Tests of other processes use the same folder,
+/// so a rename makes an object appear there complete.
 Expected<void *> load(const Files &files) {
-  // pruneCache() removes files of this prefix only.
+  // pruneCache() removes only files with this prefix.
   std::string object =
       (HEDDLE_TEST_OBJECTS "/llvmcache-" + Twine(keyOf(files))).str();
   if (void *library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL))
@@ -151,7 +152,7 @@ std::vector<std::string> entryNames(StringRef text) {
   std::vector<std::string> names;
   StringRef mark = "extern \"C\" __global__";
   for (size_t at = 0; (at = text.find(mark, at)) != StringRef::npos;) {
-    // The name begins the line after the launch bounds.
+    // The name is at the beginning of the line after the launch bounds.
     at = text.find('\n', at) + 1;
     size_t end = text.find('(', at);
     names.push_back(text.slice(at, end).trim().str());
@@ -160,7 +161,7 @@ std::vector<std::string> entryNames(StringRef text) {
   return names;
 }
 
-runtime::PanelClass PanelText::smallest() {
+runtime::PanelClass PanelOptions::smallest() {
   runtime::PanelClass panels;
   panels.threads = 64;
   panels.itemsPerThread = 8;
@@ -170,15 +171,16 @@ runtime::PanelClass PanelText::smallest() {
   return panels;
 }
 
-Expected<std::shared_ptr<HostText>>
-HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
+Expected<std::shared_ptr<HostSource>>
+HostSource::compile(ArrayRef<const runtime::Plan *> plans,
+                    PanelOptions panels) {
   Files files;
   std::string text = "#include \"device.h\"\n", ofPanels, table;
   for (auto [k, plan] : enumerate(plans)) {
     for (const auto &[name, contents] : plan->headers)
       if (name != "ptx.cuh")
         files[name] = contents;
-    std::string name = "text" + std::to_string(k) + ".cu";
+    std::string name = "source" + std::to_string(k) + ".cu";
     files[name] = plan->source.text();
     text += "#include \"" + name + "\"\n";
     std::vector<std::string> entries = entryNames(plan->source.text());
@@ -212,8 +214,8 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
   Expected<void *> library = load(files);
   if (!library)
     return library.takeError();
-  std::shared_ptr<HostText> result(new HostText);
-  result->panelText = std::move(panels);
+  std::shared_ptr<HostSource> result(new HostSource);
+  result->panelOptions = std::move(panels);
   result->library = *library;
   result->all = static_cast<const heddle_entry *>(
       dlsym(result->library, "heddle_entries"));
@@ -227,12 +229,12 @@ HostText::compile(ArrayRef<const runtime::Plan *> plans, PanelText panels) {
   return result;
 }
 
-HostText::~HostText() {
+HostSource::~HostSource() {
   if (library)
     dlclose(library);
 }
 
-const heddle_entry *HostText::find(StringRef name) const {
+const heddle_entry *HostSource::find(StringRef name) const {
   for (const heddle_entry &entry : entries())
     if (name == entry.name)
       return &entry;

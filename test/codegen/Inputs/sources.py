@@ -1,7 +1,7 @@
-"""What must hold of emitted CUDA text when its program changes.
+"""Checks how the emitted CUDA source changes with its program.
 
-texts.py renamed HEDDLE PROGRAM...   every name changed: the same text but for names
-texts.py line HEDDLE PROGRAM...      one operation or constant changed: that line alone changes
+sources.py renamed HEDDLE PROGRAM...   every name changed: only names change in the source
+sources.py line HEDDLE PROGRAM...      one operation or constant changed: only its line changes in the source
 """
 
 import difflib
@@ -19,11 +19,11 @@ def emit(heddle, program, stage):
     return result.stdout
 
 
-def emit_text(heddle, text, stage="cuda"):
+def emit_module(heddle, module, stage="cuda"):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "program.mlir")
         with open(path, "w") as file:
-            file.write(text)
+            file.write(module)
         return emit(heddle, path, stage)
 
 
@@ -31,7 +31,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def renamed(heddle, program):
-    """Values, the function and the aliases of types have other names."""
+    """Renames values, the function and the aliases of types."""
     module = emit(heddle, program, "foreach")
     fresh = {}
 
@@ -43,14 +43,14 @@ def renamed(heddle, program):
     changed = re.sub(r"(!)([A-Za-z_][A-Za-z_0-9]*)(?![.A-Za-z_0-9])", rename, changed)
     names = {name for (sigil, name) in fresh if sigil != "!"}
     assert len(names) > 3 and not any(re.search(r"[%@]" + name + r"\b", changed) for name in names)
-    before, after = emit(heddle, program, "cuda"), emit_text(heddle, changed)
-    # Lists of parameters are broken where a line is full, which depends on names.
-    shapes = [IDENTIFIER.sub("_", text) for text in (before, after)]
+    before, after = emit(heddle, program, "cuda"), emit_module(heddle, changed)
+    # Parameter lists wrap where a line is full, which depends on names.
+    shapes = [IDENTIFIER.sub("_", source) for source in (before, after)]
     if shapes[0].split() != shapes[1].split():
         difference = difflib.unified_diff(shapes[0].splitlines(), shapes[1].splitlines(), lineterm="")
-        sys.exit(f"{program}: the text differs in more than names\n" + "\n".join(difference))
-    # Words of comments are no names, and neither are fields (threadIdx.x). A name belongs to its function.
-    plain = [re.sub(r"//.*|\.[A-Za-z_]\w*", "", text).split("\n}\n") for text in (before, after)]
+        sys.exit(f"{program}: the source differs in more than names\n" + "\n".join(difference))
+    # Words in comments and fields (threadIdx.x) are not names. A name belongs to one function.
+    plain = [re.sub(r"//.*|\.[A-Za-z_]\w*", "", source).split("\n}\n") for source in (before, after)]
     changes = 0
     for function, other in zip(*plain):
         forth, back = {}, {}
@@ -66,10 +66,10 @@ OTHER = {"addf": "subf", "subf": "addf", "mulf": "divf", "divf": "mulf", "maximu
 
 
 def line(heddle, program):
-    """Each operation over elements in turn is another one, each constant another number."""
+    """Replaces each operation over elements in turn by another one, and each constant by another number."""
     module = emit(heddle, program, "foreach")
     lines = module.splitlines(keepends=True)
-    before = emit_text(heddle, module).splitlines()
+    before = emit_module(heddle, module).splitlines()
     changes = 0
     element = False
     for number, text in enumerate(lines):
@@ -85,7 +85,7 @@ def line(heddle, program):
             other = re.sub(r"constant [-0-9.e+]+", "constant 5.5", text)
         else:
             continue
-        after = emit_text(heddle, "".join(lines[:number] + [other] + lines[number + 1:])).splitlines()
+        after = emit_module(heddle, "".join(lines[:number] + [other] + lines[number + 1:])).splitlines()
         differing = [pair for pair in zip(before, after) if pair[0] != pair[1]]
         if len(before) != len(after) or len(differing) != 1:
             difference = "\n".join(difflib.unified_diff(before, after, lineterm="", n=0))
