@@ -36,10 +36,10 @@ struct PanelLayout {
   /// 4-byte words that a thread holds per column: across rows, and for the
   /// current row of its thread group.
   int64_t words = 0, rowWords = 0;
-  /// Bytes per row, and per column, that a cluster per problem keeps in shared
+  /// Bytes per row, and per column, that a cluster per member keeps in shared
   /// memory between iterations.
   int64_t keptOfRow = 0, keptOfColumn = 0;
-  /// Whether a cluster per problem is possible: its blocks send each other
+  /// Whether a cluster per member is possible: its blocks send each other
   /// whole words, and the loop has a reduction over the member.
   bool clusterPerMember = true;
   /// The buffer of the largest number of iterations.

@@ -79,7 +79,8 @@ const std::string &commonInputs() {
                       compiler.getLastModificationTime());
     for (StringRef option : kOptions)
       (text += '\0') += option;
-    for (StringRef name : {"device.h", "launch.h", "device_machine.h", "ptx.cuh"})
+    for (StringRef name :
+         {"device.h", "launch.h", "device_machine.h", "ptx.cuh"})
       if (auto header = MemoryBuffer::getFile(Twine(kSupport) + "/" + name))
         (text += '\0') += (*header)->getBuffer();
     return text;

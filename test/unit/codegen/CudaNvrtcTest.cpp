@@ -167,9 +167,8 @@ const std::map<std::string, Architectures> &architecturesOfPrograms() {
       for (size_t turn = 0; turn < std::size(kArchitectures); ++turn) {
         const char *arch =
             kArchitectures[(k + turn) % std::size(kArchitectures)];
-        long count = llvm::count_if(features[k], [&](auto &f) {
-          return !covered.count({f, arch});
-        });
+        long count = llvm::count_if(
+            features[k], [&](auto &f) { return !covered.count({f, arch}); });
         if (llvm::StringRef(arch) != kMain && count > most) {
           best = arch;
           most = count;
@@ -179,9 +178,8 @@ const std::map<std::string, Architectures> &architecturesOfPrograms() {
     }
     for (size_t k = 0; k < programs.size(); ++k)
       for (const char *arch : kArchitectures)
-        if (llvm::any_of(features[k], [&](auto &f) {
-              return !covered.count({f, arch});
-            }))
+        if (llvm::any_of(features[k],
+                         [&](auto &f) { return !covered.count({f, arch}); }))
           add(k, arch);
     return result;
   }();
