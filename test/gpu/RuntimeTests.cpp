@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Aligned, ExpansionTest, testing::Values(false, true),
 
 TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   Plan plan = withKernels(addPlan);
-  plan.tables[0].segments[0].shift = GetParam();
+  plan.tables[0].segments[0].alignTiles = GetParam();
   DescriptorLayout layout(plan.tables[0]);
   std::vector<MemberDescriptor> members(3);
   char *somewhere = reinterpret_cast<char *>(uintptr_t(1) << 40);
@@ -152,7 +152,7 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
         somewhere};
     member.count = counts[index];
     member.firstTile = tiles;
-    int64_t shift = shiftOf(steps, member.operands, member.count);
+    int64_t shift = alignmentShift(steps, member.operands, member.count);
     if (!GetParam())
       EXPECT_EQ(shift, 0);
     else
