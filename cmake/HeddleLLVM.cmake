@@ -63,6 +63,9 @@ include(AddMLIR)
 
 separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_definitions(${llvm_definitions})
+if(NOT LLVM_ENABLE_ASSERTIONS)
+  add_compile_definitions(HEDDLE_LLVM_HAS_NO_ASSERTIONS) # see LlvmStatistics.h
+endif()
 
 # Sources include headers, also generated headers, by their path from the root ("dialect/Foreach.h"). TableGen uses the
 # same search path.

@@ -1,5 +1,7 @@
 // The headers of MLIR, LLVM and the standard library that most files include.
 // They are precompiled; no source includes this file.
+#include "cmake/LlvmStatistics.h"
+// The rest is in alphabetical order.
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -366,7 +366,7 @@ void printLoop(OpAsmPrinter &printer, Operation *op, ValueRange inits,
 }
 
 LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
-                         Value more) {
+                         Value more, bool hasActive) {
   Block &body = op->getRegion(0).front();
   if (!more)
     return op->emitOpError(
@@ -376,6 +376,11 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   if (TypeRange(ValueRange(carried)) != TypeRange(inits))
     return op->emitOpError("carries values whose types differ from those of "
                            "the region's arguments");
+  size_t others = hasActive && foreach::isList(more.getType()) ? 1 : 0;
+  if (body.getNumArguments() > inits.size() + others)
+    return op->emitOpError("expected a region of at most ")
+           << inits.size() + others << " arguments, found "
+           << body.getNumArguments();
   if (yielded.size() < inits.size())
     return op->emitOpError("carries ")
            << inits.size() << " values but its region yields "

@@ -106,8 +106,11 @@ mlir::ParseResult parseLoop(mlir::OpAsmParser &parser,
 void printLoop(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                mlir::ValueRange inits, mlir::Value limit,
                llvm::ArrayRef<llvm::StringRef> elidedAttrs = {});
+/// With `hasActive`, the region of a loop with a flag for each member may have
+/// one more argument than carried values.
 mlir::LogicalResult verifyLoop(mlir::Operation *op, mlir::ValueRange inits,
-                               mlir::ValueRange yielded, mlir::Value more);
+                               mlir::ValueRange yielded, mlir::Value more,
+                               bool hasActive);
 
 } // namespace heddle
 

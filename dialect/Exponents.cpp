@@ -34,49 +34,77 @@ static Term scaled(Term term, Value value, Value by, bool reciprocal) {
   return term;
 }
 
-static void collect(Term term, const Levels &levels, Exponent &exponent) {
-  Level level = levels.of(term.value).level;
-  if (level != Level::element) {
-    (level == Level::column ? exponent.column : exponent.row)
-        .push_back(std::move(term));
-    return;
+namespace {
+/// Collects the terms of an exponent without recursion.
+class TermCollector {
+public:
+  TermCollector(const Levels &levels, Exponent &exponent)
+      : levels(levels), exponent(exponent) {}
+
+  /// Fails if there are too many terms. A short chain of sums, each of a value
+  /// with itself, has exponentially many.
+  LogicalResult run(Value value) {
+    constexpr int kMostSteps = 1024;
+    open.push_back({value, {}, 1.0});
+    for (int steps = 0; !open.empty(); ++steps) {
+      if (steps == kMostSteps)
+        return failure();
+      visit(open.pop_back_val());
+    }
+    return success();
   }
-  auto add = [&](Value value, double sign) {
-    Term part = term;
-    part.value = value;
-    part.scale *= sign;
-    collect(std::move(part), levels, exponent);
-  };
-  auto isScalar = [&](Value value) {
+
+private:
+  bool isScalar(Value value) const {
     return levels.of(value).level <= Level::member;
-  };
-  Operation *op = term.value.getDefiningOp();
-  if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op)) {
-    add(op->getOperand(0), 1);
-    add(op->getOperand(1), isa<arith::SubFOp>(op) ? -1 : 1);
-  } else if (isa_and_nonnull<arith::NegFOp>(op)) {
-    add(op->getOperand(0), -1);
-  } else if (isa_and_nonnull<arith::MulFOp>(op) &&
-             llvm::any_of(op->getOperands(), isScalar)) {
-    bool first = isScalar(op->getOperand(0));
-    collect(scaled(term, op->getOperand(first), op->getOperand(!first),
-                   /*reciprocal=*/false),
-            levels, exponent);
-  } else if (isa_and_nonnull<arith::DivFOp>(op) &&
-             isScalar(op->getOperand(1))) {
-    collect(scaled(term, op->getOperand(0), op->getOperand(1),
-                   /*reciprocal=*/true),
-            levels, exponent);
-  } else {
-    exponent.element.push_back(std::move(term));
   }
-}
+
+  void push(Term term, Value value, double sign) {
+    term.value = value;
+    term.scale *= sign;
+    open.push_back(std::move(term));
+  }
+
+  void visit(Term term) {
+    Level level = levels.of(term.value).level;
+    if (level != Level::element) {
+      (level == Level::column ? exponent.column : exponent.row)
+          .push_back(std::move(term));
+      return;
+    }
+    Operation *op = term.value.getDefiningOp();
+    if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(op)) {
+      // The first operand is visited first.
+      push(term, op->getOperand(1), isa<arith::SubFOp>(op) ? -1 : 1);
+      push(term, op->getOperand(0), 1);
+    } else if (isa_and_nonnull<arith::NegFOp>(op)) {
+      push(term, op->getOperand(0), -1);
+    } else if (isa_and_nonnull<arith::MulFOp>(op) &&
+               (isScalar(op->getOperand(0)) || isScalar(op->getOperand(1)))) {
+      bool first = isScalar(op->getOperand(0));
+      open.push_back(scaled(term, op->getOperand(first), op->getOperand(!first),
+                            /*reciprocal=*/false));
+    } else if (isa_and_nonnull<arith::DivFOp>(op) &&
+               isScalar(op->getOperand(1))) {
+      open.push_back(scaled(term, op->getOperand(0), op->getOperand(1),
+                            /*reciprocal=*/true));
+    } else {
+      exponent.element.push_back(std::move(term));
+    }
+  }
+
+  const Levels &levels;
+  Exponent &exponent;
+  SmallVector<Term> open;
+};
+} // namespace
 
 FailureOr<Exponent> decompose(Value x, const Levels &levels) {
   if (!isa<FloatType>(x.getType()) || levels.isAfter(x))
     return failure();
   Exponent exponent;
-  collect({x, {}, 1.0}, levels, exponent);
+  if (failed(TermCollector(levels, exponent).run(x)))
+    return failure();
   return exponent;
 }
 
@@ -120,13 +148,19 @@ static std::optional<bool> whereFinite(Value condition, Value result) {
 
 /// Whether `condition` has the same value for every finite `result`.
 static bool isSameWhereFinite(Value condition, Value result) {
-  if (!dependsOn(condition, result) || whereFinite(condition, result))
-    return true;
-  Operation *op = condition.getDefiningOp();
-  return isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isSameWhereFinite(operand, result);
-         });
+  SmallVector<Value> open = {condition};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second || !dependsOn(value, result) ||
+        whereFinite(value, result))
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
+      return false;
+    llvm::append_range(open, op->getOperands());
+  }
+  return true;
 }
 
 static bool isNegativeInfinity(Value value) {
@@ -188,7 +222,15 @@ std::optional<double> Slopes::find(Value x) {
 }
 
 std::optional<double> slopeIn(Value x, Value result) {
-  return Slopes(result).of(x);
+  Slopes slopes(result);
+  // The values that x is computed from come first, so that a long chain of
+  // operations does not recurse.
+  if (Operation *op = x.getDefiningOp())
+    for (Operation &before :
+         llvm::make_range(op->getBlock()->begin(), op->getIterator()))
+      if (before.getNumResults() == 1)
+        slopes.of(before.getResult(0));
+  return slopes.of(x);
 }
 
 static bool isSame(const Term &a, const Term &b) {

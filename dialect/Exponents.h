@@ -39,7 +39,8 @@ struct Exponent {
 
 /// Splits `x` into terms: through sums and differences, and through products
 /// and quotients with member and list values. Fails if `x` is not a
-/// floating-point value, or is complete only after the sweep.
+/// floating-point value, is complete only after the sweep, or has too many
+/// terms.
 mlir::FailureOr<Exponent> decompose(mlir::Value x, const Levels &levels);
 
 /// Whether the element terms are equal, in any order.

@@ -429,7 +429,7 @@ LogicalResult WhileOp::verifyRegions() {
            << getInits().size() << " values but its region has "
            << getBody().getNumArguments() << " arguments";
   return verifyLoop(*this, getInits(), getYield().getValues(),
-                    getYield().getMore());
+                    getYield().getMore(), /*hasActive=*/false);
 }
 
 //===----------------------------------------------------------------------===//

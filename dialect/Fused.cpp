@@ -73,6 +73,8 @@ void ProgramOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ProgramOp::verify() {
+  if (failed(verifyTraffic(*this)))
+    return failure();
   return verifyEnd(*this, getBody(), YieldOp::getOperationName());
 }
 
@@ -322,7 +324,7 @@ static LogicalResult verifyCarried(LoopOp loop) {
     if (!isa<SweepOp, LoopOp>(op))
       return op.emitOpError("expected only sweeps and loops in a loop");
   if (failed(verifyLoop(loop, loop.getInits(), yield.getValues(),
-                        yield.getMore())))
+                        yield.getMore(), /*hasActive=*/true)))
     return failure();
   Type flag = yield.getMore().getType();
   Value active = loop.getActive();

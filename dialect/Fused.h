@@ -65,6 +65,8 @@ llvm::ArrayRef<llvm::StringRef> decisionAttrs();
 
 /// Checks the buffers of a program and of all sweeps and loops in it.
 mlir::LogicalResult verifyBuffers(ProgramOp program);
+/// Checks the arguments that `traffic` names.
+mlir::LogicalResult verifyTraffic(ProgramOp program);
 /// Checks the `launch` of a sweep.
 mlir::LogicalResult verifyLaunch(SweepOp sweep);
 /// Checks the forms of a loop: `cooperative` and `panels`.

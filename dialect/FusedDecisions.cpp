@@ -216,8 +216,10 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
                    << argument;
   if (rank < 0 || rank > 2)
     return error() << "expected a rank of 0, 1 or 2, found " << rank;
-  if (read < 0 || written < 0)
-    return error() << "expected nonnegative numbers of bytes, found " << read
+  // The bound keeps sums of such numbers within 64 bits.
+  constexpr int64_t most = int64_t(1) << 32;
+  if (read < 0 || written < 0 || read > most || written > most)
+    return error() << "expected 0 to 2^32 bytes per element, found " << read
                    << " read and " << written << " written";
   return success();
 }
@@ -483,6 +485,22 @@ LogicalResult BufferVerifier::verifyName(Operation *op, StringAttr name) {
     return op->emitOpError("expected a name of its own, found the name of "
                            "another sweep or loop, ")
            << name;
+  return success();
+}
+
+LogicalResult fused::verifyTraffic(ProgramOp program) {
+  ArrayAttr traffic = program.getTrafficAttr();
+  if (!traffic)
+    return success();
+  ArrayRef<Type> arguments = program.getArgumentTypes();
+  for (auto entry : traffic.getAsRange<TrafficAttr>()) {
+    int64_t argument = entry.getArgument();
+    if (argument >= static_cast<int64_t>(arguments.size()) ||
+        (argument >= 0 && !isList(arguments[argument])))
+      return program.emitOpError("expected a list argument or -1 in 'traffic', "
+                                 "found argument ")
+             << argument;
+  }
   return success();
 }
 

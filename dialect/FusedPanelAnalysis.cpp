@@ -138,7 +138,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
     auto exponent = decompose(column.getValue(), *levels);
     if (failed(exponent))
       return refuse(
-          "the exponents of a column are complete only after the sweep");
+          "the exponents of a column are complete only after the sweep, or "
+          "have too many terms");
     Value only = column.getSharing();
     for (const Term &term : exponent->row)
       for (ReduceOp row : panel.rows) {

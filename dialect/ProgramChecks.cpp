@@ -1,6 +1,8 @@
 //===- ProgramChecks.cpp - checks around MLIR's parser --------------------===//
 //
-// One scan of the text, without recursion.
+// An alias of the text stands for its definition, which may contain aliases:
+// thirty lines can stand for gigabytes of text. MLIR keeps equal parts once,
+// but prints all of them, also in its errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,8 +10,12 @@
 #include "dialect/Names.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+#include <utility>
 
 using namespace mlir;
 
@@ -33,19 +39,62 @@ static size_t skipLiteral(StringRef text, size_t at) {
   return at;
 }
 
-std::optional<TextError> checkText(StringRef text) {
-  size_t offset = 0;
-  if (!llvm::json::isUTF8(text, &offset))
-    return errorAt(
-        text, offset,
-        llvm::formatv("expected UTF-8 text, found byte 0x{0}",
-                      llvm::utohexstr(static_cast<uint8_t>(text[offset]))));
-  unsigned depth = 0, signs = 0;
-  for (size_t at = 0; at < text.size();) {
-    if (size_t after = skipLiteral(text, at); after != at) {
-      at = after;
-      continue;
+namespace {
+/// One scan over the text of a program, without recursion.
+class TextScan {
+public:
+  explicit TextScan(StringRef text) : text(text) {}
+
+  std::optional<TextError> run() {
+    while (at < text.size()) {
+      if (size_t after = skipLiteral(text, at); after != at) {
+        if (text[at] == '"')
+          add(after - at, /*levels=*/0);
+        at = after;
+      } else if (text[at] == '\n') {
+        endLine();
+        ++at;
+      } else if (StringRef("#!").contains(text[at])) {
+        scanName();
+      } else if (llvm::isDigit(text[at])) {
+        scanNumber();
+      } else if (llvm::isAlpha(text[at]) || text[at] == '_') {
+        scanWord();
+      } else {
+        scanCharacter();
+      }
+      if (error)
+        return error;
     }
+    return std::nullopt;
+  }
+
+private:
+  static bool isNameCharacter(char c) {
+    return llvm::isAlnum(c) || StringRef("_$.-").contains(c);
+  }
+
+  void fail(std::string message) {
+    if (!error)
+      error = errorAt(text, at, std::move(message));
+  }
+
+  /// Counts characters, and levels of nesting below the current ones.
+  void add(uint64_t characters, unsigned levels) {
+    size += characters;
+    if (size > text.size() + kMaxExpandedText)
+      fail(llvm::formatv("expected aliases that stand for at most {0} MiB of "
+                         "text, found more",
+                         kMaxExpandedText >> 20));
+    deepest = std::max(deepest, depth + levels);
+    if (depth + levels > kMaxNesting || signs > kMaxNesting)
+      fail(llvm::formatv("expected at most {0} levels of nesting, found more",
+                         kMaxNesting));
+    if (characters)
+      complete = true;
+  }
+
+  void scanCharacter() {
     char c = text[at];
     bool isArrow = c == '>' && at > 0 && text[at - 1] == '-';
     if (StringRef("([{<").contains(c))
@@ -56,14 +105,124 @@ std::optional<TextError> checkText(StringRef text) {
       ++signs;
     else if (!llvm::isSpace(c))
       signs = 0;
-    if (depth > kMaxNesting || signs > kMaxNesting)
-      return errorAt(text, at,
-                     llvm::formatv("expected at most {0} levels of nesting, "
-                                   "found more",
-                                   kMaxNesting));
+    if (!llvm::isSpace(c)) {
+      add(1, 0);
+      complete = !isArrow && !StringRef("=:,-").contains(c);
+    }
     ++at;
   }
-  return std::nullopt;
+
+  void scanNumber() {
+    StringRef digits = text.drop_front(at).take_while(llvm::isAlnum);
+    if (digits.size() > kMaxDigits)
+      fail(llvm::formatv("expected numbers of at most {0} digits, found {1}",
+                         kMaxDigits, digits.size()));
+    signs = 0;
+    add(digits.size(), 0);
+    at += digits.size();
+  }
+
+  void scanWord() {
+    StringRef word = text.drop_front(at).take_while(isNameCharacter);
+    bool isKeyword = at == 0 || !StringRef("%@^").contains(text[at - 1]);
+    signs = 0;
+    add(word.size(), 0);
+    at += word.size();
+    if (isKeyword && word == "array")
+      checkArray();
+  }
+
+  /// MLIR's parser of `array<index: 1>` reads the width of a type without one.
+  void checkArray() {
+    size_t next = skipBlank(at);
+    if (next == text.size() || text[next] != '<')
+      return;
+    static const llvm::Regex number("^([su]?i|f|bf|tf)[0-9]");
+    StringRef type = text.drop_front(skipBlank(next + 1));
+    if (!number.match(type.take_front(8)))
+      fail("expected an array of integers or floats, such as array<i32: 1>");
+  }
+
+  /// The position after spaces and comments at `from`.
+  size_t skipBlank(size_t from) const {
+    while (from < text.size())
+      if (llvm::isSpace(text[from]))
+        ++from;
+      else if (text.substr(from).starts_with("//"))
+        from = skipLiteral(text, from);
+      else
+        break;
+    return from;
+  }
+
+  /// Scans `#name` or `!name`. Before `=`, it defines an alias; elsewhere, an
+  /// alias stands for its definition.
+  void scanName() {
+    signs = 0;
+    StringRef name = text.drop_front(at + 1);
+    name = !name.empty() && llvm::isDigit(name[0])
+               ? name.take_while(llvm::isDigit)
+               : name.take_while(isNameCharacter);
+    name = StringRef(name.data() - 1, name.size() + 1);
+    StringRef rest = text.drop_front(at + name.size()).ltrim();
+    bool defines = depth == 0 && rest.starts_with("=") && name.size() > 1;
+    auto found = aliases.find(name);
+    if (found != aliases.end() && !defines)
+      add(found->second.size, found->second.depth);
+    else
+      add(name.size(), 0);
+    at += name.size();
+    if (defines) {
+      endAlias();
+      alias = name;
+      outside = std::exchange(size, 0);
+      deepest = 0;
+      complete = false;
+    }
+  }
+
+  /// At the end of a line: ends the definition of an alias, unless it goes on
+  /// in the next line.
+  void endLine() {
+    StringRef rest = text.drop_front(at).ltrim();
+    bool goesOn = depth > 0 || !complete ||
+                  (!rest.empty() && StringRef("-:<([{*+").contains(rest[0]));
+    if (!goesOn)
+      endAlias();
+  }
+
+  void endAlias() {
+    if (alias.empty())
+      return;
+    aliases[alias] = {size, deepest};
+    size = outside;
+    alias = {};
+  }
+
+  struct Alias {
+    uint64_t size;  ///< the number of characters after all replacements
+    unsigned depth; ///< the levels of nesting
+  };
+
+  StringRef text, alias;
+  llvm::StringMap<Alias> aliases;
+  size_t at = 0;
+  uint64_t size = 0, outside = 0;
+  unsigned depth = 0, signs = 0, deepest = 0;
+  /// Whether a definition may end at this place.
+  bool complete = false;
+  std::optional<TextError> error;
+};
+} // namespace
+
+std::optional<TextError> checkText(StringRef text) {
+  size_t offset = 0;
+  if (!llvm::json::isUTF8(text, &offset))
+    return errorAt(
+        text, offset,
+        llvm::formatv("expected UTF-8 text, found byte 0x{0}",
+                      llvm::utohexstr(static_cast<uint8_t>(text[offset]))));
+  return TextScan(text).run();
 }
 
 static LogicalResult checkName(Operation *op, StringRef name) {

@@ -1,7 +1,8 @@
 //===- ProgramChecks.h - checks around MLIR's parser ------------*- C++ -*-===//
 //
-// MLIR's parser recurses into nested text and accepts names of any bytes. These
-// checks bound the recursion and keep names printable in JSON.
+// MLIR's parser recurses into nested text, accepts names of any bytes, and lets
+// a short text stand for a huge one. These checks bound the recursion and the
+// size, and keep names printable in JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +21,20 @@ namespace heddle {
 /// a program may have. Printed programs of the standard library reach 12.
 inline constexpr unsigned kMaxNesting = 200;
 
+/// The most characters that the aliases of a program may stand for.
+inline constexpr uint64_t kMaxExpandedText = uint64_t(16) << 20;
+
+/// The most digits of a number. MLIR needs quadratic time to read it. A float64
+/// has at most 1075 significant digits.
+inline constexpr size_t kMaxDigits = 2000;
+
 struct TextError {
   llvm::SMLoc at;
   std::string message;
 };
 
-/// Why the parser must not read `text`: it is not UTF-8, or nests deeper than
-/// kMaxNesting.
+/// Why the parser must not read `text`: it is not UTF-8, nests deeper than
+/// kMaxNesting, or is too long with its aliases replaced.
 std::optional<TextError> checkText(llvm::StringRef text);
 
 /// Checks that the names of symbols and values in `top` are UTF-8, and that its

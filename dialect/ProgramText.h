@@ -16,9 +16,10 @@ class SourceMgr;
 
 namespace heddle {
 
-/// Parses and verifies a module (text or bytecode); `source` names it in
-/// diagnostics. Values keep their SSA names (see Names.h). Emits diagnostics to
-/// the context and returns null if the module is not valid.
+/// Parses and verifies the text of a module; `source` names it in diagnostics.
+/// Bytecode is an error, because MLIR's reader trusts it. Values keep their SSA
+/// names (see Names.h). Emits diagnostics to the context and returns null if
+/// the module is not valid.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef source,
                                                mlir::MLIRContext *context);

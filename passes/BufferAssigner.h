@@ -11,6 +11,8 @@
 #ifndef HEDDLE_PASSES_BUFFERASSIGNER_H
 #define HEDDLE_PASSES_BUFFERASSIGNER_H
 
+#include "cmake/LlvmStatistics.h"
+
 #include "mlir/Pass/Pass.h"
 #include "passes/Domains.h"
 

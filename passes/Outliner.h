@@ -11,6 +11,8 @@
 #ifndef HEDDLE_PASSES_OUTLINER_H
 #define HEDDLE_PASSES_OUTLINER_H
 
+#include "cmake/LlvmStatistics.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"

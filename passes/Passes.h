@@ -10,6 +10,8 @@
 #ifndef HEDDLE_PASSES_PASSES_H
 #define HEDDLE_PASSES_PASSES_H
 
+#include "cmake/LlvmStatistics.h"
+
 #include "dialect/Fused.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"

@@ -2,8 +2,8 @@
 """Runs every test that this machine can run and counts them; `tools/dev test` calls it after the build.
 
 Suites: `build` (did everything build?), `docs` (is the generated reference current?), `lit` (test/dialect, passes,
-codegen, cli), one for each unit test binary and GPU test binary (skipped without a GPU), `python` and `examples`. The
-last line printed is `N passed, N failed, N skipped`; the exit code is 1 if anything failed.
+codegen, cli), one for each unit test binary and GPU test binary (skipped without a GPU), `fuzz`, `python` and
+`examples`. The last line printed is `N passed, N failed, N skipped`; the exit code is 1 if anything failed.
 
 A suite consists of tasks, each one process. A pool of `--jobs` workers runs the tasks of all suites, the longest first,
 so that all processors have work until the end. Suites are reported in a fixed order. Their times are processor time
@@ -35,6 +35,7 @@ TIMEOUT = 1200  # seconds for one task
 LIT_SHARDS = 8
 LARGE_BINARY = 200  # a GTest binary with more tests is split into several tasks
 BATCH_SECONDS = 10  # processor time of each of these tasks
+FUZZ_SECONDS = 12  # processor time of random inputs for each fuzz target
 DEFAULT_SECONDS = 1  # estimated processor time of a test that was never measured
 
 
@@ -361,6 +362,33 @@ def python_task(suite, options, filters, files):
     return seconds, add
 
 
+def fuzz_suite(options, filters):
+    """Replays the corpus of each fuzz target, then runs random inputs. A failure prints the seed and the input."""
+    suite = Suite("fuzz")
+
+    def fuzz_task(name, binary):
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = os.path.join(ROOT, "test", "fuzz", "corpus", name)
+            code, output, seconds = run([binary, f"--seconds={FUZZ_SECONDS}", corpus], cwd=folder)
+            for crash in sorted(os.listdir(folder)):
+                with open(os.path.join(folder, crash), "rb") as file:
+                    output += f"\n{crash}: {file.read()!r}"
+
+        def add():
+            if code == 0:
+                suite.passes()
+            else:
+                suite.fails(name, output + f"\nended with exit code {code}")
+
+        return seconds, add
+
+    for binary in programs(options, "fuzz_targets"):
+        name = os.path.basename(binary).removeprefix("heddle_fuzz_")
+        if filters.matches(f"test/fuzz/{name}"):
+            suite.task(name, lambda name=name, binary=binary: fuzz_task(name, binary), FUZZ_SECONDS)
+    return suite
+
+
 def examples_suite(options, filters):
     """Programs registered with heddle_example(), and examples/*/run.sh. Exit code 77 skips an example."""
     suite = Suite("examples")
@@ -457,7 +485,7 @@ def main():
     suites += [gtest_suite(binary, filters, times) for binary in programs(options, "unit_tests")]
     # GPU tests run one at a time, so that no other test uses the GPU or the processors.
     alone = [gtest_suite(binary, filters, times) for binary in programs(options, "gpu_tests")]
-    suites += [python_suite(options, filters), examples_suite(options, filters)]
+    suites += [fuzz_suite(options, filters), python_suite(options, filters), examples_suite(options, filters)]
     run_suites(suites, options.jobs, times)
     run_suites(alone, 1, times)
     suites += alone

@@ -58,8 +58,8 @@ llvm::Error Compilation::failure(StringRef fallback) {
   return makeError(StatusCode::BadInput, "{0}", text);
 }
 
-/// Whether `program` is a module in textual or bytecode form, not a name or
-/// path.
+/// Whether `program` is the text of a module, or bytecode (which parseProgram
+/// refuses), not a name or path.
 static bool isModuleSource(StringRef program) {
   return program.contains('\n') || program.contains('{') ||
          program.starts_with("ML\xefR");

@@ -51,13 +51,21 @@ struct Options {
   StringRef target, arch;
 };
 
-/// Copies the fields that the caller has: the struct of an older heddle.h is
-/// shorter.
+/// A field of the options, or an empty string if the caller has none: the
+/// struct of an older heddle.h is shorter.
+StringRef readField(const heddle_options *options,
+                    const char *heddle_options::*field) {
+  if (!options)
+    return "";
+  const char *end = reinterpret_cast<const char *>(&(options->*field) + 1);
+  size_t size = end - reinterpret_cast<const char *>(options);
+  const char *text = size <= options->struct_size ? options->*field : nullptr;
+  return text ? text : "";
+}
+
 Options readOptions(const heddle_options *options) {
-  heddle_options known = {};
-  if (options)
-    std::memcpy(&known, options, std::min(sizeof(known), options->struct_size));
-  return {known.target ? known.target : "", known.arch ? known.arch : ""};
+  return {readField(options, &heddle_options::target),
+          readField(options, &heddle_options::arch)};
 }
 } // namespace
 

@@ -138,15 +138,50 @@ static bool fromJSON(const json::Value &value, PlanEdge &out, json::Path path) {
          fromJSON((*pair)[1], out.to, path.index(1));
 }
 
+/// Reads a number that need not be finite. JSON has none of these: they are
+/// strings.
+static bool readReal(const json::Value &value, double &out, json::Path path) {
+  if (std::optional<double> number = value.getAsNumber()) {
+    out = *number;
+    return true;
+  }
+  std::optional<StringRef> text = value.getAsString();
+  if (text == "inf" || text == "-inf") {
+    out = std::numeric_limits<double>::infinity();
+    if (text == "-inf")
+      out = -out;
+    return true;
+  }
+  if (text == "nan") {
+    out = std::numeric_limits<double>::quiet_NaN();
+    return true;
+  }
+  path.report("expected a number, 'inf', '-inf' or 'nan'");
+  return false;
+}
+
+static json::Value realToJSON(double value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
 static bool fromJSON(const json::Value &value, PlanBuffer &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("name", out.name) && map.map("kind", out.kind) &&
-         map.map("dtype", out.dtype) && map.map("rank", out.rank) &&
-         map.map("role", out.role) && map.mapOptional("donated", out.donated) &&
-         map.map("default", out.defaultValue) &&
-         map.mapOptional("extents", out.extents) &&
-         map.mapOptional("members", out.members);
+  if (!map || !map.map("name", out.name) || !map.map("kind", out.kind) ||
+      !map.map("dtype", out.dtype) || !map.map("rank", out.rank) ||
+      !map.map("role", out.role) || !map.mapOptional("donated", out.donated) ||
+      !map.mapOptional("extents", out.extents) ||
+      !map.mapOptional("members", out.members))
+    return false;
+  const json::Value *byDefault = value.getAsObject()->get("default");
+  if (!byDefault || byDefault->getAsNull())
+    return true;
+  return readReal(*byDefault, out.defaultValue.emplace(),
+                  path.field("default"));
 }
 
 static bool fromJSON(const json::Value &value, PlanResult &out,
@@ -264,23 +299,6 @@ static bool fromJSON(const json::Value &value, PlanVariant &out,
   return true;
 }
 
-/// Reads the value of a fill. Infinities are strings, because JSON has none.
-static bool readFill(const json::Value &value, double &out, json::Path path) {
-  if (std::optional<double> number = value.getAsNumber()) {
-    out = *number;
-    return true;
-  }
-  if (std::optional<StringRef> text = value.getAsString();
-      text && (*text == "inf" || *text == "-inf")) {
-    out = std::numeric_limits<double>::infinity();
-    if (*text == "-inf")
-      out = -out;
-    return true;
-  }
-  path.report("expected a number, 'inf' or '-inf'");
-  return false;
-}
-
 static bool fromJSON(const json::Value &value, PlanPanel &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
@@ -346,7 +364,7 @@ static bool fromJSON(const json::Value &value, PlanNode &out, json::Path path) {
     if (!map.map("to", out.to))
       return false;
     if (const json::Value *fill = value.getAsObject()->get("value"))
-      return readFill(*fill, out.value, path.field("value"));
+      return readReal(*fill, out.value, path.field("value"));
     path.field("value").report("missing value");
     return false;
   }
@@ -407,7 +425,7 @@ static json::Value toJSON(const PlanBuffer &buffer) {
   if (buffer.donated)
     object["donated"] = true;
   if (buffer.defaultValue)
-    object["default"] = *buffer.defaultValue;
+    object["default"] = realToJSON(*buffer.defaultValue);
   if (!buffer.extents.empty()) {
     json::Array extents;
     for (const ExtentRef &extent : buffer.extents)
@@ -542,10 +560,7 @@ static json::Value toJSON(const PlanNode &node) {
   }
   if (node.kind == NodeKind::Fill) {
     object["to"] = node.to;
-    if (std::isinf(node.value))
-      object["value"] = node.value > 0 ? "inf" : "-inf";
-    else
-      object["value"] = node.value;
+    object["value"] = realToJSON(node.value);
     return object;
   }
   object["sweeps"] = json::Array(node.sweeps);

@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // Attributes on the arguments of an entry function and of a fused program.
 

@@ -1,9 +1,8 @@
 // RUN: %heddle_opt %s | FileCheck %s
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
-// The names of bound operands and carried values are part of a program: text and
-// bytecode keep them.
+// The names of bound operands and carried values are part of a program: its text
+// keeps them.
 
 !list = !foreach.list<tensor<?xf32>>
 

@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // CHECK-LABEL: func.func @sign
 func.func @sign(%x: f32, %y: f64) -> (f32, f64) {

@@ -1,7 +1,6 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
 // RUN: %heddle_opt --mlir-print-op-generic %s > %t
 // RUN: %heddle_opt --mlir-print-op-generic %t | diff %t -
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>

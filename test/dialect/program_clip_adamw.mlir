@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // Clipping and AdamW as a program of two sweeps: the norm of all gradients, then
 // the update, in reverse order, so that it finds the gradients in cache.

@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // Lion: the sign of an interpolated momentum, decoupled weight decay. Values that
 // depend only on hyperparameters are computed once, in double.

@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // Sinkhorn in the log domain over a list of problems: two half-iterations, and a
 // flag for each problem, which stops it on the device.

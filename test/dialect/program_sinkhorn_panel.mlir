@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // A Sinkhorn iteration that reads its matrix once: a row is reduced, and its
 // elements, while still on chip, are scaled by the row's new potential and added

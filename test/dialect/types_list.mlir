@@ -1,5 +1,4 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
-// RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // CHECK: !foreach.list<tensor<f64>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?x?xf16>>, !foreach.list<tensor<?xbf16>>
 func.func private @floats(!foreach.list<tensor<f64>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?x?xf16>>,

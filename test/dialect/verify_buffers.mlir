@@ -253,8 +253,22 @@ fused.program @traffic_rank(%x: !list) attributes {traffic = [#fused.traffic<arg
 
 // -----
 
-// expected-error@+1 {{expected nonnegative numbers of bytes, found 4 read and -4 written}}
+// expected-error@+1 {{expected 0 to 2^32 bytes per element, found 4 read and -4 written}}
 fused.program @traffic_bytes() attributes {traffic = [#fused.traffic<argument = -1, rank = 1, read = 4, written = -4>]} {
+  fused.yield
+}
+
+// -----
+
+// expected-error@+1 {{'fused.program' op expected a list argument or -1 in 'traffic', found argument 1}}
+fused.program @traffic_argument(%x: !foreach.list<tensor<?xf32>>) attributes {traffic = [#fused.traffic<argument = 1, rank = 1, read = 4, written = 4>]} {
+  fused.yield
+}
+
+// -----
+
+// expected-error@+1 {{'fused.program' op expected a list argument or -1 in 'traffic', found argument 0}}
+fused.program @traffic_of_scalar(%x: tensor<f32>) attributes {traffic = [#fused.traffic<argument = 0, rank = 0, read = 4, written = 4>]} {
   fused.yield
 }
 

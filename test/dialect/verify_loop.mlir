@@ -79,3 +79,23 @@ fused.program @active_type(%x: !list, %n: tensor<i32>, %f: !flag) {
   }
   fused.yield
 }
+
+// -----
+
+// The generic form may have any number of arguments.
+!list = !foreach.list<tensor<?xf32>>
+fused.program @arguments(%x: !list, %limit: tensor<i32>) {
+  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 arguments, found 2}}
+  %y:2 = "fused.loop"(%x, %limit) ({
+  ^bb0(%a: !list, %b: !list):
+    %z, %more = fused.sweep (%e = %a : !list) -> (!list) {
+      %s = fused.reduce add list %e : f32
+      fused.yield %e : f32
+    } epilogue [%s : f32] () -> tensor<i1> {
+      %m = arith.cmpf ogt, %s, %s : f32
+      fused.yield %m : i1
+    }
+    fused.yield %z while %more : !list while tensor<i1>
+  }) : (!list, tensor<i32>) -> (!list, tensor<i32>)
+  fused.yield
+}

@@ -17,11 +17,14 @@ def dev(*arguments):
 def test_help_names_every_command():
     result = dev("--help")
     assert result.returncode == 0 and not result.stderr
-    for command in ("setup", "build", "test", "demo", "lint", "format", "docs", "gpu-bundle", "clean"):
+    for command in ("setup", "build", "test", "demo", "lint", "format", "fuzz", "sanitize", "docs",
+                    "gpu-bundle", "clean"):
         assert f"\n  {command}" in result.stdout
 
 
-@pytest.mark.parametrize("arguments", [(), ("weave",), ("clean", "everything"), ("docs", "--all"), ("lint", "--tidier")])
+@pytest.mark.parametrize("arguments", [(), ("weave",), ("clean", "everything"), ("docs", "--all"), ("lint", "--tidier"),
+                                       ("fuzz", "everything"), ("fuzz", "plan", "long"), ("fuzz", "1", "2"),
+                                       ("sanitize", "plan")])
 def test_usage_errors_exit_with_2(arguments):
     result = dev(*arguments)
     assert result.returncode == 2 and not result.stdout and result.stderr

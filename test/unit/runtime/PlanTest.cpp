@@ -249,7 +249,7 @@ TEST(Plan, RejectsOtherText) {
   EXPECT_CONTAINS(
       readFailure(
           R"({"buffers": [], "nodes": [{"kind": "fill", "name": "a", "to": 0, "value": "infinity"}]})"),
-      "expected a number, 'inf' or '-inf'");
+      "expected a number, 'inf', '-inf' or 'nan'");
   EXPECT_CONTAINS(
       readFailure(
           R"({"buffers": [], "nodes": [{"kind": "fill", "name": "a", "to": 0}]})"),

@@ -1,0 +1,27 @@
+//===- BytecodeFuzzer.cpp - MLIR's bytecode is refused --------------------===//
+//
+// MLIR's reader of bytecode trusts its input: mutated bytecode ends the process
+// or never ends. So heddle reads text only. Every input, as bytecode, must be
+// refused with an error that says so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fuzzer.h"
+
+#include "codegen/compiler/ProgramCompiler.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace heddle;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  llvm::StringRef bytes(fuzz::textOf(data, size));
+  std::string program =
+      bytes.starts_with("ML\xefR") ? bytes.str() : "ML\xefR" + bytes.str();
+  Compilation compilation;
+  llvm::Error error = compilation.read(program);
+  if (!error)
+    fuzz::finding("bytecode was accepted");
+  if (!llvm::StringRef(toString(std::move(error))).contains("bytecode"))
+    fuzz::finding("the error does not name bytecode");
+  return 0;
+}

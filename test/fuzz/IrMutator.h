@@ -1,0 +1,26 @@
+//===- IrMutator.h - Mutations of parsed programs ---------------*- C++ -*-===//
+//
+// Changes the operations of a parsed module, without its verifier. The results
+// are well-formed text, so they get past the parser more often than mutated
+// tokens do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_FUZZ_IRMUTATOR_H
+#define HEDDLE_TEST_FUZZ_IRMUTATOR_H
+
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace heddle::fuzz {
+
+/// Parses `text`, applies a few random mutations, and prints the module in the
+/// generic form. Nothing if the text cannot be parsed.
+std::optional<std::string> mutateIr(std::string_view text,
+                                    std::mt19937 &random);
+
+} // namespace heddle::fuzz
+
+#endif // HEDDLE_TEST_FUZZ_IRMUTATOR_H

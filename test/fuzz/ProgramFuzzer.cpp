@@ -1,0 +1,64 @@
+//===- ProgramFuzzer.cpp - The text of programs ---------------------------===//
+//
+// Parses, prints, lowers and explains a program, and emits its CUDA source and
+// plan. A printed program must be a program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fuzzer.h"
+#include "IrMutator.h"
+#include "ProgramWords.h"
+#include "TokenMutator.h"
+
+#include "codegen/compiler/Explain.h"
+#include "codegen/compiler/ProgramCompiler.h"
+#include "dialect/ProgramText.h"
+#include "runtime/plan/Plan.h"
+#include "llvm/Support/JSON.h"
+
+using namespace heddle;
+
+static std::string printed(Compilation &compilation) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printProgram(compilation.getModule(), os);
+  return text;
+}
+
+static bool read(Compilation &compilation, llvm::StringRef text) {
+  return !errorToBool(compilation.read(text));
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  // The line break makes it the text of a module, never a path or a name.
+  std::string text = "\n" + std::string(fuzz::textOf(data, size));
+  PipelineOptions options;
+  options.remarks = true;
+  Compilation compilation(options);
+  if (!read(compilation, text))
+    return 0;
+  Compilation again;
+  if (!read(again, "\n" + printed(compilation)))
+    fuzz::finding("the printed program is not a program");
+  if (errorToBool(compilation.lower()))
+    return 0;
+  printed(compilation);
+  if (llvm::Expected<runtime::Plan> plan = compilation.planForCuda())
+    (void)llvm::formatv("{0:2}", runtime::planToJSON(*plan)).str();
+  else
+    consumeError(plan.takeError());
+  auto explained = explainProgram(compilation, "[[3, 5], [7], []]",
+                                  /*json=*/size % 2, "sm_90");
+  if (!explained)
+    consumeError(explained.takeError());
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
+                                          size_t maxSize, unsigned seed) {
+  std::mt19937 random(seed);
+  if (random() % 2)
+    if (auto mutated = fuzz::mutateIr(fuzz::textOf(data, size), random))
+      return fuzz::storeText(*mutated, data, size, maxSize);
+  return fuzz::mutateText(data, size, maxSize, seed, fuzz::programWords);
+}

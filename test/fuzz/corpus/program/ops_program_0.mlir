@@ -1,0 +1,3 @@
+fused.program @nothing() {
+  fused.yield
+}
