@@ -184,7 +184,7 @@ Compilation::compile(runtime::Target target) {
   auto program = compileForCpu(kernel);
   if (!program)
     return failure(toString(program.takeError()));
-  compiled.cpu = std::move(*program);
+  compiled.cpu = {program->release(), runtime::CpuProgram::Deleter()};
   return compiled;
 }
 

@@ -97,7 +97,8 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
                      &perMultiprocessor, *function, variant.block,
                      variant.sharedBytes);
-  int64_t resident = int64_t(perMultiprocessor) * context->multiprocessors();
+  int64_t resident = std::max(
+      int64_t(perMultiprocessor) * context->multiprocessors(), int64_t(0));
   if (variant.grid == GridKind::Resident)
     return std::min(resident, std::max<int64_t>(tilesOfNode(node).second, 1));
   return grid <= resident ? std::max<int64_t>(grid, 1) : 0;

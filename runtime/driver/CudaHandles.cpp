@@ -19,8 +19,18 @@ void reportDestroyFailure(const Driver &driver, const char *what,
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
     return;
   count(statistics().destroy_failures);
-  std::fprintf(stderr, "heddle: freeing a %s failed: %s\n", what,
-               driver.describe(result).c_str());
+  // Destructors report here, so this allocates nothing.
+  const char *name = nullptr;
+  if (driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    name = "unknown error";
+  std::fprintf(stderr, "heddle: freeing a %s failed: %s (%d)\n", what, name,
+               static_cast<int>(result));
+}
+
+Error nullError(StringRef call) {
+  return makeError(StatusCode::Failed,
+                   "{0}: expected an object, found null without an error",
+                   call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,6 +71,11 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->sharedSize,
                      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                      device);
+  if (major < 1 || minor < 0 || context->multiprocessorCount < 1)
+    return makeError(StatusCode::Unavailable,
+                     "device {0}: expected a compute capability and "
+                     "multiprocessors, found {1}.{2} and {3}",
+                     ordinal, major, minor, context->multiprocessorCount);
   context->bulkCopies = major >= 9;
   context->writeValue64 = write64 != 0;
   context->overlaps = major >= 9 && api.graphAddDependencies;
@@ -69,6 +84,8 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   HEDDLE_DRIVER_CALL(api, cuDeviceGetName, name, sizeof(name) - 1, device);
   context->deviceName = name;
   HEDDLE_DRIVER_CALL(api, cuDevicePrimaryCtxRetain, &context->context, device);
+  if (!context->context)
+    return nullError("cuDevicePrimaryCtxRetain");
   known[ordinal] = context;
   return context;
 }
@@ -86,7 +103,7 @@ Expected<ContextPtr> Context::current() {
 }
 
 Context::~Context() {
-  if (!context)
+  if (!context || !process.isHere())
     return;
   if (CUresult result = api.cuDevicePrimaryCtxRelease(device);
       result != CUDA_SUCCESS)
@@ -117,6 +134,8 @@ Expected<StreamHandle> createStream(ContextPtr context) {
   CUstream stream = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuStreamCreate, &stream,
                      CU_STREAM_NON_BLOCKING);
+  if (!stream)
+    return nullError("cuStreamCreate");
   return StreamHandle(std::move(context), stream, "stream");
 }
 
@@ -125,6 +144,8 @@ Expected<EventHandle> createEvent(ContextPtr context) {
   CUevent event = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event,
                      CU_EVENT_DEFAULT);
+  if (!event)
+    return nullError("cuEventCreate");
   return EventHandle(std::move(context), event, "event");
 }
 
@@ -132,6 +153,8 @@ Expected<GraphHandle> createGraph(ContextPtr context) {
   Context::Scope scope(*context);
   CUgraph graph = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuGraphCreate, &graph, 0);
+  if (!graph)
+    return nullError("cuGraphCreate");
   return GraphHandle(std::move(context), graph, "graph");
 }
 
@@ -154,6 +177,11 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
     return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}",
                      bytes, context->name(), driver.describe(result));
   }
+  if (address == 0 || address % 256 != 0)
+    return makeError(StatusCode::Failed,
+                     "cuMemAlloc: expected an address aligned to 256 bytes, "
+                     "found {0}",
+                     reinterpret_cast<void *>(address));
   count(statistics().allocations);
   memory.bytes = bytes;
   memory.memory = MemoryHandle(std::move(context), address, "device memory");
@@ -168,6 +196,7 @@ Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
                             CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  auto module = std::make_shared<Module>();
   CUmodule handle = nullptr;
   if (CUresult result =
           driver.cuModuleLoadDataEx(&handle, image.data(), 2, options, values);
@@ -178,8 +207,9 @@ Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
                      context->name(), context->arch(), driver.describe(result),
                      text.empty() ? "" : "\n", text);
   }
+  if (!handle)
+    return nullError("cuModuleLoadDataEx");
   count(statistics().module_loads);
-  auto module = std::make_shared<Module>();
   module->handle = ModuleHandle(std::move(context), handle, "module");
   return module;
 }
@@ -198,6 +228,8 @@ Expected<CUfunction> Module::function(StringRef name) {
                        "the plan's source has no kernel '{0}': {1}", name,
                        owner->driver().describe(result));
     }
+    if (!function)
+      return nullError("cuModuleGetFunction");
   }
   return function;
 }

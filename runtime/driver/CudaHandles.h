@@ -11,6 +11,7 @@
 #define HEDDLE_RUNTIME_DRIVER_CUDAHANDLES_H
 
 #include "runtime/driver/Driver.h"
+#include "runtime/support/Fork.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -26,6 +27,9 @@ namespace heddle::runtime {
 void reportDestroyFailure(const Driver &driver, const char *what,
                           CUresult result);
 
+/// The error of a driver call that succeeded and returned null.
+llvm::Error nullError(llvm::StringRef call);
+
 /// The primary context of a device, retained.
 class Context {
 public:
@@ -39,6 +43,8 @@ public:
   Context &operator=(const Context &) = delete;
 
   const Driver &driver() const { return api; }
+  /// The process that created the context. No other can use it.
+  const Creator &creator() const { return process; }
   CUcontext handle() const { return context; }
   int ordinal() const { return deviceOrdinal; }
   int multiprocessors() const { return multiprocessorCount; }
@@ -74,6 +80,7 @@ private:
   Context(const Driver &api, int ordinal) : api(api), deviceOrdinal(ordinal) {}
 
   const Driver &api;
+  const Creator process;
   int deviceOrdinal;
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -100,7 +107,8 @@ public:
     return *this;
   }
   ~CudaHandle() {
-    if (!context || !handle)
+    // A child of fork() must not call the driver.
+    if (!context || !handle || !context->creator().isHere())
       return;
     Context::Scope scope(*context);
     const Driver &driver = context->driver();

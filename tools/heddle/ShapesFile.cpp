@@ -10,9 +10,9 @@
 #include "ShapesFile.h"
 
 #include "CommandLine.h"
+#include "runtime/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ static StringRef kindOf(const json::Value &value) {
 }
 
 Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
-  auto value = json::parse(text);
+  auto value = parseJson(text);
   if (!value)
     return makeError(StatusCode::BadInput,
                      "shapes file '{0}' is not valid JSON: {1}", where,
