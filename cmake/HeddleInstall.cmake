@@ -1,5 +1,5 @@
-# cmake --install: libheddle.so, the tools, the two public headers, the device headers and a package configuration;
-# find_package(heddle) then provides heddle::heddle.
+# cmake --install: libheddle.so, the tools, the two public headers, the device headers and the package files for
+# find_package(heddle), which provides heddle::heddle, and for pkg-config.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -26,3 +26,17 @@ include("${CMAKE_CURRENT_LIST_DIR}/heddle-targets.cmake")
 ]] @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/heddle-config.cmake" "${PROJECT_BINARY_DIR}/heddle-config-version.cmake"
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
+
+# Paths relative to the file itself, so that an installed tree can move.
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/heddle.pc" CONTENT [[
+prefix=${pcfiledir}/../..
+libdir=${prefix}/@CMAKE_INSTALL_LIBDIR@
+includedir=${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+
+Name: heddle
+Description: @PROJECT_DESCRIPTION@
+Version: @PROJECT_VERSION@
+Libs: -L${libdir} -lheddle
+Cflags: -I${includedir}
+]] @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/heddle.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,4 +1,4 @@
-# Finds LLVM and MLIR 22 and makes sure that they are only linked statically.
+# Finds LLVM and MLIR 22, and links them only statically.
 
 if(EXISTS /usr/lib/llvm-22)
   list(APPEND CMAKE_PREFIX_PATH /usr/lib/llvm-22)
@@ -20,7 +20,7 @@ set(MLIR_LINK_MLIR_DYLIB OFF)
 set(LLVM_BUILD_LLVM_DYLIB OFF)
 
 # Many exported MLIR targets link the shared library LLVM. One such target would add libLLVM.so and libMLIR.so to the
-# archives: every symbol would be there twice, and nothing would run on a machine without LLVM. This function replaces
+# archives: every symbol would exist twice, and no program would run on a machine without LLVM. This function replaces
 # the shared library by the archives with the same contents.
 function(heddle_link_llvm_statically)
   get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
@@ -36,8 +36,8 @@ function(heddle_link_llvm_statically)
     endif()
   endforeach()
 
-  # The same for the compression libraries, if their archives are installed. libheddle.so then needs only the C and C++
-  # libraries.
+  # Links the compression libraries statically, too, if their archives are installed. libheddle.so then needs only the C
+  # and C++ libraries.
   find_library(HEDDLE_ZSTD_ARCHIVE libzstd.a)
   find_library(HEDDLE_ZLIB_ARCHIVE libz.a)
   get_target_property(libraries LLVMSupport INTERFACE_LINK_LIBRARIES)
@@ -51,7 +51,7 @@ function(heddle_link_llvm_statically)
 endfunction()
 heddle_link_llvm_statically()
 
-# The package exports the target llvm-lit but does not contain the file.
+# The LLVM package exports the target llvm-lit but does not contain its file.
 set(LLVM_EXTERNAL_LIT "${LLVM_TOOLS_BINARY_DIR}/lit" CACHE FILEPATH "The lit test runner")
 set(MLIR_BINARY_DIR "${CMAKE_BINARY_DIR}")
 
@@ -64,7 +64,7 @@ include(AddMLIR)
 separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 add_definitions(${llvm_definitions})
 
-# Sources include headers, also generated ones, by their path from the root ("dialect/Foreach.h"). TableGen uses the same
-# search path.
+# Sources include headers, also generated headers, by their path from the root ("dialect/Foreach.h"). TableGen uses the
+# same search path.
 include_directories("${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})

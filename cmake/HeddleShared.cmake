@@ -1,5 +1,5 @@
-# libheddle.so: every component, MLIR, the X86 back end and ORC, linked once. It exports only the C ABI (heddle_*) and
-# the symbols marked HEDDLE_EXPORT in heddle.hpp, so that a process can load another LLVM, too.
+# libheddle.so: every component, MLIR, the X86 back end and ORC, linked once. The library exports only the C interface
+# (heddle_*) and the symbols marked HEDDLE_EXPORT in heddle.hpp, so that a process can load another LLVM, too.
 
 set(libraries "")
 foreach(component IN ITEMS dialect passes codegen runtime)
@@ -20,15 +20,17 @@ add_library(heddle SHARED "${PROJECT_BINARY_DIR}/heddle-empty.cpp")
 add_library(heddle::heddle ALIAS heddle)
 set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
-# All objects of heddle, because nothing refers to the exported functions in them. The linker takes from the archives of
-# MLIR and LLVM only the objects in use.
+# All objects of heddle are linked, because no object refers to the exported functions. From the archives of MLIR and
+# LLVM, the linker takes only the objects in use. The runtime's objects are first: if several objects have one inline
+# function, the linker takes the first, and only the runtime's clean up after an exception.
+list(REVERSE libraries)
 foreach(library IN LISTS libraries)
   target_sources(heddle PRIVATE $<TARGET_OBJECTS:${library}>)
 endforeach()
 target_link_libraries(heddle PRIVATE ${libraries})
 target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
 target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
-if(NOT HEDDLE_SANITIZE) # the program provides the symbols of the sanitizers
+if(NOT HEDDLE_SANITIZE) # the executable has the symbols of the sanitizers
   target_link_options(heddle PRIVATE LINKER:-z,defs)
 endif()
 target_link_libraries(heddle PRIVATE ${CMAKE_DL_LIBS} pthread)

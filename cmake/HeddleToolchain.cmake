@@ -15,7 +15,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
-# Only HEDDLE_ASSERTS decides whether assert() is on, in every build type. RelWithDebInfo has line tables only: full debug
+# In every build type, only HEDDLE_ASSERTS enables assert(). RelWithDebInfo has line tables only, because full debug
 # information for MLIR's templates multiplies the size of the archives and the link time.
 foreach(config IN ITEMS RELEASE RELWITHDEBINFO MINSIZEREL)
   string(REGEX REPLACE "(^| )-DNDEBUG( |$)" " " CMAKE_CXX_FLAGS_${config} "${CMAKE_CXX_FLAGS_${config}}")
@@ -31,7 +31,7 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 reports these, wrongly, inside LLVM's small containers.
+  # GCC 12 gives these warnings wrongly inside LLVM's small containers.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-dangling-reference;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow;-Wno-free-nonheap-object;-Wno-missing-field-initializers;-Wno-redundant-move;-Wno-pessimizing-move;-Wno-class-memaccess>")
 else()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers;-Wno-unused-command-line-argument>")
@@ -41,7 +41,7 @@ if(HEDDLE_SANITIZE)
   add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEDDLE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND HEDDLE_SANITIZE MATCHES "undefined")
-    # This check reads the bytes in front of an indirectly called function. JIT code has no such bytes.
+    # This check reads the bytes before an indirectly called function. JIT code has no such bytes.
     add_compile_options(-fno-sanitize=function)
   endif()
 endif()
@@ -55,13 +55,13 @@ add_link_options(-Wl,--gc-sections -Wl,--as-needed)
 
 find_program(HEDDLE_CCACHE_PROGRAM ccache)
 if(HEDDLE_CCACHE AND HEDDLE_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # ccache accepts precompiled headers only with this sloppiness.
+  # ccache requires this sloppiness for precompiled headers.
   set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       "${HEDDLE_CCACHE_PROGRAM}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
   set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # ccache needs a precompiled header that depends only on its input: no time stamp.
+  # Without a time stamp, a precompiled header depends only on its input, as ccache requires.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()

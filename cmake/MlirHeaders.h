@@ -1,5 +1,5 @@
-// The headers of MLIR, LLVM and the standard library that most files include:
-// precompiled, never included by name.
+// The headers of MLIR, LLVM and the standard library that most files include.
+// They are precompiled; no source includes this file.
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,8 +1,8 @@
-// Options that every program has when it is built with HEDDLE_SANITIZE.
+// Sanitizer options of every program that is built with HEDDLE_SANITIZE.
 //
-// LLVM's allocators poison memory by hand in what is compiled here, and do not
-// in the archives of LLVM, which were compiled without a sanitizer: a region
-// that one side poisoned is no error on the other.
+// The inline functions of LLVM's allocators poison memory if they are compiled
+// with a sanitizer. The archives of LLVM are compiled without one and access
+// the same memory, which is no error.
 
 extern "C" __attribute__((used, visibility("default"))) const char *
 __asan_default_options() {

@@ -1,7 +1,7 @@
 //===- Bindings.cpp - operands bound to the scalars of a region -----------===//
 //
-// Parsing, printing and checking of bindings. Consecutive operands of one type
-// share its spelling, so an optimizer's five lists fit on one line.
+// Parsing, printing and checking of bindings. The type of consecutive operands
+// is written once, so an optimizer's five lists fit on one line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ int64_t domainRank(ArrayRef<int32_t> indices) {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// The index of the entry of that name, or 0.
+/// The entry index called `name`, or 0.
 static int32_t entryNamed(StringRef name) {
   return llvm::StringSwitch<int32_t>(name)
       .Case("iteration", kIteration)
@@ -140,7 +140,7 @@ void printBindings(OpAsmPrinter &printer, ValueRange operands,
     printer << " = " << operands[k];
     if (indices[k] != defaultIndex(type))
       printIndex(printer, indices[k]);
-    // In a domain of two dimensions every list of vectors has its index.
+    // In a domain of rank 2 the index of every vector is printed.
     else if (domainRank(indices) == 2 && indices[k] != kScalar)
       printIndex(printer, indices[k]);
     if (arguments[k].getType() != storageType(type))
@@ -177,7 +177,7 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    // Fusion replaces a result that was stored in between by a rounding to the
+    // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
     if (isa<arith::TruncFOp, arith::ExtFOp>(inner))
       continue;
@@ -239,7 +239,7 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
              << k
              << " is indexed by j, but no operand by i; a vector without a "
                 "matrix is indexed by i";
-    if (movesWithIterations(index) && failed(verifyInLoop(op)))
+    if (dependsOnIteration(index) && failed(verifyInLoop(op)))
       return failure();
     if (failed(verifyBound(op, k, storageType(type), body.getArgument(k))))
       return failure();
@@ -266,12 +266,12 @@ LogicalResult verifyRecord(Operation *op, Value into, Value record) {
         "records in a vector that the loop around it does not carry");
   if (!carried.hasOneUse())
     return op->emitOpError("records in a vector that the same iteration reads");
-  bool goesOn =
+  bool isCarried =
       record.hasOneUse() &&
       record.getUses().begin()->getOwner() ==
           carried.getOwner()->getTerminator() &&
       record.getUses().begin()->getOperandNumber() == carried.getArgNumber();
-  if (!goesOn)
+  if (!isCarried)
     return op->emitOpError("expected the loop to carry the result as value #")
            << carried.getArgNumber()
            << " in place of the vector, and no other use of it";
@@ -403,7 +403,7 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   if (op->getResults().back().getType() != iterations)
     return op->emitOpError("expected the last result, the number of "
                            "iterations, to have type ")
-           << iterations << ", as the flag, found "
+           << iterations << ", like the flag, found "
            << op->getResults().back().getType();
   return success();
 }

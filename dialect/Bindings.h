@@ -12,9 +12,9 @@
 
 namespace heddle {
 
-/// How an operand is addressed: by the domain, where bit 0 is `i` and bit 1 is
-/// `j`, or by an iteration, which is no dimension of the domain: the current
-/// one of the enclosing loop, the next one, or the first one.
+/// The index of an operand: dimensions of the domain, where bit 0 is `i` and
+/// bit 1 is `j`, or the current, the next or the first iteration of the
+/// enclosing loop.
 enum Index : int32_t {
   kScalar = 0,
   kI = 1,
@@ -30,18 +30,18 @@ inline bool isEntryIndex(int32_t index) {
   return index == kIteration || index == kNext || index == kFirst;
 }
 
-/// Whether an operand of this index changes from iteration to iteration.
-inline bool movesWithIterations(int32_t index) {
+/// Whether the entry at this index changes from iteration to iteration.
+inline bool dependsOnIteration(int32_t index) {
   return index == kIteration || index == kNext;
 }
 
 /// Whether an operand of this index has one value for the whole member.
 inline bool isMemberIndex(int32_t index) { return index < kI || index > kIJ; }
 
-/// The index of an operand without a written one; its rank implies it.
+/// The index that the rank of an operand implies if no index is written.
 int32_t defaultIndex(mlir::Type type);
 
-/// Rank of the domain that the indices span.
+/// The rank of the domain that the indices span.
 int64_t domainRank(llvm::ArrayRef<int32_t> indices);
 
 struct Bindings {
@@ -57,7 +57,7 @@ void printBindings(mlir::OpAsmPrinter &printer, mlir::ValueRange operands,
                    llvm::ArrayRef<int32_t> indices,
                    mlir::Block::BlockArgListType arguments);
 
-/// Parses `T` or `(T, U)` after an arrow; prints the same.
+/// Parses and prints `-> T` or `-> (T, U)`.
 mlir::ParseResult parseResults(mlir::OpAsmParser &parser,
                                llvm::SmallVectorImpl<mlir::Type> &types);
 void printResults(mlir::OpAsmPrinter &printer, mlir::TypeRange types);
@@ -66,19 +66,19 @@ void printResults(mlir::OpAsmPrinter &printer, mlir::TypeRange types);
 mlir::LogicalResult verifyBound(mlir::Operation *op, unsigned number,
                                 mlir::Type storage, mlir::Value argument);
 
-/// Checks operands against the arguments they are bound to.
+/// Checks operands against the arguments to which they are bound.
 mlir::LogicalResult verifyBindings(mlir::Operation *op,
                                    mlir::ValueRange operands,
                                    llvm::ArrayRef<int32_t> indices,
                                    mlir::Block &body);
 
-/// Checks that `region` is one block that ends with the operation called
-/// `yield`: verifiers look into a region before its operations are verified.
+/// Checks that `region` is one block that ends with an operation named `yield`.
+/// A verifier reads the region before the operations in it are verified.
 mlir::LogicalResult verifyEnd(mlir::Operation *op, mlir::Region &region,
                               llvm::StringRef yield);
 
-/// Checks that a body contains only scalar operations, and operations for which
-/// `extra` holds.
+/// Checks that a body contains only scalar operations and operations for which
+/// `extra` returns true.
 mlir::LogicalResult
 verifyBody(mlir::Operation *op, mlir::Block &body,
            llvm::function_ref<bool(mlir::Operation *)> extra = nullptr);
@@ -87,16 +87,16 @@ verifyBody(mlir::Operation *op, mlir::Block &body,
 /// round or widen, integers must agree.
 bool isStorable(mlir::Type type, mlir::Type storage);
 
-/// Checks that `op`, which uses the number of the iteration, is in a loop.
+/// Checks that `op`, which depends on the iteration, is in a loop.
 mlir::LogicalResult verifyInLoop(mlir::Operation *op);
 
 /// Checks that the loop carries `record`, the vector `into` with one new entry,
-/// in the place of `into`, and that neither has another use: entries are
+/// in place of `into`, and that neither has another use, because entries are
 /// written in place.
 mlir::LogicalResult verifyRecord(mlir::Operation *op, mlir::Value into,
                                  mlir::Value record);
 
-/// `%name : T`, with its name for the location.
+/// Parses `%name : T`; the location of the argument holds the name.
 mlir::ParseResult parseTypedArgument(mlir::OpAsmParser &parser,
                                      mlir::OpAsmParser::Argument &argument);
 

@@ -1,6 +1,6 @@
 //===- Exponents.cpp - arguments of exponentials as sums of terms ---------===//
 //
-// Walks from the argument through additions and multiplications to its terms.
+// Splits recursively through additions and multiplications.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace heddle::fused {
 
-/// The value of a constant, or nothing.
+/// The value of a constant, or nothing if `value` is not constant.
 static std::optional<double> constantOf(Value value) {
   APFloat number(0.0);
   if (!matchPattern(value, m_ConstantFloat(&number)))
@@ -81,20 +81,21 @@ FailureOr<Exponent> decompose(Value x, const Levels &levels) {
 }
 
 bool dependsOn(Value x, Value result) {
-  SmallVector<Value> left = {x};
+  SmallVector<Value> worklist = {x};
   llvm::DenseSet<Value> seen;
-  while (!left.empty()) {
-    Value value = left.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (value == result)
       return true;
     Operation *op = value.getDefiningOp();
     if (op && !isa<ReduceOp>(op) && seen.insert(value).second)
-      llvm::append_range(left, op->getOperands());
+      llvm::append_range(worklist, op->getOperands());
   }
   return false;
 }
 
-/// The result of a comparison between a finite `result` and an infinity.
+/// The value of `condition` for every finite `result`, if it compares `result`
+/// with an infinity.
 static std::optional<bool> whereFinite(Value condition, Value result) {
   auto compare = condition.getDefiningOp<arith::CmpFOp>();
   if (!compare || compare.getLhs() != result)
@@ -117,7 +118,7 @@ static std::optional<bool> whereFinite(Value condition, Value result) {
   }
 }
 
-/// The value of `condition` if it is the same for every finite `result`.
+/// Whether `condition` has the same value for every finite `result`.
 static bool isSameWhereFinite(Value condition, Value result) {
   if (!dependsOn(condition, result) || whereFinite(condition, result))
     return true;
@@ -134,7 +135,7 @@ static bool isNegativeInfinity(Value value) {
 }
 
 namespace {
-/// Computes the slope of every value once.
+/// The slopes of values with respect to `result`; each is computed once.
 class Slopes {
 public:
   explicit Slopes(Value result) : result(result) {}

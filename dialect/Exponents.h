@@ -1,4 +1,4 @@
-//===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-==//
+//===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-===//
 //
 // Splits the argument of an exponential into element, row and column terms. If
 // two arguments x and y have equal element terms, then
@@ -14,7 +14,7 @@
 
 namespace heddle::fused {
 
-/// A member or list scalar by which a term is multiplied or divided.
+/// A member or list value by which a term is multiplied or divided.
 struct Factor {
   mlir::Value value;
   bool reciprocal;
@@ -38,7 +38,7 @@ struct Exponent {
 };
 
 /// Splits `x` into terms: through sums and differences, and through products
-/// with and quotients by member and list scalars. Fails if `x` is not a
+/// and quotients with member and list values. Fails if `x` is not a
 /// floating-point value, or is complete only after the sweep.
 mlir::FailureOr<Exponent> decompose(mlir::Value x, const Levels &levels);
 

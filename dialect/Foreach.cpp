@@ -39,7 +39,7 @@ void ForeachDialect::initialize() {
       >();
 }
 
-/// A value that folds to a number becomes an `arith.constant`.
+/// A value that folds to a constant becomes an `arith.constant`.
 Operation *ForeachDialect::materializeConstant(OpBuilder &builder,
                                                Attribute value, Type type,
                                                Location loc) {
@@ -226,9 +226,12 @@ foreach
   }
 
 LogicalResult MapOp::verify() {
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult MapOp::verifyRegions() {
   Block &body = getBody().front();
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
-      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (getNumResults() == 0)
@@ -250,7 +253,7 @@ LogicalResult MapOp::verify() {
       return emitOpError("result #")
              << k << " has type " << type << "; expected "
              << (anyList ? "a list of rank " : "a device scalar, of rank ")
-             << getDomainRank() << ", as the domain";
+             << getDomainRank() << ", like the domain";
   }
   return success();
 }
@@ -304,8 +307,8 @@ Value ReduceOp::getShift() {
   return yielded.size() > 1 ? yielded[1] : Value();
 }
 
-/// Checks that the shift follows from operands of the result's level or a lower
-/// one.
+/// Checks that the shift depends only on operands of the result's level or a
+/// lower one.
 static LogicalResult verifyShift(foreach::ReduceOp op) {
   if (op.getKind() != ReduceKind::logsumexp)
     return op.emitOpError(
@@ -319,15 +322,15 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
   int32_t left = op.getAxis() == Axis::j                              ? kI
                  : op.getAxis() == Axis::i && op.getDomainRank() == 2 ? kJ
                                                                       : kScalar;
-  SmallVector<Value> open = {shift};
+  SmallVector<Value> worklist = {shift};
   llvm::SmallPtrSet<Value, 8> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     auto argument = dyn_cast<BlockArgument>(value);
     if (!argument) {
-      llvm::append_range(open, value.getDefiningOp()->getOperands());
+      llvm::append_range(worklist, value.getDefiningOp()->getOperands());
       continue;
     }
     unsigned k = argument.getArgNumber();
@@ -343,9 +346,12 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
 }
 
 LogicalResult ReduceOp::verify() {
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult ReduceOp::verifyRegions() {
   Block &body = getBody().front();
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())) ||
-      failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
+  if (failed(verifyBindings(*this, getInputs(), getIndices(), body)) ||
       failed(verifyBody(*this, body)))
     return failure();
   if (llvm::none_of(getInputs().getTypes(), isList))
@@ -414,8 +420,10 @@ foreach
   }
 
 LogicalResult WhileOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult WhileOp::verifyRegions() {
   if (getBody().getNumArguments() != getInits().size())
     return emitOpError("carries ")
            << getInits().size() << " values but its region has "
@@ -435,7 +443,7 @@ LogicalResult RecordOp::verify() {
            << vector << "; expected a vector for each member, a list of rank 1";
   if (rankOf(value) != 0)
     return emitOpError("records a ")
-           << value << "; expected a scalar for each member, or one for all";
+           << value << "; expected a member scalar or a device scalar";
   if (!isStorable(storageType(value), storageType(vector)))
     return emitOpError("records a ")
            << storageType(value) << " in a vector of " << storageType(vector);
@@ -482,8 +490,10 @@ foreach
   }
 
 LogicalResult IfOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult IfOp::verifyRegions() {
   auto yielded = getYield().getValues();
   if (getYield().getMore())
     return emitOpError("yields a 'while' flag; only loops have one");

@@ -30,13 +30,13 @@ bool isElementType(mlir::Type type);
 /// The element type in which a list or a device scalar is stored.
 mlir::Type storageType(mlir::Type type);
 
-/// Rank of a member of a list; 0 for a device scalar.
+/// The rank of a list's members; 0 for a device scalar.
 int64_t rankOf(mlir::Type type);
 
 inline bool isList(mlir::Type type) { return llvm::isa<ListType>(type); }
 
-/// The type in which values stored as `type` are computed: f32 for f16, bf16
-/// and f32, otherwise the type itself.
+/// The type in which values stored as `type` are computed: f32 for f16 and
+/// bf16, otherwise the type itself.
 mlir::Type computeType(mlir::Type type);
 
 /// A device scalar with elements of `type`.

@@ -36,8 +36,8 @@ def Foreach_List : TypeDef<Foreach_Dialect, "List"> {
   let mnemonic = "list";
   let summary = "an ordered list of tensors that share an element type and a rank";
   let description = [{
-    The number of members and their extents are known when buffers are bound. A list of rank 0 holds one scalar per
-    member, of rank 1 a flattened tensor of any shape, of rank 2 a matrix whose rows collapse all leading dimensions.
+    The number of members and their extents are known when buffers are bound. A member is a scalar in a list of rank 0,
+    a flattened tensor in a list of rank 1, and a matrix in a list of rank 2; all leading dimensions form the rows.
 
     ```mlir
     !foreach.list<tensor<?xf32>>

@@ -1,7 +1,7 @@
 //===- ForeachOps.td - the operations of the foreach dialect --------------===//
 //
-// Four orthogonal operations have regions: map, reduce, while and if. Inside
-// these, the scalar operations of arith and math compute.
+// Four orthogonal operations have regions: map, reduce, while and if. The
+// bodies of map and reduce consist of scalar operations of arith and math.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,21 +22,22 @@ class Foreach_BoundOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>], traits)> {
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Foreach_MapOp : Foreach_BoundOp<"map"> {
   let summary = "an elementwise computation over every member";
   let description = [{
-    The operands are bound to the arguments of the region, one element of each at a time; the region yields one element
-    of each result. Indices select the element: `[i, j]`, `[i]`, `[j]`. Without indices an operand is read at the
-    position that its rank implies, and scalars (one per member, or one for all) are broadcast. The domain has the
-    largest rank that the indices name. `as` converts an operand where it is bound; a yield rounds to the result's
-    element type. Arithmetic on f16 and bf16 is done in f32, so such operands are bound `as f32`.
+    One element of each operand is bound to each argument of the region; the region yields one element of each result.
+    Indices select the element: `[i, j]`, `[i]`, `[j]`. Without indices an operand is read at the position that its rank
+    implies; member scalars and device scalars are broadcast. The domain has the largest rank that the indices name.
+    `as` converts an operand where it is bound, and `foreach.yield` rounds to the element type of the result. Arithmetic
+    on f16 and bf16 is done in f32, so such operands are bound `as f32`.
 
-    A vector of each member can be indexed by the iteration of the enclosing loop; the entry is a scalar of the member.
-    `[iteration]` reads the entry of the current iteration, `[next]` that of the next one, and `[first]`, also outside of
-    loops, that of the first one. An index beyond the vector's end reads its last entry; an empty vector reads as +inf,
-    or as 0 for integers.
+    A list of vectors can be indexed by the iteration of the enclosing loop; the entry is a member scalar. `[iteration]`
+    reads the entry of the current iteration, `[next]` the entry of the next iteration, and `[first]`, also outside of
+    loops, the entry of the first iteration. An index beyond the vector's end reads its last entry; an empty vector
+    reads as +inf, or as 0 for integers.
 
     ```mlir
     %p1 = foreach.map (%p = %param as f32, %g = %grad as f32 : !foreach.list<tensor<?xbf16>>,
@@ -51,7 +52,7 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
   let results = (outs Variadic<Foreach_Operand>:$results);
   let regions = (region SizedRegion<1>:$body);
   let extraClassDeclaration = [{
-    /// Rank of the domain: 0 (member or uniform scalars), 1 or 2.
+    /// Rank of the domain: 0 (member or device scalars), 1 or 2.
     int64_t getDomainRank();
     /// Whether no operand is a list: the computation runs once.
     bool isUniform();
@@ -62,16 +63,17 @@ def Foreach_MapOp : Foreach_BoundOp<"map"> {
 def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
   let summary = "a reduction along `i` or `j` of every member, over the whole `member` or the whole `list`";
   let description = [{
-    The region computes the element that is reduced, so the computation before a reduction needs no temporary. `along i`
-    results in one value for every `j`, `along j` in one for every `i`, `along member` in one per member, `along list` in
-    one for all. `logsumexp` is log(sum(exp(x))), computed without overflow. `argmax` has a second result, the first
-    position of the maximum along the axis. The reduction of no elements is the neutral element of the kind: 0 for `add`,
-    1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for `argmax`.
+    The region computes the element to reduce, so the computation before a reduction needs no temporary. `along i` gives
+    one value for every `j`, `along j` one for every `i`, `along member` one for every member, and `along list` one for
+    the list. `logsumexp` is log(sum(exp(x))), computed without overflow. `argmax` has a second result, the first
+    position of the maximum along the axis. The reduction of no elements is the neutral element of the kind: 0 for
+    `add`, 1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for
+    `argmax`.
 
-    The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with a
-    shift near the result no running maximum is needed. The shift must follow from operands of the result's level or
-    lower (for `along j`: `[i]`, members' scalars, device scalars). It never affects the result: a target that uses the
-    shift recomputes the reduction about the maximum if the shift is not finite or the sum leaves the range.
+    The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with
+    a shift near the result no running maximum is needed. The shift may depend only on operands of the result's level or
+    lower (for `along j`: `[i]`, member scalars, device scalars). It never affects the result: a target that uses the
+    shift recomputes the reduction about the maximum if the shift is not finite or the sum overflows or underflows.
 
     ```mlir
     %row = foreach.reduce logsumexp along j (%l = %L[i, j] : !foreach.list<tensor<?x?xf32>>,
@@ -108,10 +110,10 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let summary = "a loop that runs and stops on the device";
   let description = [{
     Each iteration computes new carried values, further values, and a flag. The loop continues while the flag holds and
-    fewer than `upto` iterations (a device scalar) were run. With one flag per member, a member keeps the values of the
+    fewer than `upto` iterations (a device scalar) have run. With one flag per member, a member keeps the values of the
     iteration in which its flag became false, and the loop ends when the flags of all members are false. Results: the
-    carried values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, for
-    all members or per member, as the flag.
+    carried values, the further values (+inf, or 0 for integers, if no iteration ran), and the number of iterations, one
+    for all members or one per member, like the flag.
 
     ```mlir
     %x, %err, %iterations = foreach.while (%x = %x0 : !foreach.list<tensor<?xf32>>) upto %limit
@@ -126,6 +128,7 @@ def Foreach_WhileOp : Foreach_Op<"while", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 
@@ -133,10 +136,9 @@ def Foreach_RecordOp : Foreach_Op<"record", [Pure, AllTypesMatch<["into", "resul
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a vector with a new entry for this iteration";
   let description = [{
-    Stores `value`, a scalar of the member or one for all, in each member's vector `into` at the number of the iteration.
-    `into` is a carried value of the enclosing loop. An iteration beyond the vector's end records nothing; entries of
-    iterations that did not run keep their values. The loop carries the result in the place of `into`; neither has
-    another use.
+    Stores `value`, a member scalar or a device scalar, as the entry of this iteration in each member's vector `into`,
+    a carried value of the enclosing loop. An iteration beyond the vector's end records nothing; entries of iterations
+    that did not run keep their values. The loop carries the result in place of `into`; neither has another use.
 
     ```mlir
     %history1 = foreach.record %err in %history : !foreach.list<tensor<f32>> in !foreach.list<tensor<?xf32>>
@@ -150,10 +152,10 @@ def Foreach_RecordOp : Foreach_Op<"record", [Pure, AllTypesMatch<["into", "resul
 
 def Foreach_IfOp : Foreach_Op<"if", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "values that are computed if a device scalar holds, and kept otherwise";
+  let summary = "values that are computed if a device scalar is true, and kept otherwise";
   let description = [{
-    If `condition` holds, the results are the values that the region yields; otherwise they are the values after `else`.
-    So an optimizer skips its update when gradients overflowed.
+    If `condition` is true, the results are the values that the region yields; otherwise they are the values after
+    `else`. For example, an optimizer skips its update if a gradient has overflowed.
 
     ```mlir
     %p1 = foreach.if %finite -> (!foreach.list<tensor<?xf32>>) {
@@ -167,12 +169,13 @@ def Foreach_IfOp : Foreach_Op<"if", [SingleBlock, RecursiveMemoryEffects,
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 
 def Foreach_YieldOp : Foreach_Op<"yield", [Pure, Terminator, AttrSizedOperandSegments,
     ParentOneOf<["MapOp", "ReduceOp", "WhileOp", "IfOp"]>]> {
-  let summary = "ends a region of the dialect with the values it computed";
+  let summary = "ends a region of the dialect and gives its values";
   let description = [{
     In `foreach.while`, the flag after `while` decides whether the loop continues.
 
@@ -186,7 +189,7 @@ def Foreach_YieldOp : Foreach_Op<"yield", [Pure, Terminator, AttrSizedOperandSeg
 }
 
 def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
-  let summary = "-1, 0 or 1 as the operand is negative, zero or positive; NaN stays NaN";
+  let summary = "-1, 0 or 1 for a negative, zero or positive operand; NaN stays NaN";
   let description = [{
     ```mlir
     %u = foreach.sign %c : f32
@@ -199,7 +202,7 @@ def Foreach_SignOp : Foreach_Op<"sign", [Pure, SameOperandsAndResultType]> {
 }
 
 def Foreach_IterationOp : Foreach_Op<"iteration", [Pure]> {
-  let summary = "the number of the current iteration of the enclosing loop, from 0";
+  let summary = "the number of the current iteration of the enclosing loop, counted from 0";
   let description = [{
     ```mlir
     %k = foreach.iteration : i32

@@ -1,7 +1,7 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
-// Rules and syntax of the operations in FusedOps.td; those of sweeps are in
-// FusedSweep.cpp, those of attributes in FusedDecisions.cpp.
+// Rules and syntax of the operations in FusedOps.td. FusedSweep.cpp has those
+// of sweeps, FusedDecisions.cpp those of attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ void FusedDialect::initialize() {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// Checks the attributes that were parsed: an attribute of the wrong kind would
-/// be lost.
+/// Checks the parsed attributes here, because an attribute of the wrong kind
+/// does not reach the verifier.
 template <typename Op>
 static ParseResult checkAttributes(OpAsmParser &parser, OperationState &state,
                                    SMLoc at) {
@@ -73,18 +73,20 @@ void ProgramOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ProgramOp::verify() {
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getMore() ||
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getMore() ||
       TypeRange(yield.getValues()) != TypeRange(getResultTypes()))
     return emitOpError("expected to end with a yield of its results, of types ")
            << getResultTypes();
   for (Operation &op : getBody().front().without_terminator())
     if (!isa<SweepOp, LoopOp>(op))
       return op.emitOpError("expected only sweeps and loops in a program");
-  return success();
+  return verifyBuffers(*this);
 }
-
-LogicalResult ProgramOp::verifyRegions() { return verifyBuffers(*this); }
 
 //===----------------------------------------------------------------------===//
 // Reduce
@@ -183,13 +185,14 @@ LogicalResult fused::ReduceOp::verify() {
            << getValue().getType() << ", found " << getShift().getType();
   if (getInactive() && getLevel() != Level::column)
     return emitOpError("expected 'inactive' at a reduction over columns, found "
-                       "one to level ")
+                       "a reduction to level ")
            << stringifyLevel(getLevel());
   if (!getSharing())
     return success();
   auto shared = getSharing().getDefiningOp<fused::ReduceOp>();
   if (getLevel() != Level::column || !shared ||
       shared->getBlock() != (*this)->getBlock() ||
+      !shared->isBeforeInBlock(*this) ||
       shared.getKind() != ReduceKind::logsumexp ||
       shared.getLevel() != Level::row)
     return emitOpError("expected a reduction over columns to share the "
@@ -238,7 +241,7 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
   if (types.size() != inputs.size())
     return parser.emitError(parser.getCurrentLocation())
            << "expected " << inputs.size()
-           << " types for as many operands, found " << types.size();
+           << " types, one for each operand, found " << types.size();
   for (auto [argument, type] : llvm::zip(arguments, types))
     argument.type = type;
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
@@ -273,8 +276,10 @@ fused::YieldOp PrecomputeOp::getYield() {
 }
 
 LogicalResult PrecomputeOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+LogicalResult PrecomputeOp::verifyRegions() {
   Block &body = getBody().front();
   if (TypeRange(body.getArgumentTypes()) != TypeRange(getInputs()))
     return emitOpError("expected arguments of the operands' types ")
@@ -307,19 +312,23 @@ fused::YieldOp LoopOp::getYield() {
 }
 
 LogicalResult LoopOp::verify() {
-  if (failed(verifyEnd(*this, getBody(), YieldOp::getOperationName())))
-    return failure();
-  for (Operation &op : getBody().front().without_terminator())
+  return verifyEnd(*this, getBody(), YieldOp::getOperationName());
+}
+
+/// Checks the carried values and the flags.
+static LogicalResult verifyCarried(LoopOp loop) {
+  YieldOp yield = loop.getYield();
+  for (Operation &op : loop.getBody().front().without_terminator())
     if (!isa<SweepOp, LoopOp>(op))
       return op.emitOpError("expected only sweeps and loops in a loop");
-  if (failed(verifyLoop(*this, getInits(), getYield().getValues(),
-                        getYield().getMore())))
+  if (failed(verifyLoop(loop, loop.getInits(), yield.getValues(),
+                        yield.getMore())))
     return failure();
-  Type flag = getYield().getMore().getType();
-  Value active = getActive();
+  Type flag = yield.getMore().getType();
+  Value active = loop.getActive();
   if (isList(flag) != static_cast<bool>(active) ||
       (active && active.getType() != flag))
-    return emitOpError("expected 'active' with the type of the flag, ")
+    return loop.emitOpError("expected 'active' with the type of the flag, ")
            << flag << ", if and only if every member has a flag";
   return success();
 }
@@ -344,6 +353,8 @@ static LogicalResult verifyRecords(SweepOp sweep, unsigned segment) {
 }
 
 LogicalResult LoopOp::verifyRegions() {
+  if (failed(verifyCarried(*this)))
+    return failure();
   for (auto sweep : getBody().front().getOps<SweepOp>())
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
       if (failed(verifyRecords(sweep, s)))

@@ -27,23 +27,23 @@ using foreach::ReduceKindAttr;
 
 namespace heddle::fused {
 
-/// One segment of a sweep that is being built: operands bound to the arguments
-/// of a body, and the types of what it yields.
+/// One segment of a sweep to create: the operands bound to the arguments of its
+/// body, their indices, and the types of its results.
 struct SegmentSpec {
   llvm::SmallVector<mlir::Value> inputs;
   llvm::SmallVector<int32_t> indices;
   llvm::SmallVector<mlir::Type> resultTypes;
 };
 
-/// Makes a sweep whose segments (and epilogue, if `epilogueTypes` is not empty)
-/// have empty regions; the caller fills them.
+/// Creates a sweep whose regions are empty; the caller fills the segments, and
+/// the epilogue if `epilogueTypes` is not empty.
 SweepOp createSweep(mlir::OpBuilder &builder, mlir::Location loc,
                     llvm::ArrayRef<SegmentSpec> segments,
                     mlir::ValueRange epilogueInputs = {},
                     mlir::TypeRange epilogueTypes = {}, bool reversed = false,
                     mlir::Value where = {});
 
-/// Whether `argument` is bound to a vector that a fused.record writes: the
+/// Whether `argument` is bound to a vector in which a fused.record stores: the
 /// entry of the iteration is written and not read.
 bool isRecordedIn(mlir::Value argument);
 
@@ -55,8 +55,8 @@ bool isHint(mlir::OpOperand &use);
 /// compute it.
 bool isOnlyHinted(mlir::Value value);
 
-/// Parses and prints what sweeps and loops say of their buffers and launches:
-/// the attributes `name`, `result_buffers` and others, each after its keyword.
+/// Parses and prints the attributes that passes set on sweeps and loops, such
+/// as `name` and `result_buffers`, each after its keyword.
 mlir::ParseResult parseDecisions(mlir::OpAsmParser &parser,
                                  mlir::OperationState &state);
 void printDecisions(mlir::OpAsmPrinter &printer, mlir::Operation *op);
@@ -65,8 +65,9 @@ llvm::ArrayRef<llvm::StringRef> decisionAttrs();
 
 /// Checks the buffers of a program and of all sweeps and loops in it.
 mlir::LogicalResult verifyBuffers(ProgramOp program);
-/// Checks the `launch` of a sweep, and the forms of a loop.
+/// Checks the `launch` of a sweep.
 mlir::LogicalResult verifyLaunch(SweepOp sweep);
+/// Checks the forms of a loop: `cooperative` and `panels`.
 mlir::LogicalResult verifyForms(LoopOp loop);
 
 } // namespace heddle::fused

@@ -1,7 +1,7 @@
 //===- FusedDecisions.cpp - buffers, names and launches of the IR ---------===//
 //
-// Syntax and rules of the attributes by which passes record their decisions on
-// programs, sweeps and loops.
+// Syntax and rules of the attributes in which passes store their decisions
+// about programs, sweeps and loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ ArrayRef<StringRef> fused::decisionAttrs() {
   return names;
 }
 
-/// `[0, 2, -1]`.
+/// Parses `[0, 2, -1]`.
 static ParseResult parseNumbers(OpAsmParser &parser, Attribute &attr) {
   SmallVector<int64_t> numbers;
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
@@ -122,8 +122,8 @@ void fused::printDecisions(OpAsmPrinter &printer, Operation *op) {
       printer << " condition_buffer " << *condition;
 }
 
-/// `T, extents = [[0, 0], [2, 1]], members = 0`: pairs of a buffer and one of
-/// its dimensions, and a buffer. Either may be omitted.
+/// Parses `T, extents = [[0, 0], [2, 1]], members = 0`: pairs of a buffer and
+/// one of its dimensions, and a buffer. Both are optional.
 static ParseResult
 parseTypeAndShape(AsmParser &parser, Type &type,
                   SmallVector<std::pair<int64_t, int64_t>> &extents,
@@ -203,7 +203,7 @@ LogicalResult BufferAttr::verify(EmitError error, StringRef name,
     return error() << "expected " << rank << " extents for buffer '" << name
                    << "' of type " << type << ", found " << extents.size();
   if (members < -1 || (members >= 0 && !isList(type)))
-    return error() << "expected members of a list only, found " << members
+    return error() << "expected 'members' of a list only, found " << members
                    << " for buffer '" << name << "' of type " << type;
   return success();
 }
@@ -217,12 +217,12 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
   if (rank < 0 || rank > 2)
     return error() << "expected a rank of 0, 1 or 2, found " << rank;
   if (read < 0 || written < 0)
-    return error() << "expected numbers of bytes that are not negative, found "
+    return error() << "expected nonnegative numbers of bytes, found "
                    << read << " read and " << written << " written";
   return success();
 }
 
-/// Threads that can reside on a multiprocessor.
+/// The number of threads that can reside on a multiprocessor.
 static constexpr int64_t kMostThreads = 2048;
 
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
@@ -244,8 +244,9 @@ LogicalResult LaunchAttr::verify(EmitError error,
           return other.getScalars() == variant.getScalars() &&
                  other.getEvictFirst() == variant.getEvictFirst();
         }))
-      return error() << "expected variants that differ, found " << variant
-                     << " like one before it";
+      return error() << "expected variants that differ in 'scalars' or "
+                        "'evict_first', found another "
+                     << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()
                    << ", or none, found " << waits.size();
@@ -268,8 +269,8 @@ LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Whether the end of a member needs results of its elements, so that blocks
-/// arrive late in segment `segment`.
+/// Whether the end of a member uses results of its elements, so that the blocks
+/// of segment `segment` must arrive late.
 static bool needsLateArrival(SweepOp sweep, unsigned segment) {
   if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream ||
       sweep.hasEpilogue() || !sweep.getListResults().empty())
@@ -298,10 +299,10 @@ LogicalResult fused::verifyLaunch(SweepOp sweep) {
   for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
     if (arrival == Arrival::early && needsLateArrival(sweep, s))
       return sweep.emitOpError("segment #")
-             << s << " expected to arrive late, because the end of a member "
-             << "needs the results of its elements, found 'early'";
+             << s << " expected to arrive 'late', because the end of a member "
+             << "uses the results of its elements, found 'early'";
   if (isa_and_nonnull<LoopOp>(sweep->getParentOp())) {
-    // A launch in a loop has no parameters of its own from step to step.
+    // The parameters of a kernel in a loop cannot change between steps.
     if (launch.getVariants().size() != 1 ||
         launch.getVariants()[0].getScalars() != ScalarPassing::address)
       return sweep.emitOpError("expected one variant with scalars by address "
@@ -355,7 +356,8 @@ LogicalResult fused::verifyForms(LoopOp loop) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The types of all buffers of a program: of its arguments, then of `buffers`.
+/// Checks buffer numbers. Buffers are numbered from 0: the arguments of the
+/// program, then `buffers`.
 class BufferVerifier {
 public:
   explicit BufferVerifier(ProgramOp program) : program(program) {
@@ -365,9 +367,9 @@ public:
         types.push_back(buffer.getType());
   }
 
-  LogicalResult verifyTable();
-  /// Checks that `numbers` are buffers for `values`; -1 means that a value is
-  /// never read, if it `mayBeUnused`.
+  LogicalResult verifyShapes();
+  /// Checks that `numbers` are buffers for `values`. With `mayBeUnused`, -1
+  /// stands for a value that is never read.
   LogicalResult verifyResults(Operation *op, ArrayRef<int64_t> numbers,
                               TypeRange values, bool mayBeUnused);
   LogicalResult verifySweep(SweepOp sweep);
@@ -385,7 +387,7 @@ private:
 };
 } // namespace
 
-LogicalResult BufferVerifier::verifyTable() {
+LogicalResult BufferVerifier::verifyShapes() {
   auto buffers = program.getBuffersAttr();
   if (!buffers)
     return success();
@@ -399,7 +401,7 @@ LogicalResult BufferVerifier::verifyTable() {
                << " of buffer " << other << " in " << buffer;
     if (int64_t other = buffer.getMembers();
         other >= 0 && (!isBuffer(other) || !isList(types[other])))
-      return program.emitOpError("expected members of a list among its ")
+      return program.emitOpError("expected 'members' of a list among its ")
              << types.size() << " buffers, found " << other << " in " << buffer;
   }
   return success();
@@ -453,8 +455,7 @@ LogicalResult BufferVerifier::verifyLoop(LoopOp loop) {
                             "'condition_buffer' or neither");
   if (!numbers)
     return success();
-  // Targets count iterations in a device scalar, whatever the type of the
-  // result is.
+  // A device scalar counts iterations, even if the result is a list.
   SmallVector<Type> results(loop.getResultTypes());
   results.back() =
       RankedTensorType::get({}, IntegerType::get(loop.getContext(), 32));
@@ -487,7 +488,7 @@ LogicalResult BufferVerifier::verifyName(Operation *op, StringAttr name) {
 
 LogicalResult fused::verifyBuffers(ProgramOp program) {
   BufferVerifier verifier(program);
-  if (failed(verifier.verifyTable()))
+  if (failed(verifier.verifyShapes()))
     return failure();
   if (auto numbers = program.getResultBuffers())
     if (failed(verifier.verifyResults(program, *numbers,

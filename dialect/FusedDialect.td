@@ -1,7 +1,7 @@
 //===- FusedDialect.td - the fused dialect, its enums and attributes ------===//
 //
-// How programs are executed: levels of values, schedules and launches of
-// sweeps, buffers.
+// How programs run: levels of values, schedules and launches of sweeps, and
+// buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ def Fused_Dialect : Dialect {
   let summary = "Programs made of ordered sweeps over lists of tensors";
   let description = [{
     A program is an ordered sequence of *sweeps* and loops of sweeps. A sweep visits a domain once. Every value in its
-    body has a *level* (element, row, column, member, list), inferred from its operands; `fused.reduce` lowers it. The
-    elements of a row may use the row's value in the same sweep, because they are still on chip. Column, member and
-    list values are complete only *after* the sweep: operations on them run once, at the end of the sweep.
+    body has a *level* (element, row, column, member, list), inferred from its operands; `fused.reduce` lowers it.
+    Element values may use the value of their row in the same sweep, because the row is still on chip. Column, member
+    and list values are complete only *after* the sweep: operations on them run once per value, at the end of the sweep.
   }];
   let dependentDialects = ["::heddle::foreach::ForeachDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -44,10 +44,10 @@ def Fused_Schedule : AttrDef<Fused_Dialect, "Schedule"> {
   let description = [{
     * `stream`: a block processes a tile of `tile[s]` consecutive elements of a member of segment `s`; each thread
       loads `vector[s]` elements at a time.
-    * `rows`: a block processes `tile[s]` rows in turn. If several blocks share a tile, `by` gives the number of
-      columns that one of them processes.
-    * `panel`: the loop around the sweep runs in one launch whose blocks keep panels of rows on chip from iteration to iteration,
-      if the device supports it, and otherwise by `rows`.
+    * `rows`: a block processes `tile[s]` rows in turn. If several blocks divide a tile, `by` gives the number of
+      columns that each block processes.
+    * `panel`: if the device supports it, the loop around the sweep runs in one launch that reads each matrix once per
+      iteration; otherwise the sweep runs by `rows`.
 
     ```mlir
     #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values">
@@ -90,8 +90,8 @@ def Fused_Traffic : AttrDef<Fused_Dialect, "Traffic"> {
   let mnemonic = "traffic";
   let summary = "bytes that a program moves for each element of one domain";
   let description = [{
-    The domain is that of argument `argument`, or of no argument if this is -1. `per_iteration`: the bytes move in every iteration
-    of a loop.
+    `argument` is an argument with this domain, or -1 if no argument has it. `rank` is the rank of the domain. `read`
+    and `written` are bytes per element. With `per_iteration`, the bytes move in every iteration of a loop.
 
     ```mlir
     #fused.traffic<argument = 0, rank = 1, read = 16, written = 12>
@@ -116,7 +116,7 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
   let description = [{
     `scalars` tells whether scalar arguments that the program never writes are passed by value or by address. `blocks`
     is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
-    `evict_first` marks the variant for elements that nearly fit the L2 cache: the elements that it replaces leave the
+    `evict_first` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements leave the
     cache first.
 
     ```mlir
@@ -134,7 +134,7 @@ def Fused_Arrival : I32EnumAttr<"Arrival", "when a block of a segment takes the 
   let cppNamespace = "::heddle::fused";
 }
 
-def Fused_Wait : I32EnumAttr<"Wait", "when a block of a segment waits for the launch before", [
+def Fused_Wait : I32EnumAttr<"Wait", "when a block of a segment waits for the previous sweep", [
     I32EnumAttrCase<"first", 0>, I32EnumAttrCase<"after_loads", 1>]> {
   let cppNamespace = "::heddle::fused";
 }
@@ -145,13 +145,14 @@ def Fused_Launch : AttrDef<Fused_Dialect, "Launch"> {
   let description = [{
     `variants` lists the entry points of the sweep in the order in which a plan tries them.
 
-    `arrive` tells, for each segment, when a block takes the ticket by which the last block of a member is found:
-    `early`, before it computes its elements, if the end of the member uses no result of them; `late`, after its stores;
-    or `none`, if the member has no end.
+    `arrive` tells, for each segment, when a block takes the ticket by which the last block of a member is found. The
+    last block runs the end of the member: the operations on the member's complete values. `early`: before the block
+    computes its elements, if the end of the member uses no results of the elements; `late`: after the block's stores;
+    `none`: the member has no end.
 
-    With `wait`, the launch is a programmatic dependent one: it may begin before the launch of the sweep right before it
-    has ended. A block of segment `s` waits for that launch `first`, before it reads anything, or `after_loads`, after it
-    has loaded elements that no earlier sweep of the program writes.
+    With `wait`, the launch is a programmatic dependent launch: it may begin before the previous sweep has ended. `wait`
+    tells, for each segment, when a block waits for the previous sweep. `first`: before it reads anything;
+    `after_loads`: after it has loaded elements that no earlier sweep of the program writes.
 
     ```mlir
     #fused.launch<variants = [<scalars = value, blocks = 6>], arrive = [early], wait = [after_loads]>
@@ -163,7 +164,7 @@ def Fused_Launch : AttrDef<Fused_Dialect, "Launch"> {
                           (`,` `wait` `=` `[` $waits^ `]`)? `>` }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether the launch may begin before the one of the sweep before it has ended.
+    /// Whether the launch may begin before the previous sweep has ended.
     bool isDependent() const { return !getWaits().empty(); }
   }];
 }

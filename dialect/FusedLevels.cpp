@@ -1,7 +1,7 @@
 //===- FusedLevels.cpp - the loop axes that values vary over --------------===//
 //
-// One traversal of the body in order: the level of an argument follows from its
-// index, that of an operation from its operands, that of a reduction is given.
+// Visits a body once, in order. The index of an argument and the operands of an
+// operation determine their levels; a reduction names its level.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ Level join(Level a, Level b) {
   return high;
 }
 
-/// "an element", "a row".
+/// The name with its article: "an element", "a row".
 static std::string articleAndName(Level level) {
   return (level == Level::element ? "an " : "a ") + stringifyLevel(level).str();
 }
@@ -53,7 +53,7 @@ Level Levels::countedBy(ReduceOp reduce) const {
   return fused::countedBy(reduce, of(reduce.getValue()).level);
 }
 
-/// A recorded value is stored when the member is complete.
+/// The level of a record, which stores its value when the member is complete.
 static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
   if (value.level > Level::member)
     return op.emitOpError("expected to record a member or list value, found ")
@@ -87,7 +87,7 @@ static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
   return LevelOf{to, to != Level::row};
 }
 
-/// A shift is complete before the exponentials that use it.
+/// Checks the level of a shift, which is complete before the exponentials.
 static LogicalResult verifyShift(ReduceOp op, LevelOf shift) {
   auto error = [&]() -> InFlightDiagnostic {
     return op.emitOpError("expected a shift of level ")
@@ -101,13 +101,13 @@ static LogicalResult verifyShift(ReduceOp op, LevelOf shift) {
   return success();
 }
 
-/// Whether a column is inactive is known before the sweep.
+/// Checks the level of `inactive`, which is complete before the sweep.
 static LogicalResult verifyInactive(ReduceOp op, LevelOf inactive) {
   if (!inactive.after && join(inactive.level, Level::column) == Level::column)
     return success();
   return op.emitOpError(
              "expected 'inactive' to be a column value or of a lower "
-             "level, known before the sweep, found ")
+             "level, complete before the sweep, found ")
          << articleAndName(inactive.level) << " value"
          << (inactive.after ? " that is complete only after the sweep" : "");
 }
@@ -149,8 +149,8 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
           (level.level == Level::element || level.level == Level::row))
         return op.emitOpError("computes ")
                << articleAndName(level.level)
-               << " value from one that is complete only after the sweep; it "
-                  "belongs in another sweep";
+               << " value from a value that is complete only after the sweep; "
+                  "it belongs in another sweep";
       if (auto record = dyn_cast<RecordOp>(op)) {
         auto recorded = levelOfRecord(record, result.of(record.getValue()));
         if (failed(recorded))
@@ -187,15 +187,15 @@ forEachReduction(SweepOp sweep,
   }
 }
 
-llvm::DenseSet<Value> behind(ArrayRef<Value> roots) {
-  SmallVector<Value> open(roots);
+llvm::DenseSet<Value> backwardSlice(ArrayRef<Value> roots) {
+  SmallVector<Value> worklist(roots);
   llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     if (Operation *op = value.getDefiningOp())
-      llvm::append_range(open, op->getOperands());
+      llvm::append_range(worklist, op->getOperands());
   }
   return seen;
 }

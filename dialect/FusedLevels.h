@@ -1,7 +1,8 @@
 //===- FusedLevels.h - the loop axes that values vary over ------*- C++ -*-===//
 //
-// Levels are inferred, never written: element, row, column, member or list, and
-// whether a value is complete only after the sweep.
+// A level is element, row, column, member or list. The IR does not contain
+// levels: they are inferred, as is whether a value is complete only after the
+// sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@ namespace heddle::fused {
 
 struct LevelOf {
   Level level;
-  /// Complete only when the whole member (or list) was visited.
+  /// Whether the value is complete only after the sweep.
   bool after;
   bool operator==(const LevelOf &) const = default;
 };
@@ -27,8 +28,8 @@ Level join(Level a, Level b);
 /// The levels of the values in one segment of a sweep.
 class Levels {
 public:
-  /// Infers the levels of segment `segment`; emits an error where a value is
-  /// used that is complete only after the sweep.
+  /// Infers the levels of segment `segment`. Emits an error where an operation
+  /// cannot use a value because it is complete only after the sweep.
   static mlir::FailureOr<Levels> infer(SweepOp sweep, unsigned segment);
 
   LevelOf of(mlir::Value value) const { return levels.lookup(value); }
@@ -41,9 +42,9 @@ private:
 };
 
 /// `roots`, and all values from which they are computed.
-llvm::DenseSet<mlir::Value> behind(llvm::ArrayRef<mlir::Value> roots);
+llvm::DenseSet<mlir::Value> backwardSlice(llvm::ArrayRef<mlir::Value> roots);
 
-/// The values that segment `segment` writes element by element.
+/// The element values that segment `segment` yields.
 llvm::SmallVector<mlir::Value> elementResults(SweepOp sweep, unsigned segment);
 
 /// Sets `from` at every reduction of `sweep`, so that the reduction keeps its

@@ -1,6 +1,6 @@
-//===- FusedOps.td - the fused dialect: how programs are executed ---------===//
+//===- FusedOps.td - the fused dialect: how programs run ------------------===//
 //
-// Programs made of ordered sweeps and device loops.
+// Programs made of ordered sweeps and loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ def Fused_ProgramOp : Fused_Op<"program", [IsolatedFromAbove, SingleBlock, Funct
     program moved before fusion.
 
     ```mlir
-    fused.program @step(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %lr: !num) -> !list
+    fused.program @step(%param: !list {foreach.donate = 0 : i64}, %grad: !list, %lr: !scalar) -> !list
         attributes {buffers = [], result_buffers = array<i64: 0>} {
       %p1 = fused.sweep (...) -> !list {...}
       fused.yield %p1 : !list
@@ -54,28 +54,28 @@ def Fused_ProgramOp : Fused_Op<"program", [IsolatedFromAbove, SingleBlock, Funct
 
 def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
-  let summary = "one traversal of a domain";
+  let summary = "one visit of a domain";
   let description = [{
     A sweep has one or more *segments*, joined by `and`. Each segment has its own lists, element types and body; one
     launch processes all of them. Operands are bound as in `foreach.map`. A segment yields its results: element values
     as lists of the domain's rank, row and column values as lists of vectors, member values as lists of scalars, list
     values as device scalars. The *epilogue* takes the list values that the segments yield, in order. It runs once, in
-    the block that finishes last; its results follow those of the segments.
+    the block that finishes last; its results follow the results of the segments.
 
-    `reversed` visits the tiles in reverse order, so that a sweep finds in cache the elements that the sweep before it
+    `reversed` visits the tiles in reverse order, so that a sweep finds in cache the elements that the previous sweep
     read last. `where %flag : T` skips the members whose flag is false (with a device scalar, the whole sweep); the
-    buffers of their results stay unchanged.
+    buffers of their results do not change.
 
     Passes set the other attributes: `schedule` (fused-schedule); `result_buffers`, the buffer of each result, or -1 if
     the result is never read (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda); `launch`
     (fused-configure-launches).
 
     ```mlir
-    %sum, %norm, %clip = fused.sweep (%g = %grad as f64 : !list) -> (!num) {
+    %sum, %norm, %clip = fused.sweep (%g = %grad as f64 : !list) -> (!scalar) {
       %gg = arith.mulf %g, %g : f64
       %sum = fused.reduce add list %gg : f64
       fused.yield %sum : f64
-    } epilogue [%sum : f64] (%max = %max_norm : !num) -> (!num, !num) {
+    } epilogue [%sum : f64] (%max = %max_norm : !scalar) -> (!scalar, !scalar) {
       %norm = math.sqrt %sum : f64
       %ratio = arith.divf %max, %norm : f64
       ...
@@ -84,13 +84,15 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     ```
   }];
   let arguments = (ins Variadic<Foreach_Operand>:$inputs, Variadic<Foreach_Scalar>:$epilogueInputs,
-                       Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputCounts, DenseI32ArrayAttr:$resultCounts,
-                       UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule, OptionalAttr<StrAttr>:$name,
-                       OptionalAttr<DenseI64ArrayAttr>:$result_buffers, OptionalAttr<Fused_Launch>:$launch);
+                       Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputCounts,
+                       DenseI32ArrayAttr:$resultCounts, UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule,
+                       OptionalAttr<StrAttr>:$name, OptionalAttr<DenseI64ArrayAttr>:$result_buffers,
+                       OptionalAttr<Fused_Launch>:$launch);
   let results = (outs Variadic<Foreach_Operand>:$results);
   let regions = (region MaxSizedRegion<1>:$epilogue, VariadicRegion<SizedRegion<1>>:$segments);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     unsigned getNumSegments() { return getSegments().size(); }
     /// Operands, indices and results of one segment.
@@ -104,11 +106,11 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     YieldOp getEpilogueYield();
     /// Rank of the domain of a segment: 0, 1 or 2.
     int64_t getDomainRank(unsigned segment);
-    /// Positions among the segments' results of the list values that the epilogue receives, in order.
+    /// The positions, among the results of the segments, of the list values that the epilogue takes.
     ::llvm::SmallVector<unsigned> getListResults();
-    /// The operation that records result `result`, or null if none does.
+    /// The operation that records result `result`, or null.
     RecordOp getRecord(unsigned result);
-    /// Whether the sweep uses the number of the iteration.
+    /// Whether the sweep depends on the number of the iteration.
     bool usesIteration();
   }];
 }
@@ -117,17 +119,17 @@ def Fused_ReduceOp : Fused_Op<"reduce", [Pure, HasParent<"SweepOp">, AttrSizedOp
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "combines a value over its row, column, member or the whole list";
   let description = [{
-    The result has level `level`. The operand contributes one value for each element, row, column or member, as its own
-    level tells. `from` names a higher level if the operand is to count once for each value of that level.
+    The result has level `level`. The operand contributes one value for each element, row, column or member, according
+    to its own level. With `from`, which names a higher level, it contributes one value for each value of that level.
 
     Three operands of `logsumexp` are *hints*: they allow a faster computation and never affect the result.
 
-    * `shift` is an estimate of the result, of its level or lower, and complete before it. If the shift is finite and
-      the sum of the shifted exponentials in range, no running maximum is needed.
-    * `sharing` names a `logsumexp` over rows. A `logsumexp` over columns may use its exponentials: the two operands
+    * `shift` is an estimate of the result. It has the level of the result or a lower one, and is complete before the
+      reduction. If it is finite and the shifted exponentials have a safe sum, no running maximum is needed.
+    * `sharing` names a `logsumexp` over rows, whose exponentials a `logsumexp` over columns may use: the two operands
       differ by row values and column values only.
     * `inactive` is a flag of a column. If it is set and the column's sum of exponentials is 0, no value depends on the
-      result, so that the sum need not be computed again about the maximum.
+      result, and the sum is not recomputed about the maximum.
 
     ```mlir
     %r = fused.reduce add row %p : f32
@@ -148,8 +150,9 @@ def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMat
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "stores a member value as the entry of this iteration in a vector";
   let description = [{
-    `into` is an argument to which a vector is bound at `[iteration]`; the enclosing loop carries the vector. The sweep result
-    that yields the recorded value is the vector with the entry replaced. It lives in the same buffer.
+    `into` is an argument to which a vector is bound at `[iteration]`; the enclosing loop carries the vector. The
+    segment yields the recorded value. The corresponding result of the sweep is the vector with the new entry, in the
+    same buffer.
 
     ```mlir
     %recorded = fused.record %err in %history : f32 in f32
@@ -162,12 +165,12 @@ def Fused_RecordOp : Fused_Op<"record", [Pure, HasParent<"SweepOp">, AllTypesMat
 
 def Fused_PrecomputeOp : Fused_Op<"precompute", [Pure, IsolatedFromAbove, SingleBlock, HasParent<"SweepOp">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
-  let summary = "scalar math that the step before has computed";
+  let summary = "scalars that the previous step has computed";
   let description = [{
-    The operands are member or list scalars bound to the sweep. The device keeps the results of the region together with
-    the operands from which they were computed. If these differ from the operands of a sweep (in a first step, after a
-    changed hyperparameter or a loaded checkpoint), the sweep computes the results itself. The block that finishes a
-    member last computes them for the next step, with the results that replace donated operands.
+    The operands are member or list scalars bound to the sweep. The device stores the results of the region together
+    with the operands from which they were computed. If the stored operands differ from the operands of a sweep (in the
+    first step, or after a hyperparameter changed or a checkpoint was loaded), the sweep computes the results itself.
+    The last block of a member computes the results for the next step; donated operands then have their new values.
 
     ```mlir
     %bc1, %root = fused.precompute (%t = %step, %b1 = %beta1, %b2 = %beta2 : f32, f64, f64) -> (f32, f32) {
@@ -181,6 +184,7 @@ def Fused_PrecomputeOp : Fused_Op<"precompute", [Pure, IsolatedFromAbove, Single
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{ YieldOp getYield(); }];
 }
 
@@ -188,13 +192,14 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "a device loop around one or several sweeps";
   let description = [{
-    Carried values, flag, bound and results are those of `foreach.while`. If every member has a flag of its own, `active`
-    names the flags at the beginning of an iteration (all set before the first): sweeps run `where` they are set.
+    Carried values, flag, bound and results are defined as in `foreach.while`. If every member has a flag of its own,
+    `active` names the flags at the beginning of an iteration. All flags are set before the first iteration; sweeps run
+    `where` a flag is set.
 
     Passes set the attributes: `result_buffers`, the buffer of each result, and `condition_buffer`, the buffer of the
-    flag or flags (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda). `cooperative` means that the loop
-    has a form that runs all iterations in one cooperative launch, whose blocks synchronize between sweeps; `panels` that it
-    has the form of the panel schedule (fused-configure-launches). Every loop also has a form as a node of a CUDA graph.
+    flag or flags (fused-assign-buffers); `name`, a C identifier (fused-prepare-cuda). Every loop has a graph form, a
+    conditional node of a CUDA graph. `cooperative` adds the cooperative form, one launch whose blocks synchronize
+    between sweeps, and `panels` the panel form (fused-configure-launches).
 
     ```mlir
     %x, %err, %iterations = fused.loop (%x = %x0 : !list) upto %limit -> (!list, tensor<f32>, tensor<i32>) {
@@ -219,7 +224,7 @@ def Fused_LoopOp : Fused_Op<"loop", [SingleBlock, RecursiveMemoryEffects,
     YieldOp getYield();
     /// The arguments of the body that are carried values.
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().take_front(getInits().size()); }
-    /// The flags at the beginning of an iteration, or null if the loop has one flag for all members.
+    /// The flags at the beginning of an iteration; null if the loop has one flag for all members.
     ::mlir::Value getActive() {
       return getBody().getNumArguments() > getInits().size() ? getBody().getArguments().back() : ::mlir::Value();
     }
@@ -232,7 +237,7 @@ def Fused_YieldOp : Fused_Op<"yield", [Pure, Terminator, AttrSizedOperandSegment
   let summary = "ends a region of the dialect with its results";
   let description = [{
     ```mlir
-    fused.yield %p1, %norm : !list, !num
+    fused.yield %p1, %norm : !list, !scalar
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$values, Optional<Foreach_Flag>:$more);

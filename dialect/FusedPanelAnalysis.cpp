@@ -12,8 +12,8 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::fused {
 
-/// Why a sweep cannot have the panel schedule whatever its body is; empty if it
-/// may.
+/// The reason, apart from its body, why `sweep` cannot have the panel schedule;
+/// empty if there is none.
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());
   if (!loop || !loop.getActive())
@@ -39,16 +39,16 @@ static bool dependsOnCarriedRows(SweepOp sweep, ReduceOp sum,
   auto exponent = decompose(sum.getValue(), levels);
   if (failed(exponent))
     return true;
-  SmallVector<Value> open;
+  SmallVector<Value> worklist;
   for (const Term &term : exponent->element)
-    open.push_back(term.value);
+    worklist.push_back(term.value);
   llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
     if (Operation *op = value.getDefiningOp()) {
-      llvm::append_range(open, op->getOperands());
+      llvm::append_range(worklist, op->getOperands());
       continue;
     }
     auto argument = cast<BlockArgument>(value);
@@ -77,9 +77,10 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
     if (isa<PrecomputeOp>(op))
       return refuse("it uses precomputed scalars");
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool second = llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
-      return !isHint(operand) && panel.isSecond(operand.get());
-    });
+    bool accumulated =
+        llvm::any_of(op.getOpOperands(), [&](OpOperand &operand) {
+          return !isHint(operand) && panel.isAccumulated(operand.get());
+        });
     if (reduce) {
       Level level = reduce.getLevel();
       LevelOf of = levels->of(reduce.getValue());
@@ -89,7 +90,7 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       if (foreach::hasPosition(reduce.getKind()))
         return refuse("panels do not combine positions of maxima");
       if (level == Level::row) {
-        if (second)
+        if (accumulated)
           return refuse("a reduction over rows depends on another one");
         if (of.level != Level::element)
           return refuse(
@@ -113,12 +114,12 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
             "it reduces values over a member that are neither row values nor "
             "column values from before the iteration");
       }
-      second |= level == Level::row;
+      accumulated |= level == Level::row;
     }
-    if (second)
+    if (accumulated)
       for (Value result : op.getResults())
         if (levels->of(result).level >= Level::row && !levels->of(result).after)
-          panel.second.insert(result);
+          panel.accumulated.insert(result);
   }
   if (panel.rows.empty() || panel.columns.empty())
     return refuse("it does not reduce both rows and columns");
@@ -129,7 +130,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
         return refuse(
             "its rows are sums of exponentials and not all of its columns "
             "are");
-  // A row whose sum is not safe is computed again on its own.
+  // The fallback handles each unsafe sum of a row separately, so the exponents
+  // of a column may depend on one reduction of the row only.
   for (ReduceOp column : panel.columns) {
     if (!sumsPowers(column))
       continue;
@@ -151,14 +153,14 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
     auto row = only ? only.getDefiningOp<ReduceOp>() : ReduceOp();
     panel.awaited[column] = row && row.getShift() ? row : nullptr;
     if (llvm::any_of(exponent->element, [&](const Term &term) {
-          return panel.isSecond(term.value);
+          return panel.isAccumulated(term.value);
         }))
       return refuse(
           "the exponents of a column multiply elements by a reduction of "
           "their row");
   }
-  // Columns may have to be computed again when the iteration has replaced the
-  // row values with which it began.
+  // The fallback may recompute a sum after the iteration has replaced the row
+  // values with which it began.
   for (ReduceOp sum : llvm::concat<ReduceOp>(panel.rows, panel.columns))
     if (sum.getShift() && dependsOnCarriedRows(sweep, sum, *levels))
       return refuse(
@@ -166,7 +168,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
           "iteration replaces");
   // Values of the reduce phase that the accumulate phase uses.
   auto keep = [&](Value value) {
-    if (levels->of(value).level == Level::element && !panel.isSecond(value))
+    if (levels->of(value).level == Level::element &&
+        !panel.isAccumulated(value))
       panel.kept.insert(value);
   };
   for (ReduceOp column : panel.columns) {
@@ -174,20 +177,23 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
       panel.shared.insert(column.getSharing().getDefiningOp());
       continue;
     }
-    SmallVector<Value> open;
-    if (takesOwnPowers(column))
-      for (const Term &term : decompose(column.getValue(), *levels)->element)
-        open.push_back(term.value);
-    else
-      open.push_back(column.getValue());
+    SmallVector<Value> worklist;
+    if (takesOwnPowers(column)) {
+      auto exponent = decompose(column.getValue(), *levels);
+      for (const Term &term : exponent->element)
+        worklist.push_back(term.value);
+    } else {
+      worklist.push_back(column.getValue());
+    }
     llvm::DenseSet<Value> seen;
-    while (!open.empty()) {
-      Value value = open.pop_back_val();
+    while (!worklist.empty()) {
+      Value value = worklist.pop_back_val();
       if (!seen.insert(value).second)
         continue;
       keep(value);
-      if (panel.isSecond(value) && levels->of(value).level == Level::element)
-        llvm::append_range(open, value.getDefiningOp()->getOperands());
+      if (panel.isAccumulated(value) &&
+          levels->of(value).level == Level::element)
+        llvm::append_range(worklist, value.getDefiningOp()->getOperands());
     }
   }
   return panel;

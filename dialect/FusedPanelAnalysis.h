@@ -2,8 +2,8 @@
 //
 // In the panel schedule a block processes each row in two phases: the reduce
 // phase reduces the row; the accumulate phase adds the row to the columns while
-// it is still on chip. The analysis tells which operation belongs to which
-// phase, or why a sweep cannot have this schedule.
+// the row is still on chip. The analysis assigns each operation to a phase, or
+// gives the reason why a sweep cannot have this schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,34 +15,36 @@
 
 namespace heddle::fused {
 
-/// The phases of a sweep of one segment in a loop.
+/// The phases of a sweep with one segment in a loop.
 struct PanelAnalysis {
   /// Reductions over rows, over columns, and over the member (of row values, or
   /// of column values from before the sweep), in order.
   llvm::SmallVector<ReduceOp> rows, columns, members;
   /// Values of the accumulate phase: they depend on a reduction of their row.
-  llvm::DenseSet<mlir::Value> second;
+  llvm::DenseSet<mlir::Value> accumulated;
   /// Element values of the reduce phase that the accumulate phase uses, except
   /// the exponentials that columns share with rows.
   llvm::SetVector<mlir::Value> kept;
   /// Row reductions whose exponentials columns share.
   llvm::SetVector<mlir::Operation *> shared;
   /// For each log-sum-exp over columns, the shifted row reduction on which its
-  /// exponents depend: a row can be added to the column once that is complete.
-  /// Null if there is none.
+  /// exponents depend, or null. A row can be added to the column when this
+  /// reduction is complete.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> awaited;
 
-  /// The phases of `sweep`, which is alone in the body of a loop with a flag
-  /// for every member. Nothing, and the reason in `why`, if it has no two
-  /// phases.
+  /// The phases of `sweep`. Returns nothing, and the reason in `why`, if it
+  /// cannot have the panel schedule.
   static std::optional<PanelAnalysis> of(SweepOp sweep, std::string &why);
 
-  bool isSecond(mlir::Value value) const { return second.contains(value); }
-  /// Whether `column` is a plain sum of exponentials: those of a row, or its
-  /// own shifted ones.
+  bool isAccumulated(mlir::Value value) const {
+    return accumulated.contains(value);
+  }
+  /// Whether `column` is a plain sum of exponentials, shared with a row or its
+  /// own.
   static bool sumsPowers(ReduceOp column) {
     return column.getSharing() || column.getShift();
   }
+  /// Whether `column` is a plain sum of its own shifted exponentials.
   static bool takesOwnPowers(ReduceOp column) {
     return column.getShift() && !column.getSharing();
   }

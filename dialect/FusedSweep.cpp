@@ -1,4 +1,4 @@
-//===- FusedSweep.cpp - one traversal of a domain -------------------------===//
+//===- FusedSweep.cpp - one visit of a domain -----------------------------===//
 //
 // Parts, syntax and rules of `fused.sweep`.
 //
@@ -89,7 +89,7 @@ bool fused::isRecordedIn(Value argument) {
 }
 
 bool SweepOp::usesIteration() {
-  if (llvm::any_of(getIndices(), movesWithIterations))
+  if (llvm::any_of(getIndices(), dependsOnIteration))
     return true;
   return (*this)
       ->walk([](foreach::IterationOp) { return WalkResult::interrupt(); })
@@ -123,7 +123,7 @@ SweepOp fused::createSweep(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The parsed parts, until all operands can be resolved.
+/// The parsed parts of a sweep; operands are resolved at the end.
 struct SweepParts {
   SmallVector<OpAsmParser::UnresolvedOperand> operands, epilogueOperands;
   SmallVector<Type> operandTypes, epilogueTypes, resultTypes;
@@ -148,7 +148,8 @@ static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
   return success();
 }
 
-/// `[%sum : f64, ...]`, the list values that the epilogue takes, and its body.
+/// Parses `[%sum : f64, ...]`, the list values that the epilogue takes, its
+/// bindings and its body.
 static ParseResult parseEpilogue(OpAsmParser &parser, SweepParts &parts,
                                  Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -213,7 +214,7 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
                           static_cast<int32_t>(parts.epilogueOperands.size()),
                           whereType ? 1 : 0}));
   state.addTypes(parts.resultTypes);
-  // An attribute of the wrong kind would be lost.
+  // An attribute of the wrong kind does not reach the verifier.
   auto error = [&] {
     return parser.emitError(parser.getNameLoc()) << "'fused.sweep' op ";
   };
@@ -311,9 +312,6 @@ static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
 }
 
 static LogicalResult verifySegment(SweepOp op, unsigned segment) {
-  if (failed(verifyEnd(op, op.getSegments()[segment],
-                       fused::YieldOp::getOperationName())))
-    return failure();
   Block &body = op.getSegmentBlock(segment);
   auto inputs = op.getSegmentInputs(segment);
   if (failed(verifyBindings(op, inputs, op.getSegmentIndices(segment), body)) ||
@@ -351,9 +349,6 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
 }
 
 static LogicalResult verifyEpilogue(SweepOp op) {
-  if (failed(
-          verifyEnd(op, op.getEpilogue(), fused::YieldOp::getOperationName())))
-    return failure();
   Block &body = op.getEpilogue().front();
   SmallVector<unsigned> lists = op.getListResults();
   auto inputs = op.getEpilogueInputs();
@@ -441,7 +436,15 @@ LogicalResult SweepOp::verify() {
       sumBefore(getResultCounts(), segments) != getNumResults())
     return emitOpError("expected an epilogue, because it has results that no "
                        "segment yields");
-  for (unsigned s = 0; s < segments; ++s) {
+  for (Region *region : getRegions())
+    if ((region != &getEpilogue() || hasEpilogue()) &&
+        failed(verifyEnd(*this, *region, YieldOp::getOperationName())))
+      return failure();
+  return success();
+}
+
+LogicalResult SweepOp::verifyRegions() {
+  for (unsigned s = 0; s < getNumSegments(); ++s) {
     if ((getDomainRank(s) == 2) != (getDomainRank(0) == 2))
       return emitOpError("expected segments with domains of rank 2 only, or "
                          "of lower ranks only, found ranks ")

@@ -1,8 +1,8 @@
 //===- Names.h - the names of values ----------------------------*- C++ -*-===//
 //
-// A value's name is its SSA name in the source, stored in its location. Callers
-// bind buffers by name, and IR and CUDA source show the names. A name never
-// affects the result.
+// A value's name is its SSA name in the program, stored in its location.
+// Callers bind buffers by name, and IR and CUDA source show the names. A name
+// never affects the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ mlir::Location namedLoc(mlir::MLIRContext *context, llvm::StringRef name);
 mlir::Location namedLoc(mlir::MLIRContext *context,
                         llvm::ArrayRef<llvm::StringRef> names);
 
-/// Gives `value` a name: a block argument or the result of an operation.
+/// Sets the name of `value`, a block argument or the result of an operation.
 void setName(mlir::Value value, llvm::StringRef name);
 
 /// Copies the names of `from` to `to`, pairwise.

@@ -1,13 +1,14 @@
 //===- ProgramText.cpp - reading and printing programs --------------------===//
 //
-// MLIR drops SSA names after parsing. The parser's record of definitions
-// (AsmParserState) restores them.
+// MLIR drops SSA names after parsing. AsmParserState, the parser's list of
+// definitions, restores them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/ProgramText.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
+#include "dialect/ProgramChecks.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -26,8 +27,7 @@ using namespace mlir;
 
 namespace heddle {
 
-/// The identifier at the start of `range`, without its `%`. A number is not a
-/// name.
+/// The name at `range`, without its `%`, or an empty string if it is a number.
 static StringRef identifier(SMRange range) {
   StringRef text(range.Start.getPointer(),
                  range.End.getPointer() - range.Start.getPointer());
@@ -55,12 +55,26 @@ OwningOpRef<ModuleOp> parseProgram(llvm::SourceMgr &manager,
   const llvm::MemoryBuffer *buffer =
       manager.getMemoryBuffer(manager.getMainFileID());
   StringRef source = buffer->getBufferIdentifier();
-  if (isBytecode(*buffer))
-    return parseSourceString<ModuleOp>(buffer->getBuffer(), config, source);
+  if (isBytecode(*buffer)) {
+    auto module =
+        parseSourceString<ModuleOp>(buffer->getBuffer(), config, source);
+    if (!module || failed(checkNames(*module)))
+      return {};
+    return module;
+  }
+  if (auto error = checkText(buffer->getBuffer())) {
+    auto [line, column] = manager.getLineAndColumn(error->at);
+    emitError(FileLineColLoc::get(context, source, line, column))
+        << error->message;
+    return {};
+  }
   AsmParserState state;
   Block top;
   if (failed(parseAsmSourceFile(manager, &top, config, &state)))
     return {};
+  for (Operation &op : top)
+    if (failed(checkNames(&op)))
+      return {};
   keepNames(state);
   // A file contains either a module or the operations of a module.
   if (llvm::hasSingleElement(top))
@@ -130,8 +144,8 @@ private:
 } // namespace
 
 /// A type alias for every list type of a program: `!list` for vectors, `!mats`
-/// for matrices, `!each` for one scalar per member. If a program has several
-/// element types, the alias includes the type (`!list_bf16`).
+/// for matrices, `!each` for member scalars. If a program has lists of one rank
+/// with several element types, the alias includes the type (`!list_bf16`).
 static llvm::MapVector<Type, std::string> aliasesOfLists(Operation *top) {
   llvm::SetVector<Type> lists;
   auto add = [&](Type type) {
@@ -212,8 +226,8 @@ OwningOpRef<ModuleOp> parseProgram(StringRef text, StringRef source,
 }
 
 void printProgram(Operation *module, llvm::raw_ostream &os) {
-  // Print a copy in which all names differ. Every name in that text then
-  // denotes one value, and is replaced by the name chosen for it.
+  // Print a copy in which all names differ. Each name in the printed text then
+  // denotes one value, and is replaced by the name chosen for the value.
   OwningOpRef<Operation *> copy = module->clone();
   PrintedNames names(*copy);
   unsigned count = 0;

@@ -17,8 +17,8 @@ class SourceMgr;
 namespace heddle {
 
 /// Parses and verifies a module (text or bytecode); `source` names it in
-/// diagnostics. Values keep their SSA names (see Names.h). Returns null after
-/// diagnostics were emitted to the context.
+/// diagnostics. Values keep their SSA names (see Names.h). Emits diagnostics to
+/// the context and returns null if the module is not valid.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef source,
                                                mlir::MLIRContext *context);

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A reduction keeps a running state: a neutral element, a way to lift one
-// element to a state, to combine two states, and to take the value of a state.
-// The table is ReduceKinds.td.
+// A reduction has a running state. A kind defines the neutral element, and how
+// to lift one element to a state, combine two states, and take the value of a
+// state. The table is ReduceKinds.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,18 @@
 namespace heddle::foreach {
 
 /// The types of elements that a kind combines: floats and integers of 32 and 64
-/// bits, floats alone, or flags.
+/// bits, only floats, or flags.
 enum class ReduceElements { numbers, floats, flags };
 
-/// The type of a part of a state: that of the elements, a position (i64), or a
-/// word of 32 bits.
+/// The type of a part of a state: the element type, a position (i64), or a word
+/// of 32 bits.
 enum class StateType { absent, element, position, word };
 
 /// The neutral element of a part; `none` is the position -1.
 enum class Neutral { zero, one, lowest, highest, none };
 
 /// A part of the state of one element: the element, its position, or the number
-/// of elements (0 for an element that equals the neutral one).
+/// of elements (0 for an element that equals the neutral element).
 enum class Lift { value, position, count };
 
 struct StatePart {

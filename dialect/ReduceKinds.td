@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From these records come the enum ReduceKind (mlir-tblgen) and the tables of
-// ReduceKinds.h and reference/Reduction.cpp (llvm-tblgen). Two more files know a
-// kind: codegen/device/reduce.cuh holds a struct of its name, which emitted
-// source calls, and codegen/cpu/Reduction.cpp its lowering to LLVM IR.
+// mlir-tblgen generates the enum ReduceKind from these records, and llvm-tblgen
+// the tables of ReduceKinds.h and reference/Reduction.cpp. A kind has two more
+// definitions: a struct of its name in codegen/device/reduce.cuh, which emitted
+// source calls, and its lowering to LLVM IR in codegen/cpu/Reduction.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@ class Foreach_ReduceKindCase<string name, int number> : I32EnumAttrCase<name, nu
   string kind = "ReduceKind::" # name;
   /// Element types that the kind combines: numbers, floats or flags.
   string elements = "ReduceElements::numbers";
-  /// The running state, one or two parts: the type of each, its neutral element, and its value for one element.
+  /// The one or two parts of the running state: type, neutral element, and value for one element.
   string first = ?;
   string second = "{}";
   /// The state in CUDA C++; `$T` stands for the type of the elements.
   string cudaState = "$T";
-  /// The meaning in the interpreter, of floats and of integers (two of them, sign-extended). Names are those of
-  /// reference/Reduction.cpp; a kind that none of them fits has its functions here.
+  /// The functions of the interpreter that combine floats, and two sign-extended integers. `floats` names a constant
+  /// of reference/Reduction.cpp.
   string floats = "none";
   string integers = "nullptr";
 }
@@ -43,7 +43,7 @@ def Foreach_ReduceMul : Foreach_ReduceKindCase<"mul", 1> {
   let integers = "[](int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }";
 }
 
-// NaN is the result if it is among the values.
+// The result is NaN if a value is NaN.
 def Foreach_ReduceMin : Foreach_ReduceKindCase<"min", 2> {
   let first = "{StateType::element, Neutral::highest, Lift::value}";
   let floats = "extreme<[](double x, double best) { return !(x >= best); }>";
@@ -69,7 +69,7 @@ def Foreach_ReduceAll : Foreach_ReduceKindCase<"all", 5> {
   let integers = "[](int64_t a, int64_t b) { return a & b; }";
 }
 
-// log(sum(exp(x))): the maximum, and the sum of the exponentials of the distances to it.
+// log(sum(exp(x))). The state is the maximum, and the sum of the exponentials of the differences from it.
 def Foreach_ReduceLogsumexp : Foreach_ReduceKindCase<"logsumexp", 6> {
   let elements = "ReduceElements::floats";
   let first = "{StateType::element, Neutral::lowest, Lift::value}";
@@ -103,9 +103,9 @@ def ReduceKindTable : GenericTable {
   string TypeOf_second = "code";
 }
 
-def ReduceMeaningTable : GenericTable {
+def ReduceFunctionTable : GenericTable {
   let FilterClass = "Foreach_ReduceKindCase";
-  let CppTypeName = "ReduceMeaning";
+  let CppTypeName = "ReduceFunctions";
   let Fields = ["kind", "floats", "integers"];
   string TypeOf_kind = "code";
   string TypeOf_floats = "code";

@@ -1,6 +1,6 @@
 //===- Register.cpp - every dialect a heddle program may use --------------===//
 //
-// foreach and fused, and the upstream dialects of their bodies and functions.
+// foreach and fused, and the upstream dialects that their programs use.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- Register.h - every dialect a heddle program may use ------*- C++ -*-===//
 //
-// One registration shared by all tools.
+// All tools use the same registration.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,10 +15,10 @@
 
 namespace heddle {
 
-/// The time that an operation takes a thread; see ScalarOps.def.
+/// The cost of an operation in a thread; see ScalarOps.def.
 enum class ScalarCost { cheap, slowInDouble, slow };
 
-/// Whether faithful evaluations of an operation may differ.
+/// Whether faithful evaluations of an operation may differ; see ScalarOps.def.
 enum class ScalarRounding { exact, rounds };
 
 /// An operation of the table that has operands.
@@ -29,7 +29,7 @@ struct ScalarOp {
   ScalarRounding rounding;
 };
 
-/// The table, without constants and other operations that have no operands.
+/// The operations of the table that have operands.
 llvm::ArrayRef<ScalarOp> scalarOps();
 
 /// The entry of `op`, or null.

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps of fused-assign-buffers, which share one state. Each group of them
-// is in a file of its own.
+// The parts of fused-assign-buffers, which share one state. Each part is in a
+// file of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,17 +16,17 @@
 
 namespace heddle::fused {
 
-/// A buffer that the program needs besides its arguments.
+/// A buffer that holds a result or a temporary.
 struct NewBuffer {
   mlir::Type type;
   Shape shape;
   BufferRole role;
   std::string name;
-  /// Positions of the operations between which its content matters.
+  /// The lifetime, as positions of operations.
   int begin = 0, end = 0;
-  /// The last value that it holds, and the first.
+  /// The first and the last value that the buffer holds.
   mlir::Value first, last;
-  /// Its number in the end: several temporaries may have one.
+  /// The final number; temporaries that share a buffer have the same number.
   int number = -1;
 };
 
@@ -47,22 +47,22 @@ private:
   int endOf(mlir::Operation *op) const { return ends.lookup(op); }
   int lastUse(mlir::Value value) const;
 
-  // Whether a value may take the place of another.
+  // Whether a value may overwrite another in its buffer.
   bool mayReplace(mlir::Value result, mlir::Value old,
                   std::string *why = nullptr);
   bool mayOverwrite(mlir::OpResult result, mlir::OpOperand &use,
                     std::string *why);
   void readFirst(mlir::Value result, mlir::Value old);
 
-  // Wishes, from the results backwards.
-  int place(mlir::Value value) const;
+  // Requests for buffers, from the results of the program backwards.
+  int bufferOf(mlir::Value value) const;
   void set(mlir::Value value, int buffer);
   int addBuffer(mlir::Value value, BufferRole role, mlir::Type type = {});
-  void want(mlir::Value value, int buffer, mlir::Value old);
-  void wantLoop(LoopOp loop, unsigned result, int buffer, mlir::Value old);
-  void placeProgramResults();
-  void placeLoops(mlir::Block &block);
-  void placeRest(mlir::Block &block);
+  void request(mlir::Value value, int buffer, mlir::Value old);
+  void requestLoop(LoopOp loop, unsigned result, int buffer, mlir::Value old);
+  void requestProgramResults();
+  void requestLoopValues(mlir::Block &block);
+  void assignTemporaries(mlir::Block &block);
   void extend(int buffer, int begin, int end);
 
   void shareTemporaries();
@@ -75,11 +75,11 @@ private:
   mlir::Pass::Statistic &numInPlace, &numTemporaries, &numCopies;
   int position = 0;
   llvm::DenseMap<mlir::Operation *, int> begins, ends;
-  /// Places before temporaries share: arguments, then `buffers`.
-  llvm::DenseMap<mlir::Value, int> places;
+  /// Buffer numbers before temporaries share: arguments, then `buffers`.
+  llvm::DenseMap<mlir::Value, int> assigned;
   llvm::SmallVector<NewBuffer> buffers;
-  llvm::DenseMap<mlir::Operation *, int> iterationBuffers, flagBuffers;
-  llvm::SmallVector<int> resultPlaces;
+  llvm::DenseMap<mlir::Operation *, int> flagBuffers;
+  llvm::SmallVector<int> programResultBuffers;
   unsigned numArguments = 0;
 };
 

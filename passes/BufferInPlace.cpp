@@ -28,8 +28,8 @@ void BufferAssigner::number(Block &block) {
   }
 }
 
-/// The position of the last operation that reads `value`. A loop reads the
-/// values that it uses until it ends.
+/// The position of the last operation that reads `value`. A loop reads its
+/// operands, and the values that its body uses, until the loop ends.
 int BufferAssigner::lastUse(Value value) const {
   Block *block = value.getParentBlock();
   int last = value.getDefiningOp() ? endOf(value.getDefiningOp()) : -1;
@@ -40,7 +40,7 @@ int BufferAssigner::lastUse(Value value) const {
 }
 
 /// Whether `result` of a sweep may overwrite the operand `use` of the sweep:
-/// each element of the result depends on no other element of the operand.
+/// each element of the result depends on the same element of the operand only.
 bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
                                   std::string *why) {
   auto sweep = cast<SweepOp>(result.getOwner());
@@ -50,16 +50,19 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
     return false;
   };
   unsigned number = use.getOperandNumber();
-  // Blocks that share a row may still run when the member, or the list, ends.
+  // Blocks that share rows may still run when the member or the list is
+  // complete.
   bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
   auto isReadLate = [&](unsigned segment, unsigned operand) {
     Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
-    return shared && behind(elementResults(sweep, segment)).contains(bound);
+    return shared &&
+           backwardSlice(elementResults(sweep, segment)).contains(bound);
   };
   constexpr StringRef late =
-      "blocks that share its rows may still read it at the end of a member";
-  // Device scalars are written after all blocks have finished. The epilogue
-  // reads its operands before it writes.
+      "blocks that share rows may still read the old value when a member is "
+      "complete";
+  // The epilogue writes device scalars after all members are complete, and
+  // reads its operands first.
   if (!isList(result.getType())) {
     unsigned first = 0;
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
@@ -72,9 +75,9 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
     return true;
   }
   if (number >= sweep.getInputs().size()) {
-    // All blocks of a member read `where` before the last one writes.
+    // All blocks of a member read `where` before the last block writes.
     return sweep.getNumSegments() == 1 ||
-           no("the flags are read by other segments too");
+           no("other segments read the flags, too");
   }
   unsigned segment = 0, firstInput = 0, firstResult = 0;
   auto inputCounts = sweep.getInputCounts();
@@ -85,34 +88,35 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   }
   unsigned position = result.getResultNumber();
   if (position < firstResult || position >= firstResult + resultCounts[segment])
-    return no("another segment reads it");
+    return no("another segment reads the old value");
   int32_t index = sweep.getIndices()[number];
-  // An entry replaces the entry before it, and nothing else.
+  // A vector with a recorded entry may overwrite only its previous version.
   auto record = sweep.getRecord(position);
   Value bound = sweep.getSegmentBlock(segment).getArgument(number - firstInput);
   if (record || isEntryIndex(index))
     return (record && record.getInto() == bound) ||
-           no("it is read by another index");
+           no("the old value is read at another index");
   int64_t rank = sweep.getDomainRank(segment);
   int64_t resultRank = rankOf(result.getType());
   if (resultRank == 0) // Written when the member is complete.
     return !isReadLate(segment, number - firstInput) || no(late);
   if (resultRank == rank) {
     // An element that is only mapped is read once, by the thread that writes
-    // it.
+    // the result.
     if (rank == 2 && needsRows(sweep) && !shared)
-      return no("its rows are read more than once");
-    return index == (rank == 2 ? kIJ : kI) || no("it is read by another index");
+      return no("rows of the old value are read more than once");
+    return index == (rank == 2 ? kIJ : kI) ||
+           no("the old value is read at another index");
   }
   auto levels = Levels::infer(sweep, segment);
   Value value =
       sweep.getSegmentYield(segment).getValues()[position - firstResult];
   int32_t own = levels->of(value).level == Level::column ? kJ : kI;
-  return index == own || no("it is read by another index");
+  return index == own || no("the old value is read at another index");
 }
 
-/// Whether `result` may overwrite `old`: no operation after the one that
-/// computes `result` reads `old`.
+/// Whether `result` may overwrite `old`: no operation reads `old` after the
+/// operation that computes `result`.
 bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
   if (!old)
     return true;
@@ -130,7 +134,7 @@ bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
             use.getOperandNumber() == cast<OpResult>(result).getResultNumber();
         if (!starts) {
           if (why)
-            *why = "the loop reads it again";
+            *why = "the loop reads the old value again";
           return false;
         }
       } else if (!mayOverwrite(cast<OpResult>(result), use, why)) {
@@ -138,7 +142,7 @@ bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
       }
     } else if (!user || endOf(user) > beginOf(op)) {
       if (why)
-        *why = "it is read again later";
+        *why = "the old value is read again later";
       return false;
     }
   }
@@ -146,7 +150,7 @@ bool BufferAssigner::mayReplace(Value result, Value old, std::string *why) {
 }
 
 /// Moves sweeps that read `old` before the operation that computes `result`, if
-/// they do not depend on it.
+/// they do not depend on that operation.
 void BufferAssigner::readFirst(Value result, Value old) {
   Operation *op = result.getDefiningOp();
   if (!op || !old || op->getBlock() != old.getParentBlock())

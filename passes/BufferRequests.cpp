@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From the results of the program backwards: results have buffers, carried
-// values have one, and a sweep writes to the buffer in which its result is
-// needed, if nothing needs the old content. Other values get temporaries.
+// Works from the results of the program backwards. Each result and each carried
+// value has a buffer. A sweep writes to the buffer in which its result is
+// needed, unless the old content is still read. Other values get temporaries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@ using heddle::foreach::isList;
 using heddle::foreach::kDonateAttr;
 using heddle::foreach::scalarOf;
 
-int BufferAssigner::place(Value value) const {
-  auto found = places.find(value);
-  return found == places.end() ? -1 : found->second;
+int BufferAssigner::bufferOf(Value value) const {
+  auto found = assigned.find(value);
+  return found == assigned.end() ? -1 : found->second;
 }
 
-void BufferAssigner::set(Value value, int buffer) { places[value] = buffer; }
+void BufferAssigner::set(Value value, int buffer) { assigned[value] = buffer; }
 
 int BufferAssigner::addBuffer(Value value, BufferRole role, Type type) {
   NewBuffer &buffer = buffers.emplace_back();
@@ -50,14 +50,15 @@ void BufferAssigner::extend(int buffer, int begin, int end) {
   of.end = std::max(of.end, end);
 }
 
-/// Assigns `buffer`, which holds `old` before (or nothing, if null), to
-/// `value`. If that is not legal, assigns a temporary from which `value` is
-/// copied.
-void BufferAssigner::want(Value value, int buffer, Value old) {
-  if (places.contains(value))
+/// Assigns `buffer` to `value`; until then it holds `old` (nothing, if null).
+/// If that is not legal, assigns a temporary, from which `value` is copied to
+/// `buffer`.
+void BufferAssigner::request(Value value, int buffer, Value old) {
+  if (assigned.contains(value))
     return;
   if (auto loop = value.getDefiningOp<LoopOp>())
-    return wantLoop(loop, cast<OpResult>(value).getResultNumber(), buffer, old);
+    return requestLoop(loop, cast<OpResult>(value).getResultNumber(), buffer,
+                       old);
   std::string why;
   if (mayReplace(value, old, &why)) {
     set(value, buffer);
@@ -68,15 +69,15 @@ void BufferAssigner::want(Value value, int buffer, Value old) {
   if (remarks)
     mlir::emitRemark(value.getDefiningOp()->getLoc())
         << quoted(value) << " is copied to the buffer of " << quoted(old)
-        << " in the end: " << why;
+        << " at the end: " << why;
   set(value, addBuffer(value, BufferRole::temporary));
 }
 
-void BufferAssigner::wantLoop(LoopOp loop, unsigned result, int buffer,
-                              Value old) {
+void BufferAssigner::requestLoop(LoopOp loop, unsigned result, int buffer,
+                                 Value old) {
   Value value = loop.getResult(result);
   if (result + 1 == loop.getNumResults()) {
-    // The buffer of the number of iterations is written before the loop begins.
+    // The iteration count is written before the loop begins.
     if (!mayReplace(value, old)) {
       buffer = addBuffer(value, BufferRole::temporary);
     }
@@ -84,13 +85,13 @@ void BufferAssigner::wantLoop(LoopOp loop, unsigned result, int buffer,
     return;
   }
   Value init = loop.getInits()[result];
-  // The old content of the buffer must not be needed when the loop runs: the
-  // initial value is copied to, or computed in, the buffer before.
+  // No operation in or after the loop may read the old content: the initial
+  // value is copied to the buffer, or computed in it, before the loop.
   if (!mayReplace(value, old)) {
     if (remarks)
       mlir::emitRemark(loop.getLoc())
           << quoted(value) << " is copied to the buffer of " << quoted(old)
-          << " in the end: it is read again later";
+          << " at the end: the old value is read again later";
     buffer = addBuffer(value, BufferRole::temporary);
     old = {};
   } else if (old) {
@@ -100,10 +101,10 @@ void BufferAssigner::wantLoop(LoopOp loop, unsigned result, int buffer,
   BlockArgument carried = loop.getCarried()[result];
   set(carried, buffer);
   extend(buffer, beginOf(loop), std::max(endOf(loop), lastUse(value)));
-  // An initial value that only this loop reads when it runs is computed in the
-  // buffer.
+  // An initial value that no operation in or after this loop reads otherwise is
+  // computed in the buffer.
   if (init.getDefiningOp() && init.getParentBlock() == loop->getBlock() &&
-      !places.contains(init)) {
+      !assigned.contains(init)) {
     bool free = llvm::all_of(init.getUses(), [&](OpOperand &use) {
       Operation *user =
           loop->getBlock()->findAncestorOpInBlock(*use.getOwner());
@@ -114,15 +115,15 @@ void BufferAssigner::wantLoop(LoopOp loop, unsigned result, int buffer,
     if (free && mayReplace(init, old)) {
       set(init, buffer);
       if (auto inner = init.getDefiningOp<LoopOp>()) {
-        places.erase(init);
-        wantLoop(inner, cast<OpResult>(init).getResultNumber(), buffer, old);
+        assigned.erase(init);
+        requestLoop(inner, cast<OpResult>(init).getResultNumber(), buffer, old);
       }
       extend(buffer, beginOf(init.getDefiningOp()), endOf(loop));
     }
   }
 }
 
-void BufferAssigner::placeProgramResults() {
+void BufferAssigner::requestProgramResults() {
   Block &body = program.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<BlockArgument> replaced(yield.getValues().size());
@@ -130,53 +131,53 @@ void BufferAssigner::placeProgramResults() {
     if (auto result = program.getArgAttrOfType<IntegerAttr>(
             argument.getArgNumber(), kDonateAttr))
       replaced[result.getInt()] = argument;
-  resultPlaces.assign(yield.getValues().size(), -1);
-  // Donated buffers first: another result of the same value shares them.
+  programResultBuffers.assign(yield.getValues().size(), -1);
+  // Donated buffers first: another result with the same value shares them.
   for (bool donated : {true, false})
     for (auto [k, value] : llvm::enumerate(yield.getValues())) {
       if (static_cast<bool>(replaced[k]) != donated)
         continue;
       if (donated) {
-        resultPlaces[k] = replaced[k].getArgNumber();
+        programResultBuffers[k] = replaced[k].getArgNumber();
         if (value != replaced[k])
-          want(value, resultPlaces[k], replaced[k]);
-      } else if (int known = place(value); known >= 0) {
-        // A temporary that is copied to an argument's buffer is in that buffer
-        // in the end.
-        resultPlaces[k] = known;
+          request(value, programResultBuffers[k], replaced[k]);
+      } else if (int known = bufferOf(value); known >= 0) {
+        // The value may be in a temporary that is copied to an argument's
+        // buffer; the result is then that buffer.
+        programResultBuffers[k] = known;
         for (auto [other, same] : llvm::enumerate(yield.getValues()))
           if (same == value && replaced[other])
-            resultPlaces[k] = replaced[other].getArgNumber();
+            programResultBuffers[k] = replaced[other].getArgNumber();
       } else {
-        resultPlaces[k] = addBuffer(value, BufferRole::result);
-        want(value, resultPlaces[k], {});
+        programResultBuffers[k] = addBuffer(value, BufferRole::result);
+        request(value, programResultBuffers[k], {});
       }
     }
 }
 
 /// Assigns buffers to the carried values of every loop in `block`, and requests
-/// them for the values that its body yields.
-void BufferAssigner::placeLoops(Block &block) {
+/// these buffers for the values that the loop's body yields.
+void BufferAssigner::requestLoopValues(Block &block) {
   for (auto loop : block.getOps<LoopOp>()) {
     for (unsigned k = 0; k < loop.getInits().size(); ++k)
-      if (!places.contains(loop.getResult(k)))
-        wantLoop(loop, k, addBuffer(loop.getResult(k), BufferRole::temporary),
-                 {});
-    // Targets count in a device scalar, whatever the type of the result is.
+      if (!assigned.contains(loop.getResult(k)))
+        requestLoop(loop, k,
+                    addBuffer(loop.getResult(k), BufferRole::temporary), {});
+    // Targets count iterations in a device scalar, whatever the result's type.
     Value iterations = loop.getIterations();
     auto i32 = scalarOf(IntegerType::get(loop.getContext(), 32));
-    if (!places.contains(iterations))
+    if (!assigned.contains(iterations))
       set(iterations, addBuffer(iterations, BufferRole::temporary, i32));
-    extend(place(iterations), beginOf(loop), endOf(loop));
+    extend(bufferOf(iterations), beginOf(loop), endOf(loop));
     YieldOp yield = loop.getYield();
     for (auto [k, value] :
          llvm::enumerate(yield.getValues().take_front(loop.getInits().size())))
       if (value != loop.getCarried()[k]) {
-        want(value, place(loop.getResult(k)), loop.getCarried()[k]);
-        // Members that have stopped keep the value that was copied for them
-        // last.
-        if (place(value) != place(loop.getResult(k)))
-          extend(place(value), beginOf(loop), endOf(loop));
+        request(value, bufferOf(loop.getResult(k)), loop.getCarried()[k]);
+        // A value that is copied has a buffer of its own for the whole loop, so
+        // a stopped member keeps its last value.
+        if (bufferOf(value) != bufferOf(loop.getResult(k)))
+          extend(bufferOf(value), beginOf(loop), endOf(loop));
       }
     Value more = yield.getMore();
     Value active = loop.getActive();
@@ -184,22 +185,22 @@ void BufferAssigner::placeLoops(Block &block) {
     extend(flags, beginOf(loop), endOf(loop));
     if (active)
       set(active, flags);
-    want(more, flags, active);
-    if (place(more) != flags)
-      extend(place(more), beginOf(loop), endOf(loop));
+    request(more, flags, active);
+    if (bufferOf(more) != flags)
+      extend(bufferOf(more), beginOf(loop), endOf(loop));
     flagBuffers[loop] = flags;
-    placeLoops(loop.getBody().front());
+    requestLoopValues(loop.getBody().front());
   }
 }
 
-void BufferAssigner::placeRest(Block &block) {
+void BufferAssigner::assignTemporaries(Block &block) {
   for (Operation &op : block) {
     if (auto loop = dyn_cast<LoopOp>(op))
-      placeRest(loop.getBody().front());
+      assignTemporaries(loop.getBody().front());
     if (!isa<SweepOp>(op))
       continue;
     for (Value result : op.getResults())
-      if (!places.contains(result) && !result.use_empty())
+      if (!assigned.contains(result) && !result.use_empty())
         set(result, addBuffer(result, BufferRole::temporary));
   }
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Temporaries of one type and shape share a buffer if their lifetimes do not
-// overlap, or if the later one may replace the earlier one in place.
+// overlap, or if the later temporary may replace the earlier one in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,20 +26,21 @@ void BufferAssigner::shareTemporaries() {
   llvm::sort(order, [](NewBuffer *a, NewBuffer *b) {
     return std::pair(a->begin, a) < std::pair(b->begin, b);
   });
-  /// For each number, the last temporary that has it.
+  /// For each buffer number, the last temporary that has the number.
   SmallVector<NewBuffer *> holders;
   for (NewBuffer *buffer : order) {
     for (NewBuffer *&holder : holders) {
       if (holder->type != buffer->type || !(holder->shape == buffer->shape))
         continue;
-      Operation *maker = buffer->first.getDefiningOp();
-      bool touches =
-          isa_and_nonnull<SweepOp>(maker) && holder->first == holder->last &&
-          holder->end == endOf(maker) && buffer->begin == beginOf(maker) &&
+      Operation *producer = buffer->first.getDefiningOp();
+      bool inPlace =
+          isa_and_nonnull<SweepOp>(producer) && holder->first == holder->last &&
+          holder->end == endOf(producer) &&
+          buffer->begin == beginOf(producer) &&
           mayReplace(buffer->first, holder->last);
-      if (holder->end >= buffer->begin && !touches)
+      if (holder->end >= buffer->begin && !inPlace)
         continue;
-      if (touches)
+      if (inPlace)
         ++numInPlace;
       buffer->number = holder->number;
       holder = buffer;

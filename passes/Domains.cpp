@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Classes of equal extents, merged along every binding in one traversal of the
-// program.
+// Classes of equal extents, merged in one traversal of the program at every
+// binding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Domains::Domains(ProgramOp program) : program(program) {
     if (isList(argument.getType()))
       raw(argument);
   visit(body);
-  // A result that replaces an argument has its extents.
+  // A donated argument agrees with the result that replaces it.
   auto yield = cast<YieldOp>(body.getTerminator());
   for (BlockArgument argument : body.getArguments())
     if (auto result = program.getArgAttrOfType<IntegerAttr>(
@@ -46,7 +46,7 @@ int Domains::find(int id) const {
 
 void Domains::equate(int a, int b) {
   a = find(a), b = find(b);
-  // The older class represents both, hence the earlier argument.
+  // The older class represents both, so the earliest argument does.
   if (a != b)
     parents[std::max(a, b)] = std::min(a, b);
 }
@@ -79,7 +79,7 @@ void Domains::visit(Block &block) {
   }
 }
 
-/// The class that a list contributes to dimension `bit` of its domain, or -1.
+/// The class of a list's extent in dimension `bit` of the domain, or -1.
 static int extentAt(ArrayRef<int> extents, int32_t index, int32_t bit) {
   if (!(index & bit))
     return -1;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Extents are bound at run time, but a program implies equalities: operands of
-// one domain have equal extents, and results have the domain of their operands.
+// one domain have equal extents, and results agree with the operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace heddle::fused {
 
-/// Members and extents of a list; extents are those of its rank.
+/// The classes of a list's member count and extents, or of a domain's.
 struct Shape {
   int members = -1;
   llvm::SmallVector<int, 2> extents;
@@ -33,14 +33,14 @@ public:
 
   /// The shape of a list.
   Shape shapeOf(mlir::Value list) const;
-  /// The domain of a segment: as many extents as its rank.
+  /// The domain of a segment; it has one extent per dimension.
   Shape domainOf(SweepOp sweep, unsigned segment) const;
-  /// The lists of the program's arguments with the extent `extent`, as pairs of
-  /// argument and dimension; the first one represents all.
+  /// The first list argument with an extent of the class `extent`, and its
+  /// dimension.
   std::optional<std::pair<unsigned, unsigned>> sourceOf(int extent) const;
-  /// The first list argument with the members `members`.
+  /// The first list argument with members of the class `members`.
   std::optional<unsigned> membersSource(int members) const;
-  /// The first argument of exactly this shape.
+  /// The first list argument with the shape `shape`.
   std::optional<unsigned> argumentOf(const Shape &shape) const;
 
 private:

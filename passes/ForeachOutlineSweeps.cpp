@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In steps: each operation becomes a sweep or a loop, loops carry all values
-// that they return, each buffer gets an operation that writes it, and maps over
-// device scalars move into the bodies that use them.
+// In this order: each operation becomes a sweep or a loop; loops carry all
+// values that they return; values that need a buffer become results of a sweep
+// or loop; maps over device scalars move into the bodies that use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +49,7 @@ LogicalResult Outliner::run() {
   if (failed(carryAll(body)))
     return failure();
   ownYields(body);
-  if (failed(placeUniform(body)) || failed(bindUniform(body)))
+  if (failed(moveToEpilogues(body)) || failed(bindUniform(body)))
     return failure();
   SmallVector<foreach::MapOp> maps;
   program.walk([&](foreach::MapOp map) { maps.push_back(map); });

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts from the next carried value and follows the operations back to the
-// result of the reduction, inverting each of them on the shift. The shift is an
-// estimate, so identities may be used that hold up to rounding and infinities.
+// Follows the operations from the next carried value back to the result of the
+// reduction, and applies the inverse of each operation to the shift. The shift
+// is an estimate, so identities need not be exact or hold for infinities.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ struct Inside {
 };
 } // namespace
 
-/// The scalar that a map yields as `list`.
+/// The scalar that a map yields as an element of `list`.
 static std::optional<Inside> insideOf(Value list) {
   auto map = list.getDefiningOp<foreach::MapOp>();
   if (!map)
@@ -48,12 +48,12 @@ static std::optional<Inside> insideOf(Value list) {
   return Inside{map, map.getYield().getValues()[k]};
 }
 
-/// The list or device scalar that `argument` of a map is an element of.
+/// The operand of a map that is bound to `argument`.
 static Value boundTo(foreach::MapOp map, BlockArgument argument) {
   return map.getInputs()[argument.getArgNumber()];
 }
 
-/// Whether `list` depends on `from` through maps.
+/// Whether `list` depends on `from` through maps only.
 static bool follows(Value list, Value from);
 
 static bool follows(Inside at, Value from) {
@@ -71,7 +71,7 @@ static bool follows(Value list, Value from) {
   return inside && follows(*inside, from);
 }
 
-/// Whether `scalar` is a multiple of `argument`.
+/// Whether `scalar` is a product or quotient of `argument` and other values.
 static bool isScaled(Value scalar, BlockArgument argument) {
   if (scalar == argument)
     return true;
@@ -82,8 +82,8 @@ static bool isScaled(Value scalar, BlockArgument argument) {
          (isa<arith::MulFOp>(op) && isScaled(op->getOperand(1), argument));
 }
 
-/// The value that an iteration uses for `carried`: the scaled value, if the
-/// iteration only scales `carried`, or `carried` itself.
+/// The value that an iteration uses for `carried`: the scaled value if the
+/// iteration only scales `carried`, otherwise `carried` itself.
 static Value entering(Value carried) {
   while (carried.hasOneUse()) {
     OpOperand &use = *carried.getUses().begin();
@@ -104,25 +104,26 @@ static Value entering(Value carried) {
 }
 
 //===----------------------------------------------------------------------===//
-// Inversion
+// The shift
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Computes the shift in the region of a reduction.
-class Undoing {
+/// Computes the shift of a reduction, in its region.
+class Inversion {
 public:
-  /// `into` is a copy of the reduction whose result is `result`.
-  Undoing(foreach::ReduceOp into, Value result)
+  /// `into` is a copy of the reduction that computes `result`.
+  Inversion(foreach::ReduceOp into, Value result)
       : into(into), result(result), builder(into.getYield()),
         loc(UnknownLoc::get(into.getContext())) {}
 
-  /// The value of `result` for which `next`, which depends on it, is `target`.
-  /// A null value, and the reason in `why`, if it cannot be computed.
+  /// The value of `result` for which `next`, a function of it, is `target`.
+  /// Null if no such value can be computed; `why` is then the reason.
   Value run(Value next, Value target);
   std::string why;
 
 private:
-  Value undo(Operation *op, unsigned through, foreach::MapOp map, Value target);
+  Value invert(Operation *op, unsigned through, foreach::MapOp map,
+               Value target);
   Value scalarOf(Inside at);
   Value elementOf(Value list, int32_t index, Type bound, StringRef name);
   Value bind(Value list, int32_t index, Type bound, StringRef name);
@@ -147,13 +148,13 @@ private:
 };
 } // namespace
 
-Value Undoing::add(Value a, Value b) {
+Value Inversion::add(Value a, Value b) {
   if (isZero(a))
     return b;
   return isZero(b) ? a : arith::AddFOp::create(builder, loc, a, b).getResult();
 }
 
-Value Undoing::subtract(Value a, Value b) {
+Value Inversion::subtract(Value a, Value b) {
   if (a == b)
     return zero(a.getType());
   if (isZero(b))
@@ -162,15 +163,15 @@ Value Undoing::subtract(Value a, Value b) {
                    : arith::SubFOp::create(builder, loc, a, b).getResult();
 }
 
-/// Whether the reduction may bind `list`.
-bool Undoing::isAvailable(Value list) {
+/// Whether `list` is computed before the reduction.
+bool Inversion::isAvailable(Value list) {
   Operation *op = list.getDefiningOp();
   return !op || op->getBlock() != into->getBlock() || op->isBeforeInBlock(into);
 }
 
-/// The index of an operand in the domain of the reduction, by its `index` in
-/// the domain of the result.
-Value Undoing::bind(Value list, int32_t index, Type bound, StringRef name) {
+/// Binds `list` to the reduction and returns the argument. `index` is an index
+/// in the domain of the result.
+Value Inversion::bind(Value list, int32_t index, Type bound, StringRef name) {
   if (index == kI)
     index = into.getAxis() == Axis::j ? kI : kJ;
   Block &body = into.getBody().front();
@@ -186,15 +187,16 @@ Value Undoing::bind(Value list, int32_t index, Type bound, StringRef name) {
       bound, name.empty() ? loc : namedLoc(into.getContext(), name));
 }
 
-/// An element of `list`, computed here where the reduction cannot bind it.
-Value Undoing::elementOf(Value list, int32_t index, Type bound,
-                         StringRef name) {
+/// An element of `list`; if the reduction cannot bind `list`, the element is
+/// computed in the region.
+Value Inversion::elementOf(Value list, int32_t index, Type bound,
+                           StringRef name) {
   if (isAvailable(list))
     return bind(list, index, bound, name);
   auto inside = insideOf(list);
   if (!inside) {
-    why =
-        "it depends on " + fused::quoted(list) + ", which is computed after it";
+    why = "the shift depends on " + fused::quoted(list) +
+          ", which is computed after the reduction";
     return {};
   }
   Value scalar = scalarOf(*inside);
@@ -204,7 +206,7 @@ Value Undoing::elementOf(Value list, int32_t index, Type bound,
 }
 
 /// A scalar of a map, computed in the region of the reduction.
-Value Undoing::scalarOf(Inside at) {
+Value Inversion::scalarOf(Inside at) {
   auto found = scalars.find(at.scalar);
   if (found != scalars.end())
     return found->second;
@@ -229,9 +231,9 @@ Value Undoing::scalarOf(Inside at) {
   return value;
 }
 
-/// The value of operand `through` of `op` for which its result is `target`.
-Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
-                    Value target) {
+/// The value of operand `through` of `op` for which the result is `target`.
+Value Inversion::invert(Operation *op, unsigned through, foreach::MapOp map,
+                        Value target) {
   auto operand = [&](unsigned k) { return scalarOf({map, op->getOperand(k)}); };
   if (isa<arith::NegFOp>(op))
     return subtract(zero(target.getType()), target);
@@ -239,12 +241,11 @@ Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
     Type type = op->getOperand(0).getType();
     return convertThrough(builder, loc, target, type, type);
   }
-  // If the other value is selected, any shift will do.
+  // If the other value is selected, any shift is as good.
   if (isa<arith::SelectOp>(op))
     return target;
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op)) {
-    why = llvm::formatv("it goes through '{0}', which cannot be inverted",
-                        op->getName());
+    why = llvm::formatv("'{0}' cannot be inverted", op->getName());
     return {};
   }
   if (isZero(target) &&
@@ -264,7 +265,7 @@ Value Undoing::undo(Operation *op, unsigned through, foreach::MapOp map,
              : arith::DivFOp::create(builder, loc, other, target).getResult();
 }
 
-Value Undoing::run(Value next, Value target) {
+Value Inversion::run(Value next, Value target) {
   int32_t index = defaultIndex(target.getType());
   auto targetAs = [&](Type type) {
     return elementOf(target, index, type, nameOf(target));
@@ -279,7 +280,7 @@ Value Undoing::run(Value next, Value target) {
       if (at.map.getIndices()[argument.getArgNumber()] !=
           defaultIndex(result.getType())) {
         why = "an element of " + fused::quoted(next) +
-              " takes another element of it";
+              " depends on a different element of it";
         return {};
       }
       Type type = list == result ? into.getReduced().getType()
@@ -293,7 +294,7 @@ Value Undoing::run(Value next, Value target) {
     Operation *op = at.scalar.getDefiningOp();
     SmallVector<unsigned, 2> through;
     for (OpOperand &operand : op->getOpOperands()) {
-      // The selected value is inverted, whatever the condition is.
+      // Only the selected values are inverted, not the condition.
       bool condition = isa<arith::SelectOp>(op) && !operand.getOperandNumber();
       if (!condition && follows({at.map, operand.get()}, result))
         through.push_back(operand.getOperandNumber());
@@ -304,7 +305,7 @@ Value Undoing::run(Value next, Value target) {
                              : " depends on it in more than one way");
       return {};
     }
-    shift = undo(op, through[0], at.map, shift);
+    shift = invert(op, through[0], at.map, shift);
     at.scalar = op->getOperand(through[0]);
   }
   return shift;
@@ -333,7 +334,7 @@ struct ForeachShiftLogsumexp
 
 void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
                                   ArrayRef<Value> targets) {
-  std::string why = "it replaces no value that the loop carries";
+  std::string why = "no carried value depends on it";
   for (auto [carried, target, next] :
        llvm::zip(loop.getBody().getArguments(), targets,
                  loop.getYield().getValues())) {
@@ -343,11 +344,11 @@ void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
       continue;
     OpBuilder builder(op);
     auto shifted = cast<foreach::ReduceOp>(builder.clone(*op));
-    Undoing undoing(shifted, result);
-    Value shift = undoing.run(next, target);
+    Inversion inversion(shifted, result);
+    Value shift = inversion.run(next, target);
     if (!shift) {
       shifted.erase();
-      why = undoing.why;
+      why = inversion.why;
       continue;
     }
     shifted.getYield().getValuesMutable().append(shift);
@@ -357,8 +358,8 @@ void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
     if (remarks)
       mlir::emitRemark(shifted.getLoc())
           << fused::quoted(shifted.getResult(0))
-          << " is shifted by an estimate from " << fused::quoted(carried)
-          << ", which it replaces: no running maximum";
+          << " is shifted by an estimate from the carried value "
+          << fused::quoted(carried) << ": no running maximum";
     return;
   }
   ++numLeft;

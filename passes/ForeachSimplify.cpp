@@ -1,10 +1,10 @@
-//===- ForeachSimplify.cpp - simpler bodies, uniform math apart -----------===//
+//===- ForeachSimplify.cpp - simpler bodies, scalar math apart ------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guarantees for later passes: no `if`, no operand that is bound twice or never
-// used, and no expensive scalar math in the body of an element.
+// Guarantees for later passes: no `if`, no operand that is bound twice or
+// unused, and no expensive math on device scalars in element bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,8 +52,8 @@ static Value selectMap(OpBuilder &builder, Location loc, Value condition,
   return map.getResult(0);
 }
 
-/// Operations have no side effects, so both branches are computed and the
-/// result is selected.
+/// Replaces `op` by its body and selects. Operations have no side effects, so
+/// the body may run unconditionally.
 static void expandIf(IfOp op) {
   OpBuilder builder(op);
   Block &body = op.getBody().front();
@@ -77,7 +77,7 @@ static void expandIf(IfOp op) {
 // Bindings
 //===----------------------------------------------------------------------===//
 
-/// Whether the operands but `without` span the domain of all of them.
+/// Whether the operands other than `without` span the domain of all operands.
 static bool spansWithout(Operation *op, ArrayRef<int32_t> indices,
                          unsigned without) {
   int32_t all = 0, rest = 0;
@@ -121,7 +121,8 @@ template <typename BoundOp> static void simplifyInputs(BoundOp op) {
       eraseInput(op, k);
 }
 
-/// A map without the unused results of `op`, or null if all are used.
+/// Replaces `op` by a map without its unused results and returns the map; null
+/// if there is nothing to drop.
 static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
   SmallVector<Value> kept, yielded;
   SmallVector<Type> types;
@@ -154,7 +155,7 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Uniform math
+// Math on device scalars
 //===----------------------------------------------------------------------===//
 
 /// Moves expensive math on device scalars out of the body of `op`.
@@ -223,7 +224,7 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-/// A reduction over the single value that a member of rank 0 has.
+/// Whether `op` reduces the single value of a member of rank 0.
 static bool isTrivial(foreach::ReduceOp op) {
   return op.getAxis() == Axis::member && op.getDomainRank() == 0 &&
          !foreach::hasPosition(op.getKind());
@@ -248,7 +249,7 @@ struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
       expandIf(op);
       ++numIfs;
     });
-    // Values that are bound once are recognized as equal.
+    // Equal operations are found only if each operand is bound once.
     function.walk([](Operation *op) {
       if (auto reduce = dyn_cast<foreach::ReduceOp>(op))
         simplifyInputs(reduce);
@@ -256,7 +257,7 @@ struct ForeachSimplify : heddle::impl::ForeachSimplifyBase<ForeachSimplify> {
         simplifyInputs(map);
     });
     cleanBodies(function);
-    // Users first, so that operands that they no longer bind become unused.
+    // Users first: operands that they no longer bind become unused.
     SmallVector<Operation *> ops;
     function.walk<WalkOrder::PostOrder>([&](Operation *op) {
       if (isa<foreach::MapOp, foreach::ReduceOp>(op))

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of the steps, and the attributes that record the result.
+// The order of the parts of the pass, and the attributes for the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ LogicalResult BufferAssigner::writeAttributes() {
   }
   program.setBuffersAttr(builder.getArrayAttr(entries));
   SmallVector<int64_t> results;
-  for (int buffer : resultPlaces)
+  for (int buffer : programResultBuffers)
     results.push_back(final(buffer));
   program.setResultBuffersAttr(builder.getDenseI64ArrayAttr(results));
   program.walk([&](Operation *op) {
@@ -83,7 +83,7 @@ LogicalResult BufferAssigner::writeAttributes() {
       return;
     SmallVector<int64_t> numbers;
     for (Value result : op->getResults()) {
-      int buffer = place(result);
+      int buffer = bufferOf(result);
       numbers.push_back(buffer < 0 ? -1 : final(buffer));
     }
     auto resultBuffers = builder.getDenseI64ArrayAttr(numbers);
@@ -101,21 +101,39 @@ void BufferAssigner::countCopies(Block &block) {
   auto yield = cast<YieldOp>(block.getTerminator());
   for (auto loop : block.getOps<LoopOp>()) {
     for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
-      numCopies += place(init) != place(carried);
+      numCopies += bufferOf(init) != bufferOf(carried);
     countCopies(loop.getBody().front());
   }
   if (auto loop = dyn_cast<LoopOp>(block.getParentOp())) {
     for (auto [value, carried] :
          llvm::zip(yield.getValues(), loop.getCarried()))
-      numCopies += place(value) != place(carried);
-    numCopies += place(yield.getMore()) != flagBuffers.lookup(loop);
+      numCopies += bufferOf(value) != bufferOf(carried);
+    numCopies += bufferOf(yield.getMore()) != flagBuffers.lookup(loop);
   } else {
-    for (auto [value, result] : llvm::zip(yield.getValues(), resultPlaces))
-      numCopies += place(value) != result;
+    for (auto [value, result] :
+         llvm::zip(yield.getValues(), programResultBuffers))
+      numCopies += bufferOf(value) != result;
   }
 }
 
+/// Outlining makes every result of a loop a carried value; a program written in
+/// fused IR may lack that.
+static LogicalResult checkCarriesAll(LoopOp loop) {
+  unsigned results = loop.getNumResults() - 1;
+  if (loop.getInits().size() == results)
+    return success();
+  return loop.emitOpError("expected an initial value for each of its ")
+         << results << " results besides the number of iterations, found "
+         << loop.getInits().size();
+}
+
 LogicalResult BufferAssigner::run() {
+  auto checked = program.walk([](LoopOp loop) {
+    return failed(checkCarriesAll(loop)) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+  });
+  if (checked.wasInterrupted())
+    return failure();
   Block &body = program.getBody().front();
   numArguments = body.getNumArguments();
   for (BlockArgument argument : body.getArguments())
@@ -134,9 +152,9 @@ LogicalResult BufferAssigner::run() {
   begins[program] = position++;
   number(body);
   ends[program] = position++;
-  placeProgramResults();
-  placeLoops(body);
-  placeRest(body);
+  requestProgramResults();
+  requestLoopValues(body);
+  assignTemporaries(body);
   shareTemporaries();
   countCopies(body);
   return writeAttributes();

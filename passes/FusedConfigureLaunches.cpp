@@ -3,12 +3,12 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// These decisions depend on the buffers that a sweep reads and writes.
+// The decisions depend on the buffers that sweeps read and write.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/PanelLayout.h"
-#include "codegen/layout/Steps.h"
+#include "codegen/layout/ProgramNodes.h"
 #include "dialect/Bindings.h"
 #include "passes/Occupancy.h"
 #include "passes/Passes.h"
@@ -22,20 +22,20 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
 
-/// Blocks of the cooperative launch of a loop on a multiprocessor.
+/// Blocks per multiprocessor of a cooperative launch.
 static constexpr int64_t kCooperativeBlocks = 2;
 
 //===----------------------------------------------------------------------===//
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// The entry points of a sweep. In a loop there is one, by address: a launch
-/// there has no parameters of its own from step to step.
+/// The variants of a sweep. In a loop there is only one, by address, because a
+/// launch in a loop has the same parameters in every step.
 static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
                                            const SweepLayout &layout) {
   MLIRContext *context = sweep.getContext();
   int64_t blocks = residentBlocks(sweep, layout);
-  // Loading scalars takes registers that passing them does not.
+  // Loading scalars takes registers; parameters take none.
   int64_t loading = std::max<int64_t>(1, blocks - 1);
   auto byAddress =
       VariantAttr::get(context, ScalarPassing::address, loading, false);
@@ -56,14 +56,14 @@ static SmallVector<VariantAttr> variantsOf(SweepOp sweep,
     addByValue(/*evictFirst=*/true);
   addByValue(/*evictFirst=*/false);
   if (llvm::any_of(layout.scalars,
-                   [](const ScalarSlot &slot) { return slot.isNumber; }))
+                   [](const ScalarSlot &slot) { return slot.isByValue; }))
     variants.push_back(byAddress);
   return variants;
 }
 
-/// A block takes its ticket before it computes elements if the end of the
-/// member uses none of their results: the end of a long sweep is then not
-/// delayed.
+/// When a block takes the ticket of its member. If the completion of the member
+/// uses no results of elements, a block takes its ticket early, so the last
+/// block does not delay the end of a long sweep.
 static Arrival arrivalOf(const SegmentLayout &segment) {
   return !segment.endsMembers      ? Arrival::none
          : segment.endsAfterStores ? Arrival::late
@@ -80,7 +80,7 @@ static llvm::DenseSet<int> writtenBefore(Operation *op,
   return written;
 }
 
-/// A block loads elements before it waits if nothing before it writes them.
+/// A block loads elements before it waits if no earlier operation writes them.
 static Wait waitOf(SweepOp sweep, const SweepLayout &layout, unsigned segment,
                    const llvm::DenseSet<int> &written) {
   bool readsWritten = llvm::any_of(
@@ -115,10 +115,9 @@ static LogicalResult configure(SweepOp sweep, bool isDependent,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Whether one cooperative launch can run the whole loop. Its sweeps have one
-/// size of blocks. It finds the flags of members in the table of a sweep, in
-/// the buffer that the next iteration reads. It has no copies between
-/// iterations.
+/// Whether one cooperative launch can run the whole loop: all sweeps have one
+/// block size, no value is copied between iterations, and the flags of members
+/// are those of a sweep's `where`, in the buffer that the next iteration reads.
 static bool canCooperate(LoopOp loop, const Buffers &buffers) {
   Block &body = loop.getBody().front();
   auto sweeps = body.getOps<SweepOp>();
@@ -154,22 +153,22 @@ static void configure(LoopOp loop, const Buffers &buffers) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// A sweep that depends on the sweep right before it, and on nothing else, may
-/// begin before that one has ended. In a loop each launch of an iteration is a
-/// node of a conditional graph, which has no such edges.
+/// A sweep that depends on the previous sweep, and on nothing else, may begin
+/// before the previous sweep ends. Not in a loop: the body of a conditional
+/// node has no programmatic edges.
 static LogicalResult configure(Block &block, const Buffers &buffers) {
-  auto steps = Steps::of(block, buffers);
-  if (failed(steps))
+  auto nodes = ProgramNodes::of(block, buffers);
+  if (failed(nodes))
     return failure();
   bool inLoop = isa<LoopOp>(block.getParentOp());
-  for (auto [number, step] : llvm::enumerate(steps->steps)) {
-    if (step.kind == StepKind::sweep &&
-        failed(configure(cast<SweepOp>(step.op),
-                         !inLoop && steps->followsOneSweep(number), buffers)))
+  for (auto [number, node] : llvm::enumerate(nodes->nodes)) {
+    if (node.kind == ProgramNodeKind::sweep &&
+        failed(configure(cast<SweepOp>(node.op),
+                         !inLoop && nodes->followsOneSweep(number), buffers)))
       return failure();
-    if (step.kind != StepKind::loop)
+    if (node.kind != ProgramNodeKind::loop)
       continue;
-    auto loop = cast<LoopOp>(step.op);
+    auto loop = cast<LoopOp>(node.op);
     if (failed(configure(loop.getBody().front(), buffers)))
       return failure();
     configure(loop, buffers);

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Joins sweeps at the same depth of dependences first, so that chains over
-// different lists are joined stage by stage.
+// Joins sweeps of equal depth in the dependence graph first, so that chains
+// over different lists are joined sweep by sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::storageType;
 
-/// Sweeps of one class can run in one launch: matrices with row or column
-/// values, other matrices, and the rest.
+/// The rank class of a sweep: 2 for matrices visited by rows, 1 for matrices
+/// visited as vectors, 0 for vectors and members.
 static int rankClass(SweepOp sweep) {
   if (sweep.getDomainRank(0) != 2)
     return 0;
@@ -35,16 +35,16 @@ static int rankClass(SweepOp sweep) {
 
 static SweepOp join(SweepOp first, SweepOp second) {
   SweepBuilder parts(first.getContext(), first.getWhere());
-  auto firstPlaces = parts.append(first);
+  auto firstResults = parts.append(first);
   unsigned before = parts.getNumSegments();
-  // The segments of the second sweep read no results of the first; its epilogue
-  // may.
-  SmallVector<SweepBuilder::Place> secondPlaces;
+  // Only the epilogue of the second sweep may read results of the first.
+  SmallVector<SweepBuilder::ResultRef> secondResults;
   for (unsigned s = 0; s < second.getNumSegments(); ++s) {
     unsigned number = parts.addSegment();
     Block &body = second.getSegmentBlock(s);
     IRMapping mapping;
-    for (int pass = 0; pass < 2; ++pass)
+    // Twice: binding an operand again may change the type of its argument.
+    for (int repeat = 0; repeat < 2; ++repeat)
       for (auto [argument, operand, index] :
            llvm::zip_equal(body.getArguments(), second.getSegmentInputs(s),
                            second.getSegmentIndices(s)))
@@ -55,35 +55,35 @@ static SweepOp join(SweepOp first, SweepOp second) {
     for (auto [value, result] :
          llvm::zip_equal(second.getSegmentYield(s).getValues(),
                          second.getSegmentResults(s)))
-      secondPlaces.push_back(
+      secondResults.push_back(
           {static_cast<int>(before + s),
            parts.addResult(number, mapping.lookup(value), result.getType(),
                            nameOf(result))});
   }
   parts.appendEpilogue(
-      second, secondPlaces, [&](Value operand, Type bound) -> Value {
+      second, secondResults, [&](Value operand, Type bound) -> Value {
         if (operand.getDefiningOp() != first.getOperation())
           return {};
-        auto place = firstPlaces[cast<OpResult>(operand).getResultNumber()];
-        if (place.segment >= 0)
-          return parts.listValue(place.segment, place.result, bound,
+        auto ref = firstResults[cast<OpResult>(operand).getResultNumber()];
+        if (ref.segment >= 0)
+          return parts.listValue(ref.segment, ref.result, bound,
                                  nameOf(operand));
         OpBuilder builder = parts.atEpilogue();
-        return convertThrough(builder, operand.getLoc(), parts.yielded(place),
+        return convertThrough(builder, operand.getLoc(), parts.yielded(ref),
                               storageType(operand.getType()), bound);
       });
-  for (auto [result, place] : llvm::zip_equal(first.getResults(), firstPlaces))
+  for (auto [result, ref] : llvm::zip_equal(first.getResults(), firstResults))
     if (llvm::all_of(result.getUsers(), [&](Operation *user) {
           return user == second.getOperation();
         }))
-      parts.drop(place);
+      parts.drop(ref);
   makeAdjacent(first, second);
   OpBuilder builder(second);
   SweepOp joined = parts.build(builder, second.getLoc());
-  for (auto [sweep, places] :
-       {std::pair(second, &secondPlaces), std::pair(first, &firstPlaces)}) {
-    for (auto [result, place] : llvm::zip_equal(sweep.getResults(), *places))
-      if (Value value = parts.result(place))
+  for (auto [sweep, refs] :
+       {std::pair(second, &secondResults), std::pair(first, &firstResults)}) {
+    for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), *refs))
+      if (Value value = parts.result(ref))
         result.replaceAllUsesWith(value);
     sweep.erase();
   }
@@ -108,14 +108,13 @@ struct FusedFuseHorizontal
 };
 } // namespace
 
-/// The number of sweeps and loops before each operation in its longest chain of
-/// dependences.
+/// The depth of each operation in the dependence graph.
 static llvm::DenseMap<Operation *, int> depths(Block &block) {
   llvm::DenseMap<Operation *, int> result;
   for (Operation &op : block)
     for (Operation *user : op.getUsers())
       if (Operation *next = block.findAncestorOpInBlock(*user)) {
-        // An epilogue may read results of a sweep at the same depth.
+        // A dependence of the epilogue alone does not add depth.
         auto from = dyn_cast<SweepOp>(op);
         auto to = dyn_cast<SweepOp>(next);
         int step = from && to && !segmentsRead(to, from) ? 0 : 1;

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Visits pairs of sweeps in the order of the bytes that a merge saves. A merge
-// is legal if the sweeps depend on each other through no third operation, and
-// if the second needs no value before it is complete. The verifier of the
-// merged sweep checks the latter.
+// Visits pairs of sweeps in the order of the bytes that a merge saves, largest
+// first. A merge is legal if the second sweep does not depend on the first
+// through a third operation, and uses no value before it is complete. The
+// verifier of the merged sweep checks the second condition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,16 +31,19 @@ using heddle::foreach::isList;
 using heddle::foreach::storageType;
 
 namespace {
-/// The dimension of a domain of rank 2 that a domain of rank 1 is.
+/// How a domain lies in a larger one: over the same axes (also with rank 0), or
+/// over the rows or columns.
 enum class Fit { same, rows, columns };
 
 struct Pair {
   SweepOp first, second;
-  /// How the smaller domain may lie in the larger, in order of preference.
+  /// The ways in which the smaller domain may lie in the larger, the most
+  /// preferred first.
   SmallVector<Fit> fits;
   bool firstIsLarger;
   int64_t saved;
-  /// The first of the pairs that save equally many bytes is merged.
+  /// Of pairs that save equally many bytes, the pair with the least `order` is
+  /// merged first.
   size_t order;
 };
 } // namespace
@@ -49,7 +52,7 @@ struct Pair {
 // Domains
 //===----------------------------------------------------------------------===//
 
-/// How `domain` lies within `larger`, in order of preference.
+/// The ways in which `domain` may lie in `larger`, the most preferred first.
 static SmallVector<Fit> fitsIn(const Shape &domain, const Shape &larger) {
   if (domain.members != larger.members)
     return {};
@@ -73,8 +76,8 @@ static int32_t indexIn(int32_t index, Fit fit) {
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Clones the body of `sweep` to the end of the segment, which has a domain
-/// that holds the sweep's as `fit` says.
+/// Clones the body of `sweep` to the end of a segment. `fit` tells how the
+/// domain of the sweep lies in the segment's.
 static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
                          Fit fit) {
   auto levels = fused::Levels::infer(sweep, 0);
@@ -83,7 +86,7 @@ static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
     auto reduce = dyn_cast<fused::ReduceOp>(clone);
     if (!reduce)
       continue;
-    // The reduction keeps its meaning when its operand is replaced.
+    // The replaced operand may have a lower level; the count must not change.
     Level from = levels->countedBy(cast<fused::ReduceOp>(op));
     if (fit != Fit::same && from == Level::element)
       from = fit == Fit::rows ? Level::row : Level::column;
@@ -92,7 +95,7 @@ static void cloneSegment(OpBuilder builder, SweepOp sweep, IRMapping &mapping,
 }
 
 namespace {
-/// The sweep that replaces two, and the places of their results in it.
+/// Builds the sweep that replaces `first` and `second`.
 class Merger {
 public:
   Merger(Pair pair, Fit fit)
@@ -101,9 +104,9 @@ public:
         secondFit(pair.firstIsLarger ? fit : Fit::same),
         parts(pair.first.getContext(), pair.first.getWhere()) {}
 
-  /// Creates the sweep before `second`, without checks.
+  /// Creates the merged sweep before `second`, without checks.
   SweepOp make();
-  /// Replaces the two sweeps by the merged one.
+  /// Replaces the two sweeps by the merged sweep.
   void commit();
 
 private:
@@ -114,15 +117,15 @@ private:
   SweepOp first, second, merged;
   Fit firstFit, secondFit;
   SweepBuilder parts;
-  SmallVector<SweepBuilder::Place> firstPlaces, secondPlaces;
+  SmallVector<SweepBuilder::ResultRef> firstResults, secondResults;
 };
 } // namespace
 
-/// The value in the merged sweep of `operand`, a result of the first sweep: the
-/// yielded value, rounded to the type of the result.
+/// The value of `operand`, a result of the first sweep, in the merged sweep:
+/// the yielded value, rounded to the type of the result.
 Value Merger::forwarded(OpBuilder builder, Value operand, Type bound) {
-  auto place = firstPlaces[cast<OpResult>(operand).getResultNumber()];
-  return convertThrough(builder, operand.getLoc(), parts.yielded(place),
+  auto ref = firstResults[cast<OpResult>(operand).getResultNumber()];
+  return convertThrough(builder, operand.getLoc(), parts.yielded(ref),
                         storageType(operand.getType()), bound);
 }
 
@@ -145,7 +148,7 @@ SweepOp Merger::make() {
   parts.addSegment();
   for (SweepOp sweep : {first, second}) {
     Fit fit = sweep == first ? firstFit : secondFit;
-    auto &places = sweep == first ? firstPlaces : secondPlaces;
+    auto &refs = sweep == first ? firstResults : secondResults;
     IRMapping mapping;
     // Twice: binding an operand again may change the type of its argument.
     bindAll(sweep, mapping, fit);
@@ -153,19 +156,17 @@ SweepOp Merger::make() {
     cloneSegment(parts.at(0), sweep, mapping, fit);
     for (auto [value, result] : llvm::zip_equal(
              sweep.getSegmentYield(0).getValues(), sweep.getSegmentResults(0)))
-      places.push_back({0, parts.addResult(0, mapping.lookup(value),
-                                           result.getType(), nameOf(result))});
-    parts.appendEpilogue(
-        sweep, places, [&](Value operand, Type bound) -> Value {
-          if (sweep != second ||
-              operand.getDefiningOp() != first.getOperation())
-            return {};
-          unsigned number = cast<OpResult>(operand).getResultNumber();
-          auto place = firstPlaces[number];
-          if (place.segment < 0)
-            return forwarded(parts.atEpilogue(), operand, bound);
-          return parts.listValue(0, place.result, bound, nameOf(operand));
-        });
+      refs.push_back({0, parts.addResult(0, mapping.lookup(value),
+                                         result.getType(), nameOf(result))});
+    parts.appendEpilogue(sweep, refs, [&](Value operand, Type bound) -> Value {
+      if (sweep != second || operand.getDefiningOp() != first.getOperation())
+        return {};
+      unsigned number = cast<OpResult>(operand).getResultNumber();
+      auto ref = firstResults[number];
+      if (ref.segment < 0)
+        return forwarded(parts.atEpilogue(), operand, bound);
+      return parts.listValue(0, ref.result, bound, nameOf(operand));
+    });
   }
   dropUnneeded();
   OpBuilder builder(second);
@@ -174,24 +175,23 @@ SweepOp Merger::make() {
 }
 
 void Merger::dropUnneeded() {
-  for (auto [result, place] : llvm::zip_equal(first.getResults(), firstPlaces))
+  for (auto [result, ref] : llvm::zip_equal(first.getResults(), firstResults))
     if (llvm::all_of(result.getUsers(), [&](Operation *user) {
           return user == second.getOperation();
         }))
-      parts.drop(place);
-  for (auto [result, place] :
-       llvm::zip_equal(second.getResults(), secondPlaces))
+      parts.drop(ref);
+  for (auto [result, ref] : llvm::zip_equal(second.getResults(), secondResults))
     if (result.use_empty())
-      parts.drop(place);
+      parts.drop(ref);
 }
 
 void Merger::commit() {
   makeAdjacent(first, second);
   merged->moveBefore(second);
-  for (auto [sweep, places] :
-       {std::pair(second, &secondPlaces), std::pair(first, &firstPlaces)}) {
-    for (auto [result, place] : llvm::zip_equal(sweep.getResults(), *places))
-      if (Value value = parts.result(place))
+  for (auto [sweep, refs] :
+       {std::pair(second, &secondResults), std::pair(first, &firstResults)}) {
+    for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), *refs))
+      if (Value value = parts.result(ref))
         result.replaceAllUsesWith(value);
     sweep.erase();
   }
@@ -223,8 +223,8 @@ static StringRef whole(Level level) {
   }
 }
 
-/// Why a merged sweep is not legal: the first value that the second sweep needs
-/// and that is complete only after the first.
+/// Why a merged sweep is not legal: names the first value that the second sweep
+/// needs and that is complete only after the first; otherwise `diagnostic`.
 static std::string reasonAgainst(Pair pair, StringRef diagnostic) {
   SweepOp first = pair.first, second = pair.second;
   auto levels = Levels::infer(first, 0);
@@ -270,8 +270,8 @@ struct FusedFuseVertical
 };
 } // namespace
 
-/// The bytes that a merge saves: operands of both sweeps are read once, and
-/// results of the first that only the second reads are not written.
+/// The bytes that a merge saves. Operands of both sweeps are read once; results
+/// of the first sweep that only the second reads are not written.
 int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
                                    const Domains &domains, TrafficList *list) {
   TrafficList saved;
@@ -284,7 +284,7 @@ int64_t FusedFuseVertical::savedBy(SweepOp first, SweepOp second,
   auto add = [&](Value value, int64_t reads, int64_t writes) {
     Traffic traffic;
     traffic.shape = domains.shapeOf(value);
-    if (byIteration(second, value)) // one entry of it
+    if (byIteration(second, value)) // only one entry of the vector moves
       traffic.shape.extents.clear();
     traffic.perIteration = perIteration;
     if (auto argument = domains.argumentOf(traffic.shape))
@@ -364,7 +364,7 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
                                           why = diagnostic.str();
                                         return success();
                                       });
-      legal = succeeded(merged.verify());
+      legal = succeeded(merged.verify()) && succeeded(merged.verifyRegions());
     }
     if (!legal) {
       merged.erase();
@@ -380,7 +380,7 @@ bool FusedFuseVertical::tryMerge(Pair pair, const Domains &domains) {
       else
         remark << ": saves no bytes, but one sweep";
     }
-    // New operations may have the addresses of erased ones.
+    // A new operation may have the address of an erased one.
     for (auto tried : SmallVector<std::pair<Operation *, Operation *>>(
              refused.begin(), refused.end()))
       for (Operation *gone : {pair.first, pair.second})

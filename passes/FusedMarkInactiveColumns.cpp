@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program may select away every value that depends on a column's log-sum-exp,
-// if a flag of the column is set and the log-sum-exp is below infinity.
+// If a flag of the column is set, the program's selects may discard every value
+// that depends on the column's log-sum-exp, for each log-sum-exp below
+// infinity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +25,9 @@ using namespace heddle;
 using namespace heddle::fused;
 
 namespace {
-/// Flags of columns. A result is not needed where all of them are set, or, if
-/// `isNegated`, where one of them is not.
-struct Choice {
+/// A select that discards a value that depends on the log-sum-exp, if all
+/// `flags` of the column are set; if `isNegated`, unless all are set.
+struct Discard {
   SmallVector<Value> flags;
   bool isNegated;
 };
@@ -35,9 +36,9 @@ class InactiveColumns {
 public:
   InactiveColumns(fused::ReduceOp reduce, const Levels &levels)
       : result(reduce.getResult(0)), levels(levels) {}
-  /// The choices that must all hold for the result not to be needed, for every
-  /// result below infinity. Nothing if it may be needed anyhow.
-  std::optional<SmallVector<Choice>> find() const;
+  /// The selects that together discard every value that depends on the result,
+  /// if the result is below infinity. Nothing if another use needs the result.
+  std::optional<SmallVector<Discard>> find() const;
 
 private:
   std::optional<SmallVector<Value>> flagsOf(Value condition) const;
@@ -60,12 +61,12 @@ struct FusedMarkInactiveColumns
   }
 
   void markSweep(SweepOp sweep);
-  void mark(fused::ReduceOp column, ArrayRef<Choice> choices);
+  void mark(fused::ReduceOp column, ArrayRef<Discard> discards);
 };
 } // namespace
 
-/// The flags of columns whose conjunction `condition` is for every result below
-/// infinity. Nothing if it depends on the result in another way.
+/// The flags whose conjunction equals `condition` for every result below
+/// infinity. Nothing if `condition` depends on the result in another way.
 std::optional<SmallVector<Value>>
 InactiveColumns::flagsOf(Value condition) const {
   if (levels.of(condition) == LevelOf{Level::column, false})
@@ -86,8 +87,8 @@ InactiveColumns::flagsOf(Value condition) const {
   return all;
 }
 
-std::optional<SmallVector<Choice>> InactiveColumns::find() const {
-  SmallVector<Choice> choices;
+std::optional<SmallVector<Discard>> InactiveColumns::find() const {
+  SmallVector<Discard> discards;
   SmallVector<Value> open = {result};
   llvm::DenseSet<Value> seen;
   while (!open.empty()) {
@@ -105,30 +106,30 @@ std::optional<SmallVector<Choice>> InactiveColumns::find() const {
           select && use.getOperandNumber() > 0 &&
           select.getTrueValue() != select.getFalseValue())
         if (auto flags = flagsOf(select.getCondition())) {
-          choices.push_back({*flags, use.getOperandNumber() == 1});
+          discards.push_back({*flags, use.getOperandNumber() == 1});
           continue;
         }
       llvm::append_range(open, user->getResults());
     }
   }
-  return choices;
+  return discards;
 }
 
-/// Moves the operations of its block that compute `value` before `op`.
+/// Moves `value`, and the operations that it needs, before `op`.
 static void computeBefore(Value value, Operation *op) {
-  Operation *maker = value.getDefiningOp();
-  if (!maker || maker->isBeforeInBlock(op))
+  Operation *producer = value.getDefiningOp();
+  if (!producer || producer->isBeforeInBlock(op))
     return;
-  for (Value operand : maker->getOperands())
+  for (Value operand : producer->getOperands())
     computeBefore(operand, op);
-  maker->moveBefore(op);
+  producer->moveBefore(op);
 }
 
-/// Sets `inactive` of `column` to the conjunction of `choices`.
+/// Sets `inactive` of `column` to a flag under which all `discards` apply.
 void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
-                                    ArrayRef<Choice> choices) {
+                                    ArrayRef<Discard> discards) {
   OpBuilder builder(column);
-  // The location of the reduction would give the flag its name.
+  // The reduction's location would name the flag like the result.
   Location loc = builder.getUnknownLoc();
   SmallVector<Value> all;
   auto require = [&](Value flag) {
@@ -145,17 +146,17 @@ void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
     return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value))
         .getResult();
   };
-  for (const Choice &choice : choices) {
-    for (Value flag : choice.flags)
+  for (const Discard &discard : discards) {
+    for (Value flag : discard.flags)
       computeBefore(flag, column);
-    // A select whose other value is taken for every result below infinity.
-    if (choice.flags.empty() && choice.isNegated)
+    // A select that never discards the value, for any result below infinity.
+    if (discard.flags.empty() && discard.isNegated)
       return;
-    if (choice.isNegated)
-      require(arith::XOrIOp::create(builder, loc, conjunction(choice.flags),
+    if (discard.isNegated)
+      require(arith::XOrIOp::create(builder, loc, conjunction(discard.flags),
                                     constant(true)));
     else
-      llvm::for_each(choice.flags, require);
+      llvm::for_each(discard.flags, require);
   }
   column.getInactiveMutable().assign(all.empty() ? constant(true)
                                                  : conjunction(all));
@@ -163,8 +164,8 @@ void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
   if (remarks)
     mlir::emitRemark(column.getLoc())
         << quoted(column.getResult(0))
-        << " is not computed again for inactive columns, whose sum of "
-           "exponentials is 0";
+        << " is not recomputed for inactive columns, whose sum of exponentials "
+           "is 0";
 }
 
 void FusedMarkInactiveColumns::markSweep(SweepOp sweep) {
@@ -178,8 +179,8 @@ void FusedMarkInactiveColumns::markSweep(SweepOp sweep) {
           column.getLevel() != Level::column || column.getInactive() ||
           !PanelAnalysis::sumsPowers(column))
         continue;
-      if (auto choices = InactiveColumns(column, *levels).find())
-        mark(column, *choices);
+      if (auto discards = InactiveColumns(column, *levels).find())
+        mark(column, *discards);
     }
   }
 }

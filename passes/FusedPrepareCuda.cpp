@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names are those of functions and types in the CUDA source.
+// Functions and types in the CUDA source have these names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,8 @@ using namespace heddle::fused;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Whether `name` is a keyword of C++, which a program may use as a name.
+/// Whether `name` is a keyword of C++ or `main`, which a program may use as a
+/// name.
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> words = {
       "alignas",   "alignof",  "and",       "asm",      "auto",     "bool",
@@ -45,11 +46,12 @@ static bool isReserved(StringRef name) {
   return words.contains(name);
 }
 
-/// The C identifier that is closest to `text`.
-static std::string identifier(StringRef text, StringRef otherwise) {
+/// A C identifier similar to `original`; `otherwise` if no character can be
+/// kept.
+static std::string identifier(StringRef original, StringRef otherwise) {
   constexpr size_t longest = 60;
   std::string name;
-  for (char c : text.take_front(longest))
+  for (char c : original.take_front(longest))
     name += llvm::isAlnum(c) ? c : '_';
   // C++ reserves leading underscores, and digits begin a number.
   StringRef trimmed = StringRef(name).ltrim('_').rtrim('_');
@@ -90,8 +92,8 @@ static void nameAll(ProgramOp program) {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// Constants first, then list and member values, then element, row and column
-/// values in their order, then values that are complete only after the sweep.
+/// Orders a body: constants; list values; member values; element, row and
+/// column values in their original order; values complete only after the sweep.
 static void orderSegment(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))

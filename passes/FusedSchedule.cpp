@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The partition into tiles fixes the order of reductions, so it depends on the
+// The partition into tiles fixes the order of reductions. So it depends on the
 // types of the program only, never on the device or the extents.
 //
 //===----------------------------------------------------------------------===//
@@ -30,16 +30,16 @@ using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
 static constexpr int64_t kThreads = 256;
-/// Bytes of the widest access, and the least number of elements of a thread.
+/// Bytes of the widest access, and the smallest vector width.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
-/// A segment that reduces its elements has longer tiles, so that partial
-/// results and tickets cost less. Its partition does not depend on its other
-/// operations: fused and unfused, a sum has the same bits.
+/// A segment that reduces elements has longer tiles, so that partials and
+/// tickets cost less. Its partition does not depend on its other operations, so
+/// a sum has the same bits with and without fusion.
 static constexpr int64_t kReducedVector = 4, kReducedRounds = 8;
-/// Rows of a tile that gives one partial value per column.
-static constexpr int64_t kPanel = 16;
-/// Of a tile that several blocks share: its rows, the most columns of a thread,
-/// and the words that a thread loads at a time.
+/// Rows of a row tile if columns are reduced.
+static constexpr int64_t kColumnTileRows = 16;
+/// For a row tile that several blocks share: its rows, the largest vector
+/// width, and the words that a thread loads at a time.
 static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 
 //===----------------------------------------------------------------------===//
@@ -89,15 +89,14 @@ static bool reducesColumns(SweepOp sweep, unsigned segment) {
   });
 }
 
-/// The number of columns of each row that a thread processes at a time if
-/// blocks share rows: it loads all their operands at once. (Rows begin at
-/// different offsets within a line of memory, so that a thread has other
-/// columns of each.)
+/// The vector width if blocks share rows: the number of columns of each row for
+/// which a thread loads all operands at once. (Rows begin at different offsets
+/// within a 128-byte line, so column operands differ from row to row.)
 static int64_t sharedVectorOf(SweepOp sweep) {
   int64_t most = 1;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     int64_t words = 0;
-    auto read = behind(elementResults(sweep, s));
+    auto read = backwardSlice(elementResults(sweep, s));
     for (auto [argument, index] :
          llvm::zip_equal(sweep.getSegmentBlock(s).getArguments(),
                          sweep.getSegmentIndices(s))) {
@@ -111,9 +110,9 @@ static int64_t sharedVectorOf(SweepOp sweep) {
   return std::clamp<int64_t>(kSharedWords / most, 1, kSharedColumns);
 }
 
-/// The value of the argument `operand` of the program in the next step: the
-/// result that replaces it if it is donated, or itself. Null if it is no
-/// argument.
+/// The value of `operand`, an argument of the program, in the next step: the
+/// result that replaces a donated argument, otherwise the argument itself. Null
+/// if `operand` is no argument.
 static Value inNextStep(ProgramOp program, Value operand) {
   auto argument = dyn_cast<BlockArgument>(operand);
   if (!argument || argument.getOwner() != &program.getBody().front())
@@ -130,18 +129,18 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
   auto levels = Levels::infer(sweep, segment);
   if (failed(levels))
     return false;
-  auto read = behind(elementResults(sweep, segment));
+  auto read = backwardSlice(elementResults(sweep, segment));
   for (Operation &op : body) {
     if (auto reduce = dyn_cast<fused::ReduceOp>(op);
         reduce && levels->countedBy(reduce) == Level::element)
       return false;
-    // The block that ends the member replaces precomputed values.
+    // The member's last block replaces precomputed scalars.
     if (isa<PrecomputeOp>(op) &&
         llvm::any_of(op.getResults(),
                      [&](Value value) { return read.contains(value); }))
       return false;
   }
-  // The end of the member replaces a donated scalar.
+  // The member's last block replaces a donated member scalar.
   auto program = sweep->getParentOfType<ProgramOp>();
   for (auto [argument, operand] :
        llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(segment)))
@@ -155,8 +154,8 @@ static bool sharesRowsOf(SweepOp sweep, unsigned segment) {
 }
 
 /// Whether several blocks may share a row: no segment that writes elements
-/// reduces elements or has row results. If each block processed whole rows, the
-/// blocks would read as many rows at once as there are blocks, which is slower.
+/// reduces elements or has row or column results. If each block processed whole
+/// rows, more rows would be read at the same time, which is slower.
 static bool sharesRows(SweepOp sweep) {
   if (!needsRows(sweep) || sweep.getWhere() ||
       isa<LoopOp>(sweep->getParentOp()))
@@ -172,7 +171,8 @@ static bool sharesRows(SweepOp sweep) {
   return any;
 }
 
-/// Sets `remark` to the reason why a sweep in a loop has no panel schedule.
+/// The schedule of `sweep`. If a sweep in a loop does not get the panel
+/// schedule, `remark` is set to the reason.
 static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   bool rows = needsRows(sweep);
   bool columns = false;
@@ -185,7 +185,7 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);
-      tile.push_back(reducesColumns(sweep, s)             ? kPanel
+      tile.push_back(reducesColumns(sweep, s)             ? kColumnTileRows
                      : shared && writesElements(sweep, s) ? kSharedRows
                                                           : 1);
     } else if (sweep.getDomainRank(s) == 0) {
@@ -200,8 +200,8 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
                         "one vector"
                       : "elementwise, no row or column values")
       : shared ? "rows are only mapped, so blocks share them"
-      : columns ? "rows are complete while they are on chip; a tile of them "
-                  "gives one partial value per column"
+      : columns ? "rows are complete while they are on chip; a row tile gives "
+                  "one partial per column"
                 : "rows are complete while they are on chip";
   ScheduleKind kind = rows ? ScheduleKind::rows : ScheduleKind::stream;
   if (rows && isa<LoopOp>(sweep->getParentOp()) &&
@@ -219,8 +219,9 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
 // Precomputed scalars
 //===----------------------------------------------------------------------===//
 
-/// Whether the value of `operand` in the next step is known in this one: the
-/// program does not change it, or this segment replaces it by a member value.
+/// Whether this step can compute the value of `operand` in the next step: the
+/// program does not change `operand`, or a member value of this segment
+/// replaces it.
 static bool isKnownBefore(ProgramOp program, SweepOp sweep, unsigned segment,
                           Value operand) {
   Value next = inNextStep(program, operand);
@@ -254,7 +255,7 @@ struct FusedSchedule : heddle::impl::FusedScheduleBase<FusedSchedule> {
 /// Moves expensive math on member and list scalars into `fused.precompute`.
 void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
   ProgramOp program = getOperation();
-  // A member of rank 0 computes its scalars once anyway.
+  // A segment of rank 0 computes its scalars once per member anyway.
   if (sweep.getDomainRank(segment) == 0)
     return;
   auto levels = Levels::infer(sweep, segment);
@@ -331,12 +332,12 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
     mlir::emitRemark(sweep.getLoc())
         << nameForRemarks(sweep) << " uses " << types.size()
         << (types.size() == 1 ? " scalar" : " scalars")
-        << " per member that the step before computes";
+        << " per member that the previous step computed";
 }
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
-  // If blocks share rows, some of them may still read precomputed values when
-  // one of them ends the member.
+  // If blocks share rows, some blocks may still read precomputed scalars when
+  // the member's last block replaces them.
   bool shares = sharesRows(sweep);
   if (precompute)
     for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
@@ -366,7 +367,7 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
     if (remarks && sweep.getReversed())
       mlir::emitRemark(sweep.getLoc())
           << nameForRemarks(sweep)
-          << " is reversed: after the sweep before it, the end of "
+          << " is reversed: after the previous sweep, the end of "
           << quoted(operand) << " is in cache";
     return;
   }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // After vertical fusion, one sweep reads the matrix once for both reductions.
-// The expensive part is the exponential of each element.
+// The exponential of each element is then the expensive part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ struct FusedShareExponentials
 };
 } // namespace
 
-/// Marks `columns` to share the exponentials of `rows`, if that is legal.
+/// Sets `sharing` of `columns` to `rows`, if that is legal.
 bool FusedShareExponentials::share(fused::ReduceOp rows,
                                    fused::ReduceOp columns,
                                    const Levels &levels) {
@@ -49,7 +49,7 @@ bool FusedShareExponentials::share(fused::ReduceOp rows,
       mlir::emitRemark(columns.getLoc())
           << quoted(columns.getResult(0)) << " and "
           << quoted(rows.getResult(0))
-          << " take one exponential each per element: " << why;
+          << " compute one exponential each per element: " << why;
     return false;
   };
   auto x = decompose(rows.getValue(), levels);
@@ -58,7 +58,7 @@ bool FusedShareExponentials::share(fused::ReduceOp rows,
       failed(y) || !sameElementTerms(*x, *y))
     return refuse("their operands differ by more than row and column values");
   if (!rows.getShift())
-    return refuse("the one over rows has no shift");
+    return refuse("the reduction over rows has no shift");
   columns.getSharingMutable().assign(rows.getResult(0));
   ++numShared;
   if (remarks)

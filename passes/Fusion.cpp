@@ -65,21 +65,21 @@ bool needsRows(SweepOp sweep) {
     auto levels = Levels::infer(sweep, s);
     if (failed(levels))
       continue;
-    auto isLine = [](Level level) {
+    auto isRowOrColumn = [](Level level) {
       return level == Level::row || level == Level::column;
     };
-    auto isOfLines = [&](Value value) {
-      return isLine(levels->of(value).level);
+    auto isRowOrColumnValue = [&](Value value) {
+      return isRowOrColumn(levels->of(value).level);
     };
     Block &body = sweep.getSegmentBlock(s);
-    if (llvm::any_of(body.getArguments(), isOfLines))
+    if (llvm::any_of(body.getArguments(), isRowOrColumnValue))
       return true;
     for (Operation &op : body) {
-      if (llvm::any_of(op.getResults(), isOfLines))
+      if (llvm::any_of(op.getResults(), isRowOrColumnValue))
         return true;
-      // So does a reduction that counts each row or column once.
+      // A reduction may also count rows or columns.
       if (auto reduce = dyn_cast<fused::ReduceOp>(op);
-          reduce && isLine(levels->countedBy(reduce)))
+          reduce && isRowOrColumn(levels->countedBy(reduce)))
         return true;
     }
   }
@@ -109,7 +109,7 @@ StringRef mainName(Operation *op) {
   int64_t bestRank = -1;
   for (Value result : op->getResults()) {
     StringRef name = nameOf(result);
-    // A result that is never read exists for the epilogue only.
+    // Only the epilogue reads a result without uses.
     int64_t rank = result.use_empty() ? 0
                    : !foreach::isList(result.getType())
                        ? 1

@@ -20,32 +20,31 @@ bool dependsIndirectly(mlir::Operation *to, mlir::Operation *from);
 /// Whether `to`, or an operation in it, reads a result of `from`.
 bool dependsDirectly(mlir::Operation *to, mlir::Operation *from);
 
-/// Whether `to` reads results of `from` outside of its epilogue.
+/// Whether the segments of `to`, or its `where`, read results of `from`.
 bool segmentsRead(SweepOp to, SweepOp from);
 
-/// Whether `sweep` has row or column values, so that it must traverse its
-/// matrices row by row.
+/// Whether `sweep` has row or column values and must therefore visit its
+/// matrices by rows.
 bool needsRows(SweepOp sweep);
 
 /// Moves the operations between `first` and `second` that depend on `first`
-/// behind `second`. The two must not depend indirectly.
+/// after `second`, which must not depend on `first` indirectly.
 void makeAdjacent(mlir::Operation *first, mlir::Operation *second);
 
-/// The name of the most significant result of `op`: the first one of the
-/// largest domain. Empty if no result has a name.
+/// The name of the first result with the largest domain; empty if no result has
+/// a name.
 llvm::StringRef mainName(mlir::Operation *op);
 
-/// The name of a value in remarks.
+/// The name of a value in quotes, for remarks.
 std::string quoted(mlir::Value value);
 
-/// The name of a sweep in remarks.
+/// The name of a sweep in quotes, for remarks.
 std::string nameForRemarks(SweepOp sweep);
 
 /// The sweeps of `block` in order.
 llvm::SmallVector<SweepOp> sweepsOf(mlir::Block &block);
 
-/// Calls `visit` with every block of sweeps in a program, the bodies of loops
-/// first.
+/// Calls `visit` with every block of sweeps in a program, loop bodies first.
 void forEachBlock(ProgramOp program,
                   llvm::function_ref<void(mlir::Block &)> visit);
 

@@ -1,10 +1,10 @@
-//===- Occupancy.cpp - blocks that must fit a multiprocessor --------------===//
+//===- Occupancy.cpp - blocks that must fit on a multiprocessor -----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Estimates of the registers of a thread, from what compilers need for the
-// emitted source.
+// Estimates of the registers that compilers need for a thread of the emitted
+// source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +26,19 @@ static int64_t blocksFor(int64_t registers, int64_t threads, int64_t most) {
 }
 
 //===----------------------------------------------------------------------===//
-// Streams
+// The schedule `stream`
 //===----------------------------------------------------------------------===//
 
-/// Registers for the elements of a thread, for addresses and intermediate
-/// values (about two thirds as many, and a dozen), and for scalars that are
-/// loaded rather than passed. Doubles take two registers, and their divisions
-/// and square roots a few more.
+/// Registers of a thread: for its elements, for addresses and intermediate
+/// values (two thirds as many, plus 12), and for scalars that are loaded. A
+/// double takes two registers; its divisions and square roots need more.
 static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
   Block &body = sweep.getSegmentBlock(number);
   int64_t words = 0, loaded = 0;
-  // A sweep that only reads holds the elements of all rounds at once.
+  // If a segment writes no elements, a thread holds those of all rounds at
+  // once.
   bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
     return slot.written && slot.index == kI;
   });
@@ -50,7 +50,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
     return op.getValue().getType().isF64();
   });
   for (auto [argument, slot] : llvm::zip(body.getArguments(), segment.inputs)) {
-    if (slot < 0 && !layout.scalars[-1 - slot].isNumber)
+    if (slot < 0 && !layout.scalars[-1 - slot].isByValue)
       loaded += 3;
     if (slot >= 0 && segment.operands[slot].index == kScalar &&
         storageBytes(segment.operands[slot].storage) == 8)
@@ -64,8 +64,8 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
   if (writes)
     return 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
            (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
-  // Elements that are only read are all in flight and combined as they arrive.
-  // The addresses of the member's own values are kept for its end.
+  // All loads of elements are in flight at once. The addresses of member values
+  // stay in registers until the member is complete.
   return 8 + words + loaded + (doubles ? 24 : 0) +
          2 * llvm::count_if(segment.operands, [](const OperandSlot &slot) {
            return isMemberIndex(slot.index);
@@ -80,12 +80,12 @@ static int64_t streamBlocks(SweepOp sweep, const SweepLayout &layout) {
 }
 
 //===----------------------------------------------------------------------===//
-// Rows
+// The schedule `rows`
 //===----------------------------------------------------------------------===//
 
-/// Blocks that share rows need registers for a batch (FusedSchedule.cpp) and
-/// its addresses. Exponentials and divisions in double need more, and so may a
-/// segment whose rows are not shared.
+/// If blocks share rows, a thread needs registers for a batch and its
+/// addresses. Math in double needs more, and so may a segment whose rows are
+/// not shared.
 static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
   int64_t blocks = 5;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
@@ -94,7 +94,7 @@ static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
       continue;
     }
     auto levels = Levels::infer(sweep, s);
-    for (Value value : behind(elementResults(sweep, s)))
+    for (Value value : backwardSlice(elementResults(sweep, s)))
       if (succeeded(levels) && levels->of(value).level > Level::member &&
           value.getType().getIntOrFloatBitWidth() == 64)
         blocks = std::min<int64_t>(blocks, 2);
@@ -102,8 +102,8 @@ static int64_t sharedBlocks(SweepOp sweep, const SweepLayout &layout) {
   return blocks;
 }
 
-/// A thread that goes down columns waits for its loads, so that many others
-/// must be at work.
+/// If threads traverse columns, the latency of loads is hidden only by other
+/// warps.
 static int64_t downBlocks(SweepOp sweep) {
   bool doubles = false;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
@@ -112,7 +112,7 @@ static int64_t downBlocks(SweepOp sweep) {
   return doubles ? 2 : 3;
 }
 
-/// While a block writes the elements of a row, others must load theirs.
+/// While a block writes the elements of a row, other blocks must load.
 static int64_t rowBlocks(const SweepLayout &layout) {
   auto isElement = [](const OperandSlot &slot) { return slot.index == kIJ; };
   size_t most = 0;

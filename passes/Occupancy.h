@@ -1,4 +1,4 @@
-//===- Occupancy.h - blocks that must fit a multiprocessor ------*- C++ -*-===//
+//===- Occupancy.h - blocks that must fit on a multiprocessor ---*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,9 +12,8 @@
 
 namespace heddle::fused {
 
-/// The number of blocks of `sweep` that must be able to reside on a
-/// multiprocessor so that enough loads are in flight. It bounds the registers
-/// of a thread.
+/// The number of blocks of `sweep` that must fit on a multiprocessor so that
+/// enough loads are in flight. This number bounds the registers of a thread.
 int64_t residentBlocks(SweepOp sweep, const SweepLayout &layout);
 
 } // namespace heddle::fused

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Values beyond the carried ones, and the numbers of iterations of members,
-// become carried values with initial values of their own.
+// Values that a loop yields and does not carry, and the iteration counts of
+// members, become carried values with initial values of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,23 +25,23 @@ using heddle::foreach::storageType;
 
 /// A map over device scalars that yields a constant.
 static Value constantScalar(OpBuilder &builder, Location loc, Type type,
-                            TypedAttr number) {
+                            TypedAttr constant) {
   auto map = foreach::MapOp::create(builder, loc, type, ValueRange(),
                                     ArrayRef<int32_t>());
   OpBuilder inner = OpBuilder::atBlockEnd(&map.getBody().emplaceBlock());
-  Value value = arith::ConstantOp::create(inner, loc, number);
+  Value value = arith::ConstantOp::create(inner, loc, constant);
   foreach
     ::YieldOp::create(inner, loc, value);
   return map.getResult(0);
 }
 
-/// A value of `type` with all elements equal to `number`, computed before
+/// A value of `type` with all elements equal to `constant`, computed before
 /// `loop`.
 FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
                                    const Shape &shape, Type type,
-                                   TypedAttr number, StringRef name) {
+                                   TypedAttr constant, StringRef name) {
   if (!isList(type)) {
-    Value scalar = constantScalar(builder, loop.getLoc(), type, number);
+    Value scalar = constantScalar(builder, loop.getLoc(), type, constant);
     if (!name.empty())
       setName(scalar, name);
     return scalar;
@@ -68,23 +68,22 @@ FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
   parts.bind(segment, source, defaultIndex(source.getType()),
              computeType(storageType(source.getType())), nameOf(source));
   OpBuilder inner = parts.at(segment);
-  Value value = arith::ConstantOp::create(inner, loop.getLoc(), number);
+  Value value = arith::ConstantOp::create(inner, loop.getLoc(), constant);
   parts.addResult(segment, value, type, name);
   ++numSweeps;
   return parts.build(builder, loop.getLoc()).getResult(0);
 }
 
-/// The value of a result of no iteration: infinity, or 0 for integers.
-static TypedAttr ofNoIteration(Type storage) {
+/// The value of a result if no iteration runs: infinity, or 0 for integers.
+static TypedAttr valueWithoutIterations(Type storage) {
   Type type = computeType(storage);
   if (auto real = dyn_cast<FloatType>(type))
     return FloatAttr::get(type, APFloat::getInf(real.getFloatSemantics()));
   return IntegerAttr::get(type, 0);
 }
 
-/// Yielded values beyond the carried ones become carried, and so does the
-/// number of iterations of each member. Then buffers hold all results of a loop
-/// at any time, and targets need no other rule for them.
+/// Makes every yielded value, and the iteration count of each member, a carried
+/// value. Then all results of a loop have a buffer at any time.
 FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
   fused::YieldOp yield = loop.getYield();
   unsigned carried = loop.getInits().size();
@@ -104,7 +103,8 @@ FailureOr<LoopOp> Outliner::carryAll(LoopOp loop) {
     Type type = types[k];
     auto init =
         initial(builder, loop, domains.shapeOf(loop.getResult(k)), type,
-                ofNoIteration(storageType(type)), nameOf(loop.getResult(k)));
+                valueWithoutIterations(storageType(type)),
+                nameOf(loop.getResult(k)));
     if (failed(init))
       return failure();
     inits.push_back(*init);

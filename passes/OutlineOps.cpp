@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One sweep for each map, reduction and record, one loop for each while.
+// Each map, reduction and record becomes a sweep, each `while` a loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,8 @@ void Outliner::lowerMap(foreach::MapOp op, OpBuilder &builder) {
   unsigned segment = parts.addSegment();
   Block &body = op.getBody().front();
   IRMapping mapping;
-  for (int pass = 0; pass < 2; ++pass)
+  // Twice: binding an operand again may change the type of its argument.
+  for (int repeat = 0; repeat < 2; ++repeat)
     for (auto [argument, operand, index] :
          llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
       mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
@@ -52,9 +53,9 @@ void Outliner::lowerMap(foreach::MapOp op, OpBuilder &builder) {
   ++numSweeps;
 }
 
-/// The level of the result of a reduction along `axis` of a domain of rank
+/// The level of the result of a reduction along `axis` over a domain of rank
 /// `rank`.
-static Level levelLeft(Axis axis, int64_t rank) {
+static Level levelOfResult(Axis axis, int64_t rank) {
   switch (axis) {
   case Axis::j:
     return Level::row;
@@ -65,25 +66,25 @@ static Level levelLeft(Axis axis, int64_t rank) {
   case Axis::list:
     return Level::list;
   }
-  llvm_unreachable("an axis");
+  llvm_unreachable("unknown axis");
 }
 
 LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   Value active = activeAround(builder.getBlock());
   if (active && op.getAxis() == Axis::list)
     return op.emitOpError(
-        "expected a reduction along a member or an axis of it "
-        "in a loop with a flag for every member, found one "
-        "along the list");
+        "expected a reduction along i, j or member in a loop with a flag for "
+        "every member, found one along list");
   int64_t rank = op.getDomainRank();
-  Level level = levelLeft(op.getAxis(), rank);
+  Level level = levelOfResult(op.getAxis(), rank);
   Level domain = rank == 0 ? Level::member : Level::element;
   SweepBuilder parts(context, active);
   unsigned segment = parts.addSegment();
   Block &body = op.getBody().front();
   IRMapping mapping;
   llvm::DenseMap<Value, Level> levels;
-  for (int pass = 0; pass < 2; ++pass)
+  // Twice: binding an operand again may change the type of its argument.
+  for (int repeat = 0; repeat < 2; ++repeat)
     for (auto [argument, operand, index] :
          llvm::zip_equal(body.getArguments(), op.getInputs(), op.getIndices()))
       mapping.map(argument, parts.bind(segment, values.lookup(operand), index,
@@ -106,8 +107,9 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   }
   Value reduced = op.getReduced();
   Value value = mapping.lookup(reduced);
-  Value about = op.getShift() ? mapping.lookup(op.getShift()) : Value();
-  // Every element of the domain counts, even if the value has a lower level.
+  Value shift = op.getShift() ? mapping.lookup(op.getShift()) : Value();
+  // The value counts once per element of the domain, even if its level is
+  // lower.
   LevelAttr from;
   if (levels.lookup(reduced) != domain)
     from = LevelAttr::get(context, domain);
@@ -115,7 +117,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   if (op.getNumResults() == 2)
     types.push_back(inner.getI64Type());
   auto reduce = fused::ReduceOp::create(inner, op.getLoc(), types, op.getKind(),
-                                        level, value, about,
+                                        level, value, shift,
                                         /*sharing=*/Value(),
                                         /*inactive=*/Value(), from);
   copyNames(op.getResults(), reduce.getResults());
@@ -127,7 +129,7 @@ LogicalResult Outliner::lowerReduce(foreach::ReduceOp op, OpBuilder &builder) {
   return success();
 }
 
-/// A sweep over the members that writes one entry of each member's vector.
+/// Creates a sweep over members that writes one entry of each member's vector.
 void Outliner::lowerRecord(foreach::RecordOp op, OpBuilder &builder) {
   SweepBuilder parts(context, activeAround(builder.getBlock()));
   unsigned segment = parts.addSegment();

@@ -22,8 +22,9 @@ using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
-/// Clones the map over device scalars that computes `result`, and all such maps
-/// on which it depends. `bind` gives the values of other operands.
+/// Clones the map over device scalars that computes `result`, and the maps over
+/// device scalars on which it depends. `bind` returns the values of other
+/// operands.
 Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind) {
   auto map = result.getDefiningOp<foreach::MapOp>();
   Block &body = map.getBody().front();
@@ -44,7 +45,7 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind) {
       map.getYield().getValues()[cast<OpResult>(result).getResultNumber()]);
 }
 
-/// The last operation of `block` that `map` needs, or null.
+/// The last operation of `block` on which `map` depends, or null.
 Operation *Outliner::latestSource(foreach::MapOp map, Block &block) {
   Operation *latest = nullptr;
   for (Value operand : map.getInputs()) {
@@ -61,21 +62,21 @@ Operation *Outliner::latestSource(foreach::MapOp map, Block &block) {
 /// Appends `map` to the epilogue of `sweep`.
 void Outliner::appendToEpilogue(SweepOp sweep, foreach::MapOp map) {
   SweepBuilder parts(context, sweep.getWhere());
-  auto places = parts.append(sweep);
+  auto refs = parts.append(sweep);
   auto bind = [&](Value operand, Type bound, StringRef name) -> Value {
     if (operand.getDefiningOp() != sweep.getOperation())
       return parts.bindEpilogue(operand, bound, name);
-    auto place = places[cast<OpResult>(operand).getResultNumber()];
-    if (place.segment >= 0)
-      return parts.listValue(place.segment, place.result, bound, name);
+    auto ref = refs[cast<OpResult>(operand).getResultNumber()];
+    if (ref.segment >= 0)
+      return parts.listValue(ref.segment, ref.result, bound, name);
     OpBuilder builder = parts.atEpilogue();
-    return convertThrough(builder, map.getLoc(), parts.yielded(place),
+    return convertThrough(builder, map.getLoc(), parts.yielded(ref),
                           storageType(operand.getType()), bound);
   };
   // Twice: binding an operand again may change the type of its argument.
   Block &body = map.getBody().front();
   IRMapping mapping;
-  for (int pass = 0; pass < 2; ++pass)
+  for (int repeat = 0; repeat < 2; ++repeat)
     for (auto [argument, operand] :
          llvm::zip_equal(body.getArguments(), map.getInputs())) {
       Value value;
@@ -90,7 +91,7 @@ void Outliner::appendToEpilogue(SweepOp sweep, foreach::MapOp map) {
     }
   OpBuilder builder = parts.atEpilogue();
   cloneBody(builder, body, mapping);
-  SmallVector<SweepBuilder::Place> added;
+  SmallVector<SweepBuilder::ResultRef> added;
   for (auto [result, value] :
        llvm::zip_equal(map.getResults(), map.getYield().getValues()))
     added.push_back(
@@ -98,20 +99,20 @@ void Outliner::appendToEpilogue(SweepOp sweep, foreach::MapOp map) {
                                      nameOf(result))});
   OpBuilder outer(sweep);
   parts.build(outer, sweep.getLoc());
-  for (auto [result, place] : llvm::zip_equal(sweep.getResults(), places))
-    result.replaceAllUsesWith(parts.result(place));
-  for (auto [result, place] : llvm::zip_equal(map.getResults(), added))
-    result.replaceAllUsesWith(parts.result(place));
+  for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), refs))
+    result.replaceAllUsesWith(parts.result(ref));
+  for (auto [result, ref] : llvm::zip_equal(map.getResults(), added))
+    result.replaceAllUsesWith(parts.result(ref));
   sweep.erase();
   map.erase();
   ++numEpilogueMaps;
 }
 
-/// Moves maps that depend on a sweep of the same block to its epilogue.
-LogicalResult Outliner::placeUniform(Block &block) {
+/// Moves maps that depend on a sweep of the same block to the sweep's epilogue.
+LogicalResult Outliner::moveToEpilogues(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<LoopOp>(op)) {
-      if (failed(placeUniform(loop.getBody().front())))
+      if (failed(moveToEpilogues(loop.getBody().front())))
         return failure();
     } else if (auto map = dyn_cast<foreach::MapOp>(op)) {
       if (map.use_empty())
@@ -123,8 +124,8 @@ LogicalResult Outliner::placeUniform(Block &block) {
   return success();
 }
 
-/// Creates a sweep without results before `before`, over the argument of the
-/// lowest rank. Its epilogue can compute device scalars.
+/// Creates a sweep without results before `before`, over the argument of lowest
+/// rank. The epilogue of the sweep can compute device scalars.
 FailureOr<SweepOp> Outliner::emptySweep(Operation *before) {
   Value source;
   for (BlockArgument argument : program.getBody().getArguments())
@@ -145,40 +146,39 @@ FailureOr<SweepOp> Outliner::emptySweep(Operation *before) {
   return parts.build(builder, before->getLoc());
 }
 
-/// Makes a device scalar that depends on others a result of the epilogue of a
-/// sweep before `before` in the same block.
+/// Computes the device scalar `value`, the result of a map, in the epilogue of
+/// a sweep before `before`, and returns the result of that epilogue.
 FailureOr<Value> Outliner::materialize(Value value, Operation *before) {
   auto map = value.getDefiningOp<foreach::MapOp>();
   Block *block = before->getBlock();
   Operation *after = latestSource(map, *block);
-  SweepOp home;
+  SweepOp target;
   for (Operation *op = before->getPrevNode(); op && op != after;
        op = op->getPrevNode())
     if (auto sweep = dyn_cast<SweepOp>(op)) {
-      home = sweep;
+      target = sweep;
       break;
     }
-  if (!home) {
-    auto made = emptySweep(before);
-    if (failed(made))
+  if (!target) {
+    auto created = emptySweep(before);
+    if (failed(created))
       return failure();
-    home = *made;
+    target = *created;
   }
-  // The map stays for the bodies that compute the value themselves.
-  OpBuilder builder(home);
+  // The original map stays for bodies that compute the value themselves.
+  OpBuilder builder(target);
   IRMapping mapping;
   auto copy = cast<foreach::MapOp>(builder.clone(*map, mapping));
   Value clone = copy.getResult(cast<OpResult>(value).getResultNumber());
-  Value marker = clone;
-  // appendToEpilogue replaces the results of the clone; an operand keeps track
-  // of the value.
+  // appendToEpilogue replaces the results of the clone; the operand of `before`
+  // then has the new value.
   OpOperand *use = nullptr;
   for (OpOperand &operand : before->getOpOperands())
     if (operand.get() == value) {
-      operand.set(marker);
+      operand.set(clone);
       use = &operand;
     }
-  appendToEpilogue(home, copy);
+  appendToEpilogue(target, copy);
   return use->get();
 }
 
@@ -190,7 +190,7 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
   if (llvm::none_of(sweep->getOperands(), isUniform))
     return sweep;
   SweepBuilder parts(context, sweep.getWhere());
-  SmallVector<SweepBuilder::Place> places;
+  SmallVector<SweepBuilder::ResultRef> refs;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     parts.addSegment();
     Block &body = sweep.getSegmentBlock(s);
@@ -198,9 +198,9 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
       return parts.bind(s, operand, kScalar, bound, name);
     };
     IRMapping mapping;
-    // The first round settles the types of the arguments; its operations are
-    // dead.
-    for (int pass = 0; pass < 2; ++pass)
+    // Twice: binding an operand again may change the type of its argument. The
+    // operations of the first repetition are dead.
+    for (int repeat = 0; repeat < 2; ++repeat)
       for (auto [argument, operand, index] :
            llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(s),
                            sweep.getSegmentIndices(s))) {
@@ -218,11 +218,11 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
     cloneBody(builder, body, mapping);
     for (auto [value, result] : llvm::zip_equal(
              sweep.getSegmentYield(s).getValues(), sweep.getSegmentResults(s)))
-      places.push_back({static_cast<int>(s),
-                        parts.addResult(s, mapping.lookup(value),
-                                        result.getType(), nameOf(result))});
+      refs.push_back({static_cast<int>(s),
+                      parts.addResult(s, mapping.lookup(value),
+                                      result.getType(), nameOf(result))});
   }
-  parts.appendEpilogue(sweep, places, [&](Value operand, Type bound) -> Value {
+  parts.appendEpilogue(sweep, refs, [&](Value operand, Type bound) -> Value {
     if (!isUniform(operand))
       return {};
     OpBuilder builder = parts.atEpilogue();
@@ -235,14 +235,14 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
   });
   OpBuilder outer(sweep);
   SweepOp inlined = parts.build(outer, sweep.getLoc());
-  for (auto [result, place] : llvm::zip_equal(sweep.getResults(), places))
-    result.replaceAllUsesWith(parts.result(place));
+  for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), refs))
+    result.replaceAllUsesWith(parts.result(ref));
   sweep.erase();
   return inlined;
 }
 
 LogicalResult Outliner::bindUniform(Block &block) {
-  // Values that buffers must hold come first, because they add sweeps.
+  // Values that need a buffer come first, because they may add sweeps.
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<LoopOp>(op))
       if (failed(bindUniform(loop.getBody().front())))

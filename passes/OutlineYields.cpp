@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value that several results need, or that no operation makes where it is
-// needed, is copied by a sweep.
+// A sweep copies a value if several results are this value, or if no operation
+// of the block computes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ using heddle::foreach::isList;
 using heddle::foreach::kDonateAttr;
 using heddle::foreach::storageType;
 
-/// Creates an operation that copies `value` to a buffer of its own.
+/// Creates an operation that copies `value`, so that the copy has its own
+/// buffer.
 Value Outliner::copyOf(Value value, OpBuilder &builder) {
   Type type = value.getType();
   Type bound = computeType(storageType(type));
@@ -49,9 +50,10 @@ Value Outliner::copyOf(Value value, OpBuilder &builder) {
   return copy;
 }
 
-/// The operation whose result a buffer holds writes the buffer. Therefore the
-/// next value of a carried value, and a result that replaces a donated
-/// argument, must be the result of an operation, and one that is yielded once.
+/// Copies yielded values where necessary. The operation that computes a result
+/// writes its buffer. So the next value of a carried value, and a result that
+/// replaces a donated argument, must be the result of an operation and must be
+/// yielded only once.
 void Outliner::ownYields(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto loop = dyn_cast<LoopOp>(op))
@@ -69,8 +71,8 @@ void Outliner::ownYields(Block &block) {
           k < loop.getInits().size() && value == loop.getCarried()[k];
       bool inside = value.getDefiningOp() && value.getParentBlock() == &block;
       owned = unchanged || (inside && taken.insert(value).second);
-      // Device scalars that depend on others are written in this body, wherever
-      // their map is.
+      // Device scalars that a map computes are written in this body, wherever
+      // the map is.
       if (auto map = value.getDefiningOp<foreach::MapOp>();
           map && !inside && taken.insert(value).second)
         owned = true;

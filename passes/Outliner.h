@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps of foreach-outline-sweeps, which share one state. Each group of
-// them is in a file of its own.
+// The parts of foreach-outline-sweeps, which share one state. Each part is in a
+// file of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,16 +41,15 @@ private:
   mlir::FailureOr<LoopOp> carryAll(LoopOp loop);
   mlir::FailureOr<mlir::Value> initial(mlir::OpBuilder &builder, LoopOp loop,
                                        const Shape &shape, mlir::Type type,
-                                       mlir::TypedAttr number,
+                                       mlir::TypedAttr constant,
                                        llvm::StringRef name);
 
-  // Each buffer is written by the operation whose result it holds
-  // (OutlineYields.cpp).
+  // The operation that computes a result writes its buffer (OutlineYields.cpp).
   void ownYields(mlir::Block &block);
   mlir::Value copyOf(mlir::Value value, mlir::OpBuilder &builder);
 
   // Maps over device scalars move into sweeps (OutlineScalars.cpp).
-  mlir::LogicalResult placeUniform(mlir::Block &block);
+  mlir::LogicalResult moveToEpilogues(mlir::Block &block);
   mlir::Operation *latestSource(foreach::MapOp map, mlir::Block &block);
   void appendToEpilogue(SweepOp sweep, foreach::MapOp map);
   mlir::LogicalResult bindUniform(mlir::Block &block);
@@ -63,8 +62,8 @@ private:
   mlir::Value cloneUniform(mlir::OpBuilder &builder, mlir::Value result,
                            Bind bind);
 
-  /// The flags under which the sweeps of `block` run: those of its loop, if
-  /// each member has one.
+  /// The flags of members in the loop of `block`, under which its sweeps run;
+  /// null if there are none.
   mlir::Value activeAround(mlir::Block *block);
 
   mlir::func::FuncOp function;

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generated from Passes.td; Pipelines.h puts them in order.
+// The declarations are generated from Passes.td; the order is in Pipelines.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace heddle {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// Registers every pass and the pipeline by name.
+/// Registers every pass, and the pipeline `heddle-pipeline`.
 void registerPasses();
 
 } // namespace heddle

@@ -1,7 +1,7 @@
 //===- Passes.td - the passes of heddle -----------------------------------===//
 //
-// From foreach IR to fused IR that emitters only print. docs/lowering.md tells
-// what each pass requires and guarantees; Pipelines.cpp gives their order.
+// The passes from foreach IR to fused IR that emitters only print. The contract
+// of each pass is in docs/lowering.md, their order in Pipelines.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,15 +11,15 @@
 include "mlir/Pass/PassBase.td"
 
 def RemarksOption : Option<"remarks", "remarks", "bool", /*default=*/"false",
-    "Emit remarks that tell what the pass did, what it did not do, and why">;
+    "Emit remarks on the decisions of the pass, with reasons">;
 
 def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
-  let summary = "Simplifies bodies, expands `if`, separates uniform scalar math from element math";
+  let summary = "Simplifies bodies, expands `if`, separates scalar math from element math";
   let description = [{
     Folds only operations whose result is exact in IEEE arithmetic, including signed zeros and NaN: `x * 1` is `x`, but
     `x + 0.0` is not `x` (`-0.0 + 0.0` is `0.0`). Operands that are bound twice are bound once. Unused operands, results
-    and operations are removed, equal operations merged. `foreach.if` becomes maps that select. A reduction `along i` of
-    a domain of rank 1 becomes one `along member`.
+    and operations are removed, equal operations are merged. `foreach.if` becomes maps that select. A reduction
+    `along i` of a domain of rank 1 becomes a reduction `along member`.
 
     In the body of a map or reduction over lists, expensive operations on device scalars (divisions and square roots in
     double, powers, exponentials) move to a map over these scalars, together with the operations that they need. Cheap
@@ -49,18 +49,19 @@ def ForeachSimplify : Pass<"foreach-simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let statistics = [
-    Statistic<"numHoisted", "uniform-maps", "Maps of uniform scalar math moved out of element bodies">,
-    Statistic<"numIfs", "ifs", "foreach.if expanded into selections">];
+    Statistic<"numHoisted", "uniform-maps", "Maps over device scalars moved out of element bodies">,
+    Statistic<"numIfs", "ifs", "foreach.if expanded into selects">];
 }
 
 def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncOp"> {
-  let summary = "Shifts every logsumexp in a loop by an estimate from the carried value that it replaces";
+  let summary = "Gives every logsumexp in a loop a shift, if one follows from a carried value";
   let description = [{
-    A fixed point iteration carries a value and computes its next value from a `logsumexp`. Near the fixed point, the
-    value that enters an iteration gives an estimate of the result: the pass inverts the chain of maps from the result to the
-    next value, step by step. It inverts sums, differences, products, quotients, negations, conversions and selections
-    whose other operands do not depend on the result. If an iteration scales the carried value first, the scaled value is
-    used. Exponentials shifted by the estimate need no running maximum; the result is the same.
+    A fixed-point iteration carries a value and computes its next value from a `logsumexp`. Near the fixed point, the
+    carried value gives an estimate of the result of the `logsumexp`. To compute this shift, the pass inverts the maps
+    from the result to the next value, one operation at a time. It inverts sums, differences, products, quotients,
+    negations, conversions and selects whose other operands do not depend on the result. If an iteration scales the
+    carried value first, the scaled value is used. Exponentials about the shift need no running maximum; the result is
+    the same.
 
     ```mlir
     %u, %iterations = foreach.while (%u = %u0 : !list) upto %limit -> (!list, tensor<i32>) {
@@ -84,19 +85,19 @@ def ForeachShiftLogsumexp : Pass<"foreach-shift-logsumexp", "::mlir::func::FuncO
   }];
   let options = [RemarksOption];
   let dependentDialects = ["::heddle::foreach::ForeachDialect", "::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"numShifted", "shifted", "Reductions given a shift">,
-                    Statistic<"numLeft", "left", "Reductions in loops left without a shift">];
+  let statistics = [Statistic<"numShifted", "shifted", "Reductions that received a shift">,
+                    Statistic<"numLeft", "left", "Reductions in loops without a shift">];
 }
 
 def ForeachOutlineSweeps : Pass<"foreach-outline-sweeps", "::mlir::ModuleOp"> {
   let summary = "Turns every function of foreach IR into a program of sweeps and loops";
   let description = [{
-    Each map and reduction becomes a sweep, each `while` a loop. Maps over device scalars that depend on a reduction of
-    the whole list move to the epilogue of its sweep. Those that depend on arguments only are cloned into the bodies
-    that use them, and rounded to the type of their result. Every value that a loop returns becomes a carried value,
-    including the numbers of iterations of the members.
+    Each map and reduction becomes a sweep, each `while` a loop. Maps over device scalars that depend on a reduction
+    over the list move to the epilogue of its sweep. Maps that depend on arguments only are cloned into the bodies that
+    use them, and rounded to the type of their result. Every value that a loop returns becomes a carried value,
+    including the iteration counts of the members.
 
-    The attribute `traffic` of the program keeps the bytes that this unfused form moves.
+    The attribute `traffic` of the program has the bytes that this unfused form moves.
 
     ```mlir
     func.func @norm(%x: !list) -> tensor<f64> {
@@ -125,16 +126,16 @@ def ForeachOutlineSweeps : Pass<"foreach-outline-sweeps", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::heddle::fused::FusedDialect", "::mlir::arith::ArithDialect"];
   let statistics = [Statistic<"numSweeps", "sweeps", "Sweeps created">,
-                    Statistic<"numEpilogueMaps", "epilogue-maps", "Uniform maps moved to an epilogue">];
+                    Statistic<"numEpilogueMaps", "epilogue-maps", "Maps over device scalars moved to an epilogue">];
 }
 
 def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::ProgramOp"> {
   let summary = "Merges sweeps over one domain: producers into consumers, and siblings that read the same lists";
   let description = [{
-    Merges two sweeps over equal extents (or one over the rows, columns or members of the other's domain), unless the
-    second needs a value that is complete only after the first. The pass merges the pair that saves the most bytes
-    first. It also merges pairs that save no bytes, because each merge saves a sweep. The second body uses the yielded
-    values of the first, rounded to the type of the result that they replace.
+    Merges two sweeps if their domains are equal, or if one is over the members, rows or columns of the other's domain.
+    The second sweep must not need a value that is complete only after the first. The pass first merges the pair that
+    saves the most bytes. It also merges pairs that save no bytes, because each merge saves a sweep. The second body
+    uses the yielded values of the first, rounded to the type of the result that they replace.
 
     ```mlir
     %t = fused.sweep (%x = %a : !list) -> !list {...}
@@ -151,13 +152,13 @@ def FusedFuseVertical : Pass<"fused-fuse-vertical", "::heddle::fused::ProgramOp"
 }
 
 def FusedShareExponentials : Pass<"fused-share-exponentials", "::heddle::fused::ProgramOp"> {
-  let summary = "Marks each logsumexp over columns that can use the exponentials of one over rows";
+  let summary = "Marks each logsumexp over columns that can use the exponentials of a logsumexp over rows";
   let description = [{
-    After vertical fusion, a reduction over rows and a reduction over columns that depends on it stand in one sweep and
-    read the matrix once. If both are `logsumexp` and their operands x and y differ by values of rows, columns, members
-    and the list only, then exp(y) is exp(x) times a factor of the row and a factor of the column, so that one
-    exponential per element suffices. The pass compares the operands as sums of terms, each an element value times
-    scalars, and sets the hint `sharing`.
+    After vertical fusion, one sweep reads the matrix once for a reduction over rows and for a reduction over columns
+    that depends on the first. Let both be `logsumexp`, with operands x and y that differ only by values of rows,
+    columns, members and the list. Then exp(y) is exp(x) times a factor of the row and a factor of the column, and one
+    exponential per element suffices. The pass splits the operands into terms, compares the element terms, and sets the
+    hint `sharing`.
 
     ```mlir
     %x = arith.addf %l, %v : f32
@@ -177,10 +178,10 @@ def FusedShareExponentials : Pass<"fused-share-exponentials", "::heddle::fused::
 }
 
 def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::ProgramOp"> {
-  let summary = "Joins independent sweeps as segments of one";
+  let summary = "Joins independent sweeps as segments of one sweep";
   let description = [{
-    Sweeps over different lists, element types or groups become segments of one sweep and run in one launch, if all or
-    none of them have a domain of rank 2. Their reductions over whole lists are combined in one epilogue.
+    Independent sweeps of one rank class and with the same `where` become segments of one sweep, which runs in one
+    launch. Their epilogues become one epilogue.
 
     ```mlir
     %a = fused.sweep (%x = %x : !list32) -> !list32 {...}
@@ -198,8 +199,8 @@ def FusedFuseHorizontal : Pass<"fused-fuse-horizontal", "::heddle::fused::Progra
 def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::ProgramOp"> {
   let summary = "Chooses how each sweep traverses its domain";
   let description = [{
-    Sets `schedule`. Moves expensive scalar math on member and list scalars into `fused.precompute`. Marks a sweep
-    `reversed` if it reads a list that the sweep before it read or wrote. The schedule depends on types only.
+    Sets `schedule`, which depends on types only. Moves expensive math on member and list scalars into
+    `fused.precompute`. Marks a sweep `reversed` if it reads a list that the previous sweep read or wrote.
 
     ```mlir
     %p = fused.sweep (%g = %grad : !list, %t = %step : !each, %b = %beta : !num) -> !list {
@@ -217,19 +218,19 @@ def FusedSchedule : Pass<"fused-schedule", "::heddle::fused::ProgramOp"> {
   }];
   let options = [RemarksOption,
     Option<"precompute", "precompute", "bool", /*default=*/"true",
-           "Compute expensive scalar math at the end of the step before">];
+           "Compute expensive scalar math at the end of the previous step">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let statistics = [Statistic<"numPrecomputed", "precompute", "fused.precompute created">,
-                    Statistic<"numReversed", "reversed", "Sweeps in reverse order">];
+  let statistics = [Statistic<"numPrecomputed", "precompute", "fused.precompute operations created">,
+                    Statistic<"numReversed", "reversed", "Reversed sweeps">];
 }
 
 def FusedMarkInactiveColumns : Pass<"fused-mark-inactive-columns", "::heddle::fused::ProgramOp"> {
-  let summary = "Marks columns whose log-sum-exp is not needed where it is -infinity";
+  let summary = "Marks columns whose log-sum-exp is not needed if their sum is 0";
   let description = [{
-    In a sweep with the schedule `panel`, a sum of shifted exponentials that is 0 or out of range is computed again about
-    its maximum. A program may select away every value that depends on the log-sum-exp of a column, for each result below
-    infinity, if a flag of the column is set (a column without weight). The pass sets the hint `inactive` to this flag,
-    so that a sum of 0 is not computed again.
+    In a sweep with the schedule `panel`, a sum of shifted exponentials that is not safe is recomputed about its
+    maximum. A program may discard every value that depends on a column's log-sum-exp below infinity, by selects on a
+    flag of the column. A column of weight 0 is an example. The pass sets the hint `inactive` to this flag, so that a sum
+    of 0 is not recomputed.
 
     ```mlir
     %r = fused.reduce logsumexp column %x shift %s : f32
@@ -253,7 +254,7 @@ def FusedAssignBuffers : Pass<"fused-assign-buffers", "::heddle::fused::ProgramO
   let description = [{
     Buffers are numbered: the arguments of the program first, then its attribute `buffers`. Each sweep, each loop and
     the program itself get `result_buffers`, one buffer per result; a loop also gets `condition_buffer`. A donated
-    argument is updated in place if that is legal. Temporaries of one type and extent share a buffer if their lifetimes
+    argument is updated in place if that is legal. Temporaries of one type and shape share a buffer if their lifetimes
     do not overlap.
 
     ```mlir
@@ -271,17 +272,17 @@ def FusedAssignBuffers : Pass<"fused-assign-buffers", "::heddle::fused::ProgramO
     ```
   }];
   let options = [RemarksOption];
-  let statistics = [Statistic<"numInPlace", "in-place", "Results that replace an operand in its buffer">,
+  let statistics = [Statistic<"numInPlace", "in-place", "Results that take the buffer of an operand">,
                     Statistic<"numTemporaries", "temporaries", "Buffers for temporaries">,
-                    Statistic<"numCopies", "copies", "Values that are copied to another buffer">];
+                    Statistic<"numCopies", "copies", "Values copied to another buffer">];
 }
 
 def FusedPrepareCuda : Pass<"fused-prepare-cuda", "::heddle::fused::ProgramOp"> {
   let summary = "Names sweeps and loops and orders their bodies";
   let description = [{
-    Each sweep and loop gets a unique `name`, a C identifier. Equal operations of a body are merged. Constants come
-    first, then operations by level: list, member, then those of elements, rows and columns in their order, and last the
-    operations that run after the sweep.
+    Each sweep and loop gets a unique `name`, a C identifier. Equal operations of a body are merged. The operations of a
+    body are ordered: constants; list values; member values; element, row and column values in their original order;
+    values that are complete only after the sweep.
 
     ```mlir
     fused.program @"my step" (...) { %p = fused.sweep (...) ... }
@@ -294,12 +295,12 @@ def FusedPrepareCuda : Pass<"fused-prepare-cuda", "::heddle::fused::ProgramOp"> 
 }
 
 def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::ProgramOp"> {
-  let summary = "Chooses how sweeps and loops are launched: the last pass that changes the IR";
+  let summary = "Chooses how sweeps and loops are launched; the last pass that changes the IR";
   let description = [{
-    Requires schedules, buffers and names. Sets `launch` of each sweep: its entry points with the number of blocks that
-    must fit a multiprocessor; when blocks take the ticket of their member; and, if the sweep depends on the sweep right
-    before it only, when its blocks wait for that one (programmatic dependent launch). Sets `cooperative` of a loop whose
-    sweeps can run in one launch, and `panels` of a loop that has the form of the panel schedule.
+    Requires schedules, buffers and names. Sets `launch` of each sweep: its entries, with the number of blocks that
+    must fit on a multiprocessor; when a block takes the ticket of its member; and when a block waits for the previous
+    sweep, if the sweep depends on nothing else (programmatic dependent launch). Sets `cooperative` of a loop whose
+    sweeps can run in one launch, and `panels` of a loop that has the panel form.
 
     ```mlir
     %p = fused.sweep schedule #fused.schedule<stream, ...> name "step" result_buffers [0] (...) -> !list {...}

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of all passes that run.
+// The only list of the passes that run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace heddle {
 namespace {
 struct Entry {
   StringRef name;
-  /// Whether the unfused form omits the pass.
+  /// Whether `fuse=false` omits the pass.
   bool fuses;
   void (*add)(OpPassManager &, const PipelineOptions &);
 };
@@ -91,13 +91,13 @@ const Entry pipeline[] = {
      }},
 };
 
-struct TextOptions : PassPipelineOptions<TextOptions> {
+struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::init(true),
                     llvm::cl::desc("Fuse sweeps; otherwise each map and "
                                    "reduction becomes a sweep of its own")};
   Option<bool> remarks{*this, "remarks", llvm::cl::init(false),
-                       llvm::cl::desc("Emit remarks that tell what passes did "
-                                      "and why")};
+                       llvm::cl::desc("Emit remarks on the decisions of the "
+                                      "passes, with reasons")};
 };
 } // namespace
 
@@ -119,14 +119,14 @@ void buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
 
 void registerPasses() {
   registerHeddlePasses();
-  PassPipelineRegistration<TextOptions>(
+  PassPipelineRegistration<CommandLineOptions>(
       "heddle-pipeline",
       "Compile a program of foreach IR to fused IR with schedules, buffers, "
       "names and launches",
-      [](OpPassManager &manager, const TextOptions &text) {
+      [](OpPassManager &manager, const CommandLineOptions &parsed) {
         PipelineOptions options;
-        options.fuse = text.fuse;
-        options.remarks = text.remarks;
+        options.fuse = parsed.fuse;
+        options.remarks = parsed.remarks;
         buildPipeline(manager, options);
       });
 }

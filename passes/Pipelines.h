@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes between a program and its emission.
+// The passes that run before CUDA source, a plan or machine code is emitted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ class OpPassManager;
 namespace heddle {
 
 struct PipelineOptions {
-  /// If false, each map and reduction of the program becomes a sweep of its
-  /// own. Tests compare the two forms.
+  /// If false, each map and reduction becomes a sweep of its own. Tests compare
+  /// both forms.
   bool fuse = true;
   /// Whether passes emit remarks.
   bool remarks = false;
@@ -30,7 +30,7 @@ struct PipelineOptions {
 /// The names of the passes, in order.
 llvm::ArrayRef<llvm::StringRef> pipelinePasses();
 
-/// Adds the passes to `manager`, whose operations are modules.
+/// Adds the passes to `manager`, which runs on modules.
 void buildPipeline(mlir::OpPassManager &manager,
                    const PipelineOptions &options = {});
 

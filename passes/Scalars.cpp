@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the passes that move scalar math between bodies.
+// Functions of the passes that move scalar math between bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,8 +69,8 @@ Slice expensiveSlice(Block &body,
       if (Operation *op = operand.getDefiningOp();
           op && inside.insert(op).second)
         work.push_back(op);
-  // A value that is used outside and follows from expensive ones is a result.
-  // The other values are cheap and are computed again outside.
+  // A value that is used outside and depends on expensive operations is a
+  // result. All other values are cheap and are recomputed outside.
   auto isConstant = [](Operation *op) {
     return op && op->hasTrait<OpTrait::ConstantLike>();
   };
@@ -126,8 +126,8 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
-  // Use only folders: they are exact in IEEE arithmetic. Some of arith's
-  // patterns are not (they round an integer once instead of twice).
+  // Only folds, which are exact in IEEE arithmetic. Some patterns of arith are
+  // not: they round an integer once instead of twice.
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(root, RewritePatternSet(context), config);

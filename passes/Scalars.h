@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rounding, cost, and the slices of scalar math that move together.
+// Rounding, cost, and slices of scalar math that move together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,31 +15,32 @@
 
 namespace heddle {
 
-/// The value that a reader gets after `value` was stored as `storage` and bound
-/// as `bound`.
+/// `value`, as if stored in the type `storage` and then read as the type
+/// `bound`.
 mlir::Value convertThrough(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, mlir::Type storage,
                            mlir::Type bound);
 
 /// Whether memory accesses do not hide the time of `op` if every thread
-/// computes it: powers, exponentials, logarithms; divisions and square roots in
-/// double.
+/// computes it: powers, exponentials and logarithms; divisions and square roots
+/// in double.
 bool isExpensive(mlir::Operation *op);
 
 /// Scalar math that can leave a body together.
 struct Slice {
-  /// In the order of the body. The user of the slice clones constants.
+  /// The operations, in the order of the body. Constants in the slice are
+  /// cloned, not moved.
   llvm::SetVector<mlir::Operation *> ops;
   /// Block arguments that the slice reads, in order.
   llvm::SetVector<mlir::Value> inputs;
   /// Values that the rest of the body uses and that are too expensive to
-  /// compute there; in the order of the body.
+  /// recompute there, in the order of the body.
   llvm::SetVector<mlir::Value> results;
 };
 
 /// The expensive operations of `body` for which `mayMove` holds, the operations
-/// that they depend on (`mayMove` must hold for those too), and the cheap ones
-/// that depend on nothing else.
+/// on which they depend (`mayMove` must hold for these, too), and the cheap
+/// operations that depend on nothing else.
 Slice expensiveSlice(mlir::Block &body,
                      llvm::function_ref<bool(mlir::Operation *)> mayMove);
 
@@ -47,8 +48,8 @@ Slice expensiveSlice(mlir::Block &body,
 void cloneBody(mlir::OpBuilder &builder, mlir::Block &body,
                mlir::IRMapping &mapping);
 
-/// Folds, merges and removes operations within the regions of `root`, which is
-/// isolated from above. It folds only where the result is exact.
+/// Folds, merges and removes operations in the regions of `root`, which must be
+/// isolated from above. All folds are exact.
 void cleanBodies(mlir::Operation *root);
 
 } // namespace heddle

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies grow in detached regions. They move into the operation when its
+// Bodies are built in detached regions, which move into the operation when its
 // operands and results are known.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ unsigned SweepBuilder::addSegment() {
   return segments.size() - 1;
 }
 
-/// A region that is not in an operation yet does not know its context.
+/// A builder for a detached region, which has no context of its own.
 static OpBuilder atEnd(MLIRContext *context, Block &block) {
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(&block);
@@ -52,8 +52,8 @@ static Location locFor(MLIRContext *context, StringRef name) {
                       : namedLoc(context, name);
 }
 
-/// The operand of `argument` is now also bound as `bound`. Both uses read it in
-/// its compute type and convert from there.
+/// Called if the operand of `argument` is also bound as `bound`. Both uses then
+/// read the operand in its compute type and convert it.
 BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
                                   Type storage, Type bound) {
   Type natural = computeType(storage);
@@ -137,14 +137,14 @@ unsigned SweepBuilder::addEpilogueResult(Value value, Type type,
   return epilogueResults.size() - 1;
 }
 
-SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
-  SmallVector<Place> places;
+SmallVector<SweepBuilder::ResultRef> SweepBuilder::append(SweepOp sweep) {
+  SmallVector<ResultRef> refs;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     unsigned number = addSegment();
     Block &body = sweep.getSegmentBlock(s);
     IRMapping mapping;
     // Twice: binding an operand again may change the type of its argument.
-    for (int pass = 0; pass < 2; ++pass)
+    for (int repeat = 0; repeat < 2; ++repeat)
       for (auto [argument, operand, index] :
            llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(s),
                            sweep.getSegmentIndices(s)))
@@ -154,26 +154,26 @@ SmallVector<SweepBuilder::Place> SweepBuilder::append(SweepOp sweep) {
     cloneBody(builder, body, mapping);
     for (auto [value, result] : llvm::zip_equal(
              sweep.getSegmentYield(s).getValues(), sweep.getSegmentResults(s)))
-      places.push_back({static_cast<int>(number),
-                        addResult(number, mapping.lookup(value),
-                                  result.getType(), nameOf(result))});
+      refs.push_back({static_cast<int>(number),
+                      addResult(number, mapping.lookup(value), result.getType(),
+                                nameOf(result))});
   }
-  appendEpilogue(sweep, places);
-  return places;
+  appendEpilogue(sweep, refs);
+  return refs;
 }
 
 void SweepBuilder::appendEpilogue(
-    SweepOp sweep, SmallVectorImpl<Place> &places,
+    SweepOp sweep, SmallVectorImpl<ResultRef> &refs,
     llvm::function_ref<Value(Value, Type)> bound) {
   if (!sweep.hasEpilogue())
     return;
   IRMapping mapping;
   auto arguments = sweep.getEpilogue().getArguments();
   SmallVector<unsigned> lists = sweep.getListResults();
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
     for (auto [k, position] : llvm::enumerate(lists))
       mapping.map(arguments[k],
-                  listValue(places[position].segment, places[position].result,
+                  listValue(refs[position].segment, refs[position].result,
                             arguments[k].getType(), nameOf(arguments[k])));
     for (auto [argument, operand] : llvm::zip_equal(
              arguments.drop_front(lists.size()), sweep.getEpilogueInputs())) {
@@ -187,29 +187,28 @@ void SweepBuilder::appendEpilogue(
   cloneBody(builder, sweep.getEpilogue().front(), mapping);
   for (auto [value, result] : llvm::zip_equal(
            sweep.getEpilogueYield().getValues(), sweep.getEpilogueResults()))
-    places.push_back({-1, addEpilogueResult(mapping.lookup(value),
-                                            result.getType(), nameOf(result))});
+    refs.push_back({-1, addEpilogueResult(mapping.lookup(value),
+                                          result.getType(), nameOf(result))});
 }
 
-Value SweepBuilder::yielded(Place place) const {
-  return place.segment < 0
-             ? epilogueResults[place.result].value
-             : segments[place.segment].results[place.result].value;
+Value SweepBuilder::yielded(ResultRef ref) const {
+  return ref.segment < 0 ? epilogueResults[ref.result].value
+                         : segments[ref.segment].results[ref.result].value;
 }
 
-Type SweepBuilder::resultType(Place place) const {
-  return place.segment < 0 ? epilogueResults[place.result].type
-                           : segments[place.segment].results[place.result].type;
+Type SweepBuilder::resultType(ResultRef ref) const {
+  return ref.segment < 0 ? epilogueResults[ref.result].type
+                         : segments[ref.segment].results[ref.result].type;
 }
 
-void SweepBuilder::drop(Place place) {
-  if (place.segment < 0)
-    epilogueResults[place.result].dropped = true;
+void SweepBuilder::drop(ResultRef ref) {
+  if (ref.segment < 0)
+    epilogueResults[ref.result].dropped = true;
   else
-    segments[place.segment].results[place.result].dropped = true;
+    segments[ref.segment].results[ref.result].dropped = true;
 }
 
-/// Removes unused operations, the last first.
+/// Removes unused operations, in reverse order.
 static void removeDead(Block &block, ArrayRef<Value> yielded) {
   llvm::SmallPtrSet<Operation *, 16> kept;
   for (Value value : yielded)
@@ -240,7 +239,7 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
         rest.push_back(segment.indices[other]);
         anyList |= isList(input.getType());
       }
-    // The operand stays if it alone gives the domain.
+    // The operand stays if it alone spans the domain.
     if (!anyList || domainRank(rest) != rank)
       continue;
     if (rank == 2) {
@@ -264,13 +263,13 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     if (!result.dropped)
       values.push_back(result.value);
   removeDead(epilogue.front(), values);
-  // The caller drops unused list values; the epilogue needs the others.
+  // The caller may drop a list value that the epilogue still needs.
   auto isEpilogueUsed = [&](BlockArgument argument) {
     return !argument.use_empty() || llvm::is_contained(values, argument);
   };
-  for (auto &[place, argument] : listValues)
+  for (auto &[key, argument] : listValues)
     if (isEpilogueUsed(argument))
-      segments[place.first].results[place.second].dropped = false;
+      segments[key.first].results[key.second].dropped = false;
 
   SmallVector<SegmentSpec> specs;
   SmallVector<std::string> names;
@@ -316,7 +315,7 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     YieldOp::create(inner, loc, kept);
   }
   if (hasEpilogue) {
-    // The arguments in the order of the list values, then of the scalars.
+    // The arguments for list values come first, then those for scalars.
     Block *block = new Block;
     sweep.getEpilogue().push_back(block);
     SmallVector<std::pair<BlockArgument, BlockArgument>> replaced;
@@ -349,7 +348,7 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     OpBuilder inner = OpBuilder::atBlockEnd(block);
     YieldOp::create(inner, loc, values);
   }
-  // The location holds one name per result; it stays if no result has a name.
+  // The location has one name per result; it stays if no result has a name.
   if (llvm::any_of(names,
                    [](const std::string &name) { return !name.empty(); }))
     for (auto [result, name] : llvm::zip_equal(sweep.getResults(), names))
@@ -359,23 +358,23 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
   return sweep;
 }
 
-Value SweepBuilder::result(Place place) const {
-  const Result &result = place.segment < 0
-                             ? epilogueResults[place.result]
-                             : segments[place.segment].results[place.result];
+Value SweepBuilder::result(ResultRef ref) const {
+  const Result &result = ref.segment < 0
+                             ? epilogueResults[ref.result]
+                             : segments[ref.segment].results[ref.result];
   return result.dropped ? Value() : Value(built->getOpResult(result.position));
 }
 
 SweepOp dropUnused(SweepOp sweep) {
   SweepBuilder parts(sweep.getContext(), sweep.getWhere());
-  auto places = parts.append(sweep);
-  for (auto [result, place] : llvm::zip_equal(sweep.getResults(), places))
+  auto refs = parts.append(sweep);
+  for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), refs))
     if (result.use_empty())
-      parts.drop(place);
+      parts.drop(ref);
   OpBuilder builder(sweep);
   SweepOp rebuilt = parts.build(builder, sweep.getLoc());
-  for (auto [result, place] : llvm::zip_equal(sweep.getResults(), places))
-    if (Value value = parts.result(place))
+  for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), refs))
+    if (Value value = parts.result(ref))
       result.replaceAllUsesWith(value);
   sweep.erase();
   return rebuilt;

@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Outlining and both fusions make sweeps from parts of others. The builder
-// binds every operand once, with a conversion if two parts bind it as different
-// types, and keeps the arguments of the epilogue consistent with the list
-// values.
+// Outlining and both fusions build sweeps from parts of other sweeps. The
+// builder binds every operand once, with a conversion if two parts bind it as
+// different types. It keeps the arguments of the epilogue consistent with the
+// list values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ class SweepBuilder {
 public:
   SweepBuilder(mlir::MLIRContext *context, mlir::Value where = {});
 
-  /// Adds a segment without operands and results; returns its number.
+  /// Adds a segment without operands and results and returns its number.
   unsigned addSegment();
   unsigned getNumSegments() const { return segments.size(); }
 
@@ -32,48 +32,51 @@ public:
   mlir::OpBuilder at(unsigned segment);
   mlir::OpBuilder atEpilogue();
 
-  /// The value to which `operand` is bound in the body of `segment`.
+  /// Binds `operand` to `segment` and returns its value in the body.
   mlir::Value bind(unsigned segment, mlir::Value operand, int32_t index,
                    mlir::Type bound, llvm::StringRef name);
-  /// Yields `value` from `segment` as a result of `type`; returns its number
-  /// within the segment.
+  /// Yields `value` from `segment` as a result of `type` and returns the number
+  /// of the result in the segment.
   unsigned addResult(unsigned segment, mlir::Value value, mlir::Type type,
                      llvm::StringRef name);
-  /// A scalar bound to the epilogue.
+  /// Binds a device scalar to the epilogue and returns its value there.
   mlir::Value bindEpilogue(mlir::Value operand, mlir::Type bound,
                            llvm::StringRef name);
-  /// The list value that `segment` yields as its result `result`, in the
-  /// epilogue.
+  /// The value in the epilogue of the list value that `segment` yields as
+  /// result `result`.
   mlir::Value listValue(unsigned segment, unsigned result, mlir::Type bound,
                         llvm::StringRef name);
   unsigned addEpilogueResult(mlir::Value value, mlir::Type type,
                              llvm::StringRef name);
 
-  /// Copies all of `sweep` as further segments and further parts of the
-  /// epilogue. `results` receives the place of each of its results.
-  struct Place {
+  /// A result of the sweep that is being built.
+  struct ResultRef {
     /// Segment, or -1 for the epilogue.
     int segment;
     unsigned result;
   };
-  llvm::SmallVector<Place> append(SweepOp sweep);
-  /// Copies the epilogue of `sweep`, whose segments were copied to `places`.
-  /// Inputs for which `bound` returns a value are not bound again.
+  /// Copies all of `sweep` as further segments and further parts of the
+  /// epilogue. Returns the copies of its results.
+  llvm::SmallVector<ResultRef> append(SweepOp sweep);
+  /// Copies the epilogue of `sweep`. `refs` has the copies of its segments'
+  /// results; those of the epilogue are appended. An input for which `bound`
+  /// returns a value is not bound again.
   void appendEpilogue(
-      SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
+      SweepOp sweep, llvm::SmallVectorImpl<ResultRef> &refs,
       llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
-  /// The value that was yielded at `place`, and its result's type.
-  mlir::Value yielded(Place place) const;
-  mlir::Type resultType(Place place) const;
+  /// The value that is yielded as `ref`, and the type of the result.
+  mlir::Value yielded(ResultRef ref) const;
+  mlir::Type resultType(ResultRef ref) const;
 
   /// Omits an unused result.
-  void drop(Place place);
+  void drop(ResultRef ref);
 
-  /// Creates the sweep. Unused operands are omitted, unless only they give the
-  /// domain.
+  /// Creates the sweep without unused operands, except for those that alone
+  /// span the domain.
   SweepOp build(mlir::OpBuilder &builder, mlir::Location loc);
-  /// The result of the last sweep that corresponds to `place`.
-  mlir::Value result(Place place) const;
+  /// The result `ref` of the sweep that `build` created; null if it was
+  /// dropped.
+  mlir::Value result(ResultRef ref) const;
 
 private:
   struct Result {
@@ -104,7 +107,7 @@ private:
   mlir::Operation *built = nullptr;
 };
 
-/// Replaces `sweep` by one without unused results and operands.
+/// Replaces `sweep` by a sweep without unused results and operands.
 SweepOp dropUnused(SweepOp sweep);
 
 } // namespace heddle::fused

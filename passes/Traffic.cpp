@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each operand counts once for each element of its own domain: in a sweep over
-// a matrix, a row's scalar counts once for each row.
+// Each operand counts once per element of its own domain: in a sweep over a
+// matrix, a row value counts once per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
   TrafficList list;
   bool perIteration = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
-  // One entry moves of a vector that is bound at an iteration.
+  // Only one entry moves of a vector that is bound at an iteration index.
   auto shapeOf = [&](Value value, bool byIteration) {
     Shape shape = domains.shapeOf(value);
     if (byIteration)
@@ -104,7 +104,7 @@ std::string describe(const TrafficList &list, ProgramOp program) {
   for (const Traffic &traffic : list)
     if (traffic.bytes() != 0)
       sorted.push_back(&traffic);
-  // The largest domains first; entries are in the order of their array.
+  // The largest rank first; otherwise in the order of `list`.
   llvm::sort(sorted, [](const Traffic *a, const Traffic *b) {
     return std::pair(b->rank(), a) < std::pair(a->rank(), b);
   });

@@ -89,7 +89,8 @@ typedef struct heddle_options {
    */
   const char *target;
   /* An architecture such as "sm_90"; compiling for it needs no GPU. NULL: the
-   * architecture of the GPU. */
+   * architecture of the GPU; then a program with a panel loop compiles its
+   * kernels with the first binding. */
   const char *arch;
 } heddle_options;
 
@@ -138,7 +139,8 @@ HEDDLE_EXPORT void heddle_executable_free(heddle_executable *executable);
  */
 HEDDLE_EXPORT const char *
 heddle_executable_arch(const heddle_executable *executable);
-/* NVRTC's log; empty if there is none. Lives as long as the executable. */
+/* NVRTC's log of the kernels that heddle_compile() compiled; empty if there is
+ * none. Lives as long as the executable. */
 HEDDLE_EXPORT const char *
 heddle_executable_log(const heddle_executable *executable);
 /* The plan in JSON. Free the text with heddle_free. */
@@ -256,8 +258,8 @@ HEDDLE_EXPORT heddle_status heddle_read_scalar(heddle_graph *graph,
                                                void *stream);
 
 /* Device time of one replay in seconds: the median of `samples` runs, after a
- * warm-up run. A run is `replays` replays back to back between two events (by
- * the host's clock on the cpu target). They change state as any replay does. */
+ * warm-up run. A run is `replays` replays back to back between two events (the
+ * cpu target uses the host's clock). State changes as in any replay. */
 HEDDLE_EXPORT heddle_status heddle_measure(heddle_graph *graph, int replays,
                                            int samples, double *seconds);
 

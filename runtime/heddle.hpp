@@ -1,7 +1,7 @@
 //===- heddle.hpp - heddle for C++ ----------------------------------------===//
 //
-// Owning handles over the C interface (heddle.h). Everything is in this header:
-// the interface of the library is C.
+// Owning handles over the C interface (heddle.h). Everything is in this header;
+// no C++ type crosses the interface of the library.
 //
 //   auto executable = heddle::Executable::compile("rule.mlir");
 //   if (!executable)
@@ -82,7 +82,7 @@ private:
   std::string text;
 };
 
-/// A value, or the failure because of which there is none.
+/// A value or a failure.
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : content(std::move(value)) {}
@@ -120,9 +120,9 @@ struct Tensor {
 /// The target of a compilation.
 struct Options {
   /// "cuda" or "cpu". Empty: cuda if `arch` is set or there is a GPU, else cpu.
-  std::string target;
+  std::string target = {};
   /// An architecture such as "sm_90". Empty: the architecture of the GPU.
-  std::string arch;
+  std::string arch = {};
 };
 
 namespace detail {

@@ -37,7 +37,7 @@ environment = config.environment
 environment["PATH"] = os.pathsep.join([binaries, config.llvm_tools, environment.get("PATH", os.environ["PATH"])])
 environment["FILECHECK_OPTS"] = "-enable-var-scope"
 environment["NO_COLOR"] = "1"
-# No test uses the cache of the user.
+# Tests do not use the cache of the user.
 environment["HEDDLE_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for name in ("HOME", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HEDDLE_SHARED_DATA",
              "VIRTUAL_ENV", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
@@ -55,12 +55,12 @@ def loads(*names):
 
 
 def has_nvrtc():
-    places = [os.environ[n] for n in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(n)]
-    places.append("/usr/local/cuda")
+    toolkits = [os.environ[n] for n in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(n)]
+    toolkits.append("/usr/local/cuda")
     names = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"]
-    for place in places:
+    for toolkit in toolkits:
         for folder in ("lib64", "lib"):
-            names += sorted(glob.glob(os.path.join(place, folder, "libnvrtc.so*")))
+            names += sorted(glob.glob(os.path.join(toolkit, folder, "libnvrtc.so*")))
     return loads(*names) is not None
 
 

@@ -2,13 +2,13 @@
 """Runs every test that this machine can run and counts them; `tools/dev test` calls it after the build.
 
 Suites: `build` (did everything build?), `docs` (is the generated reference current?), `lit` (test/dialect, passes,
-codegen, cli), one for each unit and GPU test binary (the latter skip without a GPU), `python` and `examples`. The last
-line printed is `N passed, N failed, N skipped`; the exit code is 1 if anything failed.
+codegen, cli), one for each unit test binary and GPU test binary (skipped without a GPU), `python` and `examples`. The
+last line printed is `N passed, N failed, N skipped`; the exit code is 1 if anything failed.
 
 A suite consists of tasks, each one process. A pool of `--jobs` workers runs the tasks of all suites, the longest first,
 so that all processors have work until the end. Suites are reported in a fixed order. Their times are processor time
-(user and system, including child processes): it depends little on what else runs on the machine. The time of each task
-is kept in <build>/test/task-times.json, for the order of the next run.
+(user and system, including child processes), which depends little on other processes of the machine. The time of each
+task is kept in <build>/test/task-times.json, for the order of the next run.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,9 +33,9 @@ TERMINAL = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 COLOUR = TERMINAL and not os.environ.get("NO_COLOR")
 TIMEOUT = 1200  # seconds for one task
 LIT_SHARDS = 8
-LARGE_BINARY = 200  # tests; a GTest binary with more of them is split into tasks
-BATCH_SECONDS = 10  # processor time of a task that such a binary is split into
-GUESSED_SECONDS = 1  # processor time of a test of such a binary that was never measured
+LARGE_BINARY = 200  # a GTest binary with more tests is split into several tasks
+BATCH_SECONDS = 10  # processor time of each of these tasks
+DEFAULT_SECONDS = 1  # estimated processor time of a test that was never measured
 
 
 def paint(code, text):
@@ -43,7 +43,7 @@ def paint(code, text):
 
 
 class Suite:
-    """The results of one suite. Failures carry the output that explains them, skips the reason."""
+    """The results of one suite: failures with their output, skips with their reason."""
 
     def __init__(self, name):
         self.name, self.passed, self.failures, self.skips = name, 0, [], []
@@ -60,7 +60,7 @@ class Suite:
         self.skips.append((test, " ".join((reason or "no reason given").split())))
 
     def task(self, name, work, estimate):
-        """Adds a task: `work()` returns (seconds, a function that adds the results to the suite)."""
+        """Adds a task. `work()` returns (seconds, a function that adds the results to the suite)."""
         self.tasks.append(Task(f"{self.name}: {name}", work, estimate))
 
     def report(self):
@@ -76,7 +76,7 @@ class Suite:
 
 
 class Task:
-    """One process of a suite. `estimate` is its processor time where no earlier run has measured it."""
+    """One process of a suite. `estimate` is its processor time if no earlier run measured it."""
 
     def __init__(self, name, work, estimate):
         self.name, self.work, self.estimate = name, work, estimate
@@ -120,7 +120,7 @@ def done():
 
 
 def run(command, timeout=TIMEOUT, **options):
-    """(exit code, output, processor seconds); a command that hangs is a failure, not a hang."""
+    """Returns (exit code, output, processor seconds). Stops the command after `timeout` seconds, with exit code 124."""
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -136,7 +136,7 @@ def run(command, timeout=TIMEOUT, **options):
         timer = threading.Timer(timeout, stop)
         timer.start()
         try:
-            # Unlike wait(), wait4() reports what this process and its children used.
+            # Unlike wait(), wait4() reports the processor time of the process and its children.
             _, status, usage = os.wait4(process.pid, 0)
         finally:
             timer.cancel()
@@ -149,7 +149,7 @@ def run(command, timeout=TIMEOUT, **options):
 
 
 class Filters:
-    """A test runs if one of the words given is part of its full name (or if no word was given)."""
+    """A test runs if its full name contains one of the words, or if there are no words."""
 
     def __init__(self, words):
         self.words = words
@@ -157,7 +157,7 @@ class Filters:
     def __bool__(self):
         return bool(self.words)
 
-    def wants(self, name):
+    def matches(self, name):
         return not self.words or any(word in name for word in self.words)
 
 
@@ -208,7 +208,7 @@ def lit_shard(suite, options, filters, shard, shards):
 
 
 def gtest_names(name, binary):
-    """Every test of a binary as (what --gtest_filter takes, the full name that a filter word is looked up in)."""
+    """Returns every test of a binary as (name for --gtest_filter, full name for the filters)."""
     _, listing, _ = run([binary, "--gtest_list_tests"], timeout=60)
     names, group = [], ""
     for line in listing.splitlines():
@@ -221,16 +221,16 @@ def gtest_names(name, binary):
 
 
 def gtest_batches(suite, names, times):
-    """Splits tests into batches that take about as long as each other: (name of the batch, tests, processor seconds).
+    """Splits tests into batches of similar duration: (name of the batch, tests, processor seconds).
 
-    Tests with the same parameter, which stands behind the last slash, share a batch: they use the same program, and a
-    process compiles it only once."""
+    Tests with the same parameter, the text after the last slash, share a batch: they use the same program, which a
+    process compiles only once."""
     groups = collections.defaultdict(list)
     for name in names:
         groups[name.rsplit("/", 1)[1] if "/" in name else name.split(".")[0]].append(name)
     batches, batch, key, seconds = [], [], "", 0
     for group, members in groups.items():
-        own = times.of(f"{suite.name}, {group}", GUESSED_SECONDS * len(members))
+        own = times.of(f"{suite.name}, {group}", DEFAULT_SECONDS * len(members))
         if batch and seconds + own > BATCH_SECONDS:
             batches.append((key, batch, seconds))
             batch, seconds = [], 0
@@ -245,10 +245,10 @@ def gtest_suite(binary, filters, times):
     name = os.path.basename(binary)
     suite = Suite(name)
     if not os.path.exists(binary):
-        if filters.wants(name):
+        if filters.matches(name):
             suite.fails(name, f"{os.path.relpath(binary, ROOT)} was not built")
         return suite
-    names = [test for test, full in gtest_names(name, binary) if filters.wants(full)]
+    names = [test for test, full in gtest_names(name, binary) if filters.matches(full)]
     if len(names) > LARGE_BINARY:
         for key, tests, seconds in gtest_batches(suite, names, times):
             suite.task(f"from {key}", lambda tests=tests: gtest_task(suite, binary, tests, times), seconds)
@@ -272,7 +272,7 @@ def gtest_task(suite, binary, tests, times):
 
 
 def add_gtest_results(suite, code, output, groups, times):
-    if groups is None:  # it crashed or hung: the output says how far it came
+    if groups is None:  # the binary crashed or hung: count the tests in its output
         for _ in re.findall(r"^\[       OK \] ", output, re.M):
             suite.passes()
         last = re.findall(r"^\[ RUN      \] (\S+)", output, re.M)
@@ -297,14 +297,14 @@ def add_gtest_results(suite, code, output, groups, times):
 
 
 def skip_reason(test, output):
-    """GTest's JSON has no reason for a skip: it is in the text, between the test's two lines."""
+    """Returns the reason for a skip, which GTest's JSON lacks: the output between the two lines of the test."""
     found = re.search(r"\[ RUN      \] " + re.escape(test) + r"\n(.*?)\[  SKIPPED \]", output, re.S)
     reason = found.group(1).split("Google Test trace:")[0].strip() if found else ""
     return re.sub(r"^\S+:\d+: Skipped\s*", "", reason)
 
 
 def programs(options, kind):
-    """The programs of one kind, as test/CMakeLists.txt wrote them down."""
+    """Returns the programs of one kind, from the file that test/CMakeLists.txt generates."""
     try:
         with open(os.path.join(options.build, "test", kind + ".txt")) as file:
             return file.read().split()
@@ -328,7 +328,7 @@ def python_task(suite, options, filters, files):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}",
                    f"--rootdir={ROOT}", "--import-mode=importlib", *sorted(files)]
         if filters:
-            # pytest knows no slashes in -k: match on the last part of each word.
+            # -k of pytest accepts no slashes: match the last part of each word.
             command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
                                           for word in filters.words)]
         path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH")]))
@@ -362,7 +362,7 @@ def python_task(suite, options, filters, files):
 
 
 def examples_suite(options, filters):
-    """Programs registered with heddle_example(), and examples/*/run.sh; exit code 77 means that this machine cannot."""
+    """Programs registered with heddle_example(), and examples/*/run.sh. Exit code 77 skips an example."""
     suite = Suite("examples")
     commands = [("examples/" + os.path.basename(program), [program]) for program in programs(options, "examples")]
     examples = os.path.join(ROOT, "examples")
@@ -387,40 +387,40 @@ def examples_suite(options, filters):
         return seconds, add
 
     for name, command in commands:
-        if filters.wants(name):
+        if filters.matches(name):
             suite.task(name, lambda name=name, command=command: example_task(name, command), 5)
     return suite
 
 
 def docs_suite(options, filters):
-    """The pages in docs/reference equal what the build generated."""
+    """Checks that the pages in docs/reference equal those that the build generated."""
     suite = Suite("docs")
     generated = os.path.join(options.build, "docs", "reference")
     if not os.path.isdir(generated):
         return suite
     for page in sorted(os.listdir(generated)):
         name = f"docs/reference/{page}"
-        if not page.endswith(".md") or not filters.wants(name):
+        if not page.endswith(".md") or not filters.matches(name):
             continue
         kept = os.path.join(ROOT, name)
         if os.path.exists(kept) and filecmp.cmp(kept, os.path.join(generated, page), shallow=False):
             suite.passes()
         else:
-            suite.fails(name, "differs from what TableGen generates; run 'tools/dev docs' and commit the result")
+            suite.fails(name, "differs from the generated page; run 'tools/dev docs' and commit the result")
     return suite
 
 
 def build_suite(options, filters):
     suite = Suite("build")
     if options.build_failed:
-        suite.fails("build", "not everything could be built (its errors are above); tests ran with what there is")
+        suite.fails("build", "the build failed (see the errors above); the tests ran with the programs that exist")
     elif not filters:
         suite.passes()
     return suite
 
 
 def run_suites(suites, jobs, times):
-    """Runs the tasks of all suites, the longest first, and reports each suite when it and those before it are done."""
+    """Runs the tasks of all suites, the longest first. Reports a suite when it and all suites before it are done."""
     tasks = [task for suite in suites for task in suite.tasks]
     finished = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -448,14 +448,14 @@ def main():
     options = parser.parse_args()
     filters = Filters(options.filters)
 
-    # No test uses the cache of the user.
+    # Tests do not use the cache of the user.
     cache = tempfile.TemporaryDirectory(prefix="heddle-test-cache-")
     os.environ["HEDDLE_CACHE_DIR"] = cache.name
     times = Times(os.path.join(options.build, "test", "task-times.json"))
     started = time.monotonic()
     suites = [build_suite(options, filters), docs_suite(options, filters), lit_suite(options, filters, times)]
     suites += [gtest_suite(binary, filters, times) for binary in programs(options, "unit_tests")]
-    # Tests that use a GPU have it, and the machine, to themselves.
+    # GPU tests run one at a time, so that no other test uses the GPU or the processors.
     alone = [gtest_suite(binary, filters, times) for binary in programs(options, "gpu_tests")]
     suites += [python_suite(options, filters), examples_suite(options, filters)]
     run_suites(suites, options.jobs, times)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Unpacks heddle.tar.xz, next to this script, and runs a command in it. The GPU machine needs neither LLVM nor a build.
+# Unpacks the bundle heddle.tar.xz next to this script and runs a command in it. The GPU machine needs no LLVM.
 #
 #   run.sh test [GTEST ARGUMENTS]     run every GPU test binary
-#   run.sh sanitize [GTEST ARGUMENTS] the same under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
+#   run.sh sanitize [GTEST ARGUMENTS] run them under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
 #   run.sh bench [BENCH ARGUMENTS]    run 'heddle bench' (default: optimizers)
 #   run.sh COMMAND ...                run any command in the bundle, with its bin/ on the PATH
 #
-# Each archive is unpacked once, into $HEDDLE_BUNDLE or heddle-bundle next to this script.
+# Each bundle is unpacked once, into $HEDDLE_BUNDLE or heddle-bundle next to this script.
 set -u -o pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 bundle="${HEDDLE_BUNDLE:-$here/heddle-bundle}"
@@ -38,7 +38,7 @@ test)
   ;;
 sanitize)
   shift
-  # Also search the CUDA toolkit.
+  # compute-sanitizer may be in the CUDA toolkit only.
   sanitizer="$(PATH="$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:${CUDA_HOME:-/usr/local/cuda}/compute-sanitizer" command -v compute-sanitizer)" || {
     echo "run.sh: compute-sanitizer not found on the PATH or in CUDA_HOME; install the CUDA toolkit" >&2
     exit 1
@@ -59,7 +59,7 @@ bench)
   exec bin/heddle bench "$@"
   ;;
 "")
-  sed -n '2,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+  sed -n '2,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
   exit 2
   ;;
 *) exec "$@" ;;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes examples/shapes/models.json: the parameter shapes of real models, in the order in which an optimizer sees them.
+"""Writes examples/shapes/models.json: the parameter shapes of real models, in the order of an optimizer's parameters.
 
-The library that defines a model (torchvision, timm or transformers) builds it on torch's meta device: shapes only,
-without weights and downloads. If the library is not installed, the model keeps its entry in the file.
+The library of a model (torchvision, timm or transformers) builds it on torch's meta device, which has shapes but no
+weights and needs no downloads. If the library is not installed, the model keeps its entry in the file.
 
     pip install torch torchvision timm transformers
     tools/model_shapes.py              rewrite the file
     tools/model_shapes.py --list       list the models of the file with their numbers of tensors and parameters
-    tools/model_shapes.py --format F   copy the models of F, a file of the same form, into the file
+    tools/model_shapes.py --format F   copy the models of F, a shapes file, into the file
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -99,7 +99,7 @@ def build(name, builder):
     import torch
 
     with torch.device("meta"):
-        # parameters() yields a weight shared by two layers once, as an optimizer sees it.
+        # parameters() yields a weight that two layers share only once, as for an optimizer.
         return [list(parameter.shape) for parameter in builder().parameters()]
 
 

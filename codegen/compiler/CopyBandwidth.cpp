@@ -39,7 +39,7 @@ Expected<double> measureCopyBandwidth(const ContextPtr &context, size_t bytes,
   auto target = reinterpret_cast<CUdeviceptr>(to->address());
   HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async, source, 1, bytes, stream->get());
   float best = 0;
-  // The first copy maps memory and is not counted.
+  // The first copy maps memory and is not measured.
   for (int sample = 0; sample <= samples; ++sample) {
     HEDDLE_DRIVER_CALL(driver, cuEventRecord, begin->get(), stream->get());
     HEDDLE_DRIVER_CALL(driver, cuMemcpyDtoDAsync, target, source, bytes,
@@ -59,7 +59,7 @@ Expected<double> measureCopyBandwidth(const ContextPtr &context, size_t bytes,
 }
 
 NominalDevice nominalDevice(StringRef arch) {
-  // Large copies reach about 0.88 of the data rate of the memory.
+  // Large copies reach about 0.88 of the memory's data rate.
   if (arch.starts_with("sm_8"))
     return {"A100 80GB", 1.75e12};
   if (arch.starts_with("sm_10"))

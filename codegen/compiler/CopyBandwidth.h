@@ -15,12 +15,12 @@
 
 namespace heddle {
 
-/// Bytes read and written per second by a copy of `bytes` bytes (fewer if
-/// memory is short) within device memory; the best of `samples`.
+/// The bytes read and written per second by a copy of `bytes` bytes (fewer if
+/// memory is short) in device memory: the best of `samples` measurements.
 llvm::Expected<double> measureCopyBandwidth(const runtime::ContextPtr &context,
                                             size_t bytes, int samples);
 
-/// A typical GPU of an architecture, with the bandwidth of large copies.
+/// A typical GPU of an architecture, and its copy bandwidth.
 struct NominalDevice {
   llvm::StringRef name;
   double bytesPerSecond;

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gathers all facts in one JSON object; ExplainText.cpp prints it.
+// Collects all facts in one JSON object, which ExplainText.cpp prints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,10 @@ namespace json = llvm::json;
 namespace heddle {
 
 namespace {
-/// Bytes that one step moves, counting one iteration of each loop.
+/// The bytes that one step moves, with one iteration of each loop.
 struct Bytes {
   double total = 0;
-  /// Per element of the lists of the highest rank.
+  /// Per element of the lists of highest rank.
   double perElement = 0;
 };
 
@@ -38,11 +38,12 @@ struct Bandwidth {
   bool measured;
 };
 
-/// How a loop with the panel schedule runs over the shapes at hand.
+/// The form of a panel loop for the given shapes.
 struct PanelForm {
-  /// Whether one launch runs all iterations; otherwise each iteration is a
-  /// launch with the rows schedule, and `text` says why.
+  /// Whether one launch runs all iterations. Otherwise each iteration is a
+  /// launch with the schedule `rows`.
   bool oneLaunch;
+  /// The size class, or the reason why there is no panel form.
   std::string text;
 };
 
@@ -76,8 +77,8 @@ private:
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// Number of elements of the domain of `traffic`. The domain of no argument is
-/// assumed to be as large as the largest of its rank.
+/// The number of elements of the domain of `traffic`. A domain that no argument
+/// has is assumed to be as large as the largest list of its rank.
 double Explanation::elementsOf(const fused::Traffic &traffic) const {
   if (traffic.argument >= 0)
     return shapes.elementsOf(traffic.argument);
@@ -126,9 +127,9 @@ static std::string sweepName(fused::SweepOp sweep) {
 
 json::Object Explanation::describeSweep(fused::SweepOp sweep) {
   json::Object object{{"name", sweepName(sweep)}};
-  fused::Domains domains(compilation.getKernel());
+  fused::Domains domains(compilation.getProgram());
   object["traffic"] = fused::describe(fused::trafficOf(sweep, domains),
-                                      compilation.getKernel());
+                                      compilation.getProgram());
   object["segments"] = sweep.getNumSegments();
   object["reversed"] = sweep.getReversed();
   if (auto schedule = sweep.getSchedule()) {
@@ -144,8 +145,8 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
   return object;
 }
 
-/// The variant that runs for `tiles` tiles if the data does not fit the L2
-/// cache, whose size the plan does not know.
+/// The variant that runs for `tiles` tiles if the data does not fit in the L2
+/// cache. (A plan does not contain the size of the cache.)
 static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   for (const PlanVariant &variant : node.variants)
     if (!variant.fitsL2 && (!variant.maxTiles || tiles <= *variant.maxTiles) &&
@@ -154,7 +155,8 @@ static const PlanVariant *chosenVariant(const PlanNode &node, int64_t tiles) {
   return nullptr;
 }
 
-/// The form of a panel loop; none if `loop` is not one or its lists are empty.
+/// The form of a panel loop; nothing if `loop` is no panel loop or its lists
+/// are empty.
 std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
   if (!loop.panel)
     return std::nullopt;
@@ -184,7 +186,7 @@ std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
   return PanelForm{true, panels->describe()};
 }
 
-/// Says how a sweep with the panel schedule runs: in one launch, or as rows.
+/// Describes the form of a sweep with the schedule `panel`.
 void Explanation::describePanels(const PanelForm &form,
                                  json::Object &sweep) const {
   if (sweep.getString("schedule") != StringRef("panel"))
@@ -239,8 +241,8 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
   }
 }
 
-/// Removes the severity and the name of the operation, `remark: 'DIALECT.OP'
-/// op `, from a remark.
+/// Removes the severity and the operation, as in `remark: 'fused.sweep' op `,
+/// from a remark.
 static std::string readableRemark(StringRef remark) {
   remark.consume_front("remark: ");
   auto [operation, text] = remark.split(" op ");
@@ -257,14 +259,14 @@ static bool hasLoop(const PlanGraph &graph) {
 }
 
 json::Object Explanation::gather(const Bandwidth &bandwidth) {
-  fused::ProgramOp kernel = compilation.getKernel();
+  fused::ProgramOp program = compilation.getProgram();
   int64_t sweepCount = 0;
-  kernel.walk([&](fused::SweepOp sweep) {
+  program.walk([&](fused::SweepOp sweep) {
     sweeps[sweepName(sweep)] = sweep;
     ++sweepCount;
   });
-  Bytes after = bytesOf(fused::trafficOf(kernel));
-  Bytes before = bytesOf(fused::trafficBefore(kernel));
+  Bytes after = bytesOf(fused::trafficOf(program));
+  Bytes before = bytesOf(fused::trafficBefore(program));
   if (before.total == 0)
     before = after;
 
@@ -277,7 +279,7 @@ json::Object Explanation::gather(const Bandwidth &bandwidth) {
     }
   json::Array kernels, remarks;
   addKernels(plan.graph, nullptr, kernels);
-  // A pass that iterates to a fixed point can repeat a remark.
+  // A pass that runs to a fixed point may repeat a remark.
   llvm::StringSet<> seen;
   for (const std::string &remark : compilation.getRemarks())
     if (seen.insert(readableRemark(remark)).second)
@@ -334,7 +336,7 @@ llvm::Expected<std::string> explainProgram(Compilation &compilation,
       return read.takeError();
     shapes = std::move(*read);
   }
-  auto plan = extractPlan(compilation.getKernel(), compilation.getBuffers());
+  auto plan = extractPlan(compilation.getProgram(), compilation.getBuffers());
   if (failed(plan))
     return compilation.failure("plan extraction failed");
   PlanShapes bound = PlanShapes::bind(*plan, shapes);

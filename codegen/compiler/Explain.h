@@ -21,11 +21,11 @@ namespace heddle {
 
 class Compilation;
 
-/// Explains a lowered program as text, or as JSON. `shapes` is a JSON array of
-/// shapes; if it is empty, the program works on one tensor of a million
-/// elements. The floor uses the measured bandwidth of the current GPU if `arch`
-/// is empty or names its architecture, otherwise the nominal bandwidth of a
-/// typical GPU of that architecture.
+/// Explains a lowered program as text or JSON. `shapes` is a JSON array of
+/// shapes; if it is empty, lists have one member of 1000 x 1000 elements. The
+/// floor uses the measured bandwidth of the current GPU if `arch` is empty or
+/// names its architecture, otherwise the nominal bandwidth of a typical GPU of
+/// `arch`.
 llvm::Expected<std::string> explainProgram(Compilation &compilation,
                                            llvm::StringRef shapes, bool json,
                                            llvm::StringRef arch = "");

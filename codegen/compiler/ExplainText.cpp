@@ -56,7 +56,7 @@ void Printer::printSummary(const json::Object &explanation) {
                number("bytes") * 1e-6)
            .str());
   line("floor",
-       formatv("{0:f2} us at {1:f0} GB/s ({2} copy rate of {3} {4})",
+       formatv("{0:f2} us at {1:f0} GB/s ({2} copy bandwidth of {3} {4})",
                number("floor_us"),
                *bandwidth.getNumber("bytes_per_second") * 1e-9,
                *bandwidth.getBoolean("measured") ? "measured" : "nominal",
@@ -68,8 +68,8 @@ void Printer::printSummary(const json::Object &explanation) {
          "launches, traffic and floor count one iteration of each loop");
 }
 
-/// A kernel of a panel loop has the size class instead of threads and tiles,
-/// which belong to the launch-per-iteration form.
+/// Prints the size class of a panel loop, and the threads and tiles of other
+/// sweeps.
 void Printer::printSchedule(const json::Object &sweep) {
   StringRef schedule = *sweep.getString("schedule");
   std::string fact = schedule.str();
@@ -101,7 +101,7 @@ void Printer::printKernel(const json::Object &kernel) {
     const json::Object &sweep = *part.getAsObject();
     line("sweep",
          *sweep.getString("name") + ": " + *sweep.getString("traffic") +
-             (*sweep.getBoolean("reversed") ? ", last tile first" : ""));
+             (*sweep.getBoolean("reversed") ? ", reversed" : ""));
     if (sweep.getString("schedule"))
       printSchedule(sweep);
   }

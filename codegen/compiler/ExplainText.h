@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the JSON object of an explanation for people.
+// Prints the JSON object of an explanation as text.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each program has its own single-threaded MLIR context: programs are small,
-// and a thread pool would cost more time than it saves.
+// Each program has its own single-threaded MLIR context. Programs are small, so
+// a thread pool would cost more time than it saves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
+#include "runtime/support/InputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -57,25 +58,25 @@ llvm::Error Compilation::failure(StringRef fallback) {
   return makeError(StatusCode::BadInput, "{0}", text);
 }
 
-/// Whether `program` is the source of a module rather than a name or a path.
-static bool isModuleText(StringRef program) {
+/// Whether `program` is a module in textual or bytecode form, not a name or
+/// path.
+static bool isModuleSource(StringRef program) {
   return program.contains('\n') || program.contains('{') ||
          program.starts_with("ML\xefR");
 }
 
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
-  // A slash in the options of a standard program does not make it a path.
-  bool isFile = !isModuleText(program) &&
+  // The options of a standard program may contain a slash.
+  bool isFile = !isModuleSource(program) &&
                 (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
                  program.split(':').first.contains('/'));
   if (isFile) {
-    auto file = llvm::MemoryBuffer::getFile(program);
+    auto file = runtime::readInput(program, "program");
     if (!file)
-      return makeError(StatusCode::BadInput, "cannot read program '{0}': {1}",
-                       program, file.getError().message());
+      return file.takeError();
     sources.AddNewSourceBuffer(std::move(*file), SMLoc());
     module = parseProgram(sources, context.get());
-  } else if (isModuleText(program)) {
+  } else if (isModuleSource(program)) {
     sources.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(program, "program"), SMLoc());
     module = parseProgram(sources, context.get());
@@ -89,7 +90,7 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
 }
 
 namespace {
-/// Writes the module after every pass to HEDDLE_DUMP_DIR.
+/// Writes the module to HEDDLE_DUMP_DIR after every pass.
 class DumpAfterPass : public PassInstrumentation {
 public:
   DumpAfterPass(ModuleOp module, std::string name)
@@ -101,11 +102,11 @@ public:
       write(pass->getArgument());
   }
 
-  void write(StringRef step) {
+  void write(StringRef level) {
     std::string text;
     llvm::raw_string_ostream os(text);
     printProgram(module, os);
-    runtime::dump(name, llvm::formatv("{0}-{1}.mlir", count++, step).str(),
+    runtime::dump(name, llvm::formatv("{0}-{1}.mlir", count++, level).str(),
                   text);
   }
 
@@ -134,28 +135,28 @@ llvm::Error Compilation::lower() {
   }
   if (failed(manager.run(*module)))
     return failure("lowering of the program failed");
-  auto kernels = llvm::to_vector(module->getOps<fused::ProgramOp>());
-  if (kernels.size() != 1)
+  auto programs = llvm::to_vector(module->getOps<fused::ProgramOp>());
+  if (programs.size() != 1)
     return makeError(StatusCode::BadInput,
                      "expected a module with one function, found {0}",
-                     kernels.size());
-  kernel = kernels.front();
-  auto read = Buffers::read(kernel);
+                     programs.size());
+  fusedProgram = programs.front();
+  auto read = Buffers::read(fusedProgram);
   if (failed(read))
-    return failure("the buffer assignment cannot be read");
+    return failure("cannot read the buffer assignment");
   buffers = std::move(*read);
   return llvm::Error::success();
 }
 
 llvm::Expected<runtime::Plan> Compilation::planForCuda() {
-  auto plan = extractPlan(kernel, *buffers);
+  auto plan = extractPlan(fusedProgram, *buffers);
   if (failed(plan))
     return failure("plan extraction failed");
-  auto source = cuda::emitKernels(kernel, *buffers);
+  auto source = cuda::emitKernels(fusedProgram, *buffers);
   if (failed(source))
     return failure("emission of the CUDA source failed");
   plan->source = std::move(*source);
-  auto panels = cuda::emitPanels(kernel, *buffers);
+  auto panels = cuda::emitPanels(fusedProgram, *buffers);
   if (failed(panels))
     return failure("emission of the CUDA source failed");
   plan->panelSource = std::move(*panels);
@@ -177,11 +178,11 @@ Compilation::compile(runtime::Target target) {
     compiled.plan = std::move(*plan);
     return compiled;
   }
-  auto plan = extractPlan(kernel, *buffers);
+  auto plan = extractPlan(fusedProgram, *buffers);
   if (failed(plan))
     return failure("plan extraction failed");
   compiled.plan = std::move(*plan);
-  auto program = compileForCpu(kernel);
+  auto program = compileForCpu(fusedProgram);
   if (!program)
     return failure(toString(program.takeError()));
   compiled.cpu = {program->release(), runtime::CpuProgram::Deleter()};

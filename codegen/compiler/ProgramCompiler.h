@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interface through which the runtime calls the compiler. The input is a
-// module or the name of a standard program; the output is the IR of any stage,
-// CUDA source, a plan or machine code.
+// module or the name of a standard program; the output is IR, CUDA source, a
+// plan or machine code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,16 @@
 
 namespace heddle {
 
-/// The compilation of one program. The diagnostics of all stages are collected;
-/// a stage that fails returns them as its error.
+/// The compilation of one program. Diagnostics are collected; a function that
+/// fails returns them as its error.
 class Compilation {
 public:
   explicit Compilation(PipelineOptions options = {});
   ~Compilation();
 
   /// Reads `program`: the path of a `.mlir` file, the source of a module, or
-  /// standard programs with options, composed with `+`. `dtype` is the default
-  /// of the option of that name of a standard program.
+  /// standard programs with options, joined by `+`. `dtype` is the default of a
+  /// standard program's option `dtype`.
   llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
 
   /// Runs the pipeline. The module then holds one fused program with assigned
@@ -40,16 +40,16 @@ public:
 
   mlir::ModuleOp getModule() { return *module; }
   /// The fused program and its buffers, after `lower`.
-  fused::ProgramOp getKernel() { return kernel; }
+  fused::ProgramOp getProgram() { return fusedProgram; }
   const Buffers &getBuffers() const { return *buffers; }
-  /// Remarks of the passes, if the options enable them.
+  /// The remarks of the passes, if the options enable them.
   llvm::ArrayRef<std::string> getRemarks() const { return remarks; }
 
-  /// Plan with source, headers and options of the cuda target.
+  /// The plan with the source, headers and compiler options of the cuda target.
   llvm::Expected<runtime::Plan> planForCuda();
   llvm::Expected<runtime::CompiledProgram> compile(runtime::Target target);
 
-  /// The diagnostics so far as an error; `fallback` if there are none.
+  /// The diagnostics so far, as an error; `fallback` if there are none.
   llvm::Error failure(llvm::StringRef fallback);
 
 private:
@@ -62,7 +62,7 @@ private:
   llvm::SmallVector<std::string> remarks;
   PipelineOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  fused::ProgramOp kernel;
+  fused::ProgramOp fusedProgram;
   std::optional<Buffers> buffers;
 };
 

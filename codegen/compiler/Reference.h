@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One program with its arguments and the results of its last step. `heddle run
-// --check` compares with these results.
+// A program with its arguments and the results of its last step, for the
+// comparison of `heddle run --check`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,19 @@ public:
   static llvm::Expected<std::unique_ptr<Reference>>
   create(llvm::StringRef program);
 
-  /// The attribute `foreach.initial` of an argument, if present.
+  /// The initial value of an argument (`foreach.initial`), if it has one.
   llvm::Expected<std::optional<double>>
   initialValue(llvm::StringRef argument) const;
 
   llvm::Error setArgument(llvm::StringRef name, reference::Value value,
                           bool isList);
-  /// The elements of a member; null if it does not exist.
+  /// The elements of a member; null if there is no such member.
   double *member(llvm::StringRef argument, size_t member);
-  /// Evaluates one step. `draw` selects the perturbation in perturbed
-  /// arithmetic.
+  /// Evaluates one step. In perturbed arithmetic, `draw` selects the
+  /// perturbation.
   llvm::Error step(reference::Arithmetic arithmetic, uint64_t draw = 0);
 
-  /// Result `index` of the last step; null if it does not exist.
+  /// Result `index` of the last step; null if there is no such result.
   const reference::Value *getResult(size_t index) const;
 
 private:
@@ -44,8 +44,8 @@ private:
   mlir::func::FuncOp function;
   std::vector<reference::Value> arguments;
   std::vector<bool> given;
-  /// Results of the last step. A result that replaces a donated argument is
-  /// stored in `arguments`; `replaced` has the argument's position, or -1.
+  /// The results of the last step. A result that replaces a donated argument is
+  /// in `arguments`; `replaced` has the argument's position, otherwise -1.
   std::vector<reference::Value> results;
   std::vector<int> replaced;
 };

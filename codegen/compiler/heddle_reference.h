@@ -1,8 +1,8 @@
-/*===- heddle_reference.h - Functions for heddle's own tools --------------===*/
+/*===- heddle_reference.h - functions for heddle's own tools --------------===*/
 /*
- * Exported from libheddle.so for the command line tool and the tests. Errors
- * and threads follow the rules of heddle.h, but this interface is not stable:
- * it may change with every version.
+ * These functions are exported from libheddle.so for the command line tool and
+ * the tests. The rules of heddle.h for errors and threads apply. This interface
+ * is not stable: it may change with every version.
  */
 /*===----------------------------------------------------------------------===*/
 
@@ -26,9 +26,10 @@ typedef enum heddle_arithmetic {
                        narrower type */
   HEDDLE_AS_WRITTEN =
       1, /* the plain evaluation: each operation in its own type */
-  HEDDLE_PERTURBED = 2 /* the plain evaluation, with the result of each
-                          operation on elements off by one unit in the last
-                          place; greater values select other random draws */
+  HEDDLE_PERTURBED = 2 /* the plain evaluation, with an error of one unit in
+                          the last place in the result of each operation on
+                          elements; greater values select other random errors
+                        */
 } heddle_arithmetic;
 
 /* Reads a program; `program` is as for heddle_compile. */
@@ -55,13 +56,13 @@ HEDDLE_EXPORT double *heddle_reference_member(heddle_reference *reference,
 HEDDLE_EXPORT heddle_status heddle_reference_set_scalar(
     heddle_reference *reference, const char *argument, double value);
 
-/* Evaluates one step. The next step reads results that replace a donated
- * argument in place of it. */
+/* Evaluates one step. The results that replace donated arguments are the
+ * arguments of the next step. */
 HEDDLE_EXPORT heddle_status heddle_reference_step(heddle_reference *reference,
                                                   heddle_arithmetic arithmetic);
 
 /* The elements of a member of result `index` after a step; a scalar has one
- * member. Valid until the next step. */
+ * member. The pointer is valid until the next step. */
 HEDDLE_EXPORT heddle_status
 heddle_reference_result(const heddle_reference *reference, size_t index,
                         size_t member, const double **elements, size_t *count);
@@ -69,7 +70,7 @@ heddle_reference_result(const heddle_reference *reference, size_t index,
 /*===- Standard programs --------------------------------------------------===*/
 
 /* The standard programs as JSON: [{"name", "summary", "options": [{"name",
- * "type", "default", "help"}]}]. Free it with heddle_free. */
+ * "type", "default", "help"}]}]. The caller frees it with heddle_free. */
 HEDDLE_EXPORT heddle_status heddle_describe_programs(char **text);
 
 #ifdef __cplusplus

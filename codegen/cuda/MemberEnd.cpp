@@ -188,7 +188,7 @@ LogicalResult SegmentEmitter::emitEnd() {
     // If there is one tile, the threads have not synchronized since they read
     // values that the first of them now replaces: values of the member, and
     // precomputed ones.
-    auto read = [&, behind = fused::behind(ofColumns)](Value value) {
+    auto read = [&, behind = fused::backwardSlice(ofColumns)](Value value) {
       return behind.contains(value) && isUsedAtEnd(value);
     };
     bool replaced =

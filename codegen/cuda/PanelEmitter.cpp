@@ -53,7 +53,7 @@ PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
                            const PanelLayout &panel)
     : PanelBuffer(names), SegmentEmitter(PanelBuffer::buffer, sweep, layout,
                                          PanelBuffer::panelNames, buffers, 0),
-      panel(panel), passes(panel.passes) {
+      panel(panel), passes(panel.analysis) {
   for (fused::ReduceOp row : passes.rows)
     if (row.getShift())
       exponentials.push_back({row, *fused::decompose(row.getValue(), levels)});
@@ -74,8 +74,8 @@ PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
 bool PanelEmitter::isNormalized(fused::ReduceOp column) {
   fused::ReduceOp row = cast<fused::ReduceOp>(sharedBy(column));
   double slope = 0;
-  for (const fused::Term &term :
-       fused::decompose(column.getValue(), levels)->row) {
+  auto exponent = fused::decompose(column.getValue(), levels);
+  for (const fused::Term &term : exponent->row) {
     auto own = fused::slopeIn(term.value, row.getResult(0));
     if (!own || (*own != 0 && !term.factors.empty()))
       return false;
@@ -128,7 +128,7 @@ void PanelEmitter::findElementValues() {
       columnValues.insert(value);
       break;
     case Level::row:
-      if (!passes.isSecond(value)) {
+      if (!passes.isAccumulated(value)) {
         rowValues.insert(value);
       } else if (!isa<fused::ReduceOp>(op)) {
         scales.insert(value);

@@ -353,7 +353,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsUsedBy(roots))
-      if (!passes.isSecond(value) && !scope.knows(value))
+      if (!passes.isAccumulated(value) && !scope.knows(value))
         scope.bind(value, rowArrays[value] + "[r]");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < heddle::items_per_thread; ++k) {");

@@ -24,7 +24,7 @@ bool PanelEmitter::isOfLoop(Value value) {
     int slot = slots.inputs[argument.getArgNumber()];
     return slot < 0 ? !layout.scalars[-1 - slot].written
                     : !slots.operands[slot].written &&
-                          !movesWithIterations(slots.operands[slot].index);
+                          !dependsOnIteration(slots.operands[slot].index);
   }
   Operation *op = value.getDefiningOp();
   return !isa<foreach::IterationOp>(op) &&

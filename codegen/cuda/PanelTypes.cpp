@@ -52,7 +52,7 @@ void PanelEmitter::nameParameters() {
     std::string type = storedType(slot.storage).str();
     parameters.scope.fresh(name);
     parameters.fields.push_back(
-        {(slot.isNumber  ? "heddle::scalar_argument<" + type + ", false> "
+        {(slot.isByValue ? "heddle::scalar_argument<" + type + ", false> "
           : slot.written ? type + " *"
                          : "const " + type + " *") +
              name.str(),

@@ -246,7 +246,7 @@ LogicalResult SegmentEmitter::emitCountFunction() {
   for (fused::ReduceOp op : reductions)
     if (levels.countedBy(op) > Level::member)
       roots.push_back(op.getValue());
-  llvm::DenseSet<Value> counted = fused::behind(roots);
+  llvm::DenseSet<Value> counted = fused::backwardSlice(roots);
   beginFunction();
   auto isCounted = [&](Value value) { return counted.contains(value); };
   declareScalarInputs(isCounted);

@@ -444,7 +444,8 @@ LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
   if (slots.columns)
-    usedByElements = fused::behind(fused::elementResults(sweep, segment));
+    usedByElements =
+        fused::backwardSlice(fused::elementResults(sweep, segment));
   if (failed(emitWalkFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))

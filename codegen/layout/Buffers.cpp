@@ -1,6 +1,6 @@
 //===- Buffers.cpp - the buffers of a program's values --------------------===//
 //
-// Arguments first, then the attribute `buffers` of the program.
+// Buffer numbers: arguments first, then the attribute `buffers` of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@ using heddle::foreach::isList;
 
 namespace heddle {
 
-static std::optional<double> numberIn(Attribute attribute) {
+static std::optional<double> doubleValueOf(Attribute attribute) {
   if (auto value = dyn_cast_or_null<FloatAttr>(attribute))
     return value.getValueAsDouble();
   if (auto value = dyn_cast_or_null<IntegerAttr>(attribute))
@@ -32,7 +32,7 @@ static Buffer bufferOfArgument(fused::ProgramOp program,
   buffer.donated =
       static_cast<bool>(program.getArgAttr(number, foreach::kDonateAttr));
   buffer.defaultValue =
-      numberIn(program.getArgAttr(number, foreach::kDefaultAttr));
+      doubleValueOf(program.getArgAttr(number, foreach::kDefaultAttr));
   return buffer;
 }
 

@@ -1,7 +1,7 @@
 //===- Buffers.h - the buffers of a program's values ------------*- C++ -*-===//
 //
-// The decisions of `fused-assign-buffers` as a table: every list and device
-// scalar of a program by its number.
+// The buffer assignment of a fused program: the buffer of every list and device
+// scalar, by its number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ struct Buffer {
   BufferRole role;
   bool donated = false;
   std::optional<double> defaultValue;
-  /// Of a result or temporary: for each dimension the buffer and dimension that
-  /// it equals, and the list whose member count it shares (-1 for scalars).
+  /// For a result or temporary: per dimension, the buffer and dimension with
+  /// the same extent, and the list with the same members (-1 for scalars).
   llvm::SmallVector<std::pair<int, int>> extents;
   int members = -1;
 };
@@ -35,8 +35,8 @@ public:
   llvm::ArrayRef<Buffer> all() const { return buffers; }
   const Buffer &operator[](int number) const { return buffers[number]; }
 
-  /// The buffer of an argument of the program or a loop, or of a result; -1 for
-  /// a result that is never read.
+  /// The buffer of an argument or result of the program, a sweep or a loop; -1
+  /// for a result that is never read.
   int of(mlir::Value value) const;
 
 private:

@@ -6,7 +6,7 @@ namespace heddle {
 
 using Kind = KernelArgumentKind;
 
-/// Bytes of the barrier of a cooperative launch (device/grid.cuh).
+/// The size of the barrier of a cooperative launch (device/grid.cuh).
 static constexpr int64_t kGridBarrierBytes = 8;
 
 static KernelArgument argumentOf(Kind kind, int sweep = 0) {
@@ -16,7 +16,7 @@ static KernelArgument argumentOf(Kind kind, int sweep = 0) {
   return argument;
 }
 
-static KernelArgument scalarOfLoop(Kind kind, int buffer) {
+static KernelArgument loopScalar(Kind kind, int buffer) {
   KernelArgument argument = argumentOf(kind);
   argument.buffer = buffer;
   return argument;
@@ -37,7 +37,7 @@ void KernelSignature::addScalars(const SweepLayout &sweep, int number,
         arguments.emplace_back(argumentOf(Kind::scalar, number));
     argument.slot = k;
     argument.buffer = slot.buffer;
-    argument.byValue = slot.isNumber;
+    argument.byValue = slot.isByValue;
   }
 }
 
@@ -65,12 +65,12 @@ KernelSignature::ofCooperative(fused::LoopOp loop,
     signature.addScratch(sweep, number);
   }
   signature.arguments.push_back(
-      scalarOfLoop(Kind::iterations, buffers.of(loop.getIterations())));
+      loopScalar(Kind::iterations, buffers.of(loop.getIterations())));
   signature.arguments.push_back(
-      scalarOfLoop(Kind::limit, buffers.of(loop.getLimit())));
+      loopScalar(Kind::limit, buffers.of(loop.getLimit())));
   if (!loop.getActive())
     signature.arguments.push_back(
-        scalarOfLoop(Kind::condition, buffers.of(loop.getYield().getMore())));
+        loopScalar(Kind::condition, buffers.of(loop.getYield().getMore())));
   signature.arguments.push_back(barrierOf(kGridBarrierBytes));
   return signature;
 }
@@ -80,7 +80,7 @@ KernelSignature KernelSignature::ofPanels(const SweepLayout &sweep,
   KernelSignature signature;
   signature.arguments.push_back(argumentOf(Kind::table));
   signature.addScalars(sweep, 0, /*withIteration=*/false);
-  signature.arguments.push_back(scalarOfLoop(Kind::limit, panels.limit));
+  signature.arguments.push_back(loopScalar(Kind::limit, panels.limit));
   for (size_t k = 0; k < panels.scratch.size(); ++k)
     signature.arguments.emplace_back(argumentOf(Kind::panelScratch)).slot = k;
   signature.arguments.push_back(barrierOf(panel_barrier_bytes));

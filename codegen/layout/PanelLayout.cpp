@@ -1,7 +1,7 @@
-//===- PanelLayout.cpp - what a loop of panels is called with -------------===//
+//===- PanelLayout.cpp - arguments of a panel loop ------------------------===//
 
 #include "codegen/layout/PanelLayout.h"
-#include "codegen/layout/Steps.h"
+#include "codegen/layout/ProgramNodes.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 
@@ -18,15 +18,15 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
   if (!sweep || !sweep.getScheduleAttr() ||
       sweep.getScheduleAttr().getKind() != fused::ScheduleKind::panel)
     return std::nullopt;
-  auto passes = fused::PanelAnalysis::of(sweep, why);
+  auto analysis = fused::PanelAnalysis::of(sweep, why);
   auto layout = SweepLayout::compute(sweep, buffers);
-  if (!passes || failed(layout))
+  if (!analysis || failed(layout))
     return std::nullopt;
-  // Copies between iterations would be launches of their own.
+  // A copy between iterations would need a launch of its own.
   if (!carriesInPlace(loop, buffers))
     return std::nullopt;
   PanelLayout panel;
-  panel.passes = std::move(*passes);
+  panel.analysis = std::move(*analysis);
   panel.limit = buffers.of(loop.getLimit());
   panel.name = (loop.getName().value_or("loop") + "_panels").str();
   for (auto [slot, operand] : llvm::enumerate(layout->segments[0].operands))
@@ -39,37 +39,37 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
       panel.clusterPerMember &=
           !operand.written || storageBytes(operand.storage) >= 4;
     }
-  // The last block of such a cluster needs a message from every other block.
-  panel.clusterPerMember &= !panel.passes.members.empty();
+  // The last block of the cluster needs a message from every other block.
+  panel.clusterPerMember &= !panel.analysis.members.empty();
   auto bytes = [](Value value) { return storageBytes(value.getType()); };
-  int64_t kept = 0, once = 0;
-  for (fused::ReduceOp column : panel.passes.columns) {
+  int64_t perRow = 0, acrossRows = 0;
+  for (fused::ReduceOp column : panel.analysis.columns) {
     panel.scratch.push_back(
         {PanelScratchPer::panelColumn, bytes(column.getValue()), column});
-    once += bytes(column.getValue());
+    acrossRows += bytes(column.getValue());
     if (fused::PanelAnalysis::sumsPowers(column))
       panel.scratch.push_back(
           {PanelScratchPer::row, bytes(column.getValue()), column});
     if (fused::PanelAnalysis::takesOwnPowers(column))
-      once += bytes(column.getValue());
+      acrossRows += bytes(column.getValue());
   }
-  for (fused::ReduceOp member : panel.passes.members)
+  for (fused::ReduceOp member : panel.analysis.members)
     panel.scratch.push_back(
         {PanelScratchPer::panel,
          stateBytes(member.getKind(), member.getValue().getType()), member});
-  for (fused::ReduceOp row : panel.passes.rows)
+  for (fused::ReduceOp row : panel.analysis.rows)
     if (row.getShift()) {
       panel.scratch.push_back(
           {PanelScratchPer::row, bytes(row.getValue()), row});
-      once += bytes(row.getValue());
+      acrossRows += bytes(row.getValue());
     }
   for (const PanelScratch &area : panel.scratch)
     if (area.per == PanelScratchPer::row)
       panel.keptOfRow += area.bytes;
-  for (Value value : panel.passes.kept)
-    kept += bytes(value);
-  for (Operation *op : panel.passes.shared)
-    kept += bytes(cast<fused::ReduceOp>(op).getValue());
+  for (Value value : panel.analysis.kept)
+    perRow += bytes(value);
+  for (Operation *op : panel.analysis.shared)
+    perRow += bytes(cast<fused::ReduceOp>(op).getValue());
   auto levels = fused::Levels::infer(sweep, 0);
   for (BlockArgument argument : sweep.getSegmentBlock(0).getArguments())
     if (levels->of(argument).level == Level::column &&
@@ -79,12 +79,12 @@ std::optional<PanelLayout> PanelLayout::compute(fused::LoopOp loop,
                               levels->of(user->getResult(0)).level ==
                                   Level::element;
                      }) &&
-        llvm::none_of(panel.passes.rows, [](fused::ReduceOp row) {
+        llvm::none_of(panel.analysis.rows, [](fused::ReduceOp row) {
           return static_cast<bool>(row.getShift());
         }))
-      once += bytes(argument);
-  panel.words = (once + 3) / 4;
-  panel.rowWords = (kept + 3) / 4;
+      acrossRows += bytes(argument);
+  panel.words = (acrossRows + 3) / 4;
+  panel.rowWords = (perRow + 3) / 4;
   return panel;
 }
 

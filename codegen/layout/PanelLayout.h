@@ -1,8 +1,7 @@
-//===- PanelLayout.h - what a loop of panels is called with -----*- C++ -*-===//
+//===- PanelLayout.h - arguments of a panel loop ----------------*- C++ -*-===//
 //
-// The arguments of the launch that runs a whole loop, in order: the sweep's
-// table, its scalars, the bound of iterations, its scratch areas, a barrier.
-// The runtime picks the class of widths (docs/plan.md, Panels).
+// The order of the arguments is in KernelSignature.h. The runtime chooses the
+// size class (docs/plan.md, Panels).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,8 @@
 
 namespace heddle {
 
-/// What an area has one value of: a column in each panel, a row, a panel.
+/// A scratch area has one value per column of each panel, per row, or per
+/// panel.
 enum class PanelScratchPer { panelColumn, row, panel };
 
 struct PanelScratch {
@@ -25,26 +25,29 @@ struct PanelScratch {
 };
 
 struct PanelLayout {
-  /// Nothing where the loop has no such form.
+  /// The layout of `loop`; nothing if the loop has no panel form.
   static std::optional<PanelLayout> compute(fused::LoopOp loop,
                                             const Buffers &buffers);
 
-  fused::PanelAnalysis passes;
+  fused::PanelAnalysis analysis;
   llvm::SmallVector<PanelScratch> scratch;
   /// Operand slots of the matrices that are read element by element.
   llvm::SmallVector<int> matrices;
-  /// 4-byte words that a thread holds for each of its columns: in total, and
-  /// for the current row of its thread group.
+  /// 4-byte words that a thread holds per column: across rows, and for the
+  /// current row of its thread group.
   int64_t words = 0, rowWords = 0;
-  /// Bytes per row, and per column, that a cluster with a member of its own
-  /// caches in shared memory between iterations.
+  /// Bytes per row, and per column, that a cluster per problem keeps in shared
+  /// memory between iterations.
   int64_t keptOfRow = 0, keptOfColumn = 0;
-  /// Whether one cluster may process a member alone: its blocks send each other
-  /// whole words, and each block has a part of the member's reductions.
+  /// Whether a cluster per problem is possible: its blocks send each other
+  /// whole words, and the loop has a reduction over the member.
   bool clusterPerMember = true;
+  /// The buffer of the largest number of iterations.
   int limit = -1;
+  /// The entry.
   std::string name;
 
+  /// The position in `scratch` of an area; -1 if there is none.
   int scratchOf(fused::ReduceOp owner, PanelScratchPer per) const;
 };
 

@@ -1,4 +1,4 @@
-//===- RowsForm.cpp - forms of a sweep by rows ----------------------------===//
+//===- RowsForm.cpp - forms of a `rows` sweep -----------------------------===//
 
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"

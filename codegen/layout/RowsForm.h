@@ -1,7 +1,7 @@
-//===- RowsForm.h - forms of a sweep by rows --------------------*- C++ -*-===//
+//===- RowsForm.h - forms of a `rows` sweep ---------------------*- C++ -*-===//
 //
-// Facts about the schedule by rows on which the bounds of occupancy and the
-// CUDA source must agree.
+// Facts about the schedule `rows` on which the numbers of resident blocks and
+// the CUDA source must agree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +12,15 @@
 
 namespace heddle {
 
-/// Words that a thread loads at a time.
+/// The words that a thread may load before it uses them.
 inline constexpr size_t kMostLoadedWords = 16;
 
-/// The number of columns that a thread processes at a time if it loads `words`
-/// words for each of them and at most `most` words for all.
+/// The number of columns in a batch if a thread loads `words` words per column
+/// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);
 
-/// Whether the elements of a segment are reduced over columns only and its rows
-/// have no results: threads then go down columns instead of along rows.
+/// Whether a segment reduces elements over columns only and has no row or
+/// element results. Then threads traverse columns instead of rows.
 bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);

@@ -1,7 +1,6 @@
 //===- SweepLayout.cpp - operands and scratch areas of a sweep ------------===//
 //
-// Slots are numbered in the order of the operands, then of the results in the
-// IR.
+// Slots are numbered in the order of the operands, then of the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +63,7 @@ public:
 
 private:
   LogicalResult addSegment(unsigned number);
-  bool replacesWhatElementsRead(unsigned number);
+  bool replacesScalarOfElements(unsigned number);
   void addScratch(unsigned number, const fused::Levels &levels);
   int scalar(Value value, bool written, bool inEpilogue = false);
   void addIteration();
@@ -79,8 +78,8 @@ private:
 };
 } // namespace
 
-/// The epilogue reads its operands from memory, once for the list: passing them
-/// by value would require another entry point.
+/// The scalar slot of `value`. An epilogue reads its operands from memory,
+/// because by-value operands would require another entry.
 int Builder::scalar(Value value, bool written, bool inEpilogue) {
   int buffer = buffers.of(value);
   if (buffer < 0)
@@ -97,8 +96,8 @@ int Builder::scalar(Value value, bool written, bool inEpilogue) {
   return layout.scalars.size() - 1;
 }
 
-/// The loop counts its iterations in a device scalar, whatever the type of its
-/// result.
+/// Adds the device scalar in which the loop counts its iterations, whatever the
+/// type of its result.
 void Builder::addIteration() {
   auto loop = sweep->getParentOfType<fused::LoopOp>();
   layout.iteration = layout.scalars.size();
@@ -142,7 +141,7 @@ LogicalResult Builder::addSegment(unsigned number) {
   auto schedule = sweep.getScheduleAttr();
   segment.tile = schedule.getTile()[number];
   segment.vector = schedule.getVector()[number];
-  // A stream treats a matrix as one vector.
+  // A `stream` sweep visits a matrix as a vector.
   bool stream = schedule.getKind() == fused::ScheduleKind::stream;
   auto indexIn = [&](int32_t index) {
     return stream && index == kIJ ? kI : index;
@@ -193,7 +192,7 @@ LogicalResult Builder::addSegment(unsigned number) {
   }
   layout.pointers = std::max<int64_t>(layout.pointers, segment.operands.size());
   addScratch(number, *levels);
-  // Blocks that process rows take their tickets after the rows.
+  // Blocks of a `rows` sweep take their tickets after the rows.
   segment.endsAfterStores |= !stream && segment.endsMembers;
   return success();
 }
@@ -221,7 +220,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
       continue;
     }
-    // A reduction over a member is combined within each tile first.
+    // A reduction over a member has a partial per tile.
     bool overMember = levels.countedBy(reduce) > Level::member;
     if (overMember)
       layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
@@ -233,11 +232,11 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   }
 }
 
-/// Whether elements depend on a scalar that the end of the member, or of the
-/// list, replaces.
-bool Builder::replacesWhatElementsRead(unsigned number) {
+/// Whether elements depend on a scalar that is replaced when the member or the
+/// list is complete.
+bool Builder::replacesScalarOfElements(unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
-  auto read = fused::behind(fused::elementResults(sweep, number));
+  auto read = fused::backwardSlice(fused::elementResults(sweep, number));
   return llvm::any_of(
       llvm::zip(sweep.getSegmentBlock(number).getArguments(), segment.inputs),
       [&](auto pair) {
@@ -278,15 +277,15 @@ LogicalResult Builder::build() {
         scalar(input, /*written=*/false, /*inEpilogue=*/true));
   for (Value result : sweep.getEpilogueResults())
     layout.epilogueResults.push_back(scalar(result, /*written=*/true));
-  // One of the blocks that share a tile may end the member before others
-  // epilogue.
+  // If blocks share a tile, the member's last block may write member scalars
+  // before other blocks read them.
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (!schedule.getColumns() || fused::elementResults(sweep, s).empty())
       continue;
-    if (replacesWhatElementsRead(s))
-      return sweep.emitOpError("expected buffers in which no end of a member "
-                               "replaces a scalar that elements depend on, "
-                               "because blocks share its rows");
+    if (replacesScalarOfElements(s))
+      return sweep.emitOpError("expected no result in the buffer of a scalar "
+                               "on which elements depend, because blocks "
+                               "share rows");
     layout.columns = layout.segments[s].columns = schedule.getColumns();
   }
   return success();

@@ -1,8 +1,8 @@
 //===- SweepLayout.h - operands and scratch areas of a sweep ----*- C++ -*-===//
 //
-// The operand slots in the descriptors of a table, the device scalars and the
-// scratch areas of a sweep, for all targets and the plan (docs/plan.md). Their
-// order among the arguments of a kernel is in KernelSignature.h.
+// The operand slots, device scalars and scratch areas of a sweep, for all
+// targets and the plan (docs/plan.md). KernelSignature.h has their order among
+// the arguments of a kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +15,18 @@
 
 namespace heddle {
 
-/// The index of the slot after that of a vector that is bound at an iteration:
-/// it holds the length of the vector.
+/// The index of the slot for the length of a vector that is bound at an
+/// iteration index. This slot follows the slot of the vector.
 inline constexpr int32_t kLength = kFirst + 1;
-/// The index of the slot after that of a matrix that is traversed by rows: it
-/// holds the number of elements from one row to the next.
+/// The index of the slot for the row stride of a matrix that is visited by
+/// rows. This slot follows the slot of the matrix.
 inline constexpr int32_t kStride = kLength + 1;
 
 /// An operand slot in the descriptors of a segment: one buffer at one index. An
-/// operand that is updated in place has one slot, which is read and written.
+/// operand that is updated in place has one slot that is read and written.
 struct OperandSlot {
   int buffer;
-  int32_t index; // Index of Bindings.h, or one of the above
+  int32_t index; // Index of Bindings.h, kLength or kStride
   mlir::Type storage;
   bool read = false, written = false;
 };
@@ -36,22 +36,21 @@ struct ScalarSlot {
   int buffer;
   mlir::Type storage;
   bool read = false, written = false;
-  /// Whether it is an argument that the program never writes: it is passed by
-  /// value or by the address of the caller's memory
-  /// (`heddle::scalar_argument`).
-  bool isNumber = false;
+  /// Whether this is a by-value scalar: an argument that the program never
+  /// writes. It is passed by value or by address (`heddle::scalar_argument`).
+  bool isByValue = false;
 };
 
-/// What a scratch area has one value for. Tickets are counters by which the
-/// tiles of a member synchronize, one for each tile.
+/// A scratch area has one value per tile, per member, per column of each tile,
+/// or in total; or one ticket per tile.
 enum class ScratchPer { tile, member, tileColumn, once, ticket };
 
-/// A scratch area, and the operation it belongs to.
+/// A scratch area, and the operation for which it exists.
 struct ScratchSlot {
   ScratchPer per;
   int64_t bytes;
   bool zero;
-  mlir::Operation *owner; // a fused.reduce or fused.precompute, or of tickets
+  mlir::Operation *owner; // a fused.reduce or fused.precompute; for tickets,
                           // the segment's first fused.reduce over columns
 };
 
@@ -59,20 +58,19 @@ struct SegmentLayout {
   llvm::SmallVector<OperandSlot> operands;
   /// For each input: its operand slot, or -1 - (scalar slot).
   llvm::SmallVector<int> inputs;
-  /// For each result: its operand slot; for a scalar -1 - (scalar slot); or
-  /// kNowhere if it is never read.
+  /// For each result: its operand slot; for a device scalar, -1 - (scalar
+  /// slot); kNowhere for a result that is never read.
   llvm::SmallVector<int> results;
-  /// Elements or rows in a tile, and elements or columns that a thread
-  /// processes at a time.
+  /// Elements or rows of a tile, and the vector width.
   int64_t tile, vector;
-  /// Columns of a tile that one of the blocks that share it processes; 0: all.
+  /// The columns of a tile that one block processes if blocks share it; 0: all.
   int64_t columns = 0;
-  /// Whether the member has an end, which runs after all of its tiles, and
-  /// whether the end uses partial results of the tiles, so that it waits for
-  /// their stores.
+  /// Whether work remains when all tiles of a member are complete (the end of
+  /// the member, which its last block executes), and whether this work uses
+  /// partials or results of the tiles and must wait for their stores.
   bool endsMembers = false, endsAfterStores = false;
-  /// The scratch slot of the tickets by which groups of tiles combine their
-  /// columns; -1 if no columns are reduced.
+  /// The scratch slot of the tickets by which tiles combine their columns; -1
+  /// if no columns are reduced.
   int tickets = -1;
   static constexpr int kNowhere = INT_MIN;
 };
@@ -86,34 +84,34 @@ struct SweepLayout {
   llvm::SmallVector<ScratchSlot> scratch;
   /// Scalar slots of the inputs and results of the epilogue.
   llvm::SmallVector<int> epilogueInputs, epilogueResults;
-  /// The flag of `where`: an operand slot in every segment, or a scalar slot.
+  /// The flag of `where`: a scalar slot, or for flags of members, an operand
+  /// slot per segment.
   std::optional<int> whereScalar;
-  llvm::SmallVector<int> whereOperand; // one per segment, if per member
-  /// The scalar slot of the number of the iteration, if the sweep uses it.
+  llvm::SmallVector<int> whereOperand;
+  /// The scalar slot of the iteration, if the sweep uses it.
   std::optional<int> iteration;
-  int64_t rank;     // 1 (or 0) or 2: whether rows have columns
-  int64_t pointers; // operand slots in a row
+  int64_t rank;     // 2 if matrices are visited by rows, otherwise 0 or 1
+  int64_t pointers; // operand slots of a descriptor
   int64_t threads;
-  /// The columns of its segments. If blocks share tiles, one of them processes
-  /// the whole of a tile whose segment has no columns.
+  /// `columns` of the segments whose tiles blocks share. One block processes
+  /// the whole tile of a segment with `columns` 0.
   int64_t columns = 0;
   std::string name;
 
-  /// Position in `scratch` of the area of `owner` with one value `per` tile,
-  /// member or other.
+  /// The position in `scratch` of the area of `owner`; -1 if there is none.
   int scratchOf(mlir::Operation *owner, ScratchPer per) const;
-  /// Whether the list has an end, which runs after all of its members.
+  /// Whether work remains when all members are complete (the end of the list).
   bool endsList = false;
 };
 
-/// Bytes of an element as stored; i1 takes one.
+/// Bytes of an element as stored; an i1 takes one byte.
 int64_t storageBytes(mlir::Type type);
 
-/// Bytes of the running state of a reduction of `kind` over values of `type`:
-/// logsumexp keeps a maximum and a sum, argmax a value and its position.
+/// Bytes of the state of a reduction of `kind` over values of `type`: logsumexp
+/// has a maximum and a sum, argmax a value and its position.
 int64_t stateBytes(fused::ReduceKind kind, mlir::Type type);
 
-/// The layout of a member's precomputed values: a 4-byte `valid`, then the
+/// The layout of a member's precomputed scalars: a 4-byte `valid`, then the
 /// operands and results of `fused.precompute`, each aligned to its size.
 struct PrecomputeLayout {
   explicit PrecomputeLayout(fused::PrecomputeOp op);

@@ -1,7 +1,7 @@
 //===- PlanExtraction.cpp - the plan of a program -------------------------===//
 //
-// One node for each step of the program, and an edge for each dependence
-// between two of them (Steps.h). All decisions are read from the IR.
+// Each node of the program becomes a node of the plan, and each dependence
+// between two nodes an edge (ProgramNodes.h). All decisions come from the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/Names.h"
 #include "codegen/layout/KernelSignature.h"
-#include "codegen/layout/Steps.h"
+#include "codegen/layout/ProgramNodes.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/StringSet.h"
@@ -31,14 +31,14 @@ public:
 
 private:
   LogicalResult addBuffers();
-  LogicalResult addSteps(const Steps &steps, PlanGraph &graph);
-  LogicalResult addEdges(const Steps &steps, PlanGraph &graph);
-  LogicalResult addSweep(const Step &step, PlanGraph &graph);
-  LogicalResult addLoop(const Step &step, PlanGraph &graph);
+  LogicalResult addNodes(const ProgramNodes &nodes, PlanGraph &graph);
+  LogicalResult addEdges(const ProgramNodes &nodes, PlanGraph &graph);
+  LogicalResult addSweep(const ProgramNode &input, PlanGraph &graph);
+  LogicalResult addLoop(const ProgramNode &input, PlanGraph &graph);
   LogicalResult addLoopVariants(fused::LoopOp loop, PlanNode &node);
   LogicalResult addPanel(fused::LoopOp loop, PlanNode &node);
-  void addCopy(const Step &step, PlanGraph &graph);
-  void addFill(const Step &step, PlanGraph &graph);
+  void addCopy(const ProgramNode &input, PlanGraph &graph);
+  void addFill(const ProgramNode &input, PlanGraph &graph);
   int addTable(fused::SweepOp sweep, const SweepLayout &layout);
   PlanArgument addScratch(runtime::ScratchPer per, int table, int64_t bytes,
                           bool zero);
@@ -81,8 +81,8 @@ LogicalResult Extraction::addBuffers() {
   for (const Buffer &buffer : buffers.all()) {
     if (buffer.role == BufferRole::argument &&
         !argumentNames.insert(buffer.name).second)
-      return program.emitOpError("expected arguments of different names, by "
-                                 "which they are bound, found two called '")
+      return program.emitOpError("expected arguments with different names, "
+                                 "found two named '")
              << buffer.name << "'";
     if (buffer.role != BufferRole::argument &&
         static_cast<int64_t>(buffer.extents.size()) != rankOf(buffer.type))
@@ -109,7 +109,8 @@ LogicalResult Extraction::addBuffers() {
 // Sweeps
 //===----------------------------------------------------------------------===//
 
-/// The body addresses an entry of a vector, so that the table holds the vector.
+/// The index of an operand in a table. A body computes the address of a
+/// vector's entry, so the table has the address of the vector.
 static OperandIndex indexOf(int32_t index) {
   return isEntryIndex(index) ? OperandIndex::None
          : index == kLength  ? OperandIndex::Length
@@ -149,7 +150,7 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.blockColumns = layout.columns;
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     table.segments.push_back(segmentOf(segment, layout.rank));
-    // The order of a reduction must not depend on alignment.
+    // Tiles of reductions must not depend on alignment.
     Block &body = sweep.getSegmentBlock(s);
     table.segments.back().shift =
         table.rank == 1 && table.segments.back().count &&
@@ -173,12 +174,12 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
     variant.scalarsByValue = from.getScalars() == fused::ScalarPassing::value &&
                              node.hasByValueScalars();
     if (from.getEvictFirst())
-      variant.fitsL2 = kCachedPartOfL2;
+      variant.fitsL2 = kEvictFirstPartOfL2;
   }
   return success();
 }
 
-/// The argument of a node for a buffer of the program.
+/// The argument of a node that is a buffer of the program.
 static PlanArgument bufferArgument(const KernelArgument &argument) {
   return {argument.byValue ? ArgumentKind::Scalar : ArgumentKind::Buffer,
           argument.buffer};
@@ -195,8 +196,8 @@ PlanArgument Extraction::addScratch(runtime::ScratchPer per, int table,
   return {ArgumentKind::Scratch, static_cast<int>(plan.scratch.size()) - 1};
 }
 
-LogicalResult Extraction::addSweep(const Step &step, PlanGraph &graph) {
-  auto sweep = cast<fused::SweepOp>(step.op);
+LogicalResult Extraction::addSweep(const ProgramNode &input, PlanGraph &graph) {
+  auto sweep = cast<fused::SweepOp>(input.op);
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
@@ -222,41 +223,40 @@ LogicalResult Extraction::addSweep(const Step &step, PlanGraph &graph) {
   }
   if (failed(addVariants(node, sweep, *layout)))
     return failure();
-  node.writes = step.access.sortedWrites();
+  node.writes = input.access.sortedWrites();
   node.always = layout->endsList;
   graph.nodes.push_back(std::move(node));
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Loops and copies
+// Loops, copies and fills
 //===----------------------------------------------------------------------===//
 
-void Extraction::addCopy(const Step &step, PlanGraph &graph) {
+void Extraction::addCopy(const ProgramNode &input, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::Copy;
-  node.name = "copy_" + plan.buffers[step.from].name;
-  node.from = step.from;
-  node.to = step.to;
-  node.writes = {step.to};
+  node.name = "copy_" + plan.buffers[input.from].name;
+  node.from = input.from;
+  node.to = input.to;
+  node.writes = {input.to};
   graph.nodes.push_back(std::move(node));
 }
 
-/// Every member is active when the first iteration begins.
-void Extraction::addFill(const Step &step, PlanGraph &graph) {
+/// The flags of members before the first iteration: every member is active.
+void Extraction::addFill(const ProgramNode &input, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::Fill;
-  node.to = step.to;
+  node.to = input.to;
   node.name = "fill_" + plan.buffers[node.to].name;
   node.value = 1;
   node.writes = {node.to};
   graph.nodes.push_back(std::move(node));
 }
 
-/// A small loop runs in one launch whose blocks synchronize between sweeps; a
-/// large one as a WHILE node, whose sweeps have a block for every tile. If
-/// conditional nodes are not available (in a capture of the user's), the first
-/// form serves all sizes.
+/// A small loop runs in one cooperative launch, a large loop as a conditional
+/// node, whose sweeps have one block per tile. Without conditional nodes (if
+/// the user captures the stream), every loop has the cooperative form.
 LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   PlanVariant graph;
   graph.graphForm = true;
@@ -288,7 +288,7 @@ LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
     switch (argument.kind) {
     case KernelArgumentKind::table:
     case KernelArgumentKind::scratch: {
-      // Tables and scratch areas are those of the sweep's own launch.
+      // The table and scratch areas of the sweep's own launch.
       int position = KernelSignature::of(layouts[argument.sweep])
                          .positionOf(argument.kind, argument.slot);
       node.arguments.push_back(
@@ -315,16 +315,16 @@ static runtime::ScratchPer scratchPer(PanelScratchPer per) {
   case PanelScratchPer::panelColumn:
     return runtime::ScratchPer::PanelColumn;
   }
-  llvm_unreachable("a scratch area of panels");
+  llvm_unreachable("unknown scratch area of a panel loop");
 }
 
-/// One launch for the loop, if it has the form of the panel schedule.
+/// Adds the panel form to the node of a loop that has this form.
 LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   if (!loop.getPanels())
     return success();
   auto layout = PanelLayout::compute(loop, buffers);
   if (!layout)
-    return loop.emitOpError("cannot run in panels; run "
+    return loop.emitOpError("does not have the panel form; run "
                             "fused-configure-launches");
   const PlanNode &sweep = node.body.nodes.front();
   auto slots = SweepLayout::compute(
@@ -334,8 +334,8 @@ LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   panel.table = sweep.table;
   panel.words = layout->words;
   panel.rowWords = layout->rowWords;
-  panel.columns = layout->passes.columns.size();
-  panel.rows = layout->passes.rows.size();
+  panel.columns = layout->analysis.columns.size();
+  panel.rows = layout->analysis.rows.size();
   panel.clusterPerMember = layout->clusterPerMember;
   panel.keptOfRow = layout->keptOfRow;
   panel.keptOfColumn = layout->keptOfColumn;
@@ -367,57 +367,59 @@ LogicalResult Extraction::addPanel(fused::LoopOp loop, PlanNode &node) {
   return success();
 }
 
-LogicalResult Extraction::addLoop(const Step &step, PlanGraph &graph) {
-  auto loop = cast<fused::LoopOp>(step.op);
+LogicalResult Extraction::addLoop(const ProgramNode &input, PlanGraph &graph) {
+  auto loop = cast<fused::LoopOp>(input.op);
   PlanNode node;
   node.kind = NodeKind::While;
   node.name = loop.getName().value_or("loop");
-  auto steps = Steps::of(loop.getBody().front(), buffers);
-  if (failed(steps) || failed(addSteps(*steps, node.body)))
+  auto nodes = ProgramNodes::of(loop.getBody().front(), buffers);
+  if (failed(nodes) || failed(addNodes(*nodes, node.body)))
     return failure();
-  node.condition = steps->condition;
+  node.condition = nodes->condition;
   node.iterations = buffers.of(loop.getIterations());
   node.limit = buffers.of(loop.getLimit());
   if (failed(addLoopVariants(loop, node)) || failed(addPanel(loop, node)))
     return failure();
-  node.writes = step.access.sortedWrites();
+  node.writes = input.access.sortedWrites();
   graph.nodes.push_back(std::move(node));
   return success();
 }
 
-LogicalResult Extraction::addEdges(const Steps &steps, PlanGraph &graph) {
-  for (auto [from, to] : steps.dependences) {
-    auto sweep = dyn_cast_or_null<fused::SweepOp>(steps.steps[to].op);
+LogicalResult Extraction::addEdges(const ProgramNodes &nodes,
+                                   PlanGraph &graph) {
+  for (auto [from, to] : nodes.dependences) {
+    auto sweep = dyn_cast_or_null<fused::SweepOp>(nodes.nodes[to].op);
     bool isDependent =
         sweep && sweep.getLaunchAttr() && sweep.getLaunchAttr().isDependent();
-    if (isDependent && !steps.followsOneSweep(to))
-      return sweep.emitOpError("expected to depend on the sweep right before "
-                               "it only, because its launch has 'wait'");
+    if (isDependent && !nodes.followsOneSweep(to))
+      return sweep.emitOpError("expected to depend on the previous sweep "
+                               "only, because its launch has 'wait'");
     graph.edges.push_back({from, to});
     graph.edges.back().programmatic = isDependent;
   }
   return success();
 }
 
-LogicalResult Extraction::addSteps(const Steps &steps, PlanGraph &graph) {
-  for (const Step &step : steps.steps)
-    switch (step.kind) {
-    case StepKind::sweep:
-      if (failed(addSweep(step, graph)))
+LogicalResult Extraction::addNodes(const ProgramNodes &nodes,
+                                   PlanGraph &graph) {
+  for (const ProgramNode &input : nodes.nodes)
+    switch (input.kind) {
+    case ProgramNodeKind::sweep:
+      if (failed(addSweep(input, graph)))
         return failure();
       break;
-    case StepKind::loop:
-      if (failed(addLoop(step, graph)))
+    case ProgramNodeKind::loop:
+      if (failed(addLoop(input, graph)))
         return failure();
       break;
-    case StepKind::copy:
-      addCopy(step, graph);
+    case ProgramNodeKind::copy:
+      addCopy(input, graph);
       break;
-    case StepKind::fill:
-      addFill(step, graph);
+    case ProgramNodeKind::fill:
+      addFill(input, graph);
       break;
     }
-  return addEdges(steps, graph);
+  return addEdges(nodes, graph);
 }
 
 FailureOr<Plan> Extraction::run() {
@@ -430,13 +432,13 @@ FailureOr<Plan> Extraction::run() {
     if (buffers.of(value) < 0)
       return program.emitOpError("expected a buffer for result #")
              << k << ", found none";
-  auto steps = Steps::of(block, buffers);
-  if (failed(steps) || failed(addSteps(*steps, plan.graph)))
+  auto nodes = ProgramNodes::of(block, buffers);
+  if (failed(nodes) || failed(addNodes(*nodes, plan.graph)))
     return failure();
   llvm::StringSet<> resultNames;
   for (unsigned k = 0; k < yield.getValues().size(); ++k) {
     int buffer = bufferOfResult(program, k, buffers);
-    // Two results that are one value live in one buffer.
+    // Two results with the same value have one buffer.
     std::string name = buffers[buffer].name;
     for (unsigned n = 2; !resultNames.insert(name).second; ++n)
       name = buffers[buffer].name + "_" + std::to_string(n);

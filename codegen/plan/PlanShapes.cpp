@@ -1,10 +1,10 @@
-//===- PlanShapes.cpp - extents and launches over given shapes ------------===//
+//===- PlanShapes.cpp - extents and launches for given shapes -------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables imply equal extents: a list that a segment indexes by `i` has as
-// many elements as a list that it indexes by `ij` has rows, and so on.
+// Tables imply equal extents. For example, a list that a segment indexes by `i`
+// has as many elements as a list that it indexes by `ij` has rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +74,7 @@ static unsigned dimensionId(int buffer, int dimension) {
   return 2 * buffer + dimension;
 }
 
-/// Source and target of a copy have the same extents.
+/// Joins the extents of source and target of every copy.
 static void joinCopies(const Plan &plan, const PlanGraph &graph,
                        IntEqClasses &classes) {
   for (const PlanNode &node : graph.nodes) {
@@ -87,7 +87,7 @@ static void joinCopies(const Plan &plan, const PlanGraph &graph,
   }
 }
 
-/// Classes of equal dimensions, by dimensionId.
+/// The classes of equal dimensions, by dimensionId.
 static IntEqClasses equalDimensions(const Plan &plan) {
   IntEqClasses classes(2 * plan.buffers.size());
   auto join = [&](std::optional<ExtentRef> a, int buffer, int dimension) {
@@ -133,7 +133,8 @@ PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes) {
 
   for (auto [member, shape] : enumerate(shapes)) {
     std::map<unsigned, int64_t> known;
-    // The first list with an extent of a class sets it; matrices come first.
+    // The first list with an extent of a class sets the class; matrices come
+    // first.
     auto set = [&](int buffer, int dimension, int64_t extent) {
       extent =
           known.try_emplace(classOf(buffer, dimension), extent).first->second;

@@ -1,9 +1,9 @@
-//===- PlanShapes.h - extents and launches over given shapes ----*- C++ -*-===//
+//===- PlanShapes.h - extents and launches for given shapes -----*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A plan holds no extents. Given one shape per member, PlanShapes computes the
+// A plan has no extents. From one shape per member, PlanShapes computes the
 // extents of every list and the numbers of tiles and launches of a step.
 //
 //===----------------------------------------------------------------------===//
@@ -29,19 +29,20 @@ shapesFromJSON(const llvm::json::Value &value, llvm::StringRef where);
 /// The extents of every member of every list of a plan.
 class PlanShapes {
 public:
-  /// Gives every list argument one member per shape. Lists of rank 2 have the
-  /// leading dimensions collapsed into rows. Lists of rank 1 have all
-  /// dimensions collapsed, unless the plan ties them to the rows or columns of
-  /// a list of rank 2.
+  /// Gives every list argument one member per shape. For a list of rank 2, the
+  /// leading dimensions are collapsed into rows. For a list of rank 1, all
+  /// dimensions are collapsed, unless its extent must equal the rows or columns
+  /// of a list of rank 2.
   static PlanShapes bind(const runtime::Plan &plan,
                          llvm::ArrayRef<Extents> shapes);
 
-  /// Empty for a scalar.
+  /// The extents of the members of a buffer; empty for a scalar.
   llvm::ArrayRef<Extents> of(int buffer) const { return buffers[buffer]; }
   /// The number of elements of all members.
   int64_t elementsOf(int buffer) const;
   int64_t tilesOf(int table) const;
-  /// Kernels, copies and fills of one step, with one iteration of each loop.
+  /// The number of kernels, copies and fills of one step, with one iteration of
+  /// each loop.
   int64_t launches() const;
 
 private:

@@ -3,11 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations and their order are those of torch's loop over tensors. Values
-// that depend only on the step counter and the betas are computed once per
-// member in double. lr and the weight decay may change every step, so values
-// that depend on them are plain arithmetic in the element body, where they cost
-// nothing.
+// The operations and their order match torch's loop over tensors. Values that
+// depend only on the step counter and the betas are computed once per member in
+// double. lr and the weight decay may change every step, so values that depend
+// on them are computed for every element, hidden behind memory accesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,7 @@ void AdamOptions::describe(OptionList &list) {
            "weight decay; 0 omits it from the program");
   list.add("amsgrad", amsgrad, "divide by the largest mean of squares so far");
   list.add("decoupled", decoupled,
-           "decay the parameters (AdamW) instead of adding to the gradients");
+           "apply the decay to the parameters (AdamW), not to the gradients");
   OptimizerOptions::describe(list);
 }
 
@@ -96,26 +95,27 @@ static void update(ProgramBuilder &program, const AdamOptions &options,
   auto corrections = biasCorrections(program, family, lists, scalars);
 
   Body body(program);
-  Type number = family.compute;
-  Scalar param = body.read(lists.param, "param", number);
-  Scalar grad = body.read(lists.grad, "grad", number);
-  Scalar expAvg = body.read(lists.expAvg, "exp_avg", number);
-  Scalar expAvgSq = body.read(lists.expAvgSq, "exp_avg_sq", number);
+  Type compute = family.compute;
+  Scalar param = body.read(lists.param, "param", compute);
+  Scalar grad = body.read(lists.grad, "grad", compute);
+  Scalar expAvg = body.read(lists.expAvg, "exp_avg", compute);
+  Scalar expAvgSq = body.read(lists.expAvgSq, "exp_avg_sq", compute);
   Scalar maxExpAvgSq;
   if (options.amsgrad)
-    maxExpAvgSq = body.read(lists.maxExpAvgSq, "max_exp_avg_sq", number);
-  Scalar bc1 = body.read(corrections[1], "bc1", number);
-  Scalar root = body.read(corrections[2], "root", number);
-  Scalar lr = body.read(scalars.lr, "lr", number);
-  Scalar beta2 = body.read(scalars.beta2, "beta2", number);
-  Scalar w1 = body.read(scalars.w1, "w1", number);
-  Scalar w2 = body.read(scalars.w2, "w2", number);
-  Scalar eps = body.read(scalars.eps, "eps", number);
+    maxExpAvgSq = body.read(lists.maxExpAvgSq, "max_exp_avg_sq", compute);
+  Scalar bc1 = body.read(corrections[1], "bc1", compute);
+  Scalar root = body.read(corrections[2], "root", compute);
+  Scalar lr = body.read(scalars.lr, "lr", compute);
+  Scalar beta2 = body.read(scalars.beta2, "beta2", compute);
+  Scalar w1 = body.read(scalars.w1, "w1", compute);
+  Scalar w2 = body.read(scalars.w2, "w2", compute);
+  Scalar eps = body.read(scalars.eps, "eps", compute);
 
   if (options.maximize)
     grad = (-grad).as("ascent");
   if (scalars.weightDecay) {
-    Scalar weightDecay = body.read(scalars.weightDecay, "weight_decay", number);
+    Scalar weightDecay =
+        body.read(scalars.weightDecay, "weight_decay", compute);
     if (options.decoupled) {
       Scalar shrink = (lr * weightDecay).as("shrink");
       Scalar decay = (lr.constant(1.0, "one") - shrink).as("decay");

@@ -3,9 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As torch's clip_grad_norm_: the factor is applied even if it is 1, and a NaN
-// or infinite norm affects every gradient. Composed with an optimizer, as in
-// `clip_by_global_norm+adamw`, clipped gradients are never stored.
+// Like torch's clip_grad_norm_: the factor is applied even if it is 1, and a
+// NaN or infinite norm affects every gradient. In a composition with an
+// optimizer, such as `clip_by_global_norm+adamw`, clipped gradients are never
+// stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,7 @@ static Gradients sumSquares(ProgramBuilder &program,
   return gradients;
 }
 
-/// The root of the sum over all families, in a body of device scalars.
+/// The square root of the sum over all families, in a body of device scalars.
 static Scalar normOf(ProgramBuilder &program, Body &body,
                      const std::vector<Family> &families,
                      ArrayRef<Value> sums) {

@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both bodies are cloned into one function. If `left` replaces an argument and
-// `right` replaces that result, the last result replaces the argument.
+// Both bodies are cloned into one function. If a result of `left` replaces an
+// argument and a result of `right` replaces that result, the result of `right`
+// replaces the argument.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@ StringRef resultName(func::FuncOp function, unsigned result) {
 }
 
 namespace {
-/// The composition that is being built.
+/// Builds the composition.
 class Composer {
 public:
   Composer(func::FuncOp left, func::FuncOp right, Location loc)
@@ -70,8 +71,8 @@ private:
   SmallVector<NamedAttrList> attributes;
   llvm::StringMap<unsigned> argumentOfName;
   SmallVector<Result> results; // those of left, then those of right
-  /// For each argument of right, the argument of the function that a result
-  /// replaces if it replaces the former.
+  /// For each argument of right, the argument of the composition that a result
+  /// replaces if it replaces this argument of right.
   SmallVector<std::optional<unsigned>> origins;
 };
 } // namespace

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The composition of programs, as `clip_by_global_norm+adamw`.
+// The composition of programs, such as `clip_by_global_norm+adamw`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +16,15 @@
 
 namespace heddle::library {
 
-/// The name of a result: the name of the argument that it replaces, or else of
-/// the value that is returned.
+/// The name of a result: the name of the argument that it replaces, or else the
+/// name of the returned value.
 llvm::StringRef resultName(mlir::func::FuncOp function, unsigned result);
 
 /// The program that runs `left`, then `right`, each a module of one function.
-/// A result of `left` becomes the argument of `right` of its name, and is no
-/// result of the composition. Other arguments of the same name become one
-/// argument. The function is named after both. Emits an error at `loc` if names
-/// are equal but types or defaults differ.
+/// An argument of `right` with the name of a result of `left` takes this
+/// result, which is then no result of the composition. Other arguments with the
+/// same name become one argument. The function is named after both. Emits an
+/// error at `loc` if names are equal but types or defaults differ.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 compose(mlir::ModuleOp left, mlir::ModuleOp right, mlir::Location loc);
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thin wrapper around the values of a body, so that an update rule in C++
-// looks as it does on paper: `denom = (sqrt(v) / root + eps).as("denom")`.
+// reads like its formula: `denom = (sqrt(v) / root + eps).as("denom")`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@
 
 namespace heddle::library {
 
-/// A float, integer or flag of a body that is being built. Operators append
-/// operations to that body; both sides have the same type.
+/// A float, integer or flag of a body under construction. Operators append
+/// operations to the body; both operands have the same type.
 class Scalar {
 public:
   Scalar() = default;
@@ -51,7 +51,7 @@ Scalar sqrt(Scalar a);
 Scalar exp(Scalar a);
 Scalar log(Scalar a);
 Scalar abs(Scalar a);
-/// The larger or smaller one; NaN if either is NaN.
+/// The larger or smaller operand; NaN if either is NaN.
 Scalar maximum(Scalar a, Scalar b);
 Scalar minimum(Scalar a, Scalar b);
 /// `base` to the integer power `exponent`.
@@ -59,13 +59,13 @@ Scalar power(Scalar base, Scalar exponent);
 /// A float that holds a whole number, as an i32.
 Scalar toInteger(Scalar a);
 Scalar equal(Scalar a, Scalar b);
-/// False where either is NaN.
+/// False if either is NaN.
 Scalar less(Scalar a, Scalar b);
 Scalar atMost(Scalar a, Scalar b);
 Scalar isNaN(Scalar a);
 /// The number of the iteration of the enclosing loop, in the body of `like`.
 Scalar iteration(Scalar like);
-/// An i32 in the body of `like`.
+/// An i32 constant in the body of `like`.
 Scalar integer(Scalar like, int32_t number, llvm::StringRef name);
 Scalar operator!(Scalar flag);
 /// For flags, or for the bits of integers.

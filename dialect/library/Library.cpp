@@ -27,7 +27,7 @@ namespace heddle::library {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The options of one program while they are set, and its builder.
+/// The options of one program, and the functions that check them and build it.
 struct Request {
   OptionList options;
   std::function<std::string()> check;
@@ -95,7 +95,7 @@ std::vector<ProgramInfo> describePrograms() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Parses one text; locations in diagnostics are columns of it.
+/// Parses the text of a program; a diagnostic points at a column of the text.
 class Reader {
 public:
   Reader(StringRef text, MLIRContext *context) : text(text), context(context) {}
@@ -118,13 +118,13 @@ private:
 };
 } // namespace
 
-/// `; did you mean 'adamw'?`, or the full stop of the sentence.
+/// `; did you mean 'adamw'?`, or `.` if no word is near.
 static std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
   StringRef near = nearest(word, words);
   return near.empty() ? "." : ("; did you mean '" + near + "'?").str();
 }
 
-/// Splits at every `+` but that of an exponent, `1e+3`.
+/// Splits at every `+` except in an exponent, such as `1e+3`.
 static SmallVector<StringRef> splitPrograms(StringRef text) {
   SmallVector<StringRef> parts;
   size_t begin = 0;
@@ -222,7 +222,7 @@ FailureOr<OwningOpRef<ModuleOp>> Reader::read(StringRef dtype) {
       return failure();
     requests.push_back(std::move(*request));
   }
-  // A dtype that is given to one program of a composition applies to all.
+  // A dtype of one program of a composition applies to the others, too.
   std::string shared = dtype.str();
   for (Request &request : requests)
     if (Option *option = request.options.find("dtype"); option && option->given)

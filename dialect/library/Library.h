@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses the text of a program, as `adamw`, `sgd:momentum=0.9,nesterov=true` or
-// `clip_by_global_norm+adamw`, and builds its module of foreach IR, which a
-// user could also write by hand.
+// Parses the text of a program, such as `adamw`, `sgd:momentum=0.9` or
+// `clip_by_global_norm+adamw`, and builds its module of foreach IR. A user
+// could write the same module by hand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace heddle::library {
 
 struct OptionInfo {
   std::string name;
-  /// "bool", "int", "float", or the words to choose from: "f64|f32|f16|bf16".
+  /// "bool", "int", "float", or the accepted words: "f64|f32|f16|bf16".
   std::string type;
   std::string defaultValue;
   std::string help;
@@ -39,7 +39,7 @@ std::vector<ProgramInfo> describePrograms();
 
 /// Builds the module of `text`. If `dtype` is not empty, it is the value of
 /// option `dtype` for programs that do not set it. Emits an error to the
-/// context if there is no such program or option, or if a value or a
+/// context if a program or option does not exist, or if a value or a
 /// composition is invalid.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 buildProgram(llvm::StringRef text, mlir::MLIRContext *context,

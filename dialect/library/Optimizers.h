@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Options of every optimizer, and hyperparameters with one value for all
-// members or, for parameter groups, one for each.
+// Options of every optimizer, and hyperparameters. A hyperparameter has one
+// value for all members or, for parameter groups, one for each member.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace heddle::library {
 
-/// Options of every optimizer, besides its own.
+/// The options that every optimizer has.
 struct OptimizerOptions : ListOptions {
   Choice state{"param", {"param", "f64", "f32", "f16", "bf16"}};
   bool groups = false;
@@ -27,8 +27,9 @@ struct OptimizerOptions : ListOptions {
   mlir::Type stateOf(const Family &family) const;
 };
 
-/// A hyperparameter: one device scalar for all members and families, or with
-/// groups one value per member of each family (`suffix` names the family).
+/// Declares hyperparameters: a device scalar for all members and families, or,
+/// with groups, one value for each member of each family (`suffix` names the
+/// family).
 class Hyperparameters {
 public:
   Hyperparameters(ProgramBuilder &program, bool groups, llvm::StringRef suffix)

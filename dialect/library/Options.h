@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The options of a program are a plain struct. An OptionList has the name, the
-// help text and the parser of each member; `amsgrad=true,lr=0.01` is written
-// into the struct through the list.
+// The options of a program are a plain struct. An OptionList has a name, a help
+// text and a parser for each field; it stores `amsgrad=true,lr=0.01` in the
+// struct.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@
 
 namespace heddle::library {
 
-/// A word out of a fixed set.
+/// One word of a fixed set.
 struct Choice {
   std::string value;
   std::vector<std::string> words;
 };
 
-/// Several words out of a fixed set, written `f32/bf16`.
+/// Several words of a fixed set, written `f32/bf16`.
 struct Choices {
   std::string value;
   std::vector<std::string> words;
@@ -46,11 +46,11 @@ struct Option {
 
   /// "bool", "int", "float" or the words, `f64|f32|f16|bf16`.
   std::string getType() const;
-  /// The values that it accepts, for diagnostics.
+  /// The accepted values, for diagnostics.
   std::string getExpected() const;
   /// The value as text.
   std::string getValue() const;
-  /// Reads `text` into the target; false if it is not of the option's type.
+  /// Stores the value of `text`; returns false if its type does not match.
   bool parse(llvm::StringRef text);
 };
 
@@ -81,11 +81,12 @@ struct ListOptions {
   void describe(OptionList &list);
 };
 
-/// One family of lists, all of one element type.
+/// One family of lists. Each family has its own element type.
 struct Family {
-  /// Suffix of the names of its lists if there are several families: `_bf16`.
+  /// The suffix of the names of its lists if there are several families:
+  /// `_bf16`.
   std::string suffix;
-  /// Element types of parameters and gradients, and of the arithmetic.
+  /// The storage type of parameters and gradients, and the compute type.
   mlir::Type storage, compute;
 };
 

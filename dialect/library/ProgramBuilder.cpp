@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments are added when they are first named; the type of the function is
-// set at the end.
+// Arguments are added one after another; the type of the function is set at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 

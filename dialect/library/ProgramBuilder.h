@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry function of a program, its arguments and results, and the bodies of
-// its maps and reductions, each built in the order in which it reads.
+// Builds the entry function of a program, with arguments and results, its maps,
+// reductions and loops, and their bodies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ public:
   /// A device scalar of i32 with its default.
   mlir::Value count(llvm::StringRef name, int32_t value);
 
-  /// In a loop: the carried vector `into` with a new entry for the iteration.
+  /// In a loop: the carried vector `into` with a new entry for this iteration.
   mlir::Value record(mlir::Value value, mlir::Value into, llvm::StringRef name);
 
   /// Makes `value` the next result; `replaced` is the argument it replaces.
@@ -54,8 +54,8 @@ private:
   llvm::SmallVector<mlir::Value> results;
 };
 
-/// The body of a `foreach.map` or `foreach.reduce`: operands are bound as the
-/// formula first reads them.
+/// The body of a `foreach.map` or `foreach.reduce`. Operands are bound in the
+/// order of the calls of `read`.
 class Body {
 public:
   explicit Body(ProgramBuilder &program);
@@ -69,7 +69,7 @@ public:
   /// One result of the map, of type `stored`.
   void write(Scalar value, mlir::Type stored, llvm::StringRef name);
 
-  /// Sets the shift of a logsumexp: a number near its result.
+  /// Sets the shift of a logsumexp: an estimate of its result.
   void shift(Scalar value);
 
   /// Makes the map; its results are in the order of the calls of `write`.
@@ -92,17 +92,17 @@ private:
   llvm::SmallVector<std::string> names;
 };
 
-/// A `foreach.while`. Its region holds all operations that are built between
+/// A `foreach.while`. Its region contains all operations that are built between
 /// the constructor and `upto`.
 class Loop {
 public:
   explicit Loop(ProgramBuilder &program);
 
-  /// A carried value; returns its value at the start of an iteration.
+  /// Adds a carried value; returns its value at the start of an iteration.
   mlir::Value carry(mlir::Value init, llvm::StringRef name);
 
-  /// Yields a value of the iteration: first the carried values in their order,
-  /// then further ones. `name` is the name of the loop's result.
+  /// Yields a value of the iteration: first the carried values in order, then
+  /// further values. `name` is the name of the loop's result.
   void yield(mlir::Value value, llvm::StringRef name);
 
   /// Ends the region. The last result of the loop is the number of iterations.
@@ -117,8 +117,8 @@ private:
   llvm::SmallVector<std::string> names;
 };
 
-/// `1 - value` for each of the device scalars (or lists of them), in double:
-/// 1 - 0.999 in single precision has a relative error of 1.3e-5.
+/// `1 - value` for each of the device scalars or lists of member scalars, in
+/// double: 1 - 0.999 in single precision has a relative error of 1.3e-5.
 llvm::SmallVector<mlir::Value> oneMinus(ProgramBuilder &program,
                                         llvm::ArrayRef<mlir::Value> values,
                                         llvm::ArrayRef<llvm::StringRef> bound,

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One options struct and one function for each program. Library.cpp lists their
-// names.
+// One options struct and one function for each program. Library.cpp lists the
+// programs by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,9 @@ struct SinkhornOptions {
   void describe(OptionList &list);
   std::string check() const;
   bool anneals() const { return anneal.value != "none"; }
+  /// Whether the matrix is the cost, and not the log kernel.
   bool givesCost() const { return matrix.value == "cost"; }
-  bool asksFor(llvm::StringRef output) const {
+  bool hasOutput(llvm::StringRef output) const {
     return llvm::is_contained(outputs.parts(), output);
   }
 };

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The formulas are torch's, with plain or Nesterov momentum. On the first step
-// the momentum buffer becomes the undamped gradient. A buffer of zeros has this
-// effect by itself, so only dampening needs a step counter.
+// the momentum buffer becomes the undamped gradient. Without dampening a buffer
+// of zeros has this effect, so only dampening needs a step counter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ void SgdOptions::describe(OptionList &list) {
   list.add("lr", lr, "learning rate");
   list.add("momentum", momentum, "momentum; 0 omits the momentum buffer");
   list.add("dampening", dampening,
-           "fraction of a gradient that is kept out of the momentum buffer");
+           "fraction of a gradient that is not added to the momentum buffer");
   list.add("weight_decay", weightDecay,
            "weight decay; 0 omits it from the program");
   list.add("nesterov", nesterov, "use Nesterov momentum");
@@ -98,22 +98,23 @@ static void update(ProgramBuilder &program, const SgdOptions &options,
     shares = gradientShare(program, family, lists, scalars);
 
   Body body(program);
-  Type number = family.compute;
-  Scalar param = body.read(lists.param, "param", number);
-  Scalar grad = body.read(lists.grad, "grad", number);
+  Type compute = family.compute;
+  Scalar param = body.read(lists.param, "param", compute);
+  Scalar grad = body.read(lists.grad, "grad", compute);
   Scalar buffer, momentum, share;
   if (lists.buffer)
-    buffer = body.read(lists.buffer, "momentum_buffer", number);
+    buffer = body.read(lists.buffer, "momentum_buffer", compute);
   if (lists.step)
-    share = body.read(shares[1], "share", number);
-  Scalar lr = body.read(scalars.lr, "lr", number);
+    share = body.read(shares[1], "share", compute);
+  Scalar lr = body.read(scalars.lr, "lr", compute);
   if (lists.buffer)
-    momentum = body.read(scalars.momentum, "momentum", number);
+    momentum = body.read(scalars.momentum, "momentum", compute);
 
   if (options.maximize)
     grad = (-grad).as("ascent");
   if (scalars.weightDecay) {
-    Scalar weightDecay = body.read(scalars.weightDecay, "weight_decay", number);
+    Scalar weightDecay =
+        body.read(scalars.weightDecay, "weight_decay", compute);
     Scalar penalty = (weightDecay * param).as("penalty");
     grad = (grad + penalty).as("penalized");
   }
@@ -124,8 +125,8 @@ static void update(ProgramBuilder &program, const SgdOptions &options,
     buffer = (kept + added).as("momentum_buffer1");
     direction = buffer;
     if (options.nesterov) {
-      Scalar ahead = (momentum * buffer).as("ahead");
-      direction = (grad + ahead).as("direction");
+      Scalar lookahead = (momentum * buffer).as("lookahead");
+      direction = (grad + lookahead).as("direction");
     }
   }
   Scalar change = (lr * direction).as("change");

@@ -3,13 +3,13 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program solves, for every problem of a list, for the potentials u and v
-// of the plan exp(u_i + L_ij + v_j) whose row and column sums are the weights a
-// and b. It is built in this order:
+// For every problem of a list, the program computes the potentials u and v of
+// the plan exp(u_i + L_ij + v_j) whose row and column sums are the weights a
+// and b. The parts of the builder are:
 //
 //   SinkhornOptions.cpp     the options and their checks
-//   SinkhornArguments.cpp   arguments, and the potentials to start from
-//   SinkhornChecks.cpp      problems without a solution, before and after
+//   SinkhornArguments.cpp   arguments and initial potentials
+//   SinkhornChecks.cpp      problems without a solution
 //   SinkhornAnnealing.cpp   eps of each iteration
 //   SinkhornUpdate.cpp      the update of one side
 //   SinkhornError.cpp       the error of an iteration

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The state that the parts of the program share while it is built. The plan is
+// The state that the parts of the builder share. The plan is
 // exp(u_i + L_ij + v_j) with L = -C / eps, so the potentials u and v contain
 // the weights. Sinkhorn.cpp lists the parts.
 //
@@ -29,8 +29,8 @@ enum Status : int32_t {
 };
 
 /// The rows with their weights `a`, or the columns with `b`. A matrix that is
-/// stored by columns is bound as its transpose: `index` and `along` are those
-/// of the matrix as it is bound.
+/// stored by columns is bound as its transpose; `index` and `along` refer to
+/// the bound matrix.
 struct Side {
   llvm::StringRef name, weight, sum; // u, a, row
   llvm::StringRef potential;         // the name of its argument and result
@@ -42,11 +42,11 @@ struct Side {
   mlir::Value weights, given; // arguments
   mlir::Value rho, tau;       // of a relaxed side: tau = rho / (rho + eps)
   mlir::Value logWeights;
-  mlir::Value potentials; // the current ones; after the loop, the solution
+  mlir::Value potentials; // current potentials; after the loop, the solution
 };
 
-/// Whether a row or column with the logarithm `log` of its weight and the sum
-/// `sum` is inactive.
+/// Whether a row or column is inactive, given the logarithm `log` of its weight
+/// and its sum.
 Scalar isInactive(Scalar log, Scalar sum);
 
 class Builder {
@@ -72,8 +72,8 @@ private:
   // In SinkhornUpdate.cpp.
   Scalar element(Body &body);
   /// Whether a log-sum-exp has a shift, computed from the potentials of its own
-  /// side. If the loop carries these potentials, foreach-shift-logsumexp finds
-  /// that shift itself.
+  /// side. If the loop carries these potentials, the pass
+  /// foreach-shift-logsumexp adds this shift.
   enum class Shift { none, fromOwn };
   mlir::Value sumsOf(const Side &side, const Side &other,
                      Shift shift = Shift::none);
@@ -118,25 +118,25 @@ private:
                            llvm::StringRef name);
   void addOutputs();
 
-  mlir::Type vector() { return foreach::ListType::get(1, number); }
+  mlir::Type vector() { return foreach::ListType::get(1, compute); }
   mlir::Type each(mlir::Type type) { return foreach::ListType::get(0, type); }
   Side &first() { return options.order.value == "u" ? rows : columns; }
   Side &second() { return options.order.value == "u" ? columns : rows; }
 
   ProgramBuilder &program;
   const SinkhornOptions &options;
-  mlir::Type storage, number; // of the matrix and of the arithmetic
+  mlir::Type storage, compute; // storage type of the matrix, compute type
   mlir::Type flag;
   Side rows, columns;
   mlir::Value matrix;
   mlir::Value eps, eps0, decay, omega, tol, limit;
   llvm::SmallVector<mlir::Value> points;
-  /// -1 / eps, of the iteration that is being built.
+  /// -1 / eps of the current iteration.
   mlir::Value scale;
   /// With annealing: eps of the iteration; after the loop, of the last one.
   mlir::Value epsNow;
   mlir::Value epsilons, history; // arguments
-  /// Bits of `status` that are known before the loop, and whether all are 0.
+  /// Bits of `status` that are computed before the loop; whether all are 0.
   mlir::Value failed, sound;
   mlir::Value error, errors, iterations, converged, status;
 };

@@ -16,9 +16,9 @@ using namespace mlir;
 
 namespace heddle::library::sinkhorn {
 
-/// Numbers from here on round to infinity in the type of the arithmetic.
+/// The smallest number that rounds to infinity in the compute type.
 double Builder::largest() const {
-  return number.isF64() ? INFINITY : 0x1.ffffffp127;
+  return compute.isF64() ? INFINITY : 0x1.ffffffp127;
 }
 
 /// Computes the scalars that depend on the eps `at` alone, in double: -1 / eps,
@@ -35,7 +35,7 @@ void Builder::followEps(Value at) {
     targets.push_back(&target);
   };
   if (options.givesCost()) {
-    // NaN instead of infinity, which would forbid every pair.
+    // An infinite scale would forbid every pair, so it becomes NaN.
     Scalar inverse = (one / eps).as("inverse");
     Scalar isNumber = less(inverse, eps.constant(largest(), "most"));
     write(-select(isNumber.as("number"), inverse, eps.constant(NAN, "never"))
@@ -44,7 +44,7 @@ void Builder::followEps(Value at) {
   }
   for (Side *side : {&rows, &columns})
     if (side->relaxed) {
-      // rho / (rho + eps), in a form that is right for an infinite rho
+      // rho / (rho + eps), in a form that is exact for an infinite rho
       Scalar rho = body.read(side->rho, side->rhoName, program.f64());
       Scalar slack = (one + (eps / rho).as("quotient")).as("slack");
       write(one / slack, side->tau, side->tauName);
@@ -53,8 +53,8 @@ void Builder::followEps(Value at) {
     *target = value;
 }
 
-/// The eps of the potentials before the first iteration, which is the last eps.
-/// Each problem carries its own eps, so that no problem waits for another.
+/// The eps of the initial potentials: the last eps. Each problem carries its
+/// own eps, so that problems stop independently.
 Value Builder::startingEps() {
   if (options.groups)
     return eps;
@@ -84,8 +84,8 @@ Scalar Builder::epsOfIteration(Body &body, Index when) {
   return maximum(now, last).as("eps_t");
 }
 
-/// Changes from the eps `before` to that of an iteration. The potentials keep
-/// their value f = eps u.
+/// Changes from the eps `before` to the eps of an iteration. The potentials are
+/// rescaled, so that f = eps u does not change.
 void Builder::anneal(Value before, Index when) {
   Body body(program);
   Scalar now = epsOfIteration(body, when);
@@ -112,8 +112,8 @@ Value Builder::ratioOf(Value before, Value now) {
 
 void Builder::rescale(Side &side, Value ratio, StringRef name) {
   Body body(program);
-  Scalar potential = body.read(side.potentials, side.name, number);
-  Scalar factor = body.read(ratio, "ratio", number);
+  Scalar potential = body.read(side.potentials, side.name, compute);
+  Scalar factor = body.read(ratio, "ratio", compute);
   body.write((potential * factor).as("rescaled"), vector(), name);
   side.potentials = body.map().front();
 }

@@ -3,8 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two sides, the lists and scalars that the program takes, and the
-// potentials that the loop starts from.
+// The two sides, the arguments of the program, and the initial potentials.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +18,9 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
     : program(program), options(options) {
   MLIRContext *context = program.getBuilder().getContext();
   storage = typeNamed(options.dtype.value, context);
-  number = options.compute.value == "matrix"
-               ? foreach::computeType(storage)
-               : typeNamed(options.compute.value, context);
+  compute = options.compute.value == "matrix"
+                ? foreach::computeType(storage)
+                : typeNamed(options.compute.value, context);
   bool scaling = options.convention.value == "scaling";
   bool byRows = options.layout.value == "row";
   flag = program.getBuilder().getI1Type();
@@ -47,8 +46,8 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
 
 bool Builder::usesEps() const {
   return options.givesCost() || rows.relaxed || columns.relaxed ||
-         options.convention.value != "scaling" || options.asksFor("cost") ||
-         options.asksFor("dual");
+         options.convention.value != "scaling" || options.hasOutput("cost") ||
+         options.hasOutput("dual");
 }
 
 void Builder::declare() {
@@ -56,17 +55,17 @@ void Builder::declare() {
   bool plain = options.weights.value == "plain";
   for (Side *side : {&rows, &columns})
     side->weights = program.list((plain ? "" : "log_") + side->weight.str(), 1,
-                                 number, plain ? 1.0 : 0.0);
+                                 compute, plain ? 1.0 : 0.0);
   if (options.init.value == "given")
     for (Side *side : {&rows, &columns})
-      side->given = program.list(side->potential, 1, number, 0.0);
+      side->given = program.list(side->potential, 1, compute, 0.0);
   for (int64_t d = 1; d <= options.points; ++d)
-    points.push_back(program.list("x" + std::to_string(d), 1, number));
+    points.push_back(program.list("x" + std::to_string(d), 1, compute));
 
   if (options.anneal.value == "list")
     epsilons = program.list("epsilons", 1, program.f64());
-  if (options.asksFor("history"))
-    history = program.list("errors", 1, number, 0.0);
+  if (options.hasOutput("history"))
+    history = program.list("errors", 1, compute, 0.0);
 
   Hyperparameters hyper(program, options.groups, "");
   if (usesEps())
@@ -93,11 +92,11 @@ Value Builder::startOf(const Side &side) {
   if (!side.given && convention == "geomloss")
     return side.logWeights;
   Body body(program);
-  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), compute);
   Scalar start = log.constant(0.0, "zero");
   if (side.given) {
-    start = body.read(side.given, side.potential, number);
-    start = (start / body.read(eps, "eps", number)).as(side.name);
+    start = body.read(side.given, side.potential, compute);
+    start = (start / body.read(eps, "eps", compute)).as(side.name);
     if (convention == "geomloss")
       start = (start + log).as("weighted");
   }

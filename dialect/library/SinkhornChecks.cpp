@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights and scalars are checked before the loop, by reductions of vectors.
-// The logarithms of a problem that fails are NaN, so that its first iteration
-// ends it. NaN in the matrix and weights without an allowed entry are found in
-// the solution.
+// Weights and scalars are checked before the loop, by reductions of vectors. If
+// a check fails, the logarithms of the problem's weights are NaN, so that the
+// problem stops after one iteration. The solution shows NaN in the matrix and
+// weights without an allowed entry.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace heddle::library::sinkhorn {
 /// Whether no weight is negative, infinite or NaN.
 Value Builder::allGood(const Side &side) {
   Body body(program);
-  Scalar weight = body.read(side.weights, side.weight, number);
+  Scalar weight = body.read(side.weights, side.weight, compute);
   Scalar good = less(weight, weight.constant(INFINITY, "most")).as("good");
   if (options.weights.value == "plain")
     good = (good & atMost(weight.constant(0.0, "zero"), weight).as("known"))
@@ -50,9 +50,9 @@ static Scalar between(Scalar x, double low, double high, StringRef name) {
 
 void Builder::checkArguments() {
   Value goodA = allGood(rows), goodB = allGood(columns);
-  bool bothMet = !rows.relaxed && !columns.relaxed;
+  bool balanced = !rows.relaxed && !columns.relaxed;
   Value massA, massB;
-  if (bothMet || options.normalize) {
+  if (balanced || options.normalize) {
     massA = massOf(rows);
     massB = massOf(columns);
   }
@@ -73,21 +73,22 @@ void Builder::checkArguments() {
       good =
           between(a, 0, INFINITY, "some_a") & between(b, 0, INFINITY, "some_b");
     } else {
-      // The sums of weights normalized in single precision differ this much.
+      // Sums of weights that were normalized in single precision may differ by
+      // this share.
       Scalar gap = abs((a - b).as("excess")).as("gap");
       Scalar share = a.constant(1e-4, "share");
       good = atMost(gap, (share * maximum(a, b).as("larger")).as("allowed"));
     }
-    // The masses are known only if the weights are numbers.
+    // The masses are compared only if the weights are valid.
     Scalar weigh = (weighsA & weighsB).as("weigh");
     good = (good.as("agree") | (!weigh).as("unknown")).as("good_masses");
     checks.push_back({good, kMasses});
   }
   if (eps) {
-    // eps and 1 / eps must be numbers in the type of the arithmetic.
+    // eps and 1 / eps must be finite in the compute type.
     auto isGood = [&](Value value, StringRef name) {
       return between(read(value, name),
-                     number.isF64() ? 0x1p-1024 : 1 / largest(), largest(),
+                     compute.isF64() ? 0x1p-1024 : 1 / largest(), largest(),
                      ("good_" + name).str());
     };
     Scalar good = isGood(eps, "eps");
@@ -126,11 +127,11 @@ void Builder::checkArguments() {
 void Builder::takeLogarithms(Side &side, Value mass) {
   std::string name = "log_" + side.weight.str();
   Body body(program);
-  Scalar weight = body.read(side.weights, side.weight, number);
+  Scalar weight = body.read(side.weights, side.weight, compute);
   if (options.weights.value == "plain")
     weight = log(weight).as("log");
   if (options.normalize)
-    weight = (weight - log(body.read(mass, "mass", number)).as("log_mass"))
+    weight = (weight - log(body.read(mass, "mass", compute)).as("log_mass"))
                  .as("share");
   Scalar good = body.read(sound, "sound", flag);
   weight = select(good, weight, weight.constant(NAN, "never")).as(name);
@@ -141,8 +142,8 @@ void Builder::takeLogarithms(Side &side, Value mass) {
 /// Whether a weight has no allowed entry.
 Value Builder::anyStuck(const Side &side) {
   Body body(program);
-  Scalar potential = body.read(side.potentials, side.name, number);
-  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar potential = body.read(side.potentials, side.name, compute);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), compute);
   Scalar none = log.constant(-INFINITY, "none");
   Scalar empty = equal(potential, none).as("empty");
   Scalar weighs = less(none, log).as("weighs");
@@ -160,7 +161,7 @@ void Builder::concludeStatus() {
   Body body(program);
   Scalar bits = body.read(failed, "failed", program.getBuilder().getI32Type());
   Scalar good = body.read(sound, "sound", flag);
-  Scalar error = body.read(this->error, "error", number);
+  Scalar error = body.read(this->error, "error", compute);
   Scalar none = integer(bits, 0, "none"), stuck;
   for (Value reduction : reductions) {
     Scalar side = body.read(reduction, "stuck", flag);
@@ -169,7 +170,7 @@ void Builder::concludeStatus() {
   Scalar late =
       select(isNaN(error).as("nan"), integer(bits, kNumbers, "numbers"), none)
           .as("late");
-  Scalar done = atMost(error, body.read(tol, "tol", number)).as("done");
+  Scalar done = atMost(error, body.read(tol, "tol", compute)).as("done");
   done = (done & good).as("solved");
   if (stuck) {
     late = select(stuck, integer(bits, kInfeasible, "infeasible"), late)

@@ -18,26 +18,27 @@ using heddle::foreach::ReduceKind;
 namespace heddle::library::sinkhorn {
 
 /// The difference between a weight of the side that is updated first and the
-/// plan's sum, with the potentials at the start of the iteration. For a relaxed
-/// side, the change of the potential by the update.
+/// sum of the plan for the potentials at the start of the iteration. For a
+/// relaxed side, the change of the potential by the update.
 Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
   Scalar miss;
   if (!side.relaxed) {
-    Scalar potential = body.read(side.potentials, side.name, number);
-    Scalar sum = body.read(sums, side.sum, number);
-    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    Scalar potential = body.read(side.potentials, side.name, compute);
+    Scalar sum = body.read(sums, side.sum, compute);
+    Scalar log =
+        body.read(side.logWeights, "log_" + side.weight.str(), compute);
     Scalar mass = exp((potential + sum).as("log_mass")).as("mass");
     Scalar weight = exp(log).as(side.weight);
     miss = abs((mass - weight).as("excess")).as("miss");
-    // Mass without an allowed entry: no iteration can place it.
+    // No iteration can transport mass that has no allowed entry.
     Scalar none = sum.constant(-INFINITY, "none");
     Scalar stuck = equal(sum, none).as("empty") & less(none, log).as("weighs");
     miss = select(stuck.as("stuck"), sum.constant(NAN, "never"), miss);
     Scalar absent = isInactive(maximum(potential, log).as("most"), sum);
     miss = select(absent, sum.constant(0.0, "zero"), miss.as("seen"));
   } else {
-    Scalar before = body.read(side.potentials, side.name, number);
-    Scalar after = body.read(next, side.name.str() + "1", number);
+    Scalar before = body.read(side.potentials, side.name, compute);
+    Scalar after = body.read(next, side.name.str() + "1", compute);
     Scalar same = equal(before, after).as("same");
     Scalar move = abs((after - before).as("gap")).as("move");
     miss = select(same, move.constant(0.0, "zero"), move);
@@ -48,25 +49,26 @@ Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
 
 /// The norm of the differences over a side.
 Value Builder::total(Body &body, Scalar miss) {
-  body.write(miss, each(number), options.norm.value == "l1" ? "error1" : "all");
+  body.write(miss, each(compute),
+             options.norm.value == "l1" ? "error1" : "all");
   return body.reduce(
       options.norm.value == "max" ? ReduceKind::max : ReduceKind::add, Axis::i);
 }
 
-/// The error of an iteration, the error that is reported, and whether a problem
-/// continues. A problem stops if its error is NaN, and continues before the
-/// last eps, where the error is not that of the solution and is reported as
-/// infinite.
+/// The error of an iteration, the reported error, and whether a problem
+/// continues. A problem stops if its error is NaN. Before the last eps a
+/// problem continues, and its reported error is infinite, because its error
+/// does not belong to the last eps.
 Builder::Decision Builder::decide(Value all) {
   Body body(program);
-  Scalar error = body.read(all, "all", number);
+  Scalar error = body.read(all, "all", compute);
   bool finished = options.norm.value == "l1";
   if (options.norm.value == "l2")
     error = sqrt(error).as("error");
   if (options.norm.value == "max")
     error = maximum(error, error.constant(0.0, "zero")).as("error");
   if (!finished)
-    body.write(error, each(number), "error1");
+    body.write(error, each(compute), "error1");
   Scalar reported = error;
   if (epsNow) {
     Scalar now = body.read(epsNow, "eps_t", program.f64());
@@ -74,9 +76,9 @@ Builder::Decision Builder::decide(Value all) {
     Scalar most = error.constant(INFINITY, "most");
     Scalar open = less(last, now).as("open") & atMost(error, most).as("number");
     reported = select(open.as("early"), most, error).as("reported");
-    body.write(reported, each(number), "reported");
+    body.write(reported, each(compute), "reported");
   }
-  Scalar tol = body.read(this->tol, "tol", number);
+  Scalar tol = body.read(this->tol, "tol", compute);
   body.write(less(tol, reported).as("more"), each(flag), "more");
   auto results = body.map();
   Value error1 = finished ? all : results.front();

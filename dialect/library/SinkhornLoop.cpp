@@ -5,12 +5,12 @@
 //
 // An iteration updates one side, then the other. It reads the matrix once if
 // the sums along the rows in memory come first: a sweep completes rows as it
-// reads them and columns at its end. The rows in memory are those of C, or
-// those of its transpose where it is stored by columns.
+// reads them and columns at its end. The rows in memory are the rows of C, or
+// the columns if C is stored by columns.
 //
 // If the columns in memory are updated first, the loop is shifted by half an
-// iteration: their first update is before the loop, and the loop's body
-// ends with their update for the next iteration.
+// iteration: the first update of the columns is before the loop, and the body
+// of the loop ends with the update of the columns for the next iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,11 +57,11 @@ void Builder::iterate() {
     errors = results.back();
 }
 
-/// The same iterations; the loop's body runs from the middle of one iteration
-/// to the middle of the next. Values for an iteration that does not run are
-/// dropped: the potentials, the error and the eps that are returned are those
-/// of the last iteration. With annealing, potentials are rescaled before an
-/// update for the next iteration.
+/// Builds the same iterations with a body that runs from the middle of one
+/// iteration to the middle of the next. Values for an iteration that does not
+/// run are dropped: the returned potentials, error and eps belong to the last
+/// iteration. With annealing, potentials are rescaled before the update for the
+/// next iteration.
 void Builder::iterateFromHalfway() {
   Side &one = first(), &other = second();
   Value starts[] = {startOf(one), startOf(other)};
@@ -83,21 +83,21 @@ void Builder::iterateFromHalfway() {
   Loop loop(program);
   loop.carry(starts[0], one.name); // the result if no iteration runs
   other.potentials = loop.carry(starts[1], other.name);
-  one.potentials = loop.carry(updated, one.name.str() + "_ahead");
+  one.potentials = loop.carry(updated, one.name.str() + "_updated");
   missed = loop.carry(missed, "missed");
   if (startEps) {
     Value before = loop.carry(startEps, "eps_before");
-    epsNow = loop.carry(firstEps, "eps_ahead");
+    epsNow = loop.carry(firstEps, "eps_t");
     rescale(other, ratioOf(before, epsNow), other.name.str() + "_t");
     followEps(epsNow);
   }
   Value record = history ? loop.carry(history, "errors") : Value();
 
   Body body(program);
-  Value all = total(body, body.read(missed, "d", number));
+  Value all = total(body, body.read(missed, "d", compute));
   auto [error, reported, more] = decide(all);
-  // With annealing, the potentials that the loop carries have another eps than
-  // the sums.
+  // With annealing, the carried potentials and the sums have different eps, so
+  // the shift is given here.
   Shift shift = startEps ? Shift::fromOwn : Shift::none;
   other.potentials = update(other, sumsOf(other, one, shift));
   Value ends[] = {one.potentials, other.potentials};
@@ -108,11 +108,11 @@ void Builder::iterateFromHalfway() {
 
   loop.yield(ends[0], one.name);
   loop.yield(ends[1], other.name);
-  loop.yield(updated, one.name.str() + "_ahead");
+  loop.yield(updated, one.name.str() + "_updated");
   loop.yield(missed, "missed");
   if (startEps) {
     loop.yield(lastEps, "eps_last");
-    loop.yield(epsNow, "eps_ahead");
+    loop.yield(epsNow, "eps_next");
   }
   if (history)
     loop.yield(program.record(error, record, "errors1"), "errors");

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, help texts and the checks of combinations.
+// Names, help texts and checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,16 @@ void SinkhornOptions::describe(OptionList &list) {
       "rho_a", rhoA,
       "penalty of row sums that differ from a, rho_a KL(P 1 | a); 0 requires "
       "equality");
-  list.add("rho_b", rhoB, "the same for column sums and b");
+  list.add("rho_b", rhoB, "like rho_a, for column sums and b");
   list.add("omega", omega,
            "step size of an update: below 1 damps, above 1 over-relaxes");
   list.add(
       "anneal", anneal,
-      "eps of an iteration: eps; geometric, max(eps, eps0 decay^iteration); "
-      "list, max(eps, epsilons[iteration]) with a vector for each problem");
+      "eps of an iteration: none, eps; geometric, max(eps, eps0 "
+      "decay^iteration); list, max(eps, epsilons[iteration]) with a vector for "
+      "each problem");
   list.add("eps0", eps0, "eps of the first iteration of a geometric annealing");
-  list.add("decay", decay,
-           "factor from the eps of one iteration to that of the next");
+  list.add("decay", decay, "factor of eps from one iteration to the next");
   list.add("tol", tol, "a problem stops when its error is at most this");
   list.add("limit", limit, "largest number of iterations");
   list.add("matrix", matrix, "input: the cost C, or L = -C / eps");
@@ -54,11 +54,12 @@ void SinkhornOptions::describe(OptionList &list) {
   list.add("points", points,
            "number of coordinates of X for product and projection");
   list.add("groups", groups,
-           "eps, rho, omega, decay and tol have one value for each problem");
+           "eps, rho, omega, eps0, decay and tol have one value for each "
+           "problem");
   list.add("dtype", dtype, "element type of the matrix");
   list.add(
       "compute", compute,
-      "type of the arithmetic, weights and potentials; 'matrix' is f64 for "
+      "compute type, and type of weights and potentials; 'matrix' is f64 for "
       "an f64 matrix and f32 otherwise");
 }
 
@@ -78,12 +79,12 @@ std::string SinkhornOptions::check() const {
     return "'limit' must be a number of iterations from 0 to 2147483647";
   if (anneals() && !givesCost())
     return "'anneal' needs 'matrix=cost': a log kernel contains one eps";
-  bool usesPoints = asksFor("product") || asksFor("projection");
+  bool usesPoints = hasOutput("product") || hasOutput("projection");
   if (points < 0 || points > 64)
     return "'points' must be a number of coordinates from 0 to 64";
   if (usesPoints && points == 0)
     return "'outputs=" +
-           std::string(asksFor("product") ? "product" : "projection") +
+           std::string(hasOutput("product") ? "product" : "projection") +
            "' needs the number of coordinates: set 'points'";
   if (points != 0 && !usesPoints)
     return "'points' needs 'outputs=product' or 'outputs=projection'";

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An output is a reduction of the plan's entries, which are computed from the
-// matrix and the potentials where they are reduced. The plan is a matrix in
-// memory only if it is itself an output.
+// An output is a reduction of the plan's entries, which the body of the
+// reduction computes from the matrix and the potentials. The plan is stored
+// only if it is itself an output.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ static Scalar whereSome(Scalar weight, Scalar x, StringRef name) {
   return select(equal(weight, zero).as("nothing"), zero, x).as(name);
 }
 
-/// Rescales the potentials to the last eps if the loop ended before it.
+/// Rescales the potentials to the last eps, which a problem may not have
+/// reached.
 void Builder::reachLastEps() {
   Value ratio = ratioOf(epsNow, eps);
   for (Side *side : {&rows, &columns})
@@ -34,16 +35,17 @@ void Builder::reachLastEps() {
   followEps(eps);
 }
 
-/// The potentials in the convention of the options. If the plan has the weights
-/// as factors, points without weight have the potential 0.
+/// The potentials in the chosen convention. If the weights are factors of the
+/// plan, points without weight have the potential 0.
 Value Builder::inConvention(const Side &side) {
   if (options.convention.value == "scaling")
     return side.potentials;
   Body body(program);
-  Scalar potential = body.read(side.potentials, side.name, number);
-  Scalar eps = body.read(this->eps, "eps", number);
+  Scalar potential = body.read(side.potentials, side.name, compute);
+  Scalar eps = body.read(this->eps, "eps", compute);
   if (options.convention.value == "geomloss") {
-    Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+    Scalar log =
+        body.read(side.logWeights, "log_" + side.weight.str(), compute);
     Scalar weightless = equal(log, log.constant(-INFINITY, "none"));
     potential = select(weightless.as("weightless"), log.constant(0.0, "zero"),
                        (potential - log).as("free"))
@@ -57,14 +59,14 @@ Value Builder::inConvention(const Side &side) {
 /// One entry of the plan.
 Scalar Builder::planOf(Body &body) {
   Scalar l = element(body);
-  Scalar u = body.read(rows.potentials, rows.index, "u", number);
-  Scalar v = body.read(columns.potentials, columns.index, "v", number);
+  Scalar u = body.read(rows.potentials, rows.index, "u", compute);
+  Scalar v = body.read(columns.potentials, columns.index, "v", compute);
   return exp(((u + l).as("near") + v).as("log_p")).as("p");
 }
 
 Value Builder::planMatrix() {
   Body body(program);
-  body.write(planOf(body), ListType::get(2, number), "plan");
+  body.write(planOf(body), ListType::get(2, compute), "plan");
   return body.map().front();
 }
 
@@ -79,54 +81,55 @@ Value Builder::transportCost() {
   Body body(program);
   Scalar p = planOf(body), c;
   if (options.givesCost()) {
-    c = body.read(matrix, kIJ, "cost", number);
+    c = body.read(matrix, kIJ, "cost", compute);
   } else {
-    Scalar l = body.read(matrix, kIJ, "log_kernel", number);
-    c = -(body.read(eps, "eps", number) * l).as("less");
+    Scalar l = body.read(matrix, kIJ, "log_kernel", compute);
+    c = -(body.read(eps, "eps", compute) * l).as("less");
     c = c.as("cost");
   }
-  body.write(whereSome(p, (p * c).as("work"), "moved"), each(number), "cost");
+  body.write(whereSome(p, (p * c).as("work"), "moved"), each(compute), "cost");
   return body.reduce(ReduceKind::add, Axis::member);
 }
 
-/// The part of the dual value that belongs to a side: sum a f, or
+/// A side's part of the dual value: sum a f, or
 /// rho sum a (1 - exp(-f / rho)) if the side is relaxed.
 Value Builder::gainOf(const Side &side) {
   Body body(program);
-  Scalar potential = body.read(side.potentials, side.name, number);
-  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
+  Scalar potential = body.read(side.potentials, side.name, compute);
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), compute);
   Scalar weight = exp(log).as(side.weight);
-  Scalar f = body.read(eps, "eps", number) *
+  Scalar f = body.read(eps, "eps", compute) *
              (options.regularizer.value == "kl" ? (potential - log).as("apart")
                                                 : potential);
   f = f.as(&side == &rows ? "f" : "g");
   if (side.relaxed) {
-    Scalar rho = body.read(side.rho, side.rhoName, number);
+    Scalar rho = body.read(side.rho, side.rhoName, compute);
     Scalar pull = (-(f / rho).as("slack")).as("pull");
     Scalar kept = exp(pull).as("kept");
     Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
-    // A point without an allowed entry may have any potential; take the best.
+    // A point without an allowed entry may have any potential; +inf gives the
+    // largest gain.
     Scalar none = log.constant(-INFINITY, "none");
     gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
                   gain);
     f = (rho * gain.as("share")).as("bounded");
   }
   body.write(whereSome(weight, (weight * f).as("gain"), "counted"),
-             each(number), "gain_" + side.weight.str());
+             each(compute), "gain_" + side.weight.str());
   return body.reduce(ReduceKind::add, Axis::i);
 }
 
 Value Builder::planMass() {
   Body body(program);
-  body.write(planOf(body), each(number), "mass");
+  body.write(planOf(body), each(compute), "mass");
   return body.reduce(ReduceKind::add, Axis::member);
 }
 
 /// The sum of a side's weights.
 Value Builder::totalOf(const Side &side) {
   Body body(program);
-  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), number);
-  body.write(exp(log).as(side.weight), each(number),
+  Scalar log = body.read(side.logWeights, "log_" + side.weight.str(), compute);
+  body.write(exp(log).as(side.weight), each(compute),
              "total_" + side.weight.str());
   return body.reduce(ReduceKind::add, Axis::i);
 }
@@ -143,17 +146,17 @@ Value Builder::dualValue() {
     totals[0] = totalOf(rows), totals[1] = totalOf(columns);
 
   Body body(program);
-  Scalar gain = (body.read(gains[0], "gain_a", number) +
-                 body.read(gains[1], "gain_b", number))
+  Scalar gain = (body.read(gains[0], "gain_a", compute) +
+                 body.read(gains[1], "gain_b", compute))
                     .as("gain");
-  Scalar excess = body.read(mass, "mass", number);
+  Scalar excess = body.read(mass, "mass", compute);
   if (relative) {
-    Scalar all = body.read(totals[0], "total_a", number) *
-                 body.read(totals[1], "total_b", number);
+    Scalar all = body.read(totals[0], "total_a", compute) *
+                 body.read(totals[1], "total_b", compute);
     excess = (excess - all.as("all")).as("excess");
   }
-  Scalar paid = (body.read(eps, "eps", number) * excess).as("paid");
-  body.write((gain - paid).as("dual"), each(number), "dual");
+  Scalar paid = (body.read(eps, "eps", compute) * excess).as("paid");
+  body.write((gain - paid).as("dual"), each(compute), "dual");
   return body.map().front();
 }
 
@@ -162,7 +165,7 @@ Value Builder::dualValue() {
 Value Builder::largestOfRows() {
   Body body(program);
   Scalar l = element(body);
-  Scalar v = body.read(columns.potentials, columns.index, "v", number);
+  Scalar v = body.read(columns.potentials, columns.index, "v", compute);
   body.write((l + v).as("x"), vector(), "largest");
   return body.argmax(rows.along, "argmax");
 }
@@ -171,16 +174,17 @@ Value Builder::largestOfRows() {
 Value Builder::productWith(Value point, StringRef name) {
   Body body(program);
   Scalar p = planOf(body);
-  Scalar x = body.read(point, columns.index, "x", number);
+  Scalar x = body.read(point, columns.index, "x", compute);
   body.write((p * x).as("carried"), vector(), name);
   return body.reduce(ReduceKind::add, rows.along);
 }
 
-/// The mean of X under each row of the plan; 0 in a row without mass.
+/// The barycentric projection: the mean of X under each row of the plan; 0 in a
+/// row without mass.
 Value Builder::projectionOf(Value product, Value mass, StringRef name) {
   Body body(program);
-  Scalar sum = body.read(product, "sum", number);
-  Scalar p = body.read(mass, "p", number);
+  Scalar sum = body.read(product, "sum", compute);
+  Scalar p = body.read(mass, "p", compute);
   body.write(whereSome(p, (sum / p).as("mean"), "y"), vector(), name);
   return body.map().front();
 }
@@ -189,34 +193,34 @@ void Builder::addOutputs() {
   if (epsNow)
     reachLastEps();
   for (const Side *side : {&rows, &columns})
-    if (side->given || options.asksFor("potentials"))
+    if (side->given || options.hasOutput("potentials"))
       program.result(inConvention(*side), side->given);
   concludeStatus();
   for (Value value : {error, iterations, converged, status})
     program.result(value);
   if (history)
     program.result(errors, history);
-  if (options.asksFor("plan"))
+  if (options.hasOutput("plan"))
     program.result(planMatrix());
-  if (options.asksFor("cost"))
+  if (options.hasOutput("cost"))
     program.result(transportCost());
-  if (options.asksFor("dual"))
+  if (options.hasOutput("dual"))
     program.result(dualValue());
   Value rowMass;
-  if (options.asksFor("marginals") || options.asksFor("projection"))
+  if (options.hasOutput("marginals") || options.hasOutput("projection"))
     rowMass = marginalOf(rows);
-  if (options.asksFor("marginals")) {
+  if (options.hasOutput("marginals")) {
     program.result(rowMass);
     program.result(marginalOf(columns));
   }
-  if (options.asksFor("argmax"))
+  if (options.hasOutput("argmax"))
     program.result(largestOfRows());
   for (auto [d, point] : llvm::enumerate(points)) {
     std::string number = std::to_string(d + 1);
     Value product = productWith(point, "product" + number);
-    if (options.asksFor("product"))
+    if (options.hasOutput("product"))
       program.result(product);
-    if (options.asksFor("projection"))
+    if (options.hasOutput("projection"))
       program.result(projectionOf(product, rowMass, "y" + number));
   }
 }

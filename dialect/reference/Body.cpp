@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The column REFERENCE of dialect/ScalarOps.def as code. Floats of all types
-// are computed in double; integers are kept sign-extended, flags as 0 and 1.
+// Implements the column REFERENCE of dialect/ScalarOps.def. Floats of all types
+// are computed in double; integers are stored sign-extended, flags as 0 and 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -136,8 +136,8 @@ static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b,
 // Instructions
 //===----------------------------------------------------------------------===//
 
-/// The functions of instructions, over a block. The operation on one element is
-/// a template argument, so that it is inlined into its loop.
+/// The functions of instructions. The operation on one element is a template
+/// argument, so that it is inlined into the loop over the block.
 struct Operations {
   using Instruction = Body::Instruction;
 
@@ -224,7 +224,7 @@ struct Operations {
       result[k] = flag[k] ? yes[k] : no[k];
   }
 
-  /// By squaring in `T`, as on every target.
+  /// The power by repeated squaring in `T`, as on every target.
   template <typename T> static double power(double base, int64_t exponent) {
     T result = 1, square = static_cast<T>(base);
     for (uint64_t left = exponent < 0 ? -static_cast<uint64_t>(exponent)
@@ -286,19 +286,19 @@ struct Operations {
       result[k] = static_cast<float>(result[k]);
   }
 
-  /// Up or down, decided by the bits of the value and of the draw: the same in
-  /// every run.
+  /// Moves a value up or down. The bits of the value and of the seed decide, so
+  /// every run gives the same result.
   static void perturbed(const Instruction &x, Body &body, int64_t count) {
     double unit = x.type.isF32() ? 0x1p-23 : 0x1p-52;
     double *result = body.floats(x.result);
     for (int64_t k = 0; k < count; ++k) {
-      uint64_t mixed = (llvm::bit_cast<uint64_t>(result[k]) ^ body.draw << 21) *
+      uint64_t mixed = (llvm::bit_cast<uint64_t>(result[k]) ^ body.seed << 21) *
                        0x9e3779b97f4a7c15; // 2^64 / the golden ratio
       result[k] *= mixed >> 63 ? 1 + unit : 1 - unit;
     }
   }
 
-  /// A 16-bit float has the value that a list would store.
+  /// Rounds to a 16-bit float, as if a list stored the value.
   static void stored(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.floats(x.a), count, body.floats(x.result));
     roundAll(x.type, body.floats(x.result), count);
@@ -362,31 +362,31 @@ Body::Run Operations::of(Operation *op) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-Body::Place Body::define(Type type, bool uniform) {
+Body::Slot Body::define(Type type, bool uniform) {
   bool isFloat = isa<FloatType>(type);
-  Place place{isFloat ? floatCount++ : integerCount++, isFloat, uniform};
+  Slot slot{isFloat ? floatCount++ : integerCount++, isFloat, uniform};
   if (uniform)
-    uniforms.push_back(place);
-  return place;
+    uniforms.push_back(slot);
+  return slot;
 }
 
 void Body::emit(const Instruction &instruction, bool uniform) {
-  (uniform ? once : always).push_back(instruction);
+  (uniform ? perMember : perBlock).push_back(instruction);
 }
 
-void Body::roundToSingle(Place place) {
+void Body::roundToSingle(Slot slot) {
   Instruction instruction;
   instruction.run = Operations::single;
-  instruction.result = place.slot;
-  emit(instruction, place.uniform);
+  instruction.result = slot.index;
+  emit(instruction, slot.uniform);
 }
 
-void Body::perturb(Place place, Type type) {
+void Body::perturb(Slot slot, Type type) {
   Instruction instruction;
   instruction.run = Operations::perturbed;
-  instruction.result = place.slot;
+  instruction.result = slot.index;
   instruction.type = type;
-  emit(instruction, place.uniform);
+  emit(instruction, slot.uniform);
 }
 
 static bool rounds(Operation &op) {
@@ -401,7 +401,7 @@ static unsigned widthOf(Type type) {
 void Body::compile(Operation &op) {
   mlir::Value result = op.getResult(0);
   bool uniform = llvm::all_of(op.getOperands(), [&](mlir::Value operand) {
-    return places.lookup(operand).uniform;
+    return slots.lookup(operand).uniform;
   });
   Instruction instruction;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -418,10 +418,10 @@ void Body::compile(Operation &op) {
     instruction.integer = iteration;
   } else {
     instruction.run = Operations::of(&op);
-    unsigned *slots[] = {&instruction.a, &instruction.b, &instruction.c};
-    for (auto [slot, operand] : llvm::zip(slots, op.getOperands()))
-      *slot = places.lookup(operand).slot;
-    // The last operand is the integer where operands differ in type.
+    unsigned *indices[] = {&instruction.a, &instruction.b, &instruction.c};
+    for (auto [index, operand] : llvm::zip(indices, op.getOperands()))
+      *index = slots.lookup(operand).index;
+    // If the operands differ in type, the last one is the integer.
     instruction.from = widthOf(op.getOperands().back().getType());
     instruction.to = widthOf(result.getType());
     instruction.type = result.getType();
@@ -432,50 +432,50 @@ void Body::compile(Operation &op) {
     if (auto comparison = dyn_cast<arith::CmpIOp>(op))
       instruction.predicate = static_cast<unsigned>(comparison.getPredicate());
   }
-  assert(instruction.run && "the verifier admits what is implemented here");
-  Place place = define(result.getType(), uniform);
-  places[result] = place;
-  instruction.result = place.slot;
+  assert(instruction.run && "the verifier admits only implemented operations");
+  Slot slot = define(result.getType(), uniform);
+  slots[result] = slot;
+  instruction.result = slot.index;
   emit(instruction, uniform);
   if (arithmetic == Arithmetic::perturbed && rounds(op))
-    perturb(place, result.getType());
+    perturb(slot, result.getType());
   if (arithmetic != Arithmetic::exact && result.getType().isF32())
-    roundToSingle(place);
+    roundToSingle(slot);
 }
 
-Body::Body(Block &block, Arithmetic arithmetic, uint64_t draw,
+Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
            ArrayRef<Operand> operands, int64_t iteration)
-    : arithmetic(arithmetic), draw(draw), iteration(iteration) {
+    : arithmetic(arithmetic), seed(seed), iteration(iteration) {
   for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
     Type type = argument.getType();
-    Place place = define(type, operand.uniform);
-    places[argument] = place;
-    if (!place.isFloat) {
+    Slot slot = define(type, operand.uniform);
+    slots[argument] = slot;
+    if (!slot.isFloat) {
       Instruction load;
       load.run = Operations::loadIntegers;
       load.a = floatCount++;
-      load.result = place.slot;
-      emit(load, place.uniform);
+      load.result = slot.index;
+      emit(load, slot.uniform);
       inputs.push_back(load.a);
       continue;
     }
-    inputs.push_back(place.slot);
+    inputs.push_back(slot.index);
     if (arithmetic != Arithmetic::exact && type.isF32() &&
         operand.storage.isF64())
-      roundToSingle(place);
+      roundToSingle(slot);
   }
   for (Operation &op : block.without_terminator())
     compile(op);
   auto yield = cast<foreach::YieldOp>(block.getTerminator());
   for (mlir::Value value : yield.getValues()) {
-    Place place = places.lookup(value);
-    if (place.isFloat) {
-      outputs.push_back(place.slot);
+    Slot slot = slots.lookup(value);
+    if (slot.isFloat) {
+      outputs.push_back(slot.index);
       continue;
     }
     Instruction store;
     store.run = Operations::storeIntegers;
-    store.a = place.slot;
+    store.a = slot.index;
     store.result = floatCount++;
     emit(store, /*uniform=*/false);
     outputs.push_back(store.result);
@@ -489,19 +489,19 @@ Body::Body(Block &block, Arithmetic arithmetic, uint64_t draw,
 //===----------------------------------------------------------------------===//
 
 void Body::beginMember(int64_t count) {
-  for (const Instruction &instruction : once)
+  for (const Instruction &instruction : perMember)
     instruction.run(instruction, *this, 1);
   count = std::min(count, kBlock);
-  for (const Place &place : uniforms) {
-    if (place.isFloat)
-      std::fill_n(floats(place.slot), count, *floats(place.slot));
+  for (const Slot &slot : uniforms) {
+    if (slot.isFloat)
+      std::fill_n(floats(slot.index), count, *floats(slot.index));
     else
-      std::fill_n(integers(place.slot), count, *integers(place.slot));
+      std::fill_n(integers(slot.index), count, *integers(slot.index));
   }
 }
 
 void Body::run(int64_t count) {
-  for (const Instruction &instruction : always)
+  for (const Instruction &instruction : perBlock)
     instruction.run(instruction, *this, count);
 }
 

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A body becomes a flat list of instructions, each of which computes a block of
-// elements, so that operations are decoded once and not for every element.
+// A body becomes a flat list of instructions. An instruction computes a block
+// of elements, so that an operation is not decoded for every element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,30 +16,29 @@
 
 namespace heddle::reference {
 
-/// Elements that are computed together.
+/// The number of elements that are computed together.
 inline constexpr int64_t kBlock = 1024;
 
 class Body {
 public:
-  /// The properties of an argument that the body depends on.
+  /// The properties of an argument on which the body depends.
   struct Operand {
     mlir::Type storage;
-    /// The same for all elements of a member: values that depend only on such
-    /// operands are computed once for each member.
+    /// Whether all elements of a member have the same value. Values that depend
+    /// only on uniform operands are computed once for each member.
     bool uniform;
   };
 
   /// Compiles `block`, which ends with a `foreach.yield`, for iteration
-  /// `iteration` of the enclosing loop. `draw` is the seed of perturbed
-  /// arithmetic.
-  Body(mlir::Block &block, Arithmetic arithmetic, uint64_t draw,
+  /// `iteration` of the enclosing loop. `seed` selects the perturbation.
+  Body(mlir::Block &block, Arithmetic arithmetic, uint64_t seed,
        llvm::ArrayRef<Operand> operands, int64_t iteration);
 
-  /// Storage for the elements of operand `k`; a uniform operand has one.
+  /// The elements of operand `k`; a uniform operand has one element.
   double *operand(unsigned k) { return floats(inputs[k]); }
 
-  /// Computes the values that all elements of a member share, for blocks of at
-  /// most `count` elements. Requires that uniform operands are set.
+  /// Computes the uniform values of a member, for blocks of at most `count`
+  /// elements. Requires that uniform operands are set.
   void beginMember(int64_t count);
 
   /// Computes `count` elements. Requires that the other operands are set.
@@ -56,36 +55,36 @@ private:
   struct Instruction {
     Run run = nullptr;
     unsigned result = 0, a = 0, b = 0, c = 0;
-    /// Widths of the integers that are read and written.
+    /// The widths of the integers read and written.
     unsigned from = 64, to = 64;
     unsigned predicate = 0;
     mlir::Type type;
     double number = 0;
     int64_t integer = 0;
   };
-  /// The storage of a value: among the floats or the integers.
-  struct Place {
-    unsigned slot;
+  /// The slot of a value, among the floats or the integers.
+  struct Slot {
+    unsigned index;
     bool isFloat, uniform;
   };
 
-  Place define(mlir::Type type, bool uniform);
+  Slot define(mlir::Type type, bool uniform);
   void emit(const Instruction &instruction, bool uniform);
-  void roundToSingle(Place place);
-  void perturb(Place place, mlir::Type type);
+  void roundToSingle(Slot slot);
+  void perturb(Slot slot, mlir::Type type);
   void compile(mlir::Operation &op);
 
-  double *floats(unsigned slot) { return &floatSlots[slot * kBlock]; }
-  int64_t *integers(unsigned slot) { return &integerSlots[slot * kBlock]; }
+  double *floats(unsigned index) { return &floatSlots[index * kBlock]; }
+  int64_t *integers(unsigned index) { return &integerSlots[index * kBlock]; }
 
   Arithmetic arithmetic;
-  uint64_t draw;
+  uint64_t seed;
   int64_t iteration;
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Slot> slots;
   std::vector<unsigned> inputs, outputs; // slots of floats
-  /// Instructions that run once for a member, and for every block of it.
-  std::vector<Instruction> once, always;
-  std::vector<Place> uniforms;
+  /// Instructions that run once for a member, and once for each of its blocks.
+  std::vector<Instruction> perMember, perBlock;
+  std::vector<Slot> uniforms;
   unsigned floatCount = 0, integerCount = 0;
   std::vector<double> floatSlots;
   std::vector<int64_t> integerSlots;

@@ -1,4 +1,4 @@
-//===- BoundOperands.cpp - what a map or a reduction is over --------------===//
+//===- BoundOperands.cpp - the operands of a map or reduction -------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using heddle::foreach::storageType;
 
 namespace heddle::reference {
 
-/// Rows and columns of a matrix: leading dimensions are rows.
+/// The rows and columns of a matrix: all leading dimensions form the rows.
 static Domain matrixOf(const Tensor &tensor) {
   Domain domain;
   if (!tensor.extents.empty())

@@ -1,4 +1,4 @@
-//===- BoundOperands.h - what a map or a reduction is over ------*- C++ -*-===//
+//===- BoundOperands.h - the operands of a map or reduction -----*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,8 +25,8 @@ struct Domain {
   int64_t size() const { return rows * columns; }
 };
 
-/// The value of an iteration that does not exist: in a loop without iterations,
-/// or in an empty vector.
+/// A further value of a loop without iterations, and the entry of an empty
+/// vector.
 double ofNoIteration(mlir::Type storage);
 
 /// The operands of a map or a reduction, and their indices.
@@ -40,13 +40,12 @@ public:
   /// The number of members, or none if all operands are device scalars.
   mlir::FailureOr<std::optional<size_t>> countMembers();
   mlir::FailureOr<Domain> domainOf(size_t member);
-  /// Extents of a result with one element for each element of the domain: those
-  /// of an operand of this size, whatever its shape, or else those of the
-  /// domain.
+  /// The extents of a result with one element for each element of the domain:
+  /// the extents of an operand of this size, or else of the domain.
   std::vector<int64_t> extentsOf(size_t member, const Domain &domain);
 
   llvm::SmallVector<Body::Operand> describe();
-  /// Sets the operands of `body` that have one value for the whole member.
+  /// Sets the uniform operands of `body`.
   void setUniform(Body &body, size_t member);
   /// Sets the other operands for `count` elements, starting at element `first`
   /// of run `run`; runs are rows, or columns if `down`.

@@ -41,7 +41,7 @@ void Families::join(Operation *op) {
       join(init, yield.getValues()[k]);
     for (auto [value, result] : llvm::zip(yield.getValues(), op->getResults()))
       join(value, result);
-    // With a flag per member, everything carried has these members.
+    // If the flag is a list, all carried lists have its members.
     if (isList(yield.getMore().getType())) {
       SmallVector<mlir::Value> values(yield.getValues());
       values.push_back(yield.getMore());

@@ -13,8 +13,9 @@
 
 namespace heddle::reference {
 
-/// Lists that are operands of one operation have the same members: they are a
-/// family. A member that is inactive in one list is inactive in all.
+/// The families of a function. Lists that one operation uses have the same
+/// members and form a family. A member that is inactive in one list is inactive
+/// in the whole family.
 class Families {
 public:
   explicit Families(mlir::func::FuncOp function) {

@@ -57,7 +57,7 @@ private:
   void reduceRuns(foreach::ReduceOp op, BoundOperands &operands, Body &body,
                   Reduction &reduction, size_t member, const Domain &domain,
                   Values &results);
-  void forgetUnused(Operation &op);
+  void freeUnused(Operation &op);
 
   Values valuesOf(ValueRange values) {
     Values found;
@@ -73,7 +73,7 @@ private:
     return flags != inactive.end() && member < flags->second.size() &&
            flags->second[member];
   }
-  /// Whether a member is skipped by an operation with these operands.
+  /// Whether an operation with these operands skips a member.
   bool isSkipped(ValueRange operands, size_t member) {
     for (mlir::Value operand : operands)
       if (isList(operand.getType()))
@@ -101,7 +101,7 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, options.draw,
+  Body body(op.getBody().front(), options.arithmetic, options.seed,
             operands.describe(), iteration);
   size_t count = members->value_or(1);
   Values results;
@@ -156,8 +156,8 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Reduces one member. Along i, or over a vector, runs are columns. The result
-/// has one element for each run; along the list, the reduction continues with
-/// the next member.
+/// has one element for each run. Along the list, the reduction continues in the
+/// next member.
 void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
                              Body &body, Reduction &reduction, size_t member,
                              const Domain &domain, Values &results) {
@@ -199,7 +199,7 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, options.draw,
+  Body body(op.getBody().front(), options.arithmetic, options.seed,
             operands.describe(), iteration);
   Type element = op.getReduced().getType();
   Reduction reduction(op.getKind(), element,
@@ -249,7 +249,7 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
 // While and if
 //===----------------------------------------------------------------------===//
 
-/// The further values that a loop yields if no iteration ran.
+/// Fills a further value of a loop in which no iteration ran.
 static void fillUnknown(Type type, Value &value) {
   for (Tensor &tensor : value.members)
     std::fill(tensor.data.begin(), tensor.data.end(),
@@ -274,8 +274,8 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
     return evaluate(body);
   };
 
-  // The body is evaluated once even if no iteration runs: the extents of the
-  // further values are known only then.
+  // The body is evaluated once even if no iteration runs, to find the extents
+  // of the further values.
   bool ran = limit > 0;
   Flags stopped = absent;
   llvm::SaveAndRestore outer(iteration, int64_t(0));
@@ -370,7 +370,7 @@ LogicalResult Interpreter::evaluate(foreach::IfOp op) {
 LogicalResult Interpreter::evaluate(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements || elements.getType().getRank() != 0)
-    return op.emitOpError("is not a constant that the interpreter knows");
+    return op.emitOpError("is not a constant that the interpreter supports");
   double number = isa<FloatType>(elements.getElementType())
                       ? elements.getSplatValue<FloatAttr>().getValueAsDouble()
                       : static_cast<double>(wrap(
@@ -393,20 +393,20 @@ LogicalResult Interpreter::evaluate(Operation &op) {
     return evaluate(branch);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return evaluate(constant);
-  return op.emitOpError("is not an operation that the interpreter knows");
+  return op.emitOpError("is not an operation that the interpreter supports");
 }
 
 LogicalResult Interpreter::evaluate(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (failed(evaluate(op)))
       return failure();
-    forgetUnused(op);
+    freeUnused(op);
   }
   return success();
 }
 
-/// Frees the lists without a use after `op`: models are large.
-void Interpreter::forgetUnused(Operation &op) {
+/// Frees the lists without a use after `op`, because models are large.
+void Interpreter::freeUnused(Operation &op) {
   Block *block = op.getBlock();
   for (mlir::Value operand : op.getOperands()) {
     bool last = operand.getParentBlock() == block &&
@@ -444,7 +444,7 @@ LogicalResult Interpreter::checkArgument(unsigned number, Value &value) {
       size *= extent;
     if (size != tensor.size())
       return error() << "has " << tensor.size() << " elements in member " << k
-                     << "; its extents say " << size;
+                     << "; its extents give " << size;
     if (rankOf(type) == 0 && size != 1)
       return error() << "has " << size << " elements in member " << k
                      << "; expected 1";
@@ -494,7 +494,7 @@ FailureOr<std::vector<Value>> Interpreter::run(std::vector<Value> arguments) {
   std::vector<Value> results;
   for (auto [k, operand] : llvm::enumerate(end.getOperands())) {
     auto data = environment.lookup(operand);
-    // No other reference exists besides this one and the environment's.
+    // The data moves if only this reference and the environment's exist.
     bool last =
         data.use_count() == 2 && llvm::count(end.getOperands(), operand) == 1;
     Value result = last ? std::move(*data) : *data;

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Evaluates foreach IR as written, before any pass. Every other way to run a
-// program is compared with it. It knows the semantics of the foreach dialect,
-// and nothing about kernels, fusion or targets.
+// program is compared with the interpreter. It implements the semantics of the
+// foreach dialect and does not depend on passes, kernels or targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace heddle::reference {
 
 /// One member of a list, or a device scalar (without extents). Its elements are
 /// in row-major order and are stored as doubles, whatever their type (integers
-/// are exact up to 2^53). Extents beyond the list's rank collapse: leading ones
-/// into the rows of a matrix, all into the length of a vector.
+/// are exact up to 2^53). In a list of matrices all leading extents collapse
+/// into rows; in a list of vectors all extents collapse into one.
 struct Tensor {
   std::vector<int64_t> extents;
   std::vector<double> data;
@@ -44,28 +44,25 @@ enum class Arithmetic {
   /// Every operation on f32 is rounded to f32, as in a plain evaluation of the
   /// program (sums are taken pairwise).
   asWritten,
-  /// The same, but sums, products, quotients and functions of elements are off
-  /// by
-  /// a unit in the last place, up or down. Shows how far two faithful
-  /// evaluations
-  /// may differ, also after cancellation.
+  /// The same, but sums, products, quotients and functions of elements are a
+  /// unit in the last place too large or too small. Shows how far two faithful
+  /// evaluations may differ, also after cancellation.
   perturbed,
 };
 
 struct InterpretOptions {
   Arithmetic arithmetic = Arithmetic::exact;
-  /// For each argument, flags of its inactive members (a gradient that is
-  /// none); missing arguments and members are active. A member that is inactive
-  /// in one list is inactive in every list of the same operations. It is
-  /// skipped: results that replace an argument keep its elements, other results
-  /// are zero.
+  /// For each argument, the flags of its inactive members, such as missing
+  /// gradients; a member without a flag is active. A member that is inactive in
+  /// one list is inactive in its whole family. It is skipped: results that
+  /// replace an argument keep its elements, other results are zero.
   std::vector<std::vector<bool>> inactive;
-  /// The seed of perturbed results.
-  uint64_t draw = 0;
+  /// Selects the perturbation.
+  uint64_t seed = 0;
 };
 
-/// Evaluates `function` on `arguments`, rounded to their types as if stored.
-/// Emits an error if they do not fit together.
+/// Evaluates `function` on `arguments`, which are rounded to their types as if
+/// stored. Emits an error if the arguments do not match.
 mlir::FailureOr<std::vector<Value>>
 interpret(mlir::func::FuncOp function, std::vector<Value> arguments,
           const InterpretOptions &options = {});

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The forms that the meanings in dialect/ReduceKinds.td are written with. NaN
-// among the values is the result of every form, as it is of a sum.
+// The functions that dialect/ReduceKinds.td names. As in a sum, the result over
+// floats is NaN if a value is NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ static double tree(const Reduction &r, const double *values, int64_t count) {
       F(tree<F>(r, values, half), tree<F>(r, values + half, count - half)));
 }
 
-/// Combines blocks as a binary counter carries.
+/// Combines blocks pairwise, like the carries of a binary counter.
 template <Combine F>
 static void addPairwise(Reduction &r, const double *values, int64_t count) {
   double partial = tree<F>(r, values, count);
@@ -62,13 +62,13 @@ template <Combine F> static double totalPairwise(const Reduction &r) {
 }
 
 template <Combine F>
-static constexpr FloatMeaning pairwise = {addPairwise<F>, totalPairwise<F>};
+static constexpr FloatFunctions pairwise = {addPairwise<F>, totalPairwise<F>};
 
 //===----------------------------------------------------------------------===//
 // Extreme values
 //===----------------------------------------------------------------------===//
 
-/// Keeps the first value that no other replaces. `Replaces` holds for NaN.
+/// Keeps the first value that no other replaces. `Replaces` is true for NaN.
 template <bool (*Replaces)(double x, double best)>
 static void addExtreme(Reduction &r, const double *values, int64_t count) {
   for (int64_t k = 0; k < count; ++k, ++r.seen)
@@ -79,7 +79,7 @@ static void addExtreme(Reduction &r, const double *values, int64_t count) {
 }
 
 template <bool (*Replaces)(double x, double best)>
-static constexpr FloatMeaning extreme = {
+static constexpr FloatFunctions extreme = {
     addExtreme<Replaces>, [](const Reduction &r) { return r.top; }};
 
 //===----------------------------------------------------------------------===//
@@ -112,17 +112,17 @@ static double logOfExponentials(const Reduction &r) {
   return r.round(r.top + r.round(std::log(r.sum)));
 }
 
-static constexpr FloatMeaning exponentials = {addExponentials,
+static constexpr FloatFunctions exponentials = {addExponentials,
                                               logOfExponentials};
 
 //===----------------------------------------------------------------------===//
 // Reduction
 //===----------------------------------------------------------------------===//
 
-/// The meaning of a kind that combines no floats.
-static constexpr FloatMeaning none = {};
+/// The functions of a kind that combines no floats.
+static constexpr FloatFunctions none = {};
 
-#define GET_ReduceMeaningTable_IMPL
+#define GET_ReduceFunctionTable_IMPL
 #include "dialect/ReduceKinds.inc"
 
 static double neutralOfFloats(Neutral neutral) {
@@ -160,17 +160,17 @@ static int64_t neutralOfIntegers(Neutral neutral, unsigned width) {
 }
 
 Reduction::Reduction(ReduceKind kind, Type type, bool single)
-    : meaning(*llvm::find_if(
-          ReduceMeaningTable,
-          [&](const ReduceMeaning &meaning) { return meaning.kind == kind; })),
+    : functions(*llvm::find_if(
+          ReduceFunctionTable,
+          [&](const ReduceFunctions &entry) { return entry.kind == kind; })),
       isFloat(isa<FloatType>(type)), single(single && type.isF32()),
       width(isFloat ? 64 : type.getIntOrFloatBitWidth()) {
   Neutral first = foreach::infoOf(kind).first.neutral;
   neutral = neutralOfFloats(first);
   integerNeutral = neutralOfIntegers(first, width);
-  assert(
-      (isFloat ? meaning.floats.add != nullptr : meaning.integers != nullptr) &&
-      "the verifier admits the types that a kind has a meaning for");
+  assert((isFloat ? functions.floats.add != nullptr
+                  : functions.integers != nullptr) &&
+         "the verifier admits only types that the kind combines");
   clear();
 }
 
@@ -188,13 +188,13 @@ void Reduction::add(const double *values, int64_t count) {
   if (count == 0)
     return;
   if (isFloat)
-    return meaning.floats.add(*this, values, count);
+    return functions.floats.add(*this, values, count);
   for (int64_t k = 0; k < count; ++k)
-    integer = wrap(meaning.integers(integer, integerFrom(values[k])), width);
+    integer = wrap(functions.integers(integer, integerFrom(values[k])), width);
 }
 
 double Reduction::value() const {
-  return isFloat ? meaning.floats.value(*this) : static_cast<double>(integer);
+  return isFloat ? functions.floats.value(*this) : static_cast<double>(integer);
 }
 
 } // namespace heddle::reference

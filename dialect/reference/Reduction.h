@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter adds a block of values to a running state. The functions of
-// each kind are in dialect/ReduceKinds.td; sums and products are taken
-// pairwise, so that their error does not grow with the number of elements.
+// each kind are in dialect/ReduceKinds.td. Sums and products are taken
+// pairwise, so that their error hardly grows with the number of elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,18 @@ namespace heddle::reference {
 
 class Reduction;
 
-/// The meaning of a kind for floats: adds `count` values to the state, and
-/// takes the state's value.
-struct FloatMeaning {
+/// The functions of a kind for floats. `add` adds `count` values to the state;
+/// `value` returns the value of the state.
+struct FloatFunctions {
   void (*add)(Reduction &, const double *values, int64_t count) = nullptr;
   double (*value)(const Reduction &) = nullptr;
 };
 
-/// The meaning of a kind, for floats and for two sign-extended integers.
-struct ReduceMeaning {
+/// The functions of a kind, for floats and for two sign-extended integers.
+struct ReduceFunctions {
   foreach
     ::ReduceKind kind;
-  FloatMeaning floats;
+  FloatFunctions floats;
   int64_t (*integers)(int64_t, int64_t);
 };
 
@@ -41,16 +41,16 @@ public:
   /// Combines values of `type`; `single` rounds every operation to f32.
   Reduction(foreach::ReduceKind kind, mlir::Type type, bool single);
 
-  /// Starts again with the neutral state.
+  /// Resets the state to the neutral element.
   void clear();
-  /// Takes further values, in order; at most a block of them.
+  /// Adds further values, in order; at most one block.
   void add(const double *values, int64_t count);
 
-  /// Passes over positions that have no value.
+  /// Skips positions that have no value.
   void skip(int64_t count) { seen += count; }
 
   double value() const;
-  /// Position of the first extreme value; -1 over nothing.
+  /// The position of the first extreme value; -1 if there is no value.
   int64_t position() const { return best; }
 
   // The state, for the functions of a kind.
@@ -61,14 +61,14 @@ public:
   /// Partial results of 2^k blocks, for each bit k of the number of blocks.
   std::vector<double> partials;
   uint64_t blocks = 0;
-  /// The neutral element; the extreme value so far; the sum of exponentials of
-  /// the distances to it.
+  /// The neutral element; the extreme value so far; the sum of the exponentials
+  /// of the differences from it.
   double neutral = 0, top = 0, sum = 0;
-  /// Values so far, and the position of `top` among them.
+  /// The number of values so far, and the position of `top` among them.
   int64_t seen = 0, best = -1;
 
 private:
-  const ReduceMeaning &meaning;
+  const ReduceFunctions &functions;
   bool isFloat, single;
   unsigned width;
   int64_t integerNeutral = 0, integer = 0;

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A double is rounded to 16 bits directly: with a float in between, it would be
-// rounded twice.
+// A double is rounded to 16 bits directly, because by way of a float it would
+// be rounded twice.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Doubles rounded to f32, f16 and bf16 (to the nearest, ties to even, once),
-// integers wrapped to their width.
+// Doubles are rounded to f32, f16 and bf16 once, to the nearest with ties to
+// even. Integers wrap to their width.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +28,14 @@ inline int64_t wrap(int64_t value, unsigned width) {
   return static_cast<int64_t>(bits) >> (64 - width);
 }
 
-/// The integer that a list holds as `value`. The largest of 64 bits is not a
-/// double, so a double of 2^63 stands for it.
+/// The integer that a list stores as the double `value`. The largest 64-bit
+/// integer is not a double; 2^63 stands for it.
 inline int64_t integerFrom(double value) {
   return value < 0x1p63 ? static_cast<int64_t>(value)
                         : std::numeric_limits<int64_t>::max();
 }
 
-/// Rounds `count` numbers to elements of `type`.
+/// Rounds `count` values to elements of `type`.
 void roundAll(mlir::Type type, double *values, int64_t count);
 
 } // namespace heddle::reference

@@ -9,8 +9,8 @@
 // The order here is that of the standard program `adamw`, so the bits are equal.
 
 !list = !foreach.list<tensor<?xf32>> // one tensor of any shape per member
-!each = !foreach.list<tensor<f32>>   // one number per member
-!num  = tensor<f64>                  // one number for the list, set between steps
+!each = !foreach.list<tensor<f32>>   // one scalar per member
+!num  = tensor<f64>                  // a device scalar, set between steps
 
 func.func @adamw(
     %param:      !list {foreach.donate = 0 : i64},

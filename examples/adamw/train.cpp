@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The host computes gradients and heddle runs the optimizer step, on the GPU if
-// one is present and on the cpu target otherwise. The learning rate decreases
-// with every step, without a new compilation.
+// there is one and on the cpu target otherwise. The learning rate decreases in
+// every step, without a compilation.
 //
 //   train_adamw [cpu|cuda] [PROGRAM]   run from the root of the tree
 //
@@ -96,8 +96,8 @@ struct List {
     auto *first = static_cast<float *>(memory.address());
     return {{first, {Features}}, {first + Features, {1}}};
   }
-  /// The same memory as a list of rank 0: one number per member.
-  std::vector<heddle::Tensor> numbers() const {
+  /// The same memory as a list of rank 0: one scalar per member.
+  std::vector<heddle::Tensor> scalars() const {
     auto *first = static_cast<float *>(memory.address());
     return {{first, {}}, {first + 1, {}}};
   }
@@ -116,7 +116,7 @@ bool train(const DataSet &data, const std::string &program,
   graph.bindList("grad", HEDDLE_F32, grad.members()).check();
   graph.bindList("exp_avg", HEDDLE_F32, mean.members()).check();
   graph.bindList("exp_avg_sq", HEDDLE_F32, meanOfSquares.members()).check();
-  graph.bindList("step", HEDDLE_F32, step.numbers()).check();
+  graph.bindList("step", HEDDLE_F32, step.scalars()).check();
   graph.setScalar("weight_decay", 1e-4).check();
 
   std::printf("%s on %s\n", program.c_str(), executable.arch().c_str());

@@ -1,12 +1,12 @@
-// Lion: every element moves by lr, and the momentum determines only the sign of
-// the move (Chen et al., Symbolic Discovery of Optimization Algorithms).
+// Lion: every element changes by lr, and the momentum determines only the sign of
+// the change (Chen et al., Symbolic Discovery of Optimization Algorithms).
 //
 //   u = sign(beta1 m + (1 - beta1) g)
 //   p = p (1 - lr wd) - lr u
 //   m = beta2 m + (1 - beta2) g
 
 !list = !foreach.list<tensor<?xf32>> // one tensor of any shape per member
-!num  = tensor<f64>                  // one number for the list, set between steps
+!num  = tensor<f64>                  // a device scalar, set between steps
 
 func.func @lion(
     %param:    !list {foreach.donate = 0 : i64},

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The source points lie on a spiral. The target points are other points of the
-// same spiral, stretched, moved and blurred. The transport plan of least
-// squared distance recovers the position of each source point in the target.
-// The program `sinkhorn` computes it, on the GPU if one is present and on the
+// same spiral, stretched, moved and blurred. The transport plan for squared
+// distances recovers the position of each source point in the target. The
+// program `sinkhorn` computes the plan, on the GPU if there is one and on the
 // cpu target otherwise.
 //
 //   align_points [cpu|cuda] [PICTURE.svg]
@@ -34,7 +34,7 @@ constexpr double Eps = 0.005, FirstEps = 4, Decay = 0.8, Tolerance = 1e-3;
 constexpr double Near = 0.05; // the spiral is 2 wide
 
 /// The map of the source to the target. Its matrix is symmetric and positive
-/// definite, so the map itself is the transport of least squared distance.
+/// definite, so the map is the optimal transport for squared distances.
 Point moved(Point p) {
   return {0.95f * p.x - 0.25f * p.y + 2.1f, -0.25f * p.x + 0.65f * p.y + 0.5f};
 }
@@ -71,12 +71,12 @@ double squaredDistance(Point p, Point q) {
 }
 
 /// A tensor in memory of the target, for an argument or a result.
-template <typename T> struct Numbers {
+template <typename T> struct TargetTensor {
   std::vector<int64_t> extents;
   size_t count = 1;
   heddle::Memory memory;
 
-  Numbers(const heddle::Executable &executable, std::vector<int64_t> shape)
+  TargetTensor(const heddle::Executable &executable, std::vector<int64_t> shape)
       : extents(std::move(shape)), memory(create(executable)) {}
   void write(const std::vector<T> &values) {
     memory.write(0, values.data(), count * sizeof(T)).check();
@@ -139,7 +139,7 @@ public:
   }
 
   /// Runs a solve, which is one graph launch, and returns the error of each
-  /// iteration. Changing a scalar between solves compiles nothing.
+  /// iteration. Setting scalars between solves compiles nothing.
   std::vector<float> solve(double firstEps, double omega) {
     graph.setScalar("eps0", firstEps).check();
     graph.setScalar("omega", omega).check();
@@ -153,14 +153,15 @@ public:
 
   const heddle::Executable executable;
   heddle::Graph graph;
-  Numbers<float> C{executable, {Sources, Targets}};
-  Numbers<float> a{executable, {Sources}}, b{executable, {Targets}};
-  Numbers<float> x1{executable, {Targets}}, x2{executable, {Targets}};
-  Numbers<float> errors{executable, {Limit}};
-  Numbers<float> plan{executable, {Sources, Targets}}, cost{executable, {}};
-  Numbers<float> y1{executable, {Sources}}, y2{executable, {Sources}};
-  Numbers<int32_t> iterations{executable, {}};
-  Numbers<char> converged{executable, {}};
+  TargetTensor<float> C{executable, {Sources, Targets}};
+  TargetTensor<float> a{executable, {Sources}}, b{executable, {Targets}};
+  TargetTensor<float> x1{executable, {Targets}}, x2{executable, {Targets}};
+  TargetTensor<float> errors{executable, {Limit}};
+  TargetTensor<float> plan{executable, {Sources, Targets}};
+  TargetTensor<float> cost{executable, {}};
+  TargetTensor<float> y1{executable, {Sources}}, y2{executable, {Sources}};
+  TargetTensor<int32_t> iterations{executable, {}};
+  TargetTensor<char> converged{executable, {}};
 };
 
 /// The total error of the plan's row and column sums.

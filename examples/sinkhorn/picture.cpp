@@ -45,8 +45,8 @@ std::string between(Colour first, Colour second, double share) {
   return format("#%02x%02x%02x", mix(0), mix(1), mix(2));
 }
 
-/// The colour of a point by its position in the list. Each arm of the spiral
-/// has its own gradient.
+/// The colour of a point by its position in the list. The colours of each arm
+/// of the spiral change along it.
 std::string armColour(size_t index, size_t count) {
   double place = 2.0 * index / count;
   double along = std::floor((place - std::floor(place)) * 12) / 11;

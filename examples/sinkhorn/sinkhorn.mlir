@@ -1,5 +1,5 @@
-// Entropic optimal transport: a plan P with row sums a and column sums b that
-// minimizes sum P C + eps sum P log P (Cuturi, Sinkhorn Distances).
+// Entropic optimal transport: a transport plan P with row sums a and column sums
+// b that minimizes sum P C + eps sum P log P (Cuturi, Sinkhorn Distances).
 //
 //   L   = -C / eps
 //   u_i = log a_i - log sum_j exp(L_ij + v_j)      until
@@ -7,11 +7,11 @@
 //   P_ij = exp(u_i + L_ij + v_j)
 
 !mats = !foreach.list<tensor<?x?xf32>> // one matrix of costs per problem
-!list = !foreach.list<tensor<?xf32>>   // one number per row, or column
-!each = !foreach.list<tensor<f32>>     // one number per problem
+!list = !foreach.list<tensor<?xf32>>   // one vector per problem, over its rows or columns
+!each = !foreach.list<tensor<f32>>     // one scalar per problem
 !iteration = !foreach.list<tensor<i32>>
 !flag = !foreach.list<tensor<i1>>
-!num  = tensor<f64>                    // one number for the list, set between solves
+!num  = tensor<f64>                    // a device scalar, set between solves
 
 func.func @sinkhorn(
     %C: !mats,

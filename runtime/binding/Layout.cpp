@@ -103,8 +103,8 @@ Error Layout::Resolver::sizeTables() {
     view.memberCount = static_cast<int>(memberCount);
     view.tileCount = static_cast<int>(tiles);
     // Any number of blocks is correct. The average tile decides; if there are
-    // few tiles, the widest one does. Blocks start at 128-byte lines, so rows
-    // of f32 that do not may need one more block.
+    // few tiles, the widest one does. Blocks start at 128-byte lines. If rows
+    // of f32 do not, a tile may need one more block.
     constexpr int64_t fewBlocks = 4096, line = 128 / sizeof(float);
     if (table.blockColumns && tiles) {
       auto blocksOf = [&](int64_t columns) {

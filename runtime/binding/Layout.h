@@ -50,8 +50,8 @@ struct MemberView {
 struct BufferView {
   std::vector<MemberView> members; ///< one for a scalar
   bool owned = false;              ///< in the graph's own memory
-  /// Of each member of an owned list in the arena, or of an owned scalar's
-  /// slot.
+  /// The offset of each member of an owned list in the arena; for a scalar, the
+  /// offset of its slot.
   std::vector<size_t> offsets;
 };
 
@@ -89,7 +89,7 @@ public:
   llvm::ArrayRef<size_t> scratchBytes() const { return scratchSizes; }
   /// Bytes of all owned lists.
   size_t arenaBytes() const { return arenaSize; }
-  /// Bytes of all scalar slots. Depends on the plan alone, so that values
+  /// Bytes of all scalar slots. Depends only on the plan, so that values
   /// survive any rebinding.
   static size_t slotBytes(const Plan &plan) {
     return plan.buffers.size() * sizeof(double);

@@ -14,7 +14,7 @@
 
 namespace heddle::runtime {
 
-/// The stages of Layout::resolve, in the order in which they run.
+/// The parts of Layout::resolve, in the order in which they run.
 class Layout::Resolver {
 public:
   Resolver(Layout &layout, const Binding &binding, AddressSpace &space)

@@ -1,4 +1,4 @@
-//===- DeviceSource.cpp - The source of the built-in kernels -------------===//
+//===- DeviceSource.cpp - The source of the built-in kernels --------------===//
 
 #include "runtime/builtin/DeviceSource.h"
 

@@ -1,4 +1,4 @@
-//===- DeviceSource.h - The source of the built-in kernels ---------------===//
+//===- DeviceSource.h - The source of the built-in kernels ----------------===//
 
 #ifndef HEDDLE_RUNTIME_BUILTIN_DEVICESOURCE_H
 #define HEDDLE_RUNTIME_BUILTIN_DEVICESOURCE_H

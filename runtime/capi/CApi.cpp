@@ -17,7 +17,7 @@ Error badInput(const Twine &text) {
   return make_error<StatusError>(StatusCode::BadInput, text.str());
 }
 
-Error giveText(StringRef text, char **out, size_t *size) {
+Error returnText(StringRef text, char **out, size_t *size) {
   char *copy = copyText(text);
   if (!copy)
     return makeError(StatusCode::Failed,
@@ -64,6 +64,11 @@ Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, StringRef target) {
   Options known = readOptions(options);
   return chooseTarget(known.target.empty() ? target : known.target, known.arch);
+}
+
+Executable::Compile compileWhen(const heddle_options *options) {
+  return readOptions(options).arch.empty() ? Executable::Compile::withBinding
+                                           : Executable::Compile::now;
 }
 
 } // namespace heddle::runtime

@@ -55,17 +55,23 @@ llvm::Error requireAll(const char *function, Pointers *...pointers) {
 char *copyText(llvm::StringRef text);
 
 /// Sets *out to a null-terminated copy of `text`, which the caller frees.
-llvm::Error giveText(llvm::StringRef text, char **out, size_t *size = nullptr);
+llvm::Error returnText(llvm::StringRef text, char **out,
+                       size_t *size = nullptr);
 
-/// The request that the options describe. With `inspect`, no GPU is needed: if
-/// there is no GPU and the options name no architecture, it is sm_90.
+/// The request that the options describe. With `inspect`, no GPU is needed: the
+/// default architecture is then the GPU's or, without a GPU, sm_90.
 llvm::Expected<CompileRequest> makeRequest(const char *program,
                                            const heddle_options *options,
                                            bool inspect = false);
-/// The target and the architecture that the options name. If they name no
-/// target, it is `target`.
+/// The target and the architecture that the options name. The default target is
+/// `target`.
 llvm::Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, llvm::StringRef target);
+
+/// An executable for a named architecture compiles all of its kernels at once:
+/// the device at hand may be another one. Else a panel loop's program waits for
+/// the first binding, with which the size class compiles.
+Executable::Compile compileWhen(const heddle_options *options);
 
 } // namespace heddle::runtime
 

@@ -56,7 +56,7 @@ heddle_status heddle_compile(const char *program, const heddle_options *options,
     if (!compiled)
       return compiled.takeError();
     return wrap(Executable::create(std::move(*compiled), request->target,
-                                   request->arch),
+                                   request->arch, compileWhen(options)),
                 executable);
   });
 }
@@ -75,7 +75,7 @@ heddle_status heddle_load_plan(const char *text, const heddle_options *options,
     if (!target)
       return target.takeError();
     return wrap(Executable::create({std::move(*plan), nullptr}, target->first,
-                                   target->second),
+                                   target->second, compileWhen(options)),
                 executable);
   });
 }
@@ -97,7 +97,7 @@ heddle_status heddle_executable_plan(const heddle_executable *executable,
   return callGuarded([&]() -> Error {
     if (Error error = requireAll("heddle_executable_plan", executable, text))
       return error;
-    return giveText(
+    return returnText(
         formatv("{0:2}", planToJSON(*executable->executable->plan())).str(),
         text);
   });

@@ -30,7 +30,7 @@ heddle_status heddle_emit(const char *program, const char *stage,
       Expected<std::string> emitted = (*compiler)->emit(*request, name);
       if (!emitted)
         return emitted.takeError();
-      return giveText(*emitted, text, size);
+      return returnText(*emitted, text, size);
     }
     if (request->target == Target::Cpu)
       return badInput(Twine("stage '") + name +
@@ -44,7 +44,7 @@ heddle_status heddle_emit(const char *program, const char *stage,
         request->arch, name == "ptx" ? ImageKind::Ptx : ImageKind::Cubin);
     if (!image)
       return image.takeError();
-    return giveText(image->image, text, size);
+    return returnText(image->image, text, size);
   });
 }
 
@@ -65,7 +65,7 @@ heddle_status heddle_explain(const char *program, const char *shapes, int json,
         (*compiler)->explain(*request, shapes ? shapes : "", json != 0);
     if (!explained)
       return explained.takeError();
-    return giveText(*explained, text);
+    return returnText(*explained, text);
   });
 }
 
@@ -74,8 +74,8 @@ heddle_status heddle_doctor(char **text) {
     ForkDelay delay;
     if (Error error = requireAll("heddle_doctor", text))
       return error;
-    return giveText(formatv("{0:2}", json::Value(inspectMachine())).str(),
-                    text);
+    return returnText(formatv("{0:2}", json::Value(inspectMachine())).str(),
+                      text);
   });
 }
 

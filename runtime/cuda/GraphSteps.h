@@ -86,6 +86,10 @@ private:
     int64_t chunks = 0;
   };
 
+  /// The size class of a panel loop for the bound extents; nothing if the loop
+  /// has no panel form, or none for these extents on this device.
+  std::optional<PanelClass> sizeClassOf(const PlanNode &node) const;
+  llvm::Error compile();
   llvm::Error chooseIn(const PlanGraph &graph, bool inLoop);
   llvm::Error chooseVariants(const PlanNode &node, Choice &choice, bool inLoop);
   /// The panel form of a loop, or nothing if it cannot run on this device.

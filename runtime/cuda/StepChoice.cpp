@@ -12,7 +12,25 @@ namespace heddle::runtime {
 
 Error StepBuilder::choose() {
   tileDescriptors.assign(plan.tables.size(), false);
+  if (Error error = compile())
+    return error;
   return chooseIn(plan.graph, /*inLoop=*/false);
+}
+
+/// Compiles the kernels that the bound extents need in one batch, because the
+/// kernel of a size class alone takes about as long as all others together.
+Error StepBuilder::compile() {
+  SmallVector<PanelClass> classes;
+  SmallVector<const PlanNode *> otherForms;
+  for (const PlanNode &node : plan.graph.nodes) {
+    if (!node.panel)
+      continue;
+    if (auto panels = sizeClassOf(node))
+      classes.push_back(*panels);
+    else
+      otherForms.push_back(&node);
+  }
+  return kernels.compileFor(classes, otherForms);
 }
 
 Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
@@ -29,7 +47,7 @@ Error StepBuilder::chooseIn(const PlanGraph &graph, bool inLoop) {
       choice.panel = std::move(*panel);
     }
     if (node.kind == NodeKind::While && node.panel && !choice.panel)
-      if (Error error = kernels.compileVariants(node))
+      if (Error error = kernels.compileFor({}, &node))
         return error;
     if (!choice.panel &&
         (node.kind == NodeKind::Kernel || node.kind == NodeKind::While))

@@ -8,19 +8,24 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
+std::optional<PanelClass>
+StepBuilder::sizeClassOf(const PlanNode &node) const {
+  if (!node.panel || !context->canCopyInBulk())
+    return std::nullopt;
+  const TableView &view = layout.tables()[node.panel->table];
+  if (view.memberCount == 0 || view.widest == 0)
+    return std::nullopt;
+  return panelClassFor(*node.panel, view.narrowest, view.widest, view.longest,
+                       context->sharedBytes());
+}
+
 Expected<std::optional<StepBuilder::PanelChoice>>
 StepBuilder::choosePanel(const PlanNode &node) {
   std::optional<PanelChoice> none;
-  if (!node.panel || !context->canCopyInBulk())
-    return none;
-  const TableView &view = layout.tables()[node.panel->table];
-  if (view.memberCount == 0 || view.widest == 0)
-    return none;
-  std::optional<PanelClass> panels =
-      panelClassFor(*node.panel, view.narrowest, view.widest, view.longest,
-                    context->sharedBytes());
+  std::optional<PanelClass> panels = sizeClassOf(node);
   if (!panels)
     return none;
+  const TableView &view = layout.tables()[node.panel->table];
   Expected<CUfunction> function =
       kernels.panelFunction(context, node.panel->entry, *panels);
   if (!function) {

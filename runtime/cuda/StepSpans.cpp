@@ -29,8 +29,8 @@ constexpr int64_t maxCopyBlocks = 16384;
 
 } // namespace
 
-/// Reserves the descriptors of a copy, a fill or a loop's flags. Their size is
-/// known before their addresses.
+/// Reserves the descriptors of a copy, a fill or a loop's flags. The size of a
+/// descriptor is known before the addresses in it.
 void StepBuilder::addSpans(const PlanNode &node, Choice &choice) {
   choice.spansOffset = alignUp(spanBytes.size());
   for (const Span &span : spansOf(node)) {

@@ -23,7 +23,7 @@ void reportDestroyFailure(const Driver &driver, const char *what,
   const char *name = nullptr;
   if (driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
     name = "unknown error";
-  std::fprintf(stderr, "heddle: freeing a %s failed: %s (%d)\n", what, name,
+  std::fprintf(stderr, "heddle: cannot free the %s: %s (%d)\n", what, name,
                static_cast<int>(result));
 }
 

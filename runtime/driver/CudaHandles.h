@@ -36,7 +36,8 @@ public:
   /// The context of device `ordinal`. BadInput if there is no such device,
   /// Unavailable without a driver.
   static llvm::Expected<std::shared_ptr<Context>> retain(int ordinal);
-  /// The context of the device that is current on this thread, or of device 0.
+  /// The context of the device whose context is current on this thread, or of
+  /// device 0.
   static llvm::Expected<std::shared_ptr<Context>> current();
   ~Context();
   Context(const Context &) = delete;

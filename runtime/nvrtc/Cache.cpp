@@ -35,13 +35,13 @@ namespace heddle::runtime {
 
 namespace {
 
-// An entry has a magic number, the key in hexadecimal, the SHA-256 and the
+// An entry has a magic string, the key in hexadecimal, the SHA-256 and the
 // length (little endian) of the contents, and the contents.
 constexpr StringLiteral magic = "heddle-1";
 constexpr size_t keyLength = 64, digestLength = 32;
 constexpr size_t headerLength = magic.size() + keyLength + digestLength + 8;
 constexpr StringLiteral temporaryPrefix = ".tmp-";
-/// The process that wrote a temporary file older than this has ended.
+/// In seconds. The process that wrote an older temporary file has ended.
 constexpr time_t temporaryLifetime = 600;
 
 std::array<uint8_t, 32> digestOf(StringRef contents) {
@@ -189,8 +189,8 @@ Cache::Settings Cache::settingsFromEnvironment() {
   settings.maxBytes = uint64_t(256) << 20;
   if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
     uint64_t mebibytes = 0;
-    // An invalid size turns the cache off, so that it cannot grow without
-    // bound.
+    // An invalid size turns the cache off, so that the cache cannot grow
+    // without bound.
     settings.maxBytes =
         StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
   }

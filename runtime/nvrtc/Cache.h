@@ -31,7 +31,7 @@ namespace heddle::runtime {
 class CacheKey {
 public:
   CacheKey &add(llvm::StringRef field);
-  /// 64 hexadecimal digits.
+  /// The key: 64 hexadecimal digits.
   std::string finish();
 
 private:

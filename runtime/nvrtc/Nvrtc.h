@@ -1,10 +1,10 @@
 //===- Nvrtc.h - CUDA C++ source to cubin or PTX --------------------------===//
 //
-// NVRTC needs neither a GPU nor a driver. It is searched in this order:
-// HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH, /usr/local/cuda, the
-// wheel nvidia-cuda-nvrtc in a Python environment, the system loader. Images
-// are kept in the disk cache. A hit does not load NVRTC, because loading it
-// takes longer than a warm compilation.
+// NVRTC needs neither a GPU nor a driver. The places searched are, in this
+// order: HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH,
+// /usr/local/cuda, the wheel nvidia-cuda-nvrtc in a Python environment, the
+// system loader. Images are kept in the disk cache. A hit does not load NVRTC,
+// because loading it takes longer than a warm compilation.
 //
 //===----------------------------------------------------------------------===//
 

@@ -69,7 +69,8 @@ std::optional<PanelClass> classWith(const Members &members, int cluster,
   // Static shared memory: the addresses of rows, their values (the same number
   // again for each reduction over rows), and the parts of the columns: one
   // value for each thread, and a maximum and a sum for the fallback. A cluster
-  // per member also has the parts of columns, twice, and the resident values.
+  // per member also has two buffers for parts of columns, and the resident
+  // values.
   int64_t rowsOfBlock = clusterPerMember ? max_cluster_rows / clusterPerMember
                                          : default_buffered_rows;
   int64_t fixed =

@@ -287,10 +287,10 @@ private:
           k < operands.size() && operands[k].index == OperandIndex::Stride;
       if (matrix && !(stride && operands[k].buffer == operands[k - 1].buffer))
         return bad("operand '" + plan.buffers[operands[k - 1].buffer].name +
-                   "': expected its index 'stride' after 'ij'");
+                   "': expected the same buffer with 'stride' after 'ij'");
       if (stride && !matrix)
         return bad("operand '" + plan.buffers[operands[k].buffer].name +
-                   "': expected its index 'ij' before 'stride'");
+                   "': expected the same buffer with 'ij' before 'stride'");
     }
     return Error::success();
   }
@@ -528,7 +528,7 @@ private:
           (plan.buffers[argument.index].role != BufferRole::Argument ||
            plan.buffers[argument.index].donated ||
            written.test(argument.index)))
-        return bad("arguments: expected a scalar that nothing writes, found '" +
+        return bad("arguments: expected a scalar that no node writes, found '" +
                    plan.buffers[argument.index].name + "'");
     }
     return Error::success();

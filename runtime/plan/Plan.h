@@ -99,9 +99,9 @@ struct PlanTable {
   std::vector<PlanSegment> segments;
 };
 
-/// The elements of a scratch area. The last three are for panel loops, which
-/// process one member after the other: their areas have the size for the
-/// largest member.
+/// A scratch area has one element for each of these. The last three are for
+/// panel loops, which process one member after the other: their areas have the
+/// size for the largest member.
 enum class ScratchPer : uint8_t {
   Tile,
   Member,

@@ -11,7 +11,8 @@ using namespace llvm;
 namespace heddle::runtime {
 
 Expected<std::shared_ptr<Executable>>
-Executable::create(CompiledProgram program, Target target, StringRef arch) {
+Executable::create(CompiledProgram program, Target target, StringRef arch,
+                   Compile when) {
   auto executable = std::make_shared<Executable>();
   executable->program = std::make_shared<const Plan>(std::move(program.plan));
   executable->programTarget = target;
@@ -33,6 +34,12 @@ Executable::create(CompiledProgram program, Target target, StringRef arch) {
     dump(name, safeFileName(name) + ".cu", plan.source.text());
   executable->units =
       std::make_unique<KernelUnits>(executable->program, arch.str());
+  if (when == Compile::withBinding && executable->units->needsSizeClass()) {
+    // Report a missing NVRTC here, not at the first binding.
+    if (Expected<std::string> nvrtc = findNvrtc(); !nvrtc)
+      return nvrtc.takeError();
+    return executable;
+  }
   if (Error error = executable->units->compile())
     return std::move(error);
   executable->compileLog = executable->units->log();

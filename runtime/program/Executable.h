@@ -15,15 +15,23 @@ namespace heddle::runtime {
 
 class Executable {
 public:
-  /// Compiles the plan's source for `arch` through the disk cache, or takes the
-  /// cpu program.
+  /// When the kernels of a program with a panel loop compile. Other programs
+  /// compile at once.
+  enum class Compile {
+    now,
+    /// With the first binding, in one batch with the size class of its extents.
+    withBinding
+  };
+  /// Compiles the plan's source for `arch` (through the disk cache), or takes
+  /// the cpu program.
   static llvm::Expected<std::shared_ptr<Executable>>
-  create(CompiledProgram program, Target target, llvm::StringRef arch);
+  create(CompiledProgram program, Target target, llvm::StringRef arch,
+         Compile when = Compile::now);
 
   const std::shared_ptr<const Plan> &plan() const { return program; }
   Target target() const { return programTarget; }
   const std::string &arch() const { return architecture; }
-  /// NVRTC's log of the units that Executable::create() compiled.
+  /// NVRTC's log of the units that create() compiled.
   llvm::StringRef log() const { return compileLog; }
   CpuProgram *cpu() const { return cpuProgram.get(); }
   /// The compiled kernels; null for the cpu target.

@@ -76,7 +76,7 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
   std::vector<std::optional<Error>> outcomes(missing.size() + files.size());
   // The longest source first: it takes the most time, and NVRTC parses one
   // source at a time.
-  // Pairs of the complement of a length, and a task.
+  // A pair has the complement of the length of a source, and its task.
   SmallVector<std::pair<size_t, size_t>> order;
   for (size_t task = 0; task < outcomes.size(); ++task)
     order.emplace_back(
@@ -92,12 +92,13 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
     Unit &unit = *missing[task];
     Expected<CompiledImage> compiled =
         compileSource(unit.source, arch, ImageKind::Cubin);
-    if (compiled) {
+    outcomes[task] = Error::success();
+    if (compiled)
       unit.compiled = std::move(*compiled);
-      outcomes[task] = Error::success();
-    } else {
+    else if (unit.panels)
+      unit.failure = takeError(compiled.takeError());
+    else
       outcomes[task] = compiled.takeError();
-    }
   });
   Error first = Error::success();
   for (std::optional<Error> &outcome : outcomes) {
@@ -109,12 +110,15 @@ Error KernelUnits::compileAll(ArrayRef<Unit *> needed,
   return first;
 }
 
-Error KernelUnits::compile() {
-  std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> needed;
+std::vector<KernelUnits::Unit *> KernelUnits::firstUnits() const {
+  std::vector<Unit *> first;
   for (const auto &unit : units)
     if (!unit->deferred)
-      needed.push_back(unit.get());
+      first.push_back(unit.get());
+  return first;
+}
+
+std::vector<StringRef> KernelUnits::builtinFiles() const {
   std::vector<StringRef> files;
   bool copies = false;
   visitNodes(plan->graph, false, [&](const PlanNode &node, bool) {
@@ -122,26 +126,43 @@ Error KernelUnits::compile() {
   });
   if (copies)
     files.push_back(kCopyFile);
-  if (!units.empty() && any_of(plan->tables, [](const PlanTable &table) {
+  if (!plan->source.empty() && any_of(plan->tables, [](const PlanTable &table) {
         return table.tileDescriptors;
       }))
     files.push_back(kExpandTilesFile);
-  return compileAll(needed, files);
+  return files;
 }
 
-Error KernelUnits::compileVariants(const PlanNode &node) {
-  std::vector<std::string> entries;
-  addEntries(node, entries);
-  visitNodes(node.body, false,
-             [&](const PlanNode &inner, bool) { addEntries(inner, entries); });
+bool KernelUnits::needsSizeClass() const {
+  return panelBytesOf(arch) > 0 &&
+         any_of(plan->graph.nodes,
+                [](const PlanNode &node) { return node.panel.has_value(); });
+}
+
+Error KernelUnits::compile() {
   std::lock_guard<std::mutex> lock(mutex);
-  std::vector<Unit *> needed;
+  return compileAll(firstUnits(), builtinFiles());
+}
+
+Error KernelUnits::compileFor(ArrayRef<PanelClass> classes,
+                              ArrayRef<const PlanNode *> loops) {
+  std::vector<std::string> entries;
+  for (const PlanNode *node : loops) {
+    addEntries(*node, entries);
+    visitNodes(node->body, false, [&](const PlanNode &inner, bool) {
+      addEntries(inner, entries);
+    });
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<Unit *> needed = firstUnits();
   for (const auto &unit : units)
-    if (any_of(unit->entries, [&](const std::string &entry) {
+    if (unit->deferred && any_of(unit->entries, [&](const std::string &entry) {
           return is_contained(entries, entry);
         }))
       needed.push_back(unit.get());
-  return compileAll(needed, {});
+  for (const PanelClass &panels : classes)
+    needed.push_back(unitOf(panels));
+  return compileAll(needed, builtinFiles());
 }
 
 std::string KernelUnits::log() const {
@@ -199,27 +220,34 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
                    programName(*plan), entry);
 }
 
+KernelUnits::Unit *KernelUnits::unitOf(const PanelClass &panels) {
+  for (const auto &unit : units)
+    if (unit->panels == panels)
+      return unit.get();
+  auto unit = std::make_unique<Unit>();
+  std::vector<std::string> options = plan->options;
+  append_range(options, panels.defines());
+  unit->source = {programName(*plan) + "_panels", plan->panelSource,
+                  plan->headers, std::move(options), programName(*plan)};
+  unit->deferred = true;
+  unit->panels = panels;
+  return units.emplace_back(std::move(unit)).get();
+}
+
 Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
                                                 StringRef entry,
                                                 const PanelClass &panels) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto found =
-      find_if(units, [&](const auto &unit) { return unit->panels == panels; });
-  if (found == units.end()) {
-    auto unit = std::make_unique<Unit>();
-    std::vector<std::string> options = plan->options;
-    append_range(options, panels.defines());
-    unit->source = {programName(*plan) + "_panels", plan->panelSource,
-                    plan->headers, std::move(options), programName(*plan)};
-    unit->deferred = true;
-    unit->panels = panels;
-    // Do not keep a class that does not compile.
-    if (Error error = compileAll(unit.get(), {}))
+  Unit *unit = unitOf(panels);
+  if (!unit->failure)
+    if (Error error = compileAll(unit, {}))
       return std::move(error);
-    units.push_back(std::move(unit));
-    found = std::prev(units.end());
+  if (unit->failure) {
+    // Another binding compiles the class again: memory may have been short.
+    auto [code, text] = *std::exchange(unit->failure, std::nullopt);
+    return make_error<StatusError>(code, std::move(text));
   }
-  auto module = moduleOf(**found, context);
+  auto module = moduleOf(*unit, context);
   if (!module)
     return module.takeError();
   return (*module)->function(entry);

@@ -25,12 +25,18 @@ class KernelUnits {
 public:
   KernelUnits(std::shared_ptr<const Plan> plan, std::string arch);
 
+  /// Whether the plan has a panel loop that can run on the architecture, so
+  /// that a binding compiles a size class.
+  bool needsSizeClass() const;
   /// Compiles the units that are not deferred, and the built-in kernels that
   /// the plan needs. If several fail, the error is the first one in plan order.
   llvm::Error compile();
-  /// Compiles the units of all variants of `node` and its body that are not yet
-  /// compiled.
-  llvm::Error compileVariants(const PlanNode &node);
+  /// Compiles everything that a binding needs and that is not yet compiled, in
+  /// one batch: the units of compile(), the panel source for each of `classes`,
+  /// and the other forms of `loops`. panelFunction() reports a class that
+  /// fails.
+  llvm::Error compileFor(llvm::ArrayRef<PanelClass> classes,
+                         llvm::ArrayRef<const PlanNode *> loops);
 
   /// Whether the source has no kernels.
   bool empty() const { return units.empty(); }
@@ -55,9 +61,17 @@ private:
     bool deferred = false;
     std::optional<PanelClass> panels;
     std::optional<CompiledImage> compiled;
+    /// The error of a panel kernel that did not compile.
+    std::optional<std::pair<StatusCode, std::string>> failure;
     std::vector<std::pair<ContextPtr, std::shared_ptr<Module>>> modules;
   };
 
+  /// The units that are not deferred.
+  std::vector<Unit *> firstUnits() const;
+  /// The unit of a size class, which is added if there is none.
+  Unit *unitOf(const PanelClass &panels);
+  /// The files of the built-in kernels that the plan needs.
+  std::vector<llvm::StringRef> builtinFiles() const;
   /// Compiles the units of `needed` that are not yet compiled, and `files` of
   /// the built-in kernels.
   llvm::Error compileAll(llvm::ArrayRef<Unit *> needed,

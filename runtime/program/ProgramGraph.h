@@ -78,7 +78,7 @@ protected:
   /// Whether this process can use the graph: a CUDA graph does not survive
   /// fork().
   virtual llvm::Error checkProcess() { return llvm::Error::success(); }
-  /// Fails if scalars cannot be set now, ordered on `stream`.
+  /// Fails if scalars cannot be set on `stream` now.
   virtual llvm::Error acceptScalar(void *) { return llvm::Error::success(); }
   /// Stores the graph's own value of a scalar argument where later replays read
   /// it. Called only after update() set `slots`.

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Compares Sinkhorn in torch, TorchGW and OTT-JAX with `heddle bench sinkhorn`, in one run on one machine.
 
-Measures 100 iterations of the formula (two logsumexps) in three forms: eager, compiled by torch.compile, and compiled in
-a CUDA graph. Also measures TorchGW and OTT-JAX if they are installed. Merges the times into the rows of heddle's report.
+Measures 100 iterations of the formula (two logsumexps) in three forms: eager, compiled by torch.compile, and compiled
+in a CUDA graph. Also measures TorchGW and OTT-JAX if they are installed. Merges the times into the rows of heddle's
+report.
 
     peers_sinkhorn_torch.py [--heddle PATH] [--quick] [--shapes FILE] [--problems "5001x6001 f32,..."] [--seconds N]
                             [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
---problems selects the problems of the peers; heddle measures all. --seconds limits the time of the peers; forms that are
-due later are skipped. --heddle-json reads an earlier report instead of running heddle; the times are then not of one run.
---markdown writes the tables; if the file has the lines <!-- sinkhorn measured --> and <!-- end of sinkhorn measured -->,
-only the text between them is replaced.
+--problems selects the problems of the peers; heddle measures all. --seconds limits the time of the peers; forms that
+are not measured by then are skipped. --heddle-json reads an earlier report instead of running heddle; the times are then
+not from one run. --markdown writes the tables; if the file has the lines <!-- sinkhorn measured --> and
+<!-- end of sinkhorn measured -->, only the text between them is replaced.
 
 All times but OTT-JAX's are device times per solve: back-to-back solves of about 30 ms, at most 20, between two events;
 median of 5 samples after one warm-up. If the host is slower than the device, the time includes the idle time of the
@@ -45,7 +46,7 @@ class Skipped(Exception):
 
 
 def time_solves(torch, solve):
-    """Device time of one solve in milliseconds."""
+    """Returns the device time of one solve in milliseconds."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 
     def sample(solves):
@@ -98,7 +99,7 @@ class Torch:
             solve = self.loop(torch.compile(iteration(torch), dynamic=False))
             return as_graph(torch, solve) if form.endswith("_graph") else solve
         if self.kernel.dtype not in (torch.float32, torch.float64):
-            raise Skipped("takes no matrix of this type")
+            raise Skipped("measured in f32 and f64 only")
         try:
             from torchgw._triton_sinkhorn import triton_sinkhorn_loop
         except ImportError as error:
@@ -109,7 +110,7 @@ class Torch:
 
 
 def time_ott(row, iterations):
-    """Wall-clock time of one solve of OTT-JAX in milliseconds."""
+    """Returns the wall-clock time of one solve of OTT-JAX in milliseconds."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # share the GPU with torch
     try:
         import jax
@@ -138,7 +139,7 @@ def time_ott(row, iterations):
 
 
 def measure_peers(torch, report, problems, seconds, save):
-    """Adds the peers' times in milliseconds to the rows, or the reason why a form has none."""
+    """Adds the peers' times in milliseconds to the rows, or the reason why a form was not measured."""
     rows, iterations = report["rows"], report["conditions"]["iterations"]
     report["conditions"].update({"torch": torch.__version__, "torch_cuda": torch.version.cuda})
     deadline = time.monotonic() + seconds
@@ -200,7 +201,7 @@ def measure_heddle(arguments):
 
 COLUMNS = (
     ("heddle", "heddle_ms"),
-    ("its loop", "heddle_loop_ms"),
+    ("loop", "heddle_loop_ms"),
     ("by hand", "handwritten_ms"),
     ("torch.compile in a graph", "torch_compile_graph_ms"),
     ("torch.compile", "torch_compile_ms"),
@@ -211,7 +212,7 @@ COLUMNS = (
 
 
 def tables(report):
-    """The report as Markdown: times in milliseconds with ratios to the floor, then the other measurements."""
+    """Returns the report as Markdown: times in milliseconds with ratios to the floor, then the other measurements."""
     where, rows = report["conditions"], report["rows"]
     columns = [column for column in COLUMNS if any(column[1] in row for row in rows)]
 
@@ -237,8 +238,9 @@ def tables(report):
             cell(row, "heddle_over_handwritten", "{:.3f}"), cell(row, "heddle_loop_over_handwritten", "{:.3f}")))
     lines += [
         "",
-        cells("problem", "iterations/s", "B per element and iteration", f"stops below {where['stop_tolerance']:g}", "plan",
-              "program compiled cold", "size class cold", "off", "same bits"),
+        cells("problem", "iterations/s", "B per element and iteration", f"stops below {where['stop_tolerance']:g}",
+              "transport plan",
+              "program compiled cold", "size class cold", "difference", "same bits"),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -253,7 +255,7 @@ def tables(report):
             cell(row, "difference_from_handwritten", "{:.1e}"),
             {True: "yes", False: "no"}.get(row.get("same_bits_every_replay"), "")))
     lines += ["", cells("problem", "size class", "by hand"), "|---|---|---|"]
-    lines += [cells(row["problem"], row.get("panels", "sweep by sweep"), row.get("handwritten_class", "")) for row in rows]
+    lines += [cells(row["problem"], row.get("panels", "no panel schedule"), row.get("handwritten_class", "")) for row in rows]
     failures = [f"* {row['problem']}: {failure}" for row in rows for failure in row["failures"]]
     if failures:
         lines += ["", "Not measured:", "", *failures]

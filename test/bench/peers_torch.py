@@ -7,8 +7,9 @@ forms: foreach, fused, and fused in a CUDA graph. Merges the times into the rows
     peers_torch.py [--heddle PATH] [--shapes FILE] [--models A,B] [--optimizers A,B]
                    [--json FILE] [--markdown FILE] [--heddle-json FILE] [--no-torch]
 
---heddle-json reads an earlier report instead of running heddle; the times are then not of one run. --markdown writes the
-tables; if the file has the lines <!-- measured --> and <!-- end of measured -->, only the text between them is replaced.
+--heddle-json reads an earlier report instead of running heddle; the times are then not from one run. --markdown writes
+the tables; if the file has the lines <!-- measured --> and <!-- end of measured -->, only the text between them is
+replaced.
 
 All times are device times per step: 20 back-to-back steps between two events, median of 9 samples after one warm-up. If
 the host is slower than the device, the time includes the idle time of the device.
@@ -35,7 +36,7 @@ BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 
 
 def time_steps(torch, step):
-    """Device time of one step in microseconds."""
+    """Returns the device time of one step in microseconds."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     times = []
     for sample in range(SAMPLES + 1):
@@ -151,7 +152,7 @@ def parameters(count):
 
 
 def tables(report):
-    """The report as Markdown: one table per optimizer, with times in microseconds and their ratios to the floor."""
+    """Returns the report as Markdown: a table per optimizer, with times in microseconds and ratios to the floor."""
     lines = [conditions_line(report["conditions"]), ""]
     for optimizer, title in TITLES.items():
         rows = [row for row in report["rows"] if row["optimizer"] == optimizer]
@@ -185,7 +186,7 @@ def tables(report):
 
 
 def write_markdown(path, text, begin=BEGIN, end=END):
-    """Replaces the text between the marks, or the whole file if it has none."""
+    """Replaces the text between the marks, or the whole file if it has no marks."""
     path = pathlib.Path(path)
     before = path.read_text() if path.exists() else ""
     if begin in before and end in before:
@@ -196,7 +197,7 @@ def write_markdown(path, text, begin=BEGIN, end=END):
 
 
 def conditions_line(where):
-    """GPU, versions and copy bandwidth, as Markdown."""
+    """Returns GPU, versions and copy bandwidth as Markdown."""
     gpu = where["gpu"]
     return (f"{gpu if gpu.startswith('NVIDIA') else 'NVIDIA ' + gpu}, driver {where.get('driver') or 'unknown'}, "
             f"CUDA {where['cuda']}, NVRTC {where['nvrtc']}"
@@ -208,9 +209,9 @@ def require_torch(script):
     try:
         import torch
     except ImportError:
-        sys.exit(f"{script}: torch is not installed; install it or pass --no-torch")
+        sys.exit(f"{script}: torch is not installed; install it, or pass --no-torch to measure heddle only")
     if not torch.cuda.is_available():
-        sys.exit(f"{script}: torch finds no GPU; pass --no-torch to skip it")
+        sys.exit(f"{script}: torch finds no GPU; pass --no-torch to measure heddle only")
     return torch
 
 
@@ -228,7 +229,7 @@ def main():
 
     if not arguments.no_torch:
         torch = require_torch("peers_torch.py")
-    # heddle runs first, because torch keeps memory that large models need.
+    # heddle runs first, because torch does not free all memory, and large models need it.
     if arguments.heddle_json:
         with open(arguments.heddle_json) as file:
             report = json.load(file)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""plot.py BENCH.json OUT.svg|OUT.png: plots time / floor over models, one subplot per optimizer, or over problems.
+"""plot.py BENCH.json OUT.svg|OUT.png: plots time / floor by model, one subplot per optimizer, or by Sinkhorn problem.
 
 BENCH.json is the output of `heddle bench --json`, peers_torch.py or peers_sinkhorn_torch.py. Needs matplotlib
 (`tools/dev setup --plots`).
@@ -29,7 +29,7 @@ TITLES = {"adamw": "AdamW", "sgd": "SGD with momentum", "clip_adamw": "clip + Ad
 
 
 def subplots_of(report):
-    """[(title, models or problems, [(label, colour, marker, ratios)])]; a ratio is None if the time is missing."""
+    """Returns [(title, models or problems, [(label, colour, marker, ratios)])]; a ratio without a time is None."""
     if report.get("benchmark") == "sinkhorn":
         rows = report["rows"]
         lines = [(label, colour, marker, [row[key] / row["floor_ms"] if key in row else None for row in rows])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""plot_overview.py PAGE.md OUT.svg|OUT.png: the plot of the README, from the tables of docs/benchmarks.md.
+"""plot_overview.py PAGE.md OUT.svg|OUT.png: draws the plot of the README from the tables of docs/benchmarks.md.
 
-On the left an AdamW step, as time over the floor: heddle and torch fused in a CUDA graph. On the right a Sinkhorn solve,
-in milliseconds: heddle, torch.compile in a CUDA graph, OTT-JAX and TorchGW, with the floor where the matrix fits no cache.
+Left: an AdamW step, as time over the floor, in heddle and in torch (fused, in a CUDA graph). Right: a Sinkhorn solve in
+milliseconds, in heddle, torch.compile in a CUDA graph, OTT-JAX and TorchGW, with the floor if the matrix fits no cache.
 The numbers are read from the page, so the plot and the tables agree. Needs matplotlib (`tools/dev setup --plots`).
 """
 
@@ -22,7 +22,7 @@ SOLVES = (
 
 
 def table_after(page, title):
-    """The rows of the first table after the line that begins with `title`, as dictionaries by column."""
+    """Returns the rows of the first table after the line that begins with `title`, as dictionaries by column."""
     lines = iter(page.splitlines())
     for line in lines:
         if line.startswith(title):
@@ -41,17 +41,17 @@ def table_after(page, title):
 
 
 def time(cell):
-    """12.004 of '12.004 (1.07x)'."""
+    """Returns the time of a cell: 12.004 for '12.004 (1.07x)'."""
     return float(cell.split()[0])
 
 
 def ratio(cell):
-    """1.07 of '12.004 (1.07x)'."""
+    """Returns the ratio of a cell: 1.07 for '12.004 (1.07x)'."""
     return float(re.search(r"\(([\d.]+)x\)", cell).group(1))
 
 
 def steps_of(page):
-    """([model and its parameters], {column: ratios to the floor})."""
+    """Returns ([model and its parameters], {column: ratios to the floor})."""
     rows = table_after(page, "**AdamW")
     name = next(iter(rows[0]))
     models = [re.sub(r" \(.*, (.*)\)", r"\n\1", row[name]).replace("_", "\n", 1) for row in rows]
@@ -59,7 +59,7 @@ def steps_of(page):
 
 
 def solves_of(page):
-    """([problem], {column: milliseconds}, [floor or None]), of float32 problems."""
+    """Returns ([problem], {column: milliseconds}, [floor or None]) of the float32 problems."""
     rows = [row for row in table_after(page, "**100 iterations**") if row["problem"].endswith("f32")]
     problems = [row["problem"].removesuffix(" f32").replace("x", " x\n") for row in rows]
     floors = [time(row["floor"]) if row["fits"] == "memory" else None for row in rows]
@@ -83,7 +83,7 @@ def draw(page, path):
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # the same picture, the same file
+    matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # reproducible files
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 4.2))
 
     models, ratios = steps_of(page)

@@ -1,10 +1,11 @@
-// Checks and times the hand-written Sinkhorn kernels, each size class in several forms, on the GPU of this machine.
+// Checks and times the hand-written Sinkhorn kernels on the GPU of this machine, several size classes for each problem.
 //
 //   nvcc -O2 -std=c++17 -arch=sm_90 sinkhorn_times.cu -lnvrtc -lcuda -o sinkhorn_times
-//   sinkhorn_times DIRECTORY [NAME]      DIRECTORY holds sinkhorn*.cu and cubins of earlier runs
+//   sinkhorn_times DIRECTORY [NAME]      measures the classes whose name contains NAME; DIRECTORY holds sinkhorn*.cu
+//                                        and the cubins of earlier runs
 //   sinkhorn_times DIRECTORY --compile   only compiles and prints the register counts; needs no GPU
 //
-// The reference is the classic iteration in double, two reads of the matrix with the maximum shifted out.
+// The reference is the classic iteration in double precision, which subtracts the maximum and reads the matrix twice.
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -24,8 +25,11 @@
 
 struct Class {
     const char *name;
-    int element, rows, columns, threads, items, group, stages, shared, cluster;  // cluster < 0: resident in -cluster blocks
-    bool thread_groups = false;  // `group`: the number of thread groups; else the rows of a step, or of a warp
+    int element, rows, columns, threads, items;
+    int group;  // thread groups if `thread_groups`, otherwise the rows of a step or of a warp
+    int stages, shared;
+    int cluster;  // if negative: resident in -cluster blocks
+    bool thread_groups = false;
 };
 static const Class kClasses[] = {
     // name                 element rows  columns threads items group stages shared cluster
@@ -83,7 +87,7 @@ static std::string contents(const std::string &name) {
     return text.str();
 }
 
-// Registers and spills come from ptxas.
+// Compiles a class to a cubin and prints the registers and spills that ptxas reports.
 static void compile(const std::string &directory, const Class &c) {
     bool resident = c.cluster < 0;
     std::string source = contents(directory + "/" + entryOf(c) + ".cu");
@@ -206,7 +210,7 @@ static void put(Real *to, const std::vector<double> &from) {
     std::vector<Real> x(from.begin(), from.end());
     CHECK(cudaMemcpy(to, x.data(), x.size() * sizeof(Real), cudaMemcpyHostToDevice));
 }
-// Largest difference over largest magnitude; infinities must be equal.
+// Returns the largest difference over the largest magnitude; infinities must be equal.
 static double difference(const std::vector<double> &a, const std::vector<double> &b) {
     double most = 0, off = 0;
     for (size_t i = 0; i < a.size(); ++i) {
@@ -232,7 +236,7 @@ struct Arguments {
     const Real *eps, *tolerance;
     const int *limit;
     int *iterations;
-    Real *error, *partial, *panel_error;  // the resident kernel takes the fields up to error
+    Real *error, *partial, *panel_error;  // the resident kernel takes the fields up to `error`
     unsigned *barrier;
 };
 
@@ -268,9 +272,9 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
 
     Arguments<Real> s = {};
     s.stride = s.columns = c.columns, s.rows = c.rows;
-    Real *a = allocate<Real>(c.rows), *b = allocate<Real>(c.columns), *numbers = allocate<Real>(2);
+    Real *a = allocate<Real>(c.rows), *b = allocate<Real>(c.columns), *scalars = allocate<Real>(2);
     s.log_a = a, s.log_b = b, s.u = allocate<Real>(c.rows), s.v = allocate<Real>(c.columns);
-    s.eps = numbers, s.tolerance = numbers + 1;
+    s.eps = scalars, s.tolerance = scalars + 1;
     int *limit = allocate<int>(2);
     s.limit = limit, s.iterations = limit + 1;
     s.error = allocate<Real>(1), s.partial = allocate<Real>(132 * (size_t)c.columns), s.panel_error = allocate<Real>(8 * 132);
@@ -297,7 +301,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
         for (int j = 0; j < c.columns; ++j) all += logB[j] = holes && j % 13 == 5 ? 0 : 1 + j % 3;
         for (auto &x : logB) x = std::log(x / all);
         put(a, logA), put(b, logB), put(wideA, logA), put(wideB, logB);
-        put(numbers, {eps, tolerance});
+        put(scalars, {eps, tolerance});
         CHECK(cudaMemcpy(limit, &iterations, 4, cudaMemcpyHostToDevice));
     };
     auto start = [&] {
@@ -347,7 +351,7 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
         CHECK(cudaDeviceSynchronize());
         same = fetch(s.v, c.columns) == bits;
     }
-    // A small eps, zero weights and infinite costs exercise the fallbacks.
+    // A small eps, zero weights and infinite costs need the fallbacks.
     double sharp = large ? 0 : compare(0.0005, 6, true, grid);
 
     prepare(0.05, -1, 100, false);
@@ -371,16 +375,17 @@ static void measure(const std::string &directory, const Class &c, Matrix &matrix
     }
     std::sort(times.begin(), times.end());
     double error = fetch(s.error, 1)[0], floor = 100.0 * count * size / 4.245e12 * 1e3;
-    // Stopping: a tolerance between the errors of two iterations.
+    // Stop at a tolerance between the errors of two iterations.
     prepare(0.05, 1e-3, 100, false), start();
     CHECK(launch(grid));
     int stopped;
     CHECK(cudaMemcpy(&stopped, s.iterations, 4, cudaMemcpyDeviceToHost));
-    std::printf("%-28s %8.4f ms  floor %7.3f  ratio %5.2f | regs %3d local %d shared %6d | off %.1e sharp %.1e %s| error %.1e, stops %d\n",
+    std::printf("%-28s %8.4f ms  floor %7.3f  ratio %5.2f | registers %3d local %d shared %6d | difference %.1e, in fallbacks "
+                "%.1e %s| error %.1e, stops after %d\n",
                 c.name, times[times.size() / 2], floor, times[times.size() / 2] / floor, registers, spilled, dynamic, off,
                 sharp, same ? "" : "BITS DIFFER ", error, stopped);
     std::fflush(stdout);
-    for (void *p : {(void *)a, (void *)b, (void *)numbers, (void *)s.u, (void *)s.v, (void *)limit, (void *)s.error,
+    for (void *p : {(void *)a, (void *)b, (void *)scalars, (void *)s.u, (void *)s.v, (void *)limit, (void *)s.error,
                     (void *)s.partial, (void *)s.panel_error, (void *)s.barrier, (void *)wideA, (void *)wideB, (void *)wideU,
                     (void *)wideV})
         cudaFree(p);

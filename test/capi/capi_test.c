@@ -1,9 +1,8 @@
-/*===- capi_test.c - The C interface, from C
- * ---------------------------------===*/
+/*===- capi_test.c - The C interface, from C -----------------------------===*/
 /*
  * Compiles a standard program for the cpu target, runs two steps over host
- * memory, compares with the same computed here, and makes mistakes on purpose.
- * Linked to libheddle alone; exit code 0 if all is as it should be.
+ * memory, compares the results with the same computation in C, and makes
+ * mistakes on purpose. Linked to libheddle only. Exit code 0 means success.
  */
 /*===----------------------------------------------------------------------===*/
 
@@ -34,7 +33,7 @@ static void expect_ok(heddle_status status, const char *what) {
     fail(what);
 }
 
-/* A mistake: nothing is done, and the text says what was expected. */
+/* Expects HEDDLE_BAD_INPUT and a message that contains `text`. */
 static void expect_mistake(heddle_status status, const char *text,
                            const char *what) {
   if (status != HEDDLE_BAD_INPUT || !strstr(heddle_last_error(), text))
@@ -53,7 +52,7 @@ static void bind(heddle_graph *graph, const char *name,
             name);
 }
 
-/* Sums of the rows of a matrix. */
+/* A program: the sums of the rows of a matrix. */
 static const char *const sums =
     "!mats = !foreach.list<tensor<?x?xf32>>\n"
     "!list = !foreach.list<tensor<?xf32>>\n"
@@ -64,7 +63,7 @@ static const char *const sums =
     "  return %sum : !list\n"
     "}\n";
 
-/* The left part of a larger matrix, and mistakes with its stride. */
+/* Binds the left part of a larger matrix, and wrong strides. */
 static void sum_strided_rows(const heddle_options *options) {
   enum { ROWS = 5, COLUMNS = 3, STRIDE = 7 };
   float matrix[ROWS * STRIDE], sum[ROWS];
@@ -108,9 +107,9 @@ static void sum_strided_rows(const heddle_options *options) {
   heddle_executable_free(executable);
 }
 
-/* Weights that are no weights of the matrix's rows, or columns: the argument is
- * named, not what is computed from it. */
-static void lengths_of_weights(const heddle_options *options) {
+/* Weights with the wrong number of elements: the message names the argument,
+ * not a list that is computed from it. */
+static void bind_wrong_weights(const heddle_options *options) {
   enum { ROWS = 2, COLUMNS = 4 };
   float matrix[ROWS * COLUMNS] = {0}, weights[COLUMNS + 1];
   for (int k = 0; k <= COLUMNS; ++k)
@@ -205,7 +204,7 @@ int main(void) {
   expect_mistake(heddle_replay(graph, NULL), "expected 3 members",
                  "a list that is too short");
 
-  /* Counts and sizes that were never meant: refused before they are used. */
+  /* Absurd counts and sizes are refused before they are used. */
   size_t absurd = (size_t)1 << 62;
   expect_mistake(heddle_bind_list(graph, "param", HEDDLE_F32, absurd, pointers,
                                   ranks, extents),
@@ -220,7 +219,7 @@ int main(void) {
   heddle_graph_free(graph);
   heddle_executable_free(executable);
   sum_strided_rows(&options);
-  lengths_of_weights(&options);
+  bind_wrong_weights(&options);
   printf("heddle %s from C: %s\n", heddle_version(),
          failures ? "failed" : "two steps and ten mistakes as expected");
   return failures != 0;

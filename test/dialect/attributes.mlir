@@ -1,7 +1,7 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
 // RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
-// What may stand on the arguments of an entry function, and of a kernel.
+// Attributes on the arguments of an entry function and of a fused program.
 
 !list = !foreach.list<tensor<?xf32>>
 
@@ -15,9 +15,9 @@ func.func @function(%x: !list {foreach.donate = 1 : i64, foreach.initial = 0.0 :
   return %lr, %x : tensor<f64>, !list
 }
 
-// CHECK-LABEL: fused.program @kernel(
+// CHECK-LABEL: fused.program @program(
 // CHECK-SAME: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}
 // CHECK-SAME: tensor<f64> {foreach.default = 1.000000e-03 : f64}
-fused.program @kernel(%x: !list {foreach.donate = 0 : i64}, %lr: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> !list {
+fused.program @program(%x: !list {foreach.donate = 0 : i64}, %lr: tensor<f64> {foreach.default = 1.0e-3 : f64}) -> !list {
   fused.yield %x : !list
 }

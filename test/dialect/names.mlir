@@ -2,8 +2,8 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
 // RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
-// The names of bound operands and of what a loop carries are part of a program:
-// they outlive text and bytecode.
+// The names of bound operands and carried values are part of a program: text and
+// bytecode keep them.
 
 !list = !foreach.list<tensor<?xf32>>
 
@@ -28,8 +28,8 @@ func.func @loops(%x: !list, %more: tensor<i1>, %limit: tensor<i32>) -> (!list, t
   return %r, %iterations : !list, tensor<i32>
 }
 
-// CHECK-LABEL: fused.program @kernels(
-fused.program @kernels(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
+// CHECK-LABEL: fused.program @sweeps(
+fused.program @sweeps(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
   // CHECK: fused.sweep (%m = %{{.*}} : !foreach.list<tensor<?xf32>>, %lr = %{{.*}} as f32 : tensor<f64>) -> tensor<f32> {
   %total, %root = fused.sweep (%m = %momentum : !list, %lr = %rate as f32 : tensor<f64>) -> tensor<f32> {
     // CHECK-NEXT: arith.mulf %m, %lr : f32
@@ -45,8 +45,8 @@ fused.program @kernels(%momentum: !list, %rate: tensor<f64>) -> tensor<f32> {
   fused.yield %root : tensor<f32>
 }
 
-// CHECK-LABEL: fused.program @ahead(
-fused.program @ahead(%step: !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
+// CHECK-LABEL: fused.program @precomputes(
+fused.program @precomputes(%step: !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
   %r = fused.sweep (%t = %step : !foreach.list<tensor<f32>>) -> !foreach.list<tensor<f32>> {
     // CHECK: fused.precompute (%now = %t : f32) -> f32 {
     %e = fused.precompute (%now = %t : f32) -> f32 {

@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @elements
 // CHECK-SAME: (%[[X:.*]]: !foreach.list<tensor<?xf32>>, %[[Y:.*]]: !foreach.list<tensor<?xf32>>)
 func.func @elements(%x: !list, %y: !list) -> !list {
-  // Operands in a row that share a type share its spelling.
+  // The type of consecutive operands is written once.
   // CHECK: foreach.map (%a = %[[X]], %b = %[[Y]] : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
   // CHECK-NEXT: %[[S:.*]] = arith.addf %a, %b : f32
   // CHECK-NEXT: foreach.yield %[[S]] : f32

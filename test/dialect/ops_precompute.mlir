@@ -9,7 +9,7 @@
 // CHECK-LABEL: fused.program @bias_corrections
 fused.program @bias_corrections(%param: !list, %step: !each, %beta: tensor<f64>) -> (!list, !each) {
   %r, %next = fused.sweep (%p = %param : !list, %step = %step : !each, %beta = %beta : tensor<f64>) -> (!list, !each) {
-    // CHECK: %[[AHEAD:.*]]:2 = fused.precompute (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
+    // CHECK: %[[PRECOMPUTED:.*]]:2 = fused.precompute (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
     %t1, %bc = fused.precompute (%t = %step, %b = %beta : f32, f64) attributes {note = "kept"} -> (f32, f64) {
       %one = arith.constant 1.0 : f32
       %t1 = arith.addf %t, %one : f32
@@ -20,7 +20,7 @@ fused.program @bias_corrections(%param: !list, %step: !each, %beta: tensor<f64>)
     }
     %q = arith.truncf %bc : f64 to f32
     %s = arith.mulf %p, %q : f32
-    // CHECK: fused.yield %{{.*}}, %[[AHEAD]]#0 : f32, f32
+    // CHECK: fused.yield %{{.*}}, %[[PRECOMPUTED]]#0 : f32, f32
     fused.yield %s, %t1 : f32, f32
   }
   fused.yield %r, %next : !list, !each

@@ -11,9 +11,9 @@ fused.program @nothing() {
   fused.yield
 }
 
-// CHECK-LABEL: fused.program private @passes_on(
+// CHECK-LABEL: fused.program private @returns_arguments(
 // CHECK-SAME: tensor<f64>) -> (!foreach.list<tensor<?xf32>>, tensor<f64>) attributes {note = "kept"} {
-fused.program private @passes_on(%x: !list, %s: tensor<f64>) -> (!list, tensor<f64>) attributes {note = "kept"} {
+fused.program private @returns_arguments(%x: !list, %s: tensor<f64>) -> (!list, tensor<f64>) attributes {note = "kept"} {
   // CHECK-NEXT: fused.yield %{{.*}}, %{{.*}} : !foreach.list<tensor<?xf32>>, tensor<f64>
   fused.yield %x, %s : !list, tensor<f64>
 }

@@ -39,7 +39,7 @@ func.func @kinds(%x: !list, %n: !foreach.list<tensor<?xi32>>, %f: !foreach.list<
   return
 }
 
-// What is reduced is computed in the region, over a domain that may exceed
+// The region computes the element to reduce, over a domain whose rank may exceed
 // every operand's rank.
 // CHECK-LABEL: func.func @costs_from_points
 func.func @costs_from_points(%x: !list, %y: !list) -> !list {
@@ -63,7 +63,7 @@ func.func @member_scalars(%x: !each, %scale: tensor<f64>) -> tensor<f64> {
   return %r : tensor<f64>
 }
 
-// A shift of the result, of what is bound at its level or lower.
+// A shift depends on operands of the result's level or lower.
 // CHECK-LABEL: func.func @shifts
 func.func @shifts(%c: !mats, %x: !list, %e: !each, %s: tensor<f64>) -> (!list, !list, !each, !each, tensor<f32>) {
   // CHECK: foreach.reduce logsumexp along j

@@ -9,18 +9,18 @@
 !each = !foreach.list<tensor<f32>>
 !flag = !foreach.list<tensor<i1>>
 
-// A value of every level is a result: an element, a row, a column, a member.
+// Results of every level: element, row, column, member and list.
 // CHECK-LABEL: fused.program @levels
 fused.program @levels(%c: !mats, %u: !list, %v: !list, %s: !each) -> (!mats, !list, !list, !each, tensor<f32>) {
   // CHECK: fused.sweep (%x = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %ui = %{{.*}}[i], %vj = %{{.*}}[j] : !foreach.list<tensor<?xf32>>, %m = %{{.*}} : !foreach.list<tensor<f32>>)
   // CHECK-SAME: -> (!foreach.list<tensor<?x?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>>, tensor<f32>) {
   %e, %r, %k, %n, %t = fused.sweep (%x = %c : !mats, %ui = %u[i], %vj = %v[j] : !list, %m = %s : !each)
       -> (!mats, !list, !list, !each, tensor<f32>) {
-    // A row and a column meet in an element.
+    // A row value and a column value give an element value.
     %outer = arith.mulf %ui, %vj : f32
     %e = arith.addf %x, %outer : f32
     %row = fused.reduce add row %e : f32
-    // A row value may meet the elements of its row again.
+    // A row value may be used with the elements of its row.
     %scaled = arith.divf %e, %row : f32
     %column = fused.reduce max column %scaled : f32
     %member = fused.reduce add member %row : f32

@@ -6,7 +6,7 @@
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// One flag for all: iterations are a device scalar.
+// One flag for all: the number of iterations is a device scalar.
 // CHECK-LABEL: func.func @for_all
 func.func @for_all(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>) -> (!list, tensor<i32>, tensor<i32>) {
   // CHECK: foreach.while (%x = %{{.*}} : !foreach.list<tensor<?xf32>>, %n = %{{.*}} : tensor<i32>) upto %{{.*}} -> (!foreach.list<tensor<?xf32>>, tensor<i32>, tensor<i32>) {
@@ -28,7 +28,7 @@ func.func @for_all(%x0: !list, %n0: tensor<i32>, %limit: tensor<i32>) -> (!list,
   return %x, %n, %iterations : !list, tensor<i32>, tensor<i32>
 }
 
-// A flag for each member, and a further value of the iteration: iterations are a list.
+// A flag for each member, and a further value: the number of iterations is a list.
 // CHECK-LABEL: func.func @for_each
 func.func @for_each(%x0: !each, %limit: tensor<i32>) -> (!each, !each, !foreach.list<tensor<i32>>) {
   // CHECK: foreach.while (%x = %{{.*}} : !foreach.list<tensor<f32>>) upto %{{.*}} attributes {note = 1 : i64} -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<f32>>, !foreach.list<tensor<i32>>) {
@@ -46,7 +46,7 @@ func.func @for_each(%x0: !each, %limit: tensor<i32>) -> (!each, !each, !foreach.
   return %x, %half, %iterations : !each, !each, !foreach.list<tensor<i32>>
 }
 
-// Nothing carried: only iterations are counted.
+// Without carried values the number of iterations is the only result.
 // CHECK-LABEL: func.func @nothing_carried
 func.func @nothing_carried(%flag: tensor<i1>, %limit: tensor<i32>) -> tensor<i32> {
   // CHECK: foreach.while () upto %{{.*}} -> tensor<i32> {

@@ -1,8 +1,8 @@
 // RUN: %heddle_opt %s | %heddle_opt | FileCheck %s
 // RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
-// Sinkhorn in the log domain over a list of problems: two half-iterations, and
-// for every problem a flag of its own that ends its loop on the device.
+// Sinkhorn in the log domain over a list of problems: two half-iterations, and a
+// flag for each problem, which stops it on the device.
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -11,14 +11,14 @@
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK-LABEL: func.func @sinkhorn(
-func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
+func.func @sinkhorn(%log_kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
                     %limit: tensor<i32>) -> (!list, !list, !each, !iteration) {
   // CHECK: foreach.while (%u = %{{.*}}, %v = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} -> (
   // CHECK-SAME: !foreach.list<tensor<?xf32>>, !foreach.list<tensor<?xf32>>, !foreach.list<tensor<f32>>, !foreach.list<tensor<i32>>) {
   %u, %v, %error, %iterations = foreach.while (%u = %u0, %v = %v0 : !list) upto %limit -> (!list, !list, !each, !iteration) {
     // CHECK: foreach.reduce logsumexp along j (%l = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %vj = %v[j] : !foreach.list<tensor<?xf32>>)
     // CHECK-SAME: -> !foreach.list<tensor<?xf32>> {
-    %row = foreach.reduce logsumexp along j (%l = %kernel[i, j] : !mats, %vj = %v[j] : !list) -> !list {
+    %row = foreach.reduce logsumexp along j (%l = %log_kernel[i, j] : !mats, %vj = %v[j] : !list) -> !list {
       %x = arith.addf %l, %vj : f32
       foreach.yield %x : f32
     }
@@ -28,7 +28,7 @@ func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v
       foreach.yield %x : f32
     }
     // CHECK: foreach.reduce logsumexp along i (%l = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %ui = %{{.*}}[i] : !foreach.list<tensor<?xf32>>)
-    %column = foreach.reduce logsumexp along i (%l = %kernel[i, j] : !mats, %ui = %u1[i] : !list) -> !list {
+    %column = foreach.reduce logsumexp along i (%l = %log_kernel[i, j] : !mats, %ui = %u1[i] : !list) -> !list {
       %x = arith.addf %l, %ui : f32
       foreach.yield %x : f32
     }
@@ -36,7 +36,7 @@ func.func @sinkhorn(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v
       %x = arith.subf %lb, %s : f32
       foreach.yield %x : f32
     }
-    // The error of the potentials with which the iteration began.
+    // The error of the potentials at the start of the iteration.
     // CHECK: foreach.reduce add along i (%ui = %u, %s = %{{.*}}, %la = %{{.*}} : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<f32>> {
     %error = foreach.reduce add along i (%ui = %u, %s = %row, %la = %log_a : !list) -> !each {
       %log_sum = arith.addf %ui, %s : f32

@@ -2,8 +2,8 @@
 // RUN: %heddle_opt --emit-bytecode %s | %heddle_opt | FileCheck %s
 
 // A Sinkhorn iteration that reads its matrix once: a row is reduced, and its
-// elements, still at hand, are scaled by the row's new potential and enter the
-// sums of their columns.
+// elements, while still on chip, are scaled by the row's new potential and added
+// to their columns.
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -12,7 +12,7 @@
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK-LABEL: fused.program @sinkhorn_panel(
-fused.program @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
+fused.program @sinkhorn_panel(%log_kernel: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !list, %tol: !each,
                              %limit: tensor<i32>) -> (!list, !list, !each, !iteration) {
   // CHECK: fused.loop (%u = %{{.*}}, %v = %{{.*}} : !foreach.list<tensor<?xf32>>) upto %{{.*}} active %active: !foreach.list<tensor<i1>> -> (
   %u, %v, %error, %iterations = fused.loop (%u = %u0, %v = %v0 : !list) upto %limit active %active : !flag
@@ -20,7 +20,7 @@ fused.program @sinkhorn_panel(%kernel: !mats, %log_a: !list, %log_b: !list, %u0:
     // CHECK: fused.sweep where %active : !foreach.list<tensor<i1>>
     // CHECK-SAME: (%l = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %ui = %u[i], %la = %{{.*}}[i], %vj = %v[j], %lb = %{{.*}}[j] : !foreach.list<tensor<?xf32>>, %t = %{{.*}} : !foreach.list<tensor<f32>>)
     %u1, %v1, %error, %more = fused.sweep where %active : !flag
-        (%l = %kernel[i, j] : !mats, %ui = %u[i], %la = %log_a[i], %vj = %v[j], %lb = %log_b[j] : !list,
+        (%l = %log_kernel[i, j] : !mats, %ui = %u[i], %la = %log_a[i], %vj = %v[j], %lb = %log_b[j] : !list,
          %t = %tol : !each) -> (!list, !list, !each, !flag) {
       %lu = arith.addf %l, %ui : f32
       %x = arith.addf %lu, %vj : f32

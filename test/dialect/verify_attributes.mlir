@@ -73,9 +73,9 @@ func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 
 // -----
 
-// The same holds for kernels.
+// The same for fused programs.
 !list = !foreach.list<tensor<?xf32>>
 // expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of one of its 1 results}}
-fused.program @kernel(%x: !list {foreach.donate = 1 : i64}) -> !list {
+fused.program @program(%x: !list {foreach.donate = 1 : i64}) -> !list {
   fused.yield %x : !list
 }

@@ -1,6 +1,6 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// What every operation that binds operands asks for.
+// The rules of every operation that binds operands.
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @index_name(%x: !list) -> !list {
@@ -29,7 +29,7 @@ func.func @index_twice(%x: !list) -> !list {
 
 // -----
 
-// Columns of how many rows?
+// Without rows the columns have no matrix.
 !list = !foreach.list<tensor<?xf32>>
 func.func @columns_alone(%x: !list) -> !foreach.list<tensor<f32>> {
   // expected-error@+1 {{'foreach.reduce' op operand #0 is indexed by j, but no operand by i; a vector without a matrix is indexed by i}}
@@ -149,7 +149,7 @@ func.func @element_type(%x: tensor<complex<f32>>) {
 
 // -----
 
-// Bodies hold scalar operations alone.
+// A body contains only scalar operations.
 
 func.func @no_scalar_op(%x: tensor<i32>) {
   %r = foreach.map (%a = %x : tensor<i32>) -> tensor<i32> {

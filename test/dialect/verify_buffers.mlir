@@ -1,7 +1,7 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// Buffers, names and traffic of programs, sweeps and loops. Every attribute may
-// be written by hand.
+// Buffers, names and traffic of programs, sweeps and loops. A user may write any
+// of these attributes.
 
 !list = !foreach.list<tensor<?xf32>>
 // expected-error@+1 {{expected a buffer with a name, found ""}}
@@ -34,7 +34,7 @@ fused.program @rank(%x: !list) attributes {buffers = [#fused.buffer<"y", result,
 
 // -----
 
-// expected-error@+1 {{expected members of a list only, found 0 for buffer 's' of type 'tensor<f64>'}}
+// expected-error@+1 {{expected 'members' of a list only, found 0 for buffer 's' of type 'tensor<f64>'}}
 fused.program @members_of_scalar() attributes {buffers = [#fused.buffer<"s", result, tensor<f64>, members = 0>]} {
   fused.yield
 }
@@ -50,7 +50,7 @@ fused.program @dimension(%x: !list) attributes {buffers = [#fused.buffer<"y", re
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{'fused.program' op expected members of a list among its 2 buffers, found 7 in #fused.buffer<}}
+// expected-error@+1 {{'fused.program' op expected 'members' of a list among its 2 buffers, found 7 in #fused.buffer<}}
 fused.program @members(%x: !list) attributes {buffers = [#fused.buffer<"y", result, !list, extents = [[0, 0]], members = 7>]} {
   fused.yield
 }
@@ -212,7 +212,7 @@ fused.program @half_a_loop(%x: !list, %n: tensor<i32>) attributes {buffers = [#f
 
 // -----
 
-// The number of iterations is counted in a device scalar of type i32.
+// A device scalar of type i32 counts iterations.
 !list = !foreach.list<tensor<?xf32>>
 fused.program @iterations(%x: !list, %n: tensor<i32>) attributes {buffers = [#fused.buffer<"more", temporary, tensor<i1>>]} {
   // expected-error@+1 {{'fused.loop' op expected a buffer of type 'tensor<i32>' for result #1, found buffer 2 of type 'tensor<i1>'}}
@@ -253,7 +253,7 @@ fused.program @traffic_rank(%x: !list) attributes {traffic = [#fused.traffic<arg
 
 // -----
 
-// expected-error@+1 {{expected numbers of bytes that are not negative, found 4 read and -4 written}}
+// expected-error@+1 {{expected nonnegative numbers of bytes, found 4 read and -4 written}}
 fused.program @traffic_bytes() attributes {traffic = [#fused.traffic<argument = -1, rank = 1, read = 4, written = -4>]} {
   fused.yield
 }

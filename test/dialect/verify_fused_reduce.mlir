@@ -257,7 +257,7 @@ fused.program @sharing_type(%c: !mats) {
 fused.program @inactive_rows(%x: !mat, %u: !vec) {
   fused.sweep (%a = %x[i, j] : !mat, %b = %u[j] : !vec) {
     %p = math.isnan %b : f32
-    // expected-error@+1 {{'fused.reduce' op expected 'inactive' at a reduction over columns, found one to level row}}
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' at a reduction over columns, found a reduction to level row}}
     %s = fused.reduce logsumexp row %a inactive %p : f32
     fused.yield
   }
@@ -271,7 +271,7 @@ fused.program @inactive_rows(%x: !mat, %u: !vec) {
 fused.program @inactive_level(%x: !mat, %u: !vec) {
   fused.sweep (%a = %x[i, j] : !mat, %b = %u[i] : !vec) {
     %p = math.isnan %b : f32
-    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, known before the sweep, found a row value}}
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, complete before the sweep, found a row value}}
     %s = fused.reduce logsumexp column %a inactive %p : f32
     fused.yield
   }
@@ -286,7 +286,7 @@ fused.program @inactive_after(%x: !mat, %u: !vec) {
   fused.sweep (%a = %x[i, j] : !mat) {
     %m = fused.reduce max column %a : f32
     %p = math.isnan %m : f32
-    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, known before the sweep, found a column value that is complete only after the sweep}}
+    // expected-error@+1 {{'fused.reduce' op expected 'inactive' to be a column value or of a lower level, complete before the sweep, found a column value that is complete only after the sweep}}
     %s = fused.reduce logsumexp column %a inactive %p : f32
     fused.yield
   }

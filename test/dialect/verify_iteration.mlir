@@ -70,11 +70,11 @@ func.func @matrix(%s: !mats, %n: tensor<i32>, %f: tensor<i1>) {
 
 // -----
 
-// An entry of a schedule says nothing about the domain.
+// An iteration index does not contribute to the domain.
 !list = !foreach.list<tensor<?xf32>>
 func.func @no_domain(%s: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %t = foreach.while () upto %n -> tensor<i32> {
-    // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?xf32>>'; expected a list of rank 0, as the domain}}
+    // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?xf32>>'; expected a list of rank 0, like the domain}}
     %e = foreach.map (%e = %s[iteration] : !list) -> !list {
       foreach.yield %e : f32
     }
@@ -134,7 +134,7 @@ func.func @record_elsewhere(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: ten
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_vector(%h: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = foreach.while (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records a '!foreach.list<tensor<?xf32>>'; expected a scalar for each member, or one for all}}
+    // expected-error@+1 {{'foreach.record' op records a '!foreach.list<tensor<?xf32>>'; expected a member scalar or a device scalar}}
     %h1 = foreach.record %h in %a : !list in !list
     foreach.yield %h1 while %f : !list while tensor<i1>
   }

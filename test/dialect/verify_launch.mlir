@@ -1,6 +1,6 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// How sweeps and loops are launched.
+// The launches of sweeps and the forms of loops.
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_schedule(%x: !list) {
@@ -25,7 +25,7 @@ fused.program @no_variants(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ, found}}
+      // expected-error@+1 {{expected variants that differ in 'scalars' or 'evict_first', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
@@ -76,7 +76,7 @@ fused.program @waits(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 fused.program @early(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op segment #0 expected to arrive late, because the end of a member needs the results of its elements, found 'early'}}
+  // expected-error@+1 {{'fused.sweep' op segment #0 expected to arrive 'late', because the end of a member uses the results of its elements, found 'early'}}
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
       launch <variants = [<scalars = value, blocks = 4>], arrive = [early]> (%a = %x : !list) -> !each {
     %s = fused.reduce add member %a : f32

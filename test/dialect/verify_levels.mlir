@@ -1,13 +1,13 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// Levels are inferred: what is complete only after a sweep cannot meet the
-// elements of the same sweep again.
+// Levels are inferred. A value that is complete only after the sweep cannot be
+// combined with elements of the same sweep.
 
 !mats = !foreach.list<tensor<?x?xf32>>
 fused.program @element_by_column_sum(%x: !mats) -> !mats {
   %r = fused.sweep (%a = %x : !mats) -> !mats {
     %sum = fused.reduce add column %a : f32
-    // expected-error@+1 {{'arith.divf' op computes an element value from one that is complete only after the sweep; it belongs in another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes an element value from a value that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %a, %sum : f32
     fused.yield %q : f32
   }
@@ -16,7 +16,7 @@ fused.program @element_by_column_sum(%x: !mats) -> !mats {
 
 // -----
 
-// The sum of its row is at hand when a row is complete.
+// The elements of a row may use the value of the row.
 !mats = !foreach.list<tensor<?x?xf32>>
 fused.program @element_by_row_sum(%x: !mats) -> !mats {
   %r = fused.sweep (%a = %x : !mats) -> !mats {
@@ -34,7 +34,7 @@ fused.program @element_by_row_sum(%x: !mats) -> !mats {
 fused.program @row_and_member(%x: !mats, %u: !list) -> !list {
   %r = fused.sweep (%a = %x : !mats, %ui = %u[i] : !list) -> !list {
     %sum = fused.reduce add member %a : f32
-    // expected-error@+1 {{'arith.divf' op computes a row value from one that is complete only after the sweep; it belongs in another sweep}}
+    // expected-error@+1 {{'arith.divf' op computes a row value from a value that is complete only after the sweep; it belongs in another sweep}}
     %q = arith.divf %ui, %sum : f32
     fused.yield %q : f32
   }
@@ -131,7 +131,7 @@ fused.program @after_the_sweep(%x: !mats) {
 
 // -----
 
-// Members, though, meet in the list when they are complete.
+// A complete member value, however, may be reduced to the list.
 !list = !foreach.list<tensor<?xf32>>
 fused.program @list_of_members(%x: !list) -> tensor<f32> {
   %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
@@ -146,7 +146,7 @@ fused.program @list_of_members(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @ahead_of_elements(%x: !list) {
+fused.program @precompute_of_elements(%x: !list) {
   fused.sweep (%a = %x : !list) {
     // expected-error@+1 {{'fused.precompute' op expected operands that are member or list scalars bound to the sweep}}
     %e = fused.precompute (%b = %a : f32) -> f32 {
@@ -160,7 +160,7 @@ fused.program @ahead_of_elements(%x: !list) {
 // -----
 
 !each = !foreach.list<tensor<f32>>
-fused.program @ahead_of_values(%x: !each) {
+fused.program @precompute_of_values(%x: !each) {
   fused.sweep (%a = %x : !each) {
     %d = arith.addf %a, %a : f32
     // expected-error@+1 {{'fused.precompute' op expected operands that are member or list scalars bound to the sweep}}

@@ -39,7 +39,7 @@ func.func @no_result(%x: !list) {
 // -----
 
 func.func @flag(%x: tensor<i1>) {
-  // expected-error@+1 {{'foreach.map' op yields a 'while' flag; only loops have one}}
+  // expected-error@+1 {{'foreach.yield' op operand #1 must be a flag}}
   %r = foreach.map (%a = %x : tensor<i1>) -> tensor<i1> { foreach.yield %a while %a : i1 while i1 }
   return
 }
@@ -66,7 +66,7 @@ func.func @element_type(%x: !list) -> !foreach.list<tensor<?xi32>> {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @rank(%x: !list) -> !foreach.list<tensor<?x?xf32>> {
-  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?x?xf32>>'; expected a list of rank 1, as the domain}}
+  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<?x?xf32>>'; expected a list of rank 1, like the domain}}
   %r = foreach.map (%a = %x : !list) -> !foreach.list<tensor<?x?xf32>> { foreach.yield %a : f32 }
   return %r : !foreach.list<tensor<?x?xf32>>
 }
@@ -75,7 +75,7 @@ func.func @rank(%x: !list) -> !foreach.list<tensor<?x?xf32>> {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @scalar_of_list(%x: !list) -> tensor<f32> {
-  // expected-error@+1 {{'foreach.map' op result #0 has type 'tensor<f32>'; expected a list of rank 1, as the domain}}
+  // expected-error@+1 {{'foreach.map' op result #0 has type 'tensor<f32>'; expected a list of rank 1, like the domain}}
   %r = foreach.map (%a = %x : !list) -> tensor<f32> { foreach.yield %a : f32 }
   return %r : tensor<f32>
 }
@@ -83,7 +83,7 @@ func.func @scalar_of_list(%x: !list) -> tensor<f32> {
 // -----
 
 func.func @list_of_scalar(%x: tensor<f32>) -> !foreach.list<tensor<f32>> {
-  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<f32>>'; expected a device scalar, of rank 0, as the domain}}
+  // expected-error@+1 {{'foreach.map' op result #0 has type '!foreach.list<tensor<f32>>'; expected a device scalar, of rank 0, like the domain}}
   %r = foreach.map (%a = %x : tensor<f32>) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return %r : !foreach.list<tensor<f32>>
 }

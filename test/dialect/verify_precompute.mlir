@@ -3,7 +3,7 @@
 !each = !foreach.list<tensor<f32>>
 fused.program @types(%x: !each, %y: !each) {
   fused.sweep (%a = %x, %b = %y : !each) {
-    // expected-error@+1 {{expected 2 types for as many operands, found 1}}
+    // expected-error@+1 {{expected 2 types, one for each operand, found 1}}
     %e = fused.precompute (%c = %a, %d = %b : f32) -> f32 {
       fused.yield %c : f32
     }
@@ -61,7 +61,7 @@ fused.program @yielded(%x: !each) {
 fused.program @body(%x: !each) {
   fused.sweep (%a = %x : !each) {
     %e = fused.precompute (%b = %a : f32) -> f32 {
-      // expected-error@+1 {{'fused.reduce' op is not a scalar operation, which the body of 'fused.precompute' requires}}
+      // expected-error@+1 {{'fused.reduce' op expects parent op 'fused.sweep'}}
       %c = fused.reduce add list %b : f32
       fused.yield %c : f32
     }

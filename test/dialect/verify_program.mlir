@@ -20,7 +20,7 @@ fused.program @results(%x: !list, %s: tensor<f32>) -> !list {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{'fused.program' op expected to end with a yield of its results, of types '!foreach.list<tensor<?xf32>>'}}
+// expected-error@+1 {{'fused.program' op expected its region to end with 'fused.yield'}}
 fused.program @other_end(%x: !list) -> !list {
   %y = fused.sweep (%a = %x : !list) -> !list { fused.yield %a : f32 }
 }

@@ -180,7 +180,7 @@ func.func @element(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #0, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats) -> !list { foreach.yield %c, %c : f32, f32 }
   return
@@ -190,7 +190,7 @@ func.func @guess_element(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[j] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
   return
@@ -200,7 +200,7 @@ func.func @guess_column(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along i (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x : f32, f32 }
   return
@@ -210,7 +210,7 @@ func.func @guess_row(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #0, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along i (%x = %x : !list) -> !foreach.list<tensor<f32>> { foreach.yield %x, %x : f32, f32 }
   return
@@ -220,7 +220,7 @@ func.func @guess_rank_1(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op computes its shift from operand #1, which has more than one value for each result}}
   %r = foreach.reduce logsumexp along list (%x = %x : !list, %e = %e : !foreach.list<tensor<f32>>) -> tensor<f32> { foreach.yield %x, %e : f32, f32 }
   return
@@ -230,7 +230,7 @@ func.func @guess_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but its shift is a 'f64'}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] as f64 : !list) -> !list { foreach.yield %c, %x : f32, f64 }
   return
@@ -240,7 +240,7 @@ func.func @guess_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
-func.func @guess_three(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
+func.func @shift_three(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
   // expected-error@+1 {{'foreach.reduce' op yields 3 values; expected the value to reduce}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] : !list) -> !list { foreach.yield %c, %x, %x : f32, f32, f32 }
   return

@@ -128,10 +128,10 @@ fused.program @schedule(%x: !list) {
 
 // -----
 
-// What follows the segments.
+// The epilogue.
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_without_end(%x: !list) -> tensor<f32> {
+fused.program @epilogue_without_yield(%x: !list) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op expected its region to end with 'fused.yield'}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -145,7 +145,7 @@ fused.program @finish_without_end(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
+fused.program @epilogue_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op expected the epilogue to take 1 list values of the segments and 1 bound scalars, found 1 arguments}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -159,7 +159,7 @@ fused.program @finish_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_type(%x: !list) -> tensor<f32> {
+fused.program @epilogue_type(%x: !list) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op result #0 of type 'tensor<f32>' cannot hold values of type 'i32', which the epilogue takes for it}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -174,7 +174,7 @@ fused.program @finish_type(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
+fused.program @epilogue_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op binds operand #0 of element type 'i32' as 'f32'; 'as' converts between floating-point types, to f32 or f64}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -188,7 +188,7 @@ fused.program @finish_binds(%x: !list, %t: tensor<i32>) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tensor<f32> {
+fused.program @epilogue_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tensor<f32> {
   // expected-error@+1 {{must be variadic of a device scalar (a tensor of rank 0), but got '!foreach.list<tensor<f32>>'}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -202,7 +202,7 @@ fused.program @finish_of_list(%x: !list, %y: !foreach.list<tensor<f32>>) -> tens
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_body(%x: !list) -> tensor<f32> {
+fused.program @epilogue_body(%x: !list) -> tensor<f32> {
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
@@ -217,7 +217,7 @@ fused.program @finish_body(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_values(%x: !list) -> tensor<f32> {
+fused.program @epilogue_values(%x: !list) -> tensor<f32> {
   // expected-error@+1 {{'fused.sweep' op expected the epilogue to yield 1 values, found 2}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -231,7 +231,7 @@ fused.program @finish_values(%x: !list) -> tensor<f32> {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-fused.program @finish_result(%x: !list) -> tensor<i32> {
+fused.program @epilogue_result(%x: !list) -> tensor<i32> {
   // expected-error@+1 {{'fused.sweep' op result #1 of type 'tensor<i32>' cannot hold values of type 'f32', which the epilogue yields for it}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
@@ -244,7 +244,7 @@ fused.program @finish_result(%x: !list) -> tensor<i32> {
 
 // -----
 
-// Counts that only the generic form can get wrong.
+// Counts that can be wrong only in the generic form.
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_segment(%x: !list) {

@@ -125,7 +125,7 @@ func.func @result_type(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @iterations_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op expected the last result, the number of iterations, to have type 'tensor<i32>', as the flag, found '!foreach.list<tensor<i32>>'}}
+  // expected-error@+1 {{'foreach.while' op expected the last result, the number of iterations, to have type 'tensor<i32>', like the flag, found '!foreach.list<tensor<i32>>'}}
   %r, %t = foreach.while (%a = %x : !list) upto %n -> (!list, !foreach.list<tensor<i32>>) {
     foreach.yield %a while %f : !list while tensor<i1>
   }
@@ -136,7 +136,7 @@ func.func @iterations_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @iterations_for_each(%x: !list, %n: tensor<i32>, %f: !foreach.list<tensor<i1>>) {
-  // expected-error@+1 {{to have type '!foreach.list<tensor<i32>>', as the flag, found 'tensor<i32>'}}
+  // expected-error@+1 {{to have type '!foreach.list<tensor<i32>>', like the flag, found 'tensor<i32>'}}
   %r, %t = foreach.while (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     foreach.yield %a while %f : !list while !foreach.list<tensor<i1>>
   }

@@ -113,7 +113,7 @@ TEST(ClipTest, NothingToClip) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-TEST(ClipTest, NanGoesEverywhere) {
+TEST(ClipTest, NanPropagatesToAllMembers) {
   for (const char *program : kPrograms)
     for (const std::string &target : targets()) {
       SCOPED_TRACE(target + " " + program);

@@ -3,7 +3,7 @@
 // Iterates x = 0.5 x + b to its fixed point, with one flag for all members and
 // with one flag per member. Covers zero iterations, the iteration limit, small
 // lists (one cooperative launch), large lists (a conditional WHILE node), and
-// captures of the caller.
+// captures by the caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,7 +103,7 @@ Problem largeProblem() {
   return problem;
 }
 
-/// The same iteration on the host.
+/// The results of the same loop on the host.
 struct Fixed {
   std::vector<std::vector<float>> x;
   std::vector<float> change;
@@ -266,7 +266,7 @@ TEST_P(LoopTest, FromSmallToLargeAndBack) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-TEST_P(LoopTest, NobodyTakesPart) {
+TEST_P(LoopTest, AllMembersInactive) {
   for (const std::string &target : targets()) {
     Problem problem = smallProblem();
     for (Member &member : problem.members)

@@ -34,8 +34,8 @@ struct MistakeTest : testing::TestWithParam<const char *> {
     EXPECT_TRUE(succeeded(run->graph().bindList(name, HEDDLE_F32, tensors)));
   }
 
-  /// Expects a step after the mistake `spoil` to fail, before and after a
-  /// successful step.
+  /// Expects prepare and replay to fail after the mistake `spoil`, before and
+  /// after a successful step.
   void expectRefused(const std::function<void()> &spoil,
                      const std::string &text) {
     for (int time = 0; time < 2; ++time) {
@@ -65,7 +65,7 @@ TEST_P(MistakeTest, NullAddress) {
       "argument 'grad', member 1: expected an address, found null");
 }
 
-TEST_P(MistakeTest, BelowTheElementsAlignment) {
+TEST_P(MistakeTest, MisalignedAddress) {
   expectRefused(
       [&] {
         std::vector<Tensor> params = lists["param"];

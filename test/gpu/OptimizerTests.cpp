@@ -1,8 +1,8 @@
 //===- OptimizerTests.cpp - Optimizers on cuda and on cpu -----------------===//
 //
 // The standard programs over lists of uneven sizes, for every element type,
-// with each list misaligned in turn and hyperparameters that change between
-// steps. Both targets give the same bits and write nothing else. Scalars take
+// with each list misaligned in turn. Hyperparameters change between steps. Both
+// targets compute the same bits and write nothing but results. Scalars take
 // effect in stream order.
 //
 //===----------------------------------------------------------------------===//
@@ -17,8 +17,8 @@ using namespace heddle::test;
 
 namespace {
 
-/// Initial state, hyperparameters of groups, and gradients with infinities and
-/// NaN in one member of five.
+/// The initial state, the hyperparameters of groups, and gradients with
+/// infinities and NaN in one member of five.
 std::optional<double> optimizerValue(const std::string &list,
                                      const Member &member, int64_t element) {
   auto is = [&](const char *name) { return list.rfind(name, 0) == 0; };

@@ -66,15 +66,15 @@ Extents extentsIn(const std::string &list, const Member &member) {
   return {};
 }
 
-/// Entries between -`sharp` and 0. A larger `sharp` makes more sums unsafe.
+/// Entries between -`range` and 0. With a larger `range`, more sums are unsafe.
 std::function<std::optional<double>(const std::string &, const Member &,
                                     int64_t)>
-valuesOf(double sharp) {
+valuesOf(double range) {
   return [=](const std::string &list, const Member &member,
              int64_t element) -> std::optional<double> {
     if (list == "L") {
       uint64_t bits = (element + 1) * 0x9e3779b97f4a7c15u + member.key;
-      return -sharp * static_cast<double>((bits ^ bits >> 29) % 1024) / 1024;
+      return -range * static_cast<double>((bits ^ bits >> 29) % 1024) / 1024;
     }
     if (list == "row_log" || list == "column_log")
       return -std::log(static_cast<float>(extentsIn(list, member)[0]));
@@ -93,10 +93,10 @@ double logSum(const std::vector<double> &x) {
   return most + std::log(sum);
 }
 
-/// Compares with `limit` iterations in double precision for every member; the
-/// reductions over columns multiply the entries by `ofColumns`.
-void expectBalanced(const Image &image, int limit, double sharp,
-                    double ofColumns = 1) {
+/// Compares with `limit` iterations in double precision for every member. The
+/// reductions over columns multiply the entries by `columnFactor`.
+void expectBalanced(const Image &image, int limit, double range,
+                    double columnFactor = 1) {
   const Place &place = image.place("L");
   for (size_t m = 0; m < place.members.size(); ++m) {
     SCOPED_TRACE("member " + std::to_string(m));
@@ -114,13 +114,13 @@ void expectBalanced(const Image &image, int limit, double sharp,
       for (int64_t j = 0; j < columns; ++j) {
         std::vector<double> x(rows);
         for (int64_t i = 0; i < rows; ++i)
-          x[i] = ofColumns * L[i * columns + j] + u[i];
+          x[i] = columnFactor * L[i * columns + j] + u[i];
         v[j] = b - logSum(x);
       }
     }
     std::vector<double> foundU = image.values("row_u", m),
                         foundV = image.values("column_v", m);
-    double allowed = 2e-6 * std::max(10.0, sharp);
+    double allowed = 2e-6 * std::max(10.0, range);
     for (int64_t i = 0; i < rows; ++i)
       ASSERT_NEAR(u[i], foundU[i], allowed) << "u, row " << i;
     for (int64_t j = 0; j < columns; ++j)
@@ -129,16 +129,16 @@ void expectBalanced(const Image &image, int limit, double sharp,
   }
 }
 
-Problem problemOf(const std::vector<Extents> &shapes, double sharp) {
+Problem problemOf(const std::vector<Extents> &shapes, double range) {
   Problem problem;
   for (const Extents &extents : shapes)
     problem.members.push_back({problem.members.size(), extents});
   problem.extentsIn = extentsIn;
-  problem.value = valuesOf(sharp);
+  problem.value = valuesOf(range);
   return problem;
 }
 
-TEST(PanelTest, EveryClassOfWidths) {
+TEST(PanelTest, EverySizeClass) {
   for (const std::string &target : targets())
     for (const Extents &shape : std::vector<Extents>{{1, 1},
                                                      {7, 1},
@@ -150,22 +150,22 @@ TEST(PanelTest, EveryClassOfWidths) {
                                                      {135, 6001},
                                                      {67, 12001},
                                                      {33, 30001}})
-      for (double sharp : {4.0, 300.0}) {
+      for (double range : {4.0, 300.0}) {
         SCOPED_TRACE(target + ", " + std::to_string(shape[0]) + "x" +
                      std::to_string(shape[1]));
-        Problem problem = problemOf({shape}, sharp);
+        Problem problem = problemOf({shape}, range);
         Trial run(kBalance, target, problem);
         run.set("limit", 3);
         run.step(2);
         Image after = run.read();
         expectUntouched(run.before(), after);
-        expectBalanced(after, 3, sharp);
+        expectBalanced(after, 3, range);
       }
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
 // Columns that do not share exponentials with rows compute their own.
-TEST(PanelTest, ColumnsOfAnotherSharpness) {
+TEST(PanelTest, ColumnsWithOtherExponents) {
   std::string program = kBalance;
   const std::string from = "%x = arith.addf %l, %u : f32";
   program.replace(program.find(from), from.size(), R"mlir(
@@ -179,15 +179,15 @@ TEST(PanelTest, ColumnsOfAnotherSharpness) {
                                            {{140, 2501}},
                                            {{67, 12001}},
                                            {{51, 61}, {200, 33}, {3, 700}}})
-      for (double sharp : {4.0, 300.0}) {
+      for (double range : {4.0, 300.0}) {
         SCOPED_TRACE(target + ", " + std::to_string(shapes[0][1]));
-        Problem problem = problemOf(shapes, sharp);
+        Problem problem = problemOf(shapes, range);
         Trial run(program, target, problem);
         run.set("limit", 3);
         run.step(2);
         Image after = run.read();
         expectUntouched(run.before(), after);
-        expectBalanced(after, 3, 1.5 * sharp, 1.5);
+        expectBalanced(after, 3, 1.5 * range, 1.5);
       }
   HEDDLE_SKIP_WITHOUT_GPU();
 }
@@ -206,7 +206,7 @@ TEST(PanelTest, MembersOfDifferentShapes) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-TEST(PanelTest, StopsAndStartsAnew) {
+TEST(PanelTest, StopsAndStartsAgain) {
   for (const std::string &target : targets()) {
     SCOPED_TRACE(target);
     Problem problem = problemOf({{51, 61}, {300, 500}}, 4);

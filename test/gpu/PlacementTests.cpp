@@ -1,6 +1,6 @@
 //===- PlacementTests.cpp - The same bits at every position ---------------===//
 //
-// The bits of a member do not depend on the list around it, its position, its
+// The bits of a member do not depend on other members, its position, its
 // address, the run, or a rebinding of buffers. New pointers and new models
 // compile nothing.
 //
@@ -89,7 +89,7 @@ TEST_P(PlacementTest, FromRunToRun) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-TEST_P(PlacementTest, BoundAnew) {
+TEST_P(PlacementTest, Rebound) {
   for (const std::string &target : targets()) {
     SCOPED_TRACE(target);
     Problem problem = problemOf(GetParam(), membersFor(GetParam()));
@@ -140,7 +140,7 @@ const char *const kPrograms[] = {
     "adam:amsgrad=true,dtype=f64",
     kSoftmax,
 };
-// The sums over a list do not include other lists.
+// In these programs, a member depends on its whole list.
 const char *const kOverLists[] = {"clip_by_global_norm+adamw",
                                   "global_norm:dtype=bf16"};
 

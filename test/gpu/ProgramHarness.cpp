@@ -1,6 +1,6 @@
 //===- ProgramHarness.cpp - Programs run on cuda and on cpu ---------------===//
 //
-// Targets, numbers, and the arena with its comparisons.
+// Targets, element types, and the arena with its comparisons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using namespace heddle::test;
 //===----------------------------------------------------------------------===//
 
 #define HEDDLE_TEXT(name) #name
-#define HEDDLE_SYMBOL(name) HEDDLE_TEXT(name) // after cuda.h's renaming
+#define HEDDLE_SYMBOL(name) HEDDLE_TEXT(name) // expands macros of cuda.h
 
 const CudaDriver *CudaDriver::get() {
   static const std::unique_ptr<CudaDriver> loaded =
@@ -90,7 +90,7 @@ testing::AssertionResult test::refused(const Status &status,
 }
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Element types
 //===----------------------------------------------------------------------===//
 
 namespace {

@@ -1,11 +1,11 @@
 //===- ProgramHarness.h - Programs run on cuda and on cpu -----------------===//
 //
-// A program reads and writes one arena. It holds each member of each list at
-// its own address, with poison in between. The arena has the same layout on
-// both targets, so two runs are compared by their whole images: members by
-// value, all other bytes for equality.
+// A program reads and writes one arena, which holds all members of all lists
+// with poison between them. The arena has the same layout on both targets, so
+// tests compare whole images of two runs: members by value, all other bytes for
+// equality.
 //
-// The data of a member follows from its key, not from its position.
+// The data of a member depends on its key, not on its position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,8 +46,8 @@ namespace heddle::test {
   X(cuStreamEndCapture)                                                        \
   X(cuStreamSynchronize)
 
-/// The driver functions that the tests use, with the context of device 0
-/// current and a stream.
+/// The driver functions that the tests use, and a stream. The context of device
+/// 0 is current.
 struct CudaDriver {
 #define HEDDLE_DECLARE(name) decltype(&::name) name = nullptr;
   HEDDLE_TEST_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
@@ -64,7 +64,7 @@ const std::vector<std::string> &targets();
 /// Without a GPU, ends a test after its cpu half.
 #define HEDDLE_SKIP_WITHOUT_GPU()                                              \
   if (!CudaDriver::get())                                                      \
-  GTEST_SKIP() << "no GPU: the cpu half alone has run"
+  GTEST_SKIP() << "no GPU: only the cpu half has run"
 
 /// Compiles a program once per process and target.
 const Executable &compiled(const std::string &program,
@@ -74,16 +74,16 @@ testing::AssertionResult succeeded(const Status &status);
 testing::AssertionResult refused(const Status &status, const std::string &part);
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Element types
 //===----------------------------------------------------------------------===//
 
 using Bytes = std::vector<unsigned char>;
 
 size_t sizeOf(heddle_dtype dtype);
 double toDouble(heddle_dtype dtype, const unsigned char *bytes);
-/// Truncates low bits.
+/// Stores `value` as `dtype`; truncates low bits.
 void fromDouble(heddle_dtype dtype, double value, unsigned char *bytes);
-/// Equal bits, or two NaNs.
+/// Whether two elements have equal bits, or both are NaN.
 bool same(heddle_dtype dtype, const unsigned char *a, const unsigned char *b);
 
 //===----------------------------------------------------------------------===//
@@ -105,12 +105,12 @@ const std::vector<int64_t> &raggedSizes();
 
 struct Problem {
   std::vector<Member> members;
-  /// Element types of lists by suffix of the name, if they differ.
+  /// The members of lists whose name has a given suffix, if they differ.
   std::map<std::string, std::vector<Member>> families;
-  /// The extents of a member in a list; by default those of the member,
+  /// The extents of a member in a list. Default: the extents of the member,
   /// flattened for rank 1.
   std::function<Extents(const std::string &list, const Member &)> extentsIn;
-  /// The value of an element; by default random bits of moderate magnitude.
+  /// The value of an element. Default: random bits of moderate magnitude.
   std::function<std::optional<double>(const std::string &list,
                                       const Member &member, int64_t element)>
       value;
@@ -129,7 +129,7 @@ struct Place {
   std::vector<size_t> offsets;
 };
 
-/// The arena's contents at one time.
+/// The contents of the arena at one time.
 struct Image {
   std::shared_ptr<const std::vector<Place>> places;
   Bytes bytes;
@@ -141,7 +141,7 @@ struct Image {
   std::vector<double> values(const std::string &name, size_t member = 0) const;
 };
 
-/// Expects equal values for all members; the layouts must be equal.
+/// Expects equal values for all members. The layouts must be equal.
 void expectSame(const Image &expected, const Image &found);
 /// Expects equal values for members with equal keys in every list of both
 /// images, at any address.
@@ -155,7 +155,7 @@ void expectEqual(const Image &before, const Image &after);
 // A run
 //===----------------------------------------------------------------------===//
 
-/// A graph with all lists, results and scalar results bound to an arena.
+/// A graph whose lists and results are bound to an arena.
 class Trial {
 public:
   Trial(const std::string &program, const std::string &target, Problem problem);
@@ -163,7 +163,7 @@ public:
   /// Binds the arena to another graph of the same executable.
   void bind(Graph &graph);
   void set(const std::string &scalar, double value);
-  /// Binds a scalar to arena memory with the given value. Without such a
+  /// Binds a scalar to arena memory with the given value. If there is no such
   /// scalar, this function and unbindScalar do nothing.
   void bindScalar(const std::string &scalar, double value);
   void unbindScalar(const std::string &scalar);

@@ -1,6 +1,6 @@
-//===- RowTests.cpp - Rows, then columns ----------------------------------===//
+//===- RowTests.cpp - Reductions over rows and columns --------------------===//
 //
-// The softmax of every row and the sums of the columns, over matrices of many
+// The softmax of every row and the sums of the columns, for matrices of many
 // shapes, compared with double precision on the host.
 //
 //===----------------------------------------------------------------------===//
@@ -104,7 +104,7 @@ TEST(RowTest, EachShapeAlone) {
   HEDDLE_SKIP_WITHOUT_GPU();
 }
 
-// Columns of tall matrices, whose tiles are combined in groups of groups.
+// Tall matrices, whose tiles are combined in groups of groups.
 TEST(RowTest, LongColumns) {
   constexpr const char *program = R"mlir(
 !mats = !foreach.list<tensor<?x?xf32>>

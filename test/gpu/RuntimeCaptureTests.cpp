@@ -1,4 +1,4 @@
-//===- RuntimeCaptureTests.cpp - captures of the caller's -----------------===//
+//===- RuntimeCaptureTests.cpp - Captures by the caller -------------------===//
 
 #include "RuntimeHarness.h"
 #include "runtime/support/Statistics.h"
@@ -12,8 +12,8 @@ struct CaptureTest : ByValueScalarTest {
               CUDA_SUCCESS);
   }
 
-  /// Ends the capture and runs what it holds `times` times.
-  void finishAndRun(int times) {
+  /// Ends the capture and launches the captured graph `times` times.
+  void endAndRun(int times) {
     const Driver &driver = context->driver();
     Context::Scope scope(*context);
     CUgraph captured = nullptr;
@@ -29,7 +29,7 @@ struct CaptureTest : ByValueScalarTest {
   }
 };
 
-TEST_F(CaptureTest, IssuesThePlanIntoTheCapture) {
+TEST_F(CaptureTest, AddsTheStepToTheCapture) {
   std::unique_ptr<Graph> graph = graphOf(withKernels(addPlan));
   DeviceList x(context, {10, 3}, 0), count(context, {1, 1}, 0);
   bindAdd(*graph, x, count);
@@ -40,7 +40,7 @@ TEST_F(CaptureTest, IssuesThePlanIntoTheCapture) {
   ASSERT_TRUE(succeeded(graph->replay(stream.get())));
   EXPECT_CONTAINS(failure(graph->setScalar("step", 2, stream.get())),
                   "before the capture");
-  finishAndRun(3);
+  endAndRun(3);
   expectAll(x, 2, 6);
 }
 
@@ -48,7 +48,8 @@ TEST_F(CaptureTest, ReadsScalarsFromTheirSlots) {
   make();
   replay(*graph);
   expectAll(*x, 3, 1);
-  // Slots are behind when the capture begins, and are written while it runs.
+  // Slots are stale when the capture begins. replay() writes them during the
+  // capture.
   set("step", 3);
   set("by", 10);
   set("on", 1);
@@ -68,9 +69,9 @@ TEST_F(CaptureTest, ReadsScalarsFromTheirSlots) {
   ASSERT_EQ(driver.cuGraphLaunch(executable, stream.get()), CUDA_SUCCESS);
   ASSERT_TRUE(succeeded(graph->synchronize(stream.get())));
   expectAll(*x, 3, 133);
-  // What was refused has changed nothing.
+  // The refused call changed nothing.
   EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 3);
-  // From now on both forms follow what is set, in the order of the stream.
+  // From now on, graph and captured graph read new values, in stream order.
   set("by", 0);
   ASSERT_EQ(driver.cuGraphLaunch(executable, stream.get()), CUDA_SUCCESS);
   set("by", 2);
@@ -84,7 +85,7 @@ TEST_F(CaptureTest, ReadsScalarsFromTheirSlots) {
   EXPECT_EQ(driver.cuGraphDestroy(captured), CUDA_SUCCESS);
 }
 
-TEST_F(CaptureTest, KernelsBeginEarly) {
+TEST_F(CaptureTest, ProgrammaticEdges) {
   std::unique_ptr<Graph> chain = graphOf(withKernels(chainPlan));
   DeviceList values(context, {10, 0, 5000}, 0);
   ASSERT_TRUE(succeeded(chain->bindList("x", DType::F32, values.members())));
@@ -95,7 +96,7 @@ TEST_F(CaptureTest, KernelsBeginEarly) {
   ASSERT_TRUE(succeeded(chain->replay(stream.get())));
   ASSERT_TRUE(succeeded(chain->replay(stream.get())));
   EXPECT_EQ(statistics().programmatic_edges, edges + 2 * context->canOverlap());
-  finishAndRun(20);
+  endAndRun(20);
   expectAll(values, 3, 40);
 }
 
@@ -107,11 +108,11 @@ TEST_F(CaptureTest, RefusesToPrepareInside) {
   EXPECT_CONTAINS(failure(graph->replay(stream.get())),
                   "call prepare before the capture begins");
   EXPECT_CONTAINS(failure(graph->prepare(stream.get())), "before the capture");
-  finishAndRun(1);
+  endAndRun(1);
   expectAll(x, 2, 0);
 }
 
-TEST_F(CaptureTest, LoopsTakeTheirCooperativeForm) {
+TEST_F(CaptureTest, LoopsUseTheirCooperativeForm) {
   std::unique_ptr<Graph> both =
       graphOf(halve(std::string(graphForm) + ", " + cooperativeForm));
   std::unique_ptr<Graph> one = graphOf(halve(graphForm));
@@ -125,7 +126,7 @@ TEST_F(CaptureTest, LoopsTakeTheirCooperativeForm) {
   ASSERT_TRUE(succeeded(both->replay(stream.get())));
   EXPECT_CONTAINS(failure(one->replay(stream.get())),
                   "a loop inside a stream capture needs a cooperative kernel");
-  finishAndRun(2);
+  endAndRun(2);
   EXPECT_EQ(cantFail(both->readScalar("iterations", stream.get())), 6);
 }
 

@@ -1,4 +1,4 @@
-//===- RuntimeHarness.h - lists and fixtures for tests ----------*- C++ -*-===//
+//===- RuntimeHarness.h - Lists and fixtures for tests ----------*- C++ -*-===//
 
 #ifndef HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
 #define HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
@@ -42,8 +42,8 @@ public:
     size_t total = 64;
     for (size_t size : sizes) {
       offsets.push_back(total / sizeof(float));
-      total += size * sizeof(float) + 16 +
-               4; // members need no alignment beyond their element's
+      // Members need the alignment of an element only.
+      total += size * sizeof(float) + 16 + 4;
     }
     memory = cantFail(DeviceMemory::allocate(context, total));
     for (size_t member = 0; member < sizes.size(); ++member)
@@ -89,7 +89,7 @@ private:
   DeviceMemory memory;
 };
 
-// Before the driver is loaded.
+// This runs before the driver is loaded.
 #ifdef HEDDLE_STAND_IN_DRIVER
 [[maybe_unused]] inline const int useStandIn =
     setenv("HEDDLE_CUDA_DRIVER", HEDDLE_STAND_IN_DRIVER, 1);
@@ -147,7 +147,7 @@ struct RuntimeTest : testing::Test {
   }
 };
 
-/// A graph of a plan with by-value scalars for arguments.
+/// A graph of a plan with by-value scalars.
 struct ByValueScalarTest : RuntimeTest {
   std::unique_ptr<Graph> graph;
   std::unique_ptr<DeviceList> x;

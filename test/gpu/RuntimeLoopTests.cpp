@@ -1,4 +1,4 @@
-//===- RuntimeLoopTests.cpp - loops that run and stop on the device -------===//
+//===- RuntimeLoopTests.cpp - Loops that run and stop on the device -------===//
 
 #include "RuntimeHarness.h"
 #include "runtime/support/Statistics.h"
@@ -43,13 +43,13 @@ TEST_P(LoopTest, RunsAndStopsOnTheDevice) {
     expectIterations(*graph, iterations);
     EXPECT_EQ(resultAt(*graph, 0, 8), std::ldexp(64.f, -iterations));
   }
-  // One member alone keeps the loop going.
+  // The loop goes on while one member is active.
   x.write(1, {4096});
   replay(*graph);
   expectIterations(*graph, 12);
   EXPECT_EQ(resultAt(*graph, 1, 0), 1);
 
-  // Another model, also inside the body.
+  // Another model; the nodes of the body change, too.
   DeviceList more(context, {40, 3, 5, 0, 100000}, 16);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, more.members())));
   replay(*graph);

@@ -1,7 +1,7 @@
-//===- RuntimePlans.h - hand-written plans and kernels ----------*- C++ -*-===//
+//===- RuntimePlans.h - Hand-written plans and kernels ----------*- C++ -*-===//
 //
-// What the tests of the runtime run. Over the stand-in of a driver the meaning
-// of the kernels is given in C++ (test/unit/runtime/StandInDriver.cpp).
+// The stand-in driver has C++ functions for these kernels
+// (test/unit/runtime/StandInDriver.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,14 @@ using namespace llvm;
 
 struct EmbeddedFile {
   const char *name;
-  const char *text;
+  const char *contents;
 };
 inline const EmbeddedFile deviceFiles[] = {
 #include "RuntimeTestsSource.inc"
 };
 
 // The kernels of all plans below.
-inline const char *const kernelText = R"cuda(
+inline const char *const kernelSource = R"cuda(
 #include "tables.cuh"
 struct alignas(16) tile_descriptor {
   void *operand[2];
@@ -47,21 +47,21 @@ extern "C" __global__ void add_tiles(heddle::table table, const double *step) {
   add_to(((const tile_descriptor *)table.tiles)[blockIdx.x], step);
 }
 
-// The same without tile descriptors.
+// The same, without tile descriptors.
 extern "C" __global__ void add_search(heddle::table table, const double *step) {
   const member_descriptor *members = (const member_descriptor *)table.members;
-  int row = 0, block = blockIdx.x;
-  while (row + 1 < table.member_count && members[row + 1].first_tile <= block)
-    ++row;
+  int m = 0, block = blockIdx.x;
+  while (m + 1 < table.member_count && members[m + 1].first_tile <= block)
+    ++m;
   tile_descriptor tile = {};
-  tile.first = (block - members[row].first_tile) * 4;
-  tile.operand[0] = (float *)members[row].operand[0] + tile.first;
-  tile.operand[1] = members[row].operand[1];
-  tile.count = min(4ll, members[row].count - tile.first);
+  tile.first = (block - members[m].first_tile) * 4;
+  tile.operand[0] = (float *)members[m].operand[0] + tile.first;
+  tile.operand[1] = members[m].operand[1];
+  tile.count = min(4ll, members[m].count - tile.first);
   add_to(tile, step);
 }
 
-// x = x * scale + step where `on` is set; the three by value or by address.
+// x = x * scale + step if `on` is set. The three scalars come by value or by address.
 __device__ static void scale(const tile_descriptor &tile, double step, float scale, bool on) {
   float *x = (float *)tile.operand[0];
   for (int i = threadIdx.x; on && i < tile.count; i += blockDim.x)
@@ -74,7 +74,7 @@ extern "C" __global__ void scale_by_address(heddle::table table, const double *s
   scale(((const tile_descriptor *)table.tiles)[blockIdx.x], *step, *by, *on);
 }
 
-// y = x + 1, late; then x = y, begun early. The tiles of the second are taken in another order than those of the first.
+// y = x + 1 after a delay; then x = y in a kernel that starts early and takes the tiles in reverse order.
 extern "C" __global__ void chain_first(heddle::table table) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
@@ -93,7 +93,7 @@ extern "C" __global__ void chain_second(heddle::table table) {
     ((float *)tile.operand[0])[i] = ((volatile float *)tile.operand[1])[i];
 }
 
-// y /= 2, and a flag for members that are still above 1.
+// y /= 2, and a flag for members with an element above 1.
 extern "C" __global__ void halve_tiles(heddle::table table) {
   const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
   float *y = (float *)tile.operand[0];
@@ -161,7 +161,7 @@ inline const char *const scalePlan = R"json({
      "arguments": [{"table": 0}, {"scalar": 1}, {"scalar": 2}, {"scalar": 3}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
-// x += 1 through y, in two kernels of which the second begins early.
+// x += 1 through y, in two kernels with a programmatic edge.
 inline const char *const chainPlan = R"json({
   "name": "chain",
   "buffers": [
@@ -191,8 +191,8 @@ inline const char *const fillPlan = R"json({
   "nodes": [{"kind": "fill", "name": "a", "to": 1, "value": "inf"}, {"kind": "fill", "name": "b", "to": 2, "value": -3},
     {"kind": "fill", "name": "c", "to": 3, "value": 0.1}, {"kind": "fill", "name": "d", "to": 4, "value": "-inf"}]})json";
 
-// y starts as x and is halved until no member is above 1, or `limit` times.
-// VARIANTS stands for those of the loop.
+// y starts as x and is halved until no element is above 1, at most `limit`
+// times. VARIANTS stands for the variants of the loop.
 inline const char *const halvePlan = R"json({
   "name": "halve",
   "buffers": [
@@ -219,9 +219,9 @@ inline const char *const cooperativeForm =
 
 inline Plan withKernels(StringRef text) {
   Plan plan = cantFail(parsePlan(text));
-  plan.source = kernelText;
+  plan.source = kernelSource;
   for (const EmbeddedFile &file : deviceFiles)
-    plan.headers[file.name] = file.text;
+    plan.headers[file.name] = file.contents;
   return plan;
 }
 

@@ -1,4 +1,4 @@
-//===- RuntimeScalarTests.cpp - by-value scalars --------------------------===//
+//===- RuntimeScalarTests.cpp - By-value scalars --------------------------===//
 
 #include "RuntimeHarness.h"
 #include "runtime/support/Statistics.h"
@@ -7,7 +7,7 @@
 
 namespace heddle::runtime::test {
 
-TEST_F(ByValueScalarTest, ComeWithTheLaunch) {
+TEST_F(ByValueScalarTest, AreNodeParameters) {
   make(3);
   replay(*graph);
   expectAll(*x, 3, 7);
@@ -16,7 +16,7 @@ TEST_F(ByValueScalarTest, ComeWithTheLaunch) {
            updates = statistics().scalar_updates,
            writes = statistics().slot_writes,
            copies = statistics().table_copies;
-  // All that is set between two replays is one update of the node.
+  // All scalars set between two replays cause one update of the node.
   set("step", 100);
   set("by", 0.5);
   set("step", 0.5);
@@ -28,7 +28,7 @@ TEST_F(ByValueScalarTest, ComeWithTheLaunch) {
   replay(*graph, 3);
   expectAll(*x, 3, 4);
   EXPECT_EQ(statistics().scalar_updates, updates + 2);
-  // The same value again is none.
+  // Setting equal values causes no update.
   set("on", 0);
   set("by", 0.5);
   replay(*graph);
@@ -44,7 +44,7 @@ TEST_F(ByValueScalarTest, ComeWithTheLaunch) {
   EXPECT_EQ(statistics().table_copies, copies);
 }
 
-TEST_F(ByValueScalarTest, LeaveSubmittedReplaysAlone) {
+TEST_F(ByValueScalarTest, DoNotChangeSubmittedReplays) {
   make();
   ASSERT_TRUE(succeeded(graph->prepare(stream.get())));
   float expected = 0;
@@ -63,13 +63,13 @@ TEST_F(ByValueScalarTest, SurviveRebinding) {
   replay(*graph);
   expectAll(*x, 3, 1);
   uint64_t instantiations = statistics().graph_instantiations;
-  // Set, and bound anew before the next replay.
+  // Set a scalar and bind another list before the next replay.
   set("step", 5);
   DeviceList other(context, {3, 500}, 1);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, other.members())));
   replay(*graph);
   expectAll(other, 2, 7);
-  // Set, and a prepare that finds something else to do.
+  // Set a scalar and prepare another list before the next replay.
   set("step", 6);
   DeviceList third(context, {3, 500}, 1);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, third.members())));
@@ -80,7 +80,7 @@ TEST_F(ByValueScalarTest, SurviveRebinding) {
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
 }
 
-TEST_F(ByValueScalarTest, OfTheCallerComeByAddress) {
+TEST_F(ByValueScalarTest, AreReadByAddressIfBound) {
   make();
   replay(*graph);
   expectAll(*x, 3, 1);
@@ -93,7 +93,7 @@ TEST_F(ByValueScalarTest, OfTheCallerComeByAddress) {
   };
   uint64_t writes = statistics().slot_writes,
            instantiations = statistics().graph_instantiations;
-  // The slot of the other scalar is written once it is read.
+  // The slot of the other scalar is written when a node reads it.
   set("by", 10);
   EXPECT_EQ(statistics().slot_writes, writes);
   write(7);
@@ -109,7 +109,7 @@ TEST_F(ByValueScalarTest, OfTheCallerComeByAddress) {
   expectAll(*x, 3, 42);
   EXPECT_EQ(cantFail(graph->readScalar("step", stream.get())), 8);
   EXPECT_EQ(cantFail(graph->readScalar("by", stream.get())), 2);
-  // And back.
+  // Back to the graph's own value.
   ASSERT_TRUE(succeeded(graph->bindScalar("step", DType::F64, nullptr)));
   set("step", 3);
   replay(*graph);

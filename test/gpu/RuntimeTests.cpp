@@ -1,9 +1,8 @@
 //===- RuntimeTests.cpp - Graphs on a device ------------------------------===//
 //
-// Hand-written plans and kernels: what the runtime does with them, apart from
-// any compiler. Runs on a GPU; the unit tests run the same files over a
-// driver that is a stand-in (test/unit/runtime/StandInDriver.cpp), where the
-// kernels' meaning is given in C++.
+// Runs hand-written plans and kernels on a GPU, without a compiler. The unit
+// tests run the same files over a stand-in driver
+// (test/unit/runtime/StandInDriver.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@
 
 namespace heddle::runtime::test {
 
-TEST_F(RuntimeTest, ReplaysWithScalarsThatChange) {
+TEST_F(RuntimeTest, ReplaysWithChangingScalars) {
   std::unique_ptr<Graph> graph = graphOf(withKernels(addPlan));
   DeviceList x(context, {10, 0, 1, 4, 129}, 0),
       count(context, {1, 1, 1, 1, 1}, 0);
@@ -55,7 +54,7 @@ TEST_F(RuntimeTest, RebindsWithoutInstantiating) {
            compilations = statistics().compilations,
            allocations = statistics().allocations;
 
-  // The same extents elsewhere: the tables alone change.
+  // The same extents at other addresses: only the tables change.
   DeviceList other(context, {10, 3}, 5);
   allocations = statistics().allocations;
   bindAdd(*graph, other, count);
@@ -76,20 +75,20 @@ TEST_F(RuntimeTest, RebindsWithoutInstantiating) {
   bindAdd(*graph, largest, all);
   uint64_t expansions = statistics().table_expansions;
   replay(*graph);
-  EXPECT_EQ(statistics().table_expansions,
-            expansions); // that variant reads no tile descriptors
+  // That variant reads no tile descriptors.
+  EXPECT_EQ(statistics().table_expansions, expansions);
   expectAll(largest, 5, 1);
   expectAll(all, 5, 1);
 
-  // Nothing at all, and back.
+  // An empty model, and the first one again.
   bindAdd(*graph, DeviceList(context, {}, 0), DeviceList(context, {}, 0));
   replay(*graph);
   bindAdd(*graph, x, count);
   replay(*graph);
   expectAll(x, 2, 2);
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
-  EXPECT_LE(statistics().compilations,
-            compilations + 1); // the runtime's own kernels, at most
+  // At most the built-in kernels were compiled.
+  EXPECT_LE(statistics().compilations, compilations + 1);
 }
 
 TEST_F(RuntimeTest, SkipsInactiveMembers) {
@@ -104,7 +103,7 @@ TEST_F(RuntimeTest, SkipsInactiveMembers) {
   EXPECT_EQ(x.read(2), std::vector<float>(9, 2));
 }
 
-TEST_F(RuntimeTest, ReadsScalarsOfTheCaller) {
+TEST_F(RuntimeTest, ReadsBoundScalars) {
   std::unique_ptr<Graph> graph = graphOf(withKernels(addPlan));
   DeviceList x(context, {10}, 0), count(context, {1}, 0);
   DeviceMemory step = cantFail(DeviceMemory::allocate(context, 8));
@@ -115,8 +114,8 @@ TEST_F(RuntimeTest, ReadsScalarsOfTheCaller) {
               CUDA_SUCCESS);
   };
   bindAdd(*graph, x, count);
-  ASSERT_TRUE(succeeded(
-      graph->setScalar("step", 3, stream.get()))); // before the first prepare
+  // Set a scalar before the first prepare.
+  ASSERT_TRUE(succeeded(graph->setScalar("step", 3, stream.get())));
   replay(*graph);
   expectAll(x, 1, 3);
   write(10);
@@ -134,7 +133,7 @@ TEST_F(RuntimeTest, ReadsScalarsOfTheCaller) {
 struct ExpansionTest : RuntimeTest, testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(Aligned, ExpansionTest, testing::Values(false, true),
                          [](const auto &info) {
-                           return info.param ? "Shifted" : "AsTheyAre";
+                           return info.param ? "Shifted" : "Unshifted";
                          });
 
 TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
@@ -145,7 +144,7 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   char *somewhere = reinterpret_cast<char *>(uintptr_t(1) << 40);
   std::vector<int64_t> counts = {1000, 0, 7},
                        steps = segmentSteps(plan, plan.tables[0]);
-  std::vector<char> rows;
+  std::vector<char> descriptors;
   int tiles = 0;
   for (auto [index, member] : enumerate(members)) {
     member.operands = {
@@ -161,23 +160,25 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
     member.tiles = static_cast<int>(tilesOf(member.count + shift, 4));
     member.index = static_cast<int>(index) + 5;
     tiles += member.tiles;
-    rows.resize(rows.size() + layout.bytes());
-    writeMemberDescriptor(layout, member, rows.data() + index * layout.bytes());
+    descriptors.resize(descriptors.size() + layout.bytes());
+    writeMemberDescriptor(layout, member,
+                          descriptors.data() + index * layout.bytes());
   }
   std::vector<char> host(layout.bytes() * tiles), device(host.size(), 0);
-  expandTiles(layout, rows.data(), 3, steps, host.data(), tiles);
+  expandTiles(layout, descriptors.data(), 3, steps, host.data(), tiles);
 
   DeviceMemory memory = cantFail(
-      DeviceMemory::allocate(context, rows.size() + host.size() + 1024));
+      DeviceMemory::allocate(context, descriptors.size() + host.size() + 1024));
   const Driver &driver = context->driver();
   Context::Scope scope(*context);
-  char *deviceRows = memory.address(),
-       *deviceSteps = deviceRows + alignUp(rows.size()),
+  char *deviceMembers = memory.address(),
+       *deviceSteps = deviceMembers + alignUp(descriptors.size()),
        *deviceTiles = deviceSteps + 256;
   auto address = [](char *pointer) {
     return reinterpret_cast<CUdeviceptr>(pointer);
   };
-  ASSERT_EQ(driver.cuMemcpyHtoD(address(deviceRows), rows.data(), rows.size()),
+  ASSERT_EQ(driver.cuMemcpyHtoD(address(deviceMembers), descriptors.data(),
+                                descriptors.size()),
             CUDA_SUCCESS);
   ASSERT_EQ(
       driver.cuMemcpyHtoD(address(deviceSteps), steps.data(), steps.size() * 8),
@@ -186,7 +187,7 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
                                    stream.get()),
             CUDA_SUCCESS);
   Launch launch;
-  launch.add(deviceRows);
+  launch.add(deviceMembers);
   launch.add(deviceTiles);
   launch.add(deviceSteps);
   launch.add(layout.pointers);
@@ -211,8 +212,8 @@ TEST_P(ExpansionTest, ExpandsTilesAsTheHostDoes) {
   EXPECT_EQ(host, device);
 }
 
-TEST_F(RuntimeTest, ChoosesByTheSizeOfTheCache) {
-  // 10 + 3 elements of 4 bytes: the list that is addressed by element alone.
+TEST_F(RuntimeTest, ChoosesVariantsByL2Size) {
+  // The element operands take (10 + 3) * 4 bytes.
   double part = 52.0 / static_cast<double>(context->l2Bytes());
   for (double factor : {part * 1.001, part * 0.999}) {
     Plan plan = withKernels(addPlan);
@@ -224,9 +225,9 @@ TEST_F(RuntimeTest, ChoosesByTheSizeOfTheCache) {
     uint64_t expansions = statistics().table_expansions;
     replay(*graph);
     expectAll(x, 2, 1);
-    // The variant for what does not fit reads no tile descriptors.
+    // The variant for lists that do not fit reads no tile descriptors.
     EXPECT_EQ(statistics().table_expansions, expansions + (factor > part));
-    // What is inactive takes no room.
+    // Inactive members do not count.
     ASSERT_TRUE(succeeded(graph->setInactive("x", {true, false})));
     expansions = statistics().table_expansions;
     replay(*graph);
@@ -256,10 +257,10 @@ TEST_F(RuntimeTest, FillsWithNumbers) {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels that begin early
+// Programmatic edges
 //===----------------------------------------------------------------------===//
 
-TEST_F(RuntimeTest, KernelsBeginEarly) {
+TEST_F(RuntimeTest, ProgrammaticEdges) {
   uint64_t edges = statistics().programmatic_edges;
   std::unique_ptr<Graph> graph = graphOf(withKernels(chainPlan));
   DeviceList x(context, {10, 0, 5000}, 0), none(context, {}, 0);
@@ -268,7 +269,7 @@ TEST_F(RuntimeTest, KernelsBeginEarly) {
   expectAll(x, 3, 50);
   bool early = context->canOverlap();
   EXPECT_EQ(statistics().programmatic_edges, edges + early);
-  // Where there is nothing to do there is nothing to wait for either.
+  // A kernel without work has no programmatic edge.
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, none.members())));
   replay(*graph);
   EXPECT_EQ(statistics().programmatic_edges, edges + early);
@@ -314,7 +315,7 @@ TEST_F(RuntimeTest, RefusesHostMemory) {
   expectAll(x, 2, 1);
 }
 
-TEST_F(RuntimeTest, NamesKernelsThatAreMissing) {
+TEST_F(RuntimeTest, NamesMissingKernels) {
   Plan plan = withKernels(addPlan);
   plan.graph.nodes[0].variants[0].entry = "add_tile";
   std::unique_ptr<Graph> graph = graphOf(plan);
@@ -372,7 +373,7 @@ TEST_F(RuntimeTest, WarmLoad) {
 }
 
 //===----------------------------------------------------------------------===//
-// The C ABI, through heddle.hpp
+// The C interface, through heddle.hpp
 //===----------------------------------------------------------------------===//
 
 TEST_F(RuntimeTest, WorksThroughTheHeader) {

@@ -1,4 +1,4 @@
-// Programs that no kernel can be made of.
+// Functions that cannot become programs.
 // RUN: %heddle_opt --foreach-outline-sweeps --split-input-file --verify-diagnostics %s
 
 !num = tensor<f64>
@@ -47,7 +47,7 @@ func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
 
 func.func @members(%x0: !each, %n: tensor<i32>) -> !each {
   %x, %sum, %iterations = foreach.while (%x = %x0 : !each) upto %n -> (!each, tensor<f32>, !iteration) {
-    // expected-error@+1 {{expected a reduction along a member or an axis of it in a loop with a flag for every member, found one along the list}}
+    // expected-error@+1 {{expected a reduction along i, j or member in a loop with a flag for every member, found one along list}}
     %sum = foreach.reduce add along list (%x = %x : !each) -> tensor<f32> {
       foreach.yield %x : f32
     }

@@ -1,10 +1,10 @@
-// What becomes of maps, reductions, loops and maps over device scalars.
+// Maps, reductions, loops and maps over device scalars become sweeps and loops.
 // RUN: %heddle_opt --foreach-outline-sweeps --mlir-use-nameloc-as-prefix --split-input-file %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// One to one, with names, attributes and conversions.
+// Names, attributes and conversions are kept.
 // CHECK-LABEL: fused.program @map
 // CHECK-SAME:    (%[[P:.*]]: !foreach.list<tensor<?xf32>> {foreach.donate = 0 : i64}, %[[LR:.*]]: tensor<f64> {foreach.default = 1.000000e-03 : f64})
 // CHECK-SAME:    traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4>]
@@ -59,7 +59,7 @@ func.func @reductions(%m: !mats) -> (!list, !list, !each, tensor<f32>, !list, !a
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// A value of a lower level counts once for every element of the domain.
+// A value of a lower level counts once per element of the domain.
 // CHECK-LABEL: fused.program @counts
 // CHECK:         fused.reduce add member %{{.*}} from element : f32
 // CHECK:         fused.reduce add row %{{.*}} from element : f32
@@ -85,8 +85,8 @@ func.func @counts(%x: !list, %m: !mats, %u: !list, %t: !each) -> (!each, !list, 
 !num = tensor<f64>
 !single = tensor<f32>
 
-// A map over arguments alone is cloned into the bodies that use it, rounded as
-// its result was: here from f64 to f32 and, where it is bound, back.
+// A map over arguments alone is cloned into the bodies that use it, with the
+// rounding of its result: here from f64 to f32 and, where it is bound, back.
 // CHECK-LABEL: fused.program @cloned
 // CHECK:         fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>, %[[B:.*]] = %{{.*}} : tensor<f64>) -> !foreach.list<tensor<?xf32>> {
 // CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1.0{{.*}} : f64
@@ -118,11 +118,12 @@ func.func @cloned(%x: !list, %beta: !num) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// A map that follows from a reduction of the list is its sweep's `finish`, with
-// what follows from it in turn; one that needs two sweeps goes to the later.
-// CHECK-LABEL: fused.program @finish
+// A map that depends on a reduction over the list moves to the epilogue of the
+// sweep, with the maps that depend on it. If it depends on two sweeps, it moves to
+// the later one.
+// CHECK-LABEL: fused.program @epilogue
 // CHECK:         %[[A:.*]] = fused.sweep
-// CHECK-NOT:     finish
+// CHECK-NOT:     epilogue
 // CHECK:         %[[B:.*]]:3 = fused.sweep
 // CHECK:         epilogue [%[[T:.*]]: f64] (%[[S:.*]] = %[[A]], %[[M:.*]] = %{{.*}} : tensor<f64>) -> (tensor<f64>, tensor<f64>) {
 // CHECK-NEXT:      %[[SUM:.*]] = arith.addf %[[S]], %[[T]] : f64
@@ -130,7 +131,7 @@ func.func @cloned(%x: !list, %beta: !num) -> !list {
 // CHECK-NEXT:      %[[Q:.*]] = arith.divf %[[M]], %[[N]] : f64
 // CHECK-NEXT:      fused.yield %[[N]], %[[Q]]
 // CHECK:         fused.yield %[[B]]#1, %[[B]]#2
-func.func @finish(%x: !list, %y: !list, %max: !num) -> (!num, !num) {
+func.func @epilogue(%x: !list, %y: !list, %max: !num) -> (!num, !num) {
   %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
     foreach.yield %x : f64
   }
@@ -154,7 +155,7 @@ func.func @finish(%x: !list, %y: !list, %max: !num) -> (!num, !num) {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// A map over arguments that the kernel returns is written by some `finish`.
+// The epilogue of a sweep computes a map over arguments that the program returns.
 // CHECK-LABEL: fused.program @returned
 // CHECK:         %[[R:.*]]:2 = fused.sweep
 // CHECK:         epilogue [] (%[[A:.*]] = %{{.*}} : tensor<f64>) -> tensor<f64> {
@@ -177,7 +178,7 @@ func.func @returned(%x: !list, %a: !num) -> (!list, !num) {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// Without any sweep, one over the smallest list there is computes it.
+// If there is no sweep, the pass adds one over the smallest list.
 // CHECK-LABEL: fused.program @scalars
 // CHECK:         fused.sweep (%{{.*}} = %{{.*}} : !foreach.list<tensor<f32>>) {
 // CHECK-NEXT:      fused.yield
@@ -194,8 +195,8 @@ func.func @scalars(%x: !list, %t: !foreach.list<tensor<f32>>, %a: !num) -> !num 
 
 !list = !foreach.list<tensor<?xf32>>
 
-// What a loop returns beyond the carried values becomes carried, from +inf (0
-// for integers), which is what it is when no iteration ran.
+// Further values that a loop returns become carried values. Their initial value,
+// the result if no iteration runs, is +inf (0 for integers).
 // CHECK-LABEL: fused.program @loop
 // CHECK:         %[[INF:.*]] = fused.sweep
 // CHECK:         epilogue [] () -> tensor<f32> {
@@ -233,8 +234,8 @@ func.func @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, tenso
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// With a flag for every member, sweeps run where it holds, and members count
-// their iterations themselves.
+// With a flag per member, sweeps run where the flag is set, and each member counts
+// its iterations.
 // CHECK-LABEL: fused.program @members
 // CHECK:         arith.constant 0 : i32
 // CHECK:         fused.loop ({{.*}}) upto %{{.*}} active %[[ACTIVE:.*]]: !foreach.list<tensor<i1>>
@@ -264,8 +265,8 @@ func.func @members(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> (!list, !i
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Values that change places in a loop, or between arguments, are copied by a
-// sweep: a buffer is written by the operation whose result it holds.
+// If carried values are swapped, sweeps copy them: the operation that computes a
+// result writes its buffer.
 // CHECK-LABEL: fused.program @exchange
 // CHECK:         fused.loop (%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
 // CHECK:           fused.sweep (%{{.*}} = %[[Y]] : !foreach.list<tensor<?xf32>>)

@@ -4,8 +4,8 @@
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Log-domain matrix balancing: either half estimates its result from the scaling
-// that it replaces.
+// Log-domain matrix balancing: each half estimates its result from the carried
+// scaling.
 // CHECK-LABEL: func.func @balance
 // CHECK:       foreach.while (%[[P:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}} : {{.*}}) upto
 // CHECK:       foreach.reduce logsumexp along j
@@ -17,8 +17,8 @@
 // CHECK-SAME:    %[[QJ:[a-z0-9_]+]] = %[[Q]][j], %[[CJ:[a-z0-9_]+]] = %{{.*}}[j] :
 // CHECK:         %[[G:.*]] = arith.subf %[[CJ]], %[[QJ]]
 // CHECK-NEXT:    foreach.yield %{{.*}}, %[[G]] : f32, f32
-// REMARK: [[#@LINE+5]]:17: remark: a value is shifted by an estimate from 'p', which it replaces: no running maximum
-// REMARK: [[#@LINE+12]]:20: remark: a value is shifted by an estimate from 'q', which it replaces: no running maximum
+// REMARK: [[#@LINE+5]]:17: remark: a value is shifted by an estimate from the carried value 'p': no running maximum
+// REMARK: [[#@LINE+12]]:20: remark: a value is shifted by an estimate from the carried value 'q': no running maximum
 func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs, %q0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, tensor<i32>) {
   %p, %q, %iterations = foreach.while (%p = %p0, %q = %q0 : !vecs) upto %limit -> (!vecs, !vecs, tensor<i32>) {
@@ -48,7 +48,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// The columns first, and the rows from them.
+// Columns first, then rows.
 // CHECK-LABEL: func.func @columns_first
 // CHECK:       foreach.reduce logsumexp along i
 // CHECK:         %[[G:.*]] = arith.subf %c, %q{{.*}} : f32
@@ -86,13 +86,14 @@ func.func @columns_first(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: 
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f64>
 
-// Damping, in two maps: a value that settles is where the undamped one is.
+// Damping in two maps: at the fixed point, the damped and the undamped value are
+// equal.
 // CHECK-LABEL: func.func @damped
 // CHECK:       foreach.reduce logsumexp along j
 // CHECK-SAME:    (%m = %{{.*}}[i, j] : {{.*}}, %[[U:.*]] = %u[i], %r = %{{.*}}[i] : {{[^,]*}}) ->
 // CHECK-NEXT:    %[[G:.*]] = arith.subf %r, %[[U]] : f32
 // CHECK-NEXT:    foreach.yield %m, %[[G]] : f32, f32
-// Written as a mean, it is undone as one.
+// Damping written as a mean is inverted as a mean.
 // CHECK-LABEL: func.func @mean
 // CHECK:       foreach.reduce logsumexp along j
 // CHECK-SAME:    %[[U:[a-z0-9_]+]] = %u[i]
@@ -100,7 +101,7 @@ func.func @columns_first(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: 
 // CHECK:         %[[D:.*]] = arith.subf %[[U]], %[[WU]]
 // CHECK:         %[[X:.*]] = arith.divf %[[D]], %v
 // CHECK:         foreach.yield %m, %[[X]]
-// A factor of the whole, as marginals that are only preferred have it.
+// A factor of the whole value, as for a relaxed side.
 // CHECK-LABEL: func.func @scaled
 // CHECK:       foreach.reduce logsumexp along j
 // CHECK:         %[[X:.*]] = arith.divf %{{u.*}}, %t
@@ -155,8 +156,8 @@ func.func @scaled(%M: !mats, %log_rows: !vecs, %tau: !num, %u0: !vecs, %limit: t
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f64>
 
-// An iteration that scales what it carries before it uses it estimates from the scaled
-// value, which it computes itself where the map comes later.
+// If an iteration scales the carried value first, the shift uses the scaled value.
+// If the map that scales comes later, the reduction computes the scaled value.
 // CHECK-LABEL: func.func @annealed
 // CHECK:       foreach.while (%[[U:.*]] = %arg
 // CHECK:       %[[SCALED:.*]] = foreach.map (%{{.*}} = %[[U]]
@@ -207,7 +208,8 @@ func.func @annealed_later(%M: !mats, %log_rows: !vecs, %ratio: !num, %u0: !vecs,
 !half = !foreach.list<tensor<?xbf16>>
 !flag = !foreach.list<tensor<i1>>
 
-// A number per member, the result itself, and types that differ.
+// A member scalar, a carried value that is the result itself, and different
+// types.
 // CHECK-LABEL: func.func @members
 // CHECK:       foreach.while (%[[Z:.*]] = %arg
 // CHECK:       foreach.reduce logsumexp along member (%x = %{{.*}} as f32 : {{.*}}, %[[G:.*]] = %[[Z]] as f32 : !foreach.list<tensor<f64>>)
@@ -245,14 +247,14 @@ func.func @kept(%x: !half, %z0: !each, %on: !flag, %limit: tensor<i32>, %go: !fl
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// What cannot be said is left alone, and the reason given.
+// Reductions without a shift, with the reasons.
 // CHECK-LABEL: func.func @left
 // CHECK-NOT:   f32, f32
 // REMARK: remark: a value is not shifted: a value depends on it in more than one way
-// REMARK: remark: a value is not shifted: it goes through 'math.exp', which cannot be inverted
-// REMARK: remark: a value is not shifted: it depends on a value, which is computed after it
+// REMARK: remark: a value is not shifted: 'math.exp' cannot be inverted
+// REMARK: remark: a value is not shifted: the shift depends on a value, which is computed after the reduction
 // REMARK: remark: a value is not shifted: a value depends on it through a condition only
-// REMARK: remark: a value is not shifted: it replaces no value that the loop carries
+// REMARK: remark: a value is not shifted: no carried value depends on it
 func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %e0: !vecs, %limit: tensor<i32>, %go: tensor<i1>)
     -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
   %a, %b, %c, %e, %d, %iterations = foreach.while (%a = %a0, %b = %b0, %c = %c0, %e = %e0 : !vecs) upto %limit
@@ -308,7 +310,7 @@ func.func @left(%M: !mats, %a0: !vecs, %b0: !vecs, %c0: !vecs, %e0: !vecs, %limi
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Outside of loops nothing settles.
+// Reductions outside of loops have no shift.
 // CHECK-LABEL: func.func @once
 // CHECK-NOT:   f32, f32
 // REMARK-NOT:  remark

@@ -1,10 +1,10 @@
-// What foreach-simplify does to programs, and what it must leave alone.
+// Folds, bindings, scalar math and `if`; and code that must not change.
 // RUN: %heddle_opt --foreach-simplify --split-input-file %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Only what is exact in IEEE arithmetic folds: x * 1, x - 0.0 and x + -0.0, not
-// x + 0.0 (x may be -0.0), x - x or x * 0.0 (x may be NaN or infinite).
+// Only exact IEEE identities fold: x * 1, x - 0.0 and x + -0.0, but not x + 0.0
+// (x may be -0.0), x - x or x * 0.0 (x may be NaN or infinite).
 // CHECK-LABEL: func.func @exact
 // CHECK:         foreach.map (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
 // CHECK-NEXT:      %[[ZERO:.*]] = arith.constant 0.0{{.*}} : f32
@@ -56,8 +56,8 @@ func.func @unused(%x: !list, %z: !list, %lr: !num) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// An operand that names a dimension of the domain stays although unused: the
-// elements of the columns are counted once for every row.
+// An unused operand stays if it alone spans a dimension of the domain: the
+// reduction counts the row's value once per column.
 // CHECK-LABEL: func.func @spans
 // CHECK:         foreach.reduce add along j (%{{.*}} = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %{{.*}} = %{{.*}}[i] :
 func.func @spans(%m: !mats, %u: !list) -> !list {
@@ -86,8 +86,8 @@ func.func @along_i(%x: !list) -> !each {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// A division in double and what follows from it alone (the rounding) leaves the
-// body; the cheap difference in double stays, and so does the division in f32.
+// A division in double, and the rounding that depends on it alone, leave the body.
+// The cheap difference in double and the division in f32 stay.
 // CHECK-LABEL: func.func @uniform
 // CHECK:         %[[S:.*]] = foreach.map (%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}} : tensor<f64>) -> tensor<f32> {
 // CHECK-NEXT:      %[[Q:.*]] = arith.divf %[[A]], %[[B]] : f64
@@ -116,7 +116,7 @@ func.func @uniform(%x: !list, %a: !num, %b: !num) -> !list {
 !half = !foreach.list<tensor<?xbf16>>
 !each = !foreach.list<tensor<f32>>
 
-// `if` becomes a selection for every result; one that is the same either way
+// `if` becomes one select per result. A result that is equal on both branches
 // needs none.
 // CHECK-LABEL: func.func @if
 // CHECK-SAME:    (%[[P:.*]]: !foreach.list<tensor<?xf32>>, %[[H:.*]]: !foreach.list<tensor<?xbf16>>, %[[T:.*]]: !foreach.list<tensor<f32>>, %[[OK:.*]]: tensor<i1>)
@@ -145,7 +145,7 @@ func.func @if(%p: !list, %h: !half, %t: !each, %ok: tensor<i1>) -> (!list, !half
 
 !each = !foreach.list<tensor<f32>>
 
-// A reduction over the single value of a member is that value.
+// A reduction over the single value of a member becomes a map.
 // CHECK-LABEL: func.func @single
 // CHECK-NOT:     foreach.reduce
 // CHECK:         foreach.map

@@ -1,11 +1,12 @@
-// Where values live: in place, in results, in temporaries that share.
+// Buffers of values: in place, results, shared temporaries.
 // RUN: %heddle_opt --fused-assign-buffers --split-input-file %s | FileCheck %s
 // RUN: %heddle_opt --fused-assign-buffers=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// Donated arguments are updated in place: elements, members, device scalars.
+// Donated arguments are updated in place: elements, member scalars, device
+// scalars.
 // CHECK-LABEL: fused.program @in_place
 // CHECK-SAME:    buffers = [], result_buffers = array<i64: 0, 2, 3>
 // CHECK:         fused.sweep result_buffers [0, 2, 3] (
@@ -27,8 +28,8 @@ fused.program @in_place(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !ea
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// Results and temporaries, with their extents; nothing for a value that `finish`
-// alone reads.
+// Results and temporaries, with their extents. A value that only the epilogue
+// reads has no buffer.
 // CHECK-LABEL: fused.program @roles
 // CHECK-SAME:    buffers = [#fused.buffer<"y", result, !foreach.list<tensor<?xf32>>, extents = {{\[\[}}0, 0]], members = 0>, #fused.buffer<"n", temporary, tensor<f64>>]
 // CHECK-SAME:    result_buffers = array<i64: 1>
@@ -54,13 +55,13 @@ fused.program @roles(%x: !list loc("x")) -> !list {
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Rows and columns have the extents of the matrix; a matrix walked by rows is
-// read more than once, so that it is not overwritten, but its vectors are.
+// Row and column results have the extents of the matrix. A sweep by rows reads
+// the matrix more than once, so it overwrites only the vectors.
 // CHECK-LABEL: fused.program @matrix
 // CHECK-SAME:    buffers = [#fused.buffer<"temporary", temporary, !foreach.list<tensor<?x?xf32>>, extents = {{\[\[}}0, 0], [0, 1]], members = 0>]
 // CHECK-SAME:    result_buffers = array<i64: 0, 1, 2>
 // CHECK:         result_buffers [3, 1, 2] (
-// REMARK: remark: a value is copied to the buffer of a value in the end: its rows are read more than once
+// REMARK: remark: a value is copied to the buffer of a value at the end: rows of the old value are read more than once
 fused.program @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.donate = 1 : i64}, %v: !vec {foreach.donate = 2 : i64}) -> (!mats, !vec, !vec) {
   %p, %r, %c = fused.sweep (%l = %l[i, j] : !mats, %u = %u[i], %v = %v[j] : !vec) -> (!mats, !vec, !vec) {
     %x = arith.addf %l, %u : f32
@@ -78,9 +79,9 @@ fused.program @matrix(%l: !mats {foreach.donate = 0 : i64}, %u: !vec {foreach.do
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// An old value that is read later is kept: the new one is made elsewhere and
-// copied at the end.
-// REMARK: remark: a value is copied to the buffer of a value in the end: it is read again later
+// An old value that is read later is kept: the new value is computed in a
+// temporary and copied at the end.
+// REMARK: remark: a value is copied to the buffer of a value at the end: the old value is read again later
 // CHECK-LABEL: fused.program @read_again
 // CHECK-SAME:    #fused.buffer<"temporary", temporary,
 // CHECK-SAME:    result_buffers = array<i64: 0, 1>
@@ -102,7 +103,7 @@ fused.program @read_again(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list
 
 !list = !foreach.list<tensor<?xf32>>
 
-// A reader that needs nothing of the new value goes first.
+// A sweep that reads the old value, and not the new one, moves to the front.
 // CHECK-LABEL: fused.program @read_first
 // CHECK-NOT:     "temporary"
 // CHECK:         result_buffers [1] (
@@ -126,8 +127,9 @@ fused.program @read_first(%p: !list {foreach.donate = 0 : i64}) -> (!list, !list
 !list = !foreach.list<tensor<?xf32>>
 !half = !foreach.list<tensor<?xbf16>>
 
-// Temporaries of one type and extent share a buffer once the first is not
-// needed (a and c, then e in place of c); those of another type do not.
+// Temporaries of one type and shape share a buffer if their lifetimes do not
+// overlap (a and c), or in place (e over c). Other types have buffers of their
+// own.
 // CHECK-LABEL: fused.program @share
 // CHECK-SAME:    buffers = [#fused.buffer<"{{.*}}", result, {{.*}}>, #fused.buffer<"{{.*}}", temporary, {{.*}}>, #fused.buffer<"{{.*}}", temporary, {{.*}}xbf16{{.*}}>]
 // CHECK:         result_buffers [2] (
@@ -159,8 +161,8 @@ fused.program @share(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// What a loop carries lives in one buffer: the donated argument's for x; y is
-// not donated, so its initial value is copied to its result's place.
+// A carried value has one buffer: for x, the donated argument's. y is not
+// donated, so its initial value is copied to the buffer of its result.
 // CHECK-LABEL: fused.program @loop
 // CHECK-SAME:    buffers = [#fused.buffer<"{{.*}}", result, !foreach.list<tensor<?xf32>>, {{.*}}>, #fused.buffer<"{{.*}}", result, tensor<i32>>, #fused.buffer<"{{.*}}", temporary, tensor<i1>>]
 // CHECK-SAME:    result_buffers = array<i64: 0, 3, 4>
@@ -186,15 +188,16 @@ fused.program @loop(%x0: !list {foreach.donate = 0 : i64}, %y0: !list, %n: tenso
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// Flags of members are overwritten in place; the iterations of all are counted in a
-// device scalar. What is copied at the end of the body (here, for x is read
-// again) has a buffer of its own: members that have stopped keep theirs.
+// Flags of members are overwritten in place; one device scalar counts the
+// iterations. The new x is copied at the end of the body, because the old x is
+// read again. The copied value has a buffer of its own, so stopped members keep
+// their values.
 // CHECK-LABEL: fused.program @members
 // CHECK-SAME:    #fused.buffer<"temporary_2", temporary, !foreach.list<tensor<?xf32>>
 // CHECK:         fused.loop result_buffers [2, [[ITERATIONS:[0-9]+]]] condition_buffer [[FLAGS:[0-9]+]] (
 // CHECK:           result_buffers {{\[}}[[Y:[0-9]+]]] (
 // CHECK:           result_buffers {{\[}}[[FLAGS]]] (
-// REMARK: remark: a value is copied to the buffer of 'x' in the end: it is read again later
+// REMARK: remark: a value is copied to the buffer of 'x' at the end: the old value is read again later
 fused.program @members(%x0: !list, %n: tensor<i32>) -> !list {
   %x, %t = fused.loop (%x = %x0 : !list) upto %n active %on : !flag -> (!list, !iteration) {
     %y = fused.sweep where %on : !flag (%x = %x : !list) -> !list {
@@ -217,8 +220,8 @@ fused.program @members(%x0: !list, %n: tensor<i32>) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Results that are the same value share a buffer; one that is an argument is
-// that argument's.
+// Results with the same value share a buffer; a result that is an argument has
+// the argument's buffer.
 // CHECK-LABEL: fused.program @same
 // CHECK-SAME:    result_buffers = array<i64: 1, 1, 0>
 fused.program @same(%x: !list) -> (!list, !list, !list) {

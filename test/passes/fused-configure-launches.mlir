@@ -1,12 +1,12 @@
-// Entry points, tickets, dependent launches and forms of loops. Bounds of
-// occupancy are in test/codegen.
+// Entries, tickets, dependent launches and forms of loops. test/codegen
+// tests the numbers of blocks.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// The second sweep depends on the first only, and loads elements that the first
-// does not write before it waits.
+// The second sweep depends on the first only. Before it waits, it loads elements
+// that the first sweep does not write.
 // CHECK-LABEL: fused.program @chain
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [late]>
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first = true>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
@@ -50,8 +50,8 @@ func.func @written(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// In a loop: one entry point, by address, and no dependent launch; the whole loop
-// runs in one launch.
+// In a loop, a sweep has one entry, by address, and no dependent launch. One
+// launch runs the whole loop.
 // CHECK-LABEL: fused.program @loop
 // CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2> result_buffers
 // CHECK:           fused.sweep {{.*}}launch <variants = [<scalars = address, blocks = [[#]]>], arrive = [late]>

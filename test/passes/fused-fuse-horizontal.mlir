@@ -1,4 +1,4 @@
-// Which independent sweeps become segments of one.
+// Which independent sweeps become segments of one sweep.
 // RUN: %heddle_opt --fused-fuse-horizontal --split-input-file %s | FileCheck %s
 // RUN: %heddle_opt --fused-fuse-horizontal=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
@@ -6,7 +6,7 @@
 !half = !foreach.list<tensor<?xbf16>>
 !num = tensor<f64>
 
-// Reductions over two lists meet in one `finish`.
+// Reductions over two lists are combined in one epilogue.
 // REMARK: remark: a sweep joined to a sweep as a segment: independent, saves a sweep
 // CHECK-LABEL: fused.program @norm
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%{{.*}} = %{{.*}} as f64 : !foreach.list<tensor<?xf32>>) -> tensor<f64> {
@@ -36,7 +36,7 @@ fused.program @norm(%x: !list, %y: !half) -> !num {
 !half = !foreach.list<tensor<?xbf16>>
 !num = tensor<f32>
 
-// Chains over different lists pair up stage by stage.
+// Chains over different lists are joined sweep by sweep.
 // CHECK-LABEL: fused.program @chains
 // CHECK:         %[[N:.*]]:2 = fused.sweep
 // CHECK:         and
@@ -68,7 +68,7 @@ fused.program @chains(%x: !list, %y: !half) -> (!list, !half) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Matrices and vectors, and matrices whose rows matter or not, stay apart.
+// Sweeps of different rank classes are not joined.
 // CHECK-LABEL: fused.program @classes
 // CHECK-COUNT-3: fused.sweep
 fused.program @classes(%x: !list, %m: !mats, %l: !mats) -> (!list, !mats, !list) {
@@ -90,7 +90,7 @@ fused.program @classes(%x: !list, %m: !mats, %l: !mats) -> (!list, !mats, !list)
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// What depends on another sweep by its elements stays behind it.
+// A sweep whose elements depend on another sweep is not joined to it.
 // CHECK-LABEL: fused.program @dependent
 // CHECK-COUNT-2: fused.sweep
 fused.program @dependent(%x: !list, %y: !list) -> !list {

@@ -1,4 +1,4 @@
-// What the vertical fusion says about what it did and did not do.
+// Remarks of vertical fusion, on merges and on pairs that are not merged.
 // RUN: %heddle_opt --fused-fuse-vertical=remarks=true --split-input-file --verify-diagnostics %s
 
 !list = !foreach.list<tensor<?xf32>>
@@ -21,7 +21,7 @@ fused.program @saves(%x: !list loc("x")) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// Where members alone are shared; and where nothing is, but a sweep is saved.
+// The sweeps share a member scalar only, or nothing; the latter saves a sweep.
 fused.program @few_bytes(%x: !list, %y: !list, %t: !each loc("t")) -> (!list, !list, !list) {
   %a = fused.sweep (%x = %x : !list, %t = %t : !each) -> !list {
     %a = arith.mulf %x, %t : f32

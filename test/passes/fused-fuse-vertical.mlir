@@ -4,7 +4,7 @@
 !list = !foreach.list<tensor<?xf32>>
 !half = !foreach.list<tensor<?xbf16>>
 
-// A map into a map: the list between them is gone, rounded as it was.
+// A map into a map: the list between them is removed, its rounding remains.
 // CHECK-LABEL: fused.program @rounding
 // CHECK-NEXT:    %[[R:.*]] = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> !foreach.list<tensor<?xf32>> {
 // CHECK-NEXT:      %[[A:.*]] = arith.mulf %[[X]], %[[X]] : f32
@@ -30,7 +30,7 @@ fused.program @rounding(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !wide = !foreach.list<tensor<?xf64>>
 
-// A wider list keeps the value as it is: no conversion is left.
+// A wider list does not change the value: no conversion remains.
 // CHECK-LABEL: fused.program @wider
 // CHECK:           %[[A:.*]] = arith.mulf
 // CHECK-NEXT:      arith.addf %[[A]], %[[A]] : f32
@@ -54,7 +54,7 @@ fused.program @wider(%x: !list) -> !list {
 !num = tensor<f64>
 
 // A map into a reduction, siblings that read one list (in two types), and a
-// result that is still returned.
+// result that the program returns.
 // CHECK-LABEL: fused.program @siblings
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
 // CHECK-DAG:       arith.extf %[[X]] : f32 to f64
@@ -83,7 +83,7 @@ fused.program @siblings(%x: !list) -> (!num, !each, !list) {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// Values of members join the elements of the same members.
+// A sweep over members is merged into a sweep over their elements.
 // CHECK-LABEL: fused.program @members
 // CHECK:         %[[R:.*]]:2 = fused.sweep (%[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>) -> (!foreach.list<tensor<f32>>, !foreach.list<tensor<?xf32>>) {
 // CHECK:           %[[T1:.*]] = arith.addf %[[T]]
@@ -107,8 +107,8 @@ fused.program @members(%t: !each, %x: !list) -> (!each, !list) {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// A member's value is complete after the sweep: what elements follow from it
-// needs another, what members follow from it does not.
+// A member's value is complete after the sweep. Elements that depend on it need
+// another sweep, member scalars do not.
 // CHECK-LABEL: fused.program @after
 // CHECK:         %[[N:.*]] = fused.sweep
 // CHECK:           %[[S:.*]] = fused.reduce add member
@@ -137,8 +137,8 @@ fused.program @after(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f32>
 
-// So is one of the list; a third sweep that stands between two keeps them
-// apart although they read the same.
+// A list value is complete after the sweep, too. The first and the third sweep
+// read the same list, but the third depends on the first through the second.
 // CHECK-LABEL: fused.program @between
 // CHECK:         fused.sweep
 // CHECK:         fused.sweep
@@ -163,10 +163,10 @@ fused.program @between(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Lists that never meet may have other members and extents.
-// CHECK-LABEL: fused.program @strangers
+// Lists that are not bound together may have different members and extents.
+// CHECK-LABEL: fused.program @unrelated
 // CHECK-COUNT-2: fused.sweep
-fused.program @strangers(%x: !list, %y: !list) -> (!list, !list) {
+fused.program @unrelated(%x: !list, %y: !list) -> (!list, !list) {
   %a = fused.sweep (%x = %x : !list) -> !list {
     fused.yield %x : f32
   }
@@ -182,9 +182,9 @@ fused.program @strangers(%x: !list, %y: !list) -> (!list, !list) {
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// Sweeps over rows and columns join the matrix: a row's value may meet its
-// elements again; what follows from a column stays behind the sweep. A count of
-// elements of the vector becomes one of rows.
+// Sweeps over rows and columns are merged into the sweep over the matrix. Elements
+// may use a row's value; values that depend on a column are computed after the
+// sweep. A count of the vector's elements becomes a count of rows.
 // CHECK-LABEL: fused.program @matrix
 // CHECK:         %[[R:.*]]:3 = fused.sweep (%{{.*}} = %{{.*}}[i, j] : !foreach.list<tensor<?x?xf32>>, %{{.*}} = %{{.*}}[i], %{{.*}} = %{{.*}}[j] :
 // CHECK:           fused.reduce add row
@@ -222,7 +222,7 @@ fused.program @matrix(%l: !mats, %a: !vec, %b: !vec) -> (!vec, !vec, !each) {
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// A column's value is complete after the sweep.
+// A column's value is complete only after the sweep.
 // CHECK-LABEL: fused.program @column_first
 // CHECK-COUNT-2: fused.sweep
 fused.program @column_first(%l: !mats) -> !mats {
@@ -242,9 +242,9 @@ fused.program @column_first(%l: !mats) -> !mats {
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// `finish` of both become one; what the second's takes from the first's is
-// rounded as it was.
-// CHECK-LABEL: fused.program @finish
+// The epilogues become one. A value that the second takes from the first keeps its
+// rounding.
+// CHECK-LABEL: fused.program @epilogues
 // CHECK:         epilogue [%[[S:.*]]: f64] () -> (tensor<f32>, tensor<f64>) {
 // CHECK-NEXT:      %[[N:.*]] = math.sqrt %[[S]] : f64
 // CHECK-NEXT:      %[[T:.*]] = arith.truncf %[[N]] : f64 to f32
@@ -252,7 +252,7 @@ fused.program @column_first(%l: !mats) -> !mats {
 // CHECK-NEXT:      %[[M:.*]] = arith.addf %[[E]], %[[S]] : f64
 // CHECK-NEXT:      fused.yield %[[N]], %[[M]]
 // CHECK-NOT:     fused.sweep
-fused.program @finish(%x: !list) -> (tensor<f32>, !num, !list) {
+fused.program @epilogues(%x: !list) -> (tensor<f32>, !num, !list) {
   %s, %n = fused.sweep (%x = %x as f64 : !list) -> !num {
     %s = fused.reduce add list %x : f64
     fused.yield %s : f64
@@ -274,7 +274,7 @@ fused.program @finish(%x: !list) -> (tensor<f32>, !num, !list) {
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
 
-// Sweeps of a loop merge under the same flags.
+// Sweeps of a loop with the same flags are merged.
 // CHECK-LABEL: fused.program @loop
 // CHECK:         fused.loop
 // CHECK:           fused.sweep where %{{.*}} : !foreach.list<tensor<i1>>
@@ -301,7 +301,7 @@ fused.program @loop(%x0: !list, %tol: tensor<f32>, %n: tensor<i32>) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// A value that is the same for a whole member is summed for each element still.
+// A member scalar is still counted once per element.
 // CHECK-LABEL: fused.program @broadcast
 // CHECK:         fused.sweep
 // CHECK:           fused.reduce add list %{{.*}} from element : f32
@@ -322,7 +322,7 @@ fused.program @broadcast(%x: !list, %t: !each) -> tensor<f32> {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// The same holds where folding is what finds out.
+// The same after a fold that shows the value to be a member scalar.
 // CHECK-LABEL: fused.program @either
 // CHECK:         fused.sweep
 // CHECK-NOT:       arith.select

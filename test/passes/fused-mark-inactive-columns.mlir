@@ -1,4 +1,4 @@
-// Flags of columns under which no value depends on a log-sum-exp below infinity.
+// Hints `inactive` for columns.
 // RUN: %heddle_opt --fused-mark-inactive-columns --split-input-file %s | FileCheck %s
 
 !mats = !foreach.list<tensor<?x?xf32>>

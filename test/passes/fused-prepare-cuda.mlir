@@ -5,7 +5,7 @@
 !each = !foreach.list<tensor<f32>>
 !num = tensor<f64>
 
-// Equal constants and computations once; then list, member, element, after.
+// Equal operations are merged; the order is list, member, element, after.
 // CHECK-LABEL: fused.program @step
 // CHECK:         fused.sweep name "step" (
 // CHECK-NEXT:      arith.constant 1.0{{.*}} : f64
@@ -37,7 +37,7 @@ fused.program @step(%x: !list, %t: !each, %b: !num) -> (!list, !each) {
 
 !list = !foreach.list<tensor<?xf32>>
 
-// Names are C identifiers, whatever a program calls itself or its values.
+// Names are C identifiers for any names of the program and its values.
 // CHECK-LABEL: fused.program @"\22; __trap(); //"
 // CHECK:         name "trap_a_b"
 // CHECK:         name "trap_a_b_2"

@@ -1,4 +1,4 @@
-// Which sweeps of loops are walked by panels, and why others are not.
+// Sweeps of loops with the schedule `panel`, and reasons against it.
 // RUN: %heddle_opt --fused-schedule=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s
 
 !mats = !foreach.list<tensor<?x?xf32>>
@@ -7,7 +7,7 @@
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// A row is reduced, and then its columns, of what followed.
+// Rows are reduced, and then, from the results, columns.
 // CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
 fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
@@ -33,7 +33,7 @@ fused.program @sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// So are sums of exponentials that have a shift and are shared.
+// Sums of exponentials with a shift and shared exponentials.
 // CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
 fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
@@ -63,7 +63,7 @@ fused.program @exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: 
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a log-sum-exp over rows has no shift
-fused.program @no_guess(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @no_shift(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -163,7 +163,7 @@ fused.program @positions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: ten
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over rows depends on another one
-fused.program @three_passes(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @row_after_row(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -415,7 +415,7 @@ fused.program @segments(%x: !mats, %y: !mats, %a: !list, %b: !list, %t: !each, %
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it uses precomputed scalars
-fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @precomputed(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -444,7 +444,7 @@ fused.program @ahead(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the iteration replaces
-fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @row_factor(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -471,7 +471,7 @@ fused.program @weighs(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the exponents of a column depend on two reductions of the row
-fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @two_row_reductions(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -497,7 +497,7 @@ fused.program @leans(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// Exponentials of their own, for the columns' elements are scaled.
+// The columns have exponentials of their own, because their elements are scaled.
 // CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
 fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
@@ -525,7 +525,7 @@ fused.program @own_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %lim
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// Beside a sum of rows, which is never taken anew.
+// Beside a plain sum over rows, which has no fallback.
 // CHECK: remark: a sweep has the schedule 'panel': a loop that reduces rows and then columns in every iteration keeps columns on chip and reads each element once
 fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
@@ -552,7 +552,7 @@ fused.program @beside_sums(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: t
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the exponents of a column depend on two reductions of the row
-fused.program @waits_for_two(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @two_row_logsumexps(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {
@@ -606,7 +606,7 @@ fused.program @multiplies(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
 !iteration = !foreach.list<tensor<i32>>
 
 // CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because the element terms of an exponent depend on row values that the iteration replaces
-fused.program @weighs_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
+fused.program @row_factor_of_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
         (%x = %x[i, j] : !mats, %u = %u[i], %v = %v[j] : !list, %t = %t : !each) -> (!list, !list, !flag) {

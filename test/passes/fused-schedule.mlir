@@ -1,4 +1,4 @@
-// Schedules, scalar math ahead of the step, and sweeps that walk backwards.
+// Schedules, precomputed scalars and reversed sweeps.
 // RUN: %heddle_opt --fused-schedule --split-input-file %s | FileCheck %s
 // RUN: %heddle_opt --fused-schedule=precompute=false --split-input-file %s | FileCheck %s --check-prefix=PLAIN
 // RUN: %heddle_opt --fused-schedule=remarks=true --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -11,8 +11,8 @@
 !i8 = !foreach.list<tensor<?xi8>>
 !each = !foreach.list<tensor<f32>>
 
-// Elements per thread by the smallest type, eight rounds of four elements where
-// elements are reduced, one tile for a member of rank 0.
+// The vector width depends on the smallest type. A segment that reduces elements
+// has eight rounds of four elements. A member of rank 0 is one tile.
 // REMARK: remark: a sweep has the schedule 'stream': elementwise, no row or column values
 // CHECK-LABEL: fused.program @tiles
 // CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 8192, 1],
@@ -39,7 +39,7 @@ fused.program @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// A count of members reduces no elements, one of elements does.
+// A count of members reduces no elements; a count of elements does.
 // CHECK-LABEL: fused.program @counts
 // CHECK:         vector = [4], tile = [1024]
 // CHECK:         vector = [4], tile = [8192]
@@ -62,8 +62,8 @@ fused.program @counts(%a: !list, %b: !list) -> (!list, tensor<f32>, !list, tenso
 !vec = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// A matrix has the schedule rows where they have values of their own; a reduction
-// to columns takes panels of them.
+// A matrix has the schedule `rows` if there are row or column values. A reduction
+// over columns has tiles of 16 rows.
 // REMARK: remark: a sweep has the schedule 'stream': a matrix without row or column values is processed as one vector
 // REMARK: remark: a sweep has the schedule 'rows': rows are complete while they are on chip
 // CHECK-LABEL: fused.program @matrices
@@ -91,8 +91,8 @@ fused.program @matrices(%l: !mats, %m: !mats, %n: !mats) -> (!mats, !vec, !vec) 
 !mats = !foreach.list<tensor<?x?xf32>>
 !wide = !foreach.list<tensor<?x?xf64>>
 
-// Rows that are only mapped are shared; a block takes as many columns of them as
-// its threads can ask for at once. Not those that leave a value of the row.
+// Blocks share rows that are only mapped. A block takes as many columns as its
+// threads can load at once. Blocks do not share rows that have a row result.
 // REMARK: remark: a sweep has the schedule 'rows': rows are only mapped, so blocks share them
 // CHECK-LABEL: fused.program @mapped
 // CHECK:         schedule #fused.schedule<rows, threads = 256, vector = [4], tile = [4] by 1024,
@@ -127,7 +127,7 @@ fused.program @mapped(%l: !mats, %m: !mats, %r: !list, %c: !list, %w: !wide) -> 
 !mats = !foreach.list<tensor<?x?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// So is one whose rows are counted.
+// A matrix whose rows are counted has the schedule `rows`, too.
 // CHECK-LABEL: fused.program @rows
 // CHECK:         schedule #fused.schedule<rows,
 fused.program @rows(%l: !mats) -> (!mats, !each) {
@@ -145,11 +145,12 @@ fused.program @rows(%l: !mats) -> (!mats, !each) {
 !each = !foreach.list<tensor<f32>>
 !num = tensor<f64>
 
-// Powers move ahead, with what they need (the step's successor among it) and
-// what follows from them alone; the step's successor is computed in the body
-// too, for it is cheap. The learning rate changes often: it stays, in f32.
-// REMARK: remark: a sweep uses 1 scalar per member that the step before computes
-// CHECK-LABEL: fused.program @ahead
+// Powers are precomputed, with the values that they need (such as the incremented
+// step counter) and the values that depend on them alone. The increment is cheap,
+// so the body computes it, too. The learning rate changes often, so its division
+// stays in the body, in f32.
+// REMARK: remark: a sweep uses 1 scalar per member that the previous step computed
+// CHECK-LABEL: fused.program @precomputed
 // CHECK:         fused.sweep {{.*}} (%[[X:.*]] = {{.*}} : !foreach.list<tensor<?xf32>>, %[[T:.*]] = %{{.*}} : !foreach.list<tensor<f32>>, %[[B:.*]] = %{{.*}}, %[[LR:.*]] = %{{.*}} as f32 : tensor<f64>)
 // CHECK-NEXT:      %[[BC:.*]] = fused.precompute (%[[T2:.*]] = %[[T]], %[[B2:.*]] = %[[B]] : f32, f64) -> f32 {
 // CHECK:             %[[T3:.*]] = arith.addf %[[T2]]
@@ -162,7 +163,7 @@ fused.program @rows(%l: !mats) -> (!mats, !each) {
 // CHECK-NOT:       math.fpowi
 // CHECK:           arith.divf %[[LR]], %[[BC]] : f32
 // CHECK:           fused.yield %[[T1]]
-fused.program @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num, %lr: !num) -> (!each, !list) {
+fused.program @precomputed(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !num, %lr: !num) -> (!each, !list) {
   %t1, %y = fused.sweep (%x = %x : !list, %t = %t : !each, %b = %beta : !num, %lr = %lr as f32 : !num) -> (!each, !list) {
     %onef = arith.constant 1.0 : f32
     %one = arith.constant 1.0 : f64
@@ -183,11 +184,11 @@ fused.program @ahead(%x: !list, %t: !each {foreach.donate = 0 : i64}, %beta: !nu
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
 
-// What the kernel itself computes is not known before the step begins.
+// A value that the program computes is not known before the step begins.
 // REMARK: remark: a sweep computes 'math.exp' of scalars in its body: the operands are not known before the step begins
 // CHECK-LABEL: fused.program @unknown
 // CHECK-NOT:     fused.precompute
-// REMARK: remark: a sweep is reversed: after the sweep before it, the end of a value is in cache
+// REMARK: remark: a sweep is reversed: after the previous sweep, the end of a value is in cache
 // CHECK:         fused.sweep reversed
 fused.program @unknown(%x: !list) -> !list {
   %s = fused.sweep (%x = %x as f64 : !list) -> !num {
@@ -208,7 +209,7 @@ fused.program @unknown(%x: !list) -> !list {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 
-// A step counter that something else replaces is not known either.
+// Nor is a step counter that another sweep replaces.
 // CHECK-LABEL: fused.program @replaced
 // CHECK-NOT:     fused.precompute
 fused.program @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!each, !list) {
@@ -228,7 +229,7 @@ fused.program @replaced(%x: !list, %t: !each {foreach.donate = 0 : i64}) -> (!ea
 
 !each = !foreach.list<tensor<f32>>
 
-// A member that has nothing but scalars computes them once anyway.
+// A segment of rank 0 computes its scalars once per member anyway.
 // CHECK-LABEL: fused.program @members
 // CHECK-NOT:     fused.precompute
 fused.program @members(%t: !each) -> !each {

@@ -29,7 +29,8 @@ fused.program @balance(%M: !mats, %a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs) ->
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f64>
 
-// A cost times -1/eps on either side, written in three ways: the same terms.
+// A cost times -1/eps for rows and columns, written in three ways: the terms are
+// equal.
 // CHECK-LABEL: fused.program @scaled
 // CHECK:       %[[R:.*]] = fused.reduce logsumexp row
 // CHECK:       fused.reduce logsumexp column %{{.*}} sharing %[[R]]
@@ -70,8 +71,8 @@ fused.program @scaled(%C: !mats, %D: !mats, %f: !vecs, %g: !vecs, %inv_eps: !num
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f32>
 
-// What is neither a sum nor a product with a scalar stays whole, and is the same
-// where it is the same value: costs from points, divided by a temperature.
+// A value that is neither a sum nor a product with a scalar is one term. Here:
+// costs from points, divided by a temperature.
 // CHECK-LABEL: fused.program @points
 // CHECK:       %[[R:.*]] = fused.reduce logsumexp row
 // CHECK:       fused.reduce logsumexp column %{{.*}} sharing %[[R]]
@@ -95,14 +96,14 @@ fused.program @points(%a: !vecs, %b: !vecs, %p: !vecs, %q: !vecs, %eps: !num) ->
 !mats = !foreach.list<tensor<?x?xf32>>
 !num = tensor<f32>
 
-// Other elements, another temperature, another sign, a row's factor: none is
-// merged. Nor is one without a shift.
+// Nothing is shared if the elements, the temperature, the sign or a factor of the
+// row differ, or if the reduction over rows has no shift.
 // CHECK-LABEL: fused.program @different
 // CHECK-NOT:   sharing
-// CHECK-LABEL: fused.program @no_guess
+// CHECK-LABEL: fused.program @no_shift
 // CHECK-NOT:   sharing
-// REMARK-COUNT-4: remark: a value and a value take one exponential each per element: their operands differ by more than row and column values
-// REMARK: remark: a value and a value take one exponential each per element: the one over rows has no shift
+// REMARK-COUNT-4: remark: a value and a value compute one exponential each per element: their operands differ by more than row and column values
+// REMARK: remark: a value and a value compute one exponential each per element: the reduction over rows has no shift
 // REMARK-NOT: remark
 fused.program @different(%L: !mats, %M: !mats, %p: !vecs, %s: !num, %t: !num) -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
   %0:5 = fused.sweep (%l = %L, %m = %M : !mats, %p = %p[i] : !vecs, %s = %s, %t = %t : !num) -> (!vecs, !vecs, !vecs, !vecs, !vecs) {
@@ -120,7 +121,7 @@ fused.program @different(%L: !mats, %M: !mats, %p: !vecs, %s: !num, %t: !num) ->
   }
   fused.yield %0#0, %0#1, %0#2, %0#3, %0#4 : !vecs, !vecs, !vecs, !vecs, !vecs
 }
-fused.program @no_guess(%L: !mats) -> (!vecs, !vecs) {
+fused.program @no_shift(%L: !mats) -> (!vecs, !vecs) {
   %r, %c = fused.sweep (%l = %L : !mats) -> (!vecs, !vecs) {
     %r = fused.reduce logsumexp row %l : f32
     %x = arith.subf %l, %r : f32
@@ -135,7 +136,8 @@ fused.program @no_guess(%L: !mats) -> (!vecs, !vecs) {
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// Other kinds, and reductions of what is no element, take no exponential of one.
+// Other reduction kinds, and reductions of row values, compute no exponential per
+// element.
 // CHECK-LABEL: fused.program @others
 // CHECK-NOT:   sharing
 // REMARK-NOT:  remark

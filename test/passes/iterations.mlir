@@ -1,5 +1,5 @@
-// What is addressed by the iteration: one sweep for an iteration of a matrix loop that
-// reads a schedule and records its errors, whose entries are written in place.
+// Iteration indices. A matrix loop that reads annealing values and records its
+// errors in place has one sweep per iteration.
 // RUN: %heddle_opt --foreach-outline-sweeps %s | FileCheck %s --check-prefix=OUTLINE
 // RUN: %heddle_opt --heddle-pipeline %s | FileCheck %s
 
@@ -19,8 +19,8 @@
 // OUTLINE-NEXT:        fused.yield %[[R]] : f32
 
 // CHECK-LABEL: fused.program @donated
-// One entry moves in an iteration, not a vector: 8 of the bytes read are of the
-// schedule, 4 of those written of the history.
+// An iteration moves one entry of a vector: 8 of the bytes read belong to eps, 4 of
+// the bytes written to the history.
 // CHECK-SAME:    #fused.traffic<argument = 4, rank = 0, read = 29, written = 13, per_iteration = true>
 // CHECK:         fused.loop {{.*}}result_buffers [6, 2, 7, 8]
 // CHECK-NEXT:      {{.*}}fused.sweep where %active {{.*}}schedule #fused.schedule<rows
@@ -51,8 +51,9 @@ func.func @donated(%x: !mats, %u0: !list, %history: !list {foreach.donate = 1 : 
   return %u, %h, %iterations : !list, !list, !iteration
 }
 
-// What is not donated is copied to the place of the result, before the loop; a
-// device scalar is recorded for all, after the sweep that computes it.
+// A carried value that is not donated is copied to the buffer of the result before
+// the loop. A device scalar is recorded for every member, after the sweep that
+// computes it.
 // CHECK-LABEL: fused.program @kept
 // CHECK-SAME:    result_buffers = array<i64: 3>
 // CHECK:         fused.loop {{.*}}result_buffers [3, {{.*}} (%h = %{{.*}})

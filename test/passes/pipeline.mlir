@@ -1,4 +1,4 @@
-// Whole programs: how many sweeps they become, fused and not, and what these hold.
+// The sweeps of whole programs, with and without fusion.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
 // RUN: %heddle_opt --heddle-pipeline=fuse=false --split-input-file %s | FileCheck %s --check-prefix=UNFUSED
 
@@ -7,8 +7,8 @@
 !dbl = !foreach.list<tensor<f64>>
 !num = tensor<f64>
 
-// One sweep: bias corrections computed ahead, 1 - beta in the body, every list
-// updated in place.
+// One sweep: bias corrections are precomputed, 1 - beta is in the body, every list
+// is updated in place.
 // CHECK-LABEL: fused.program @adamw
 // CHECK-SAME:    buffers = [], result_buffers = array<i64: 0, 2, 3, 4>
 // CHECK-NEXT:    fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "elementwise, no row or column values"> name "adamw" launch <variants = [{{.*}}], arrive = [early]> result_buffers [4, 0, 2, 3] (
@@ -80,8 +80,8 @@ func.func @adamw(%param: !list {foreach.donate = 0 : i64}, %grad: !list,
 !dbl = !foreach.list<tensor<f64>>
 !num = tensor<f64>
 
-// Two sweeps over two dtypes: the norm of both lists with one `finish`, then the
-// update, backwards. The clipped gradient of bf16 is rounded as its list was.
+// Two sweeps over two dtypes: the norm of both lists with one epilogue, then the
+// reversed update. The clipped bf16 gradient keeps the rounding of its list.
 // CHECK-LABEL: fused.program @clip_sgdm
 // CHECK-SAME:    result_buffers = array<i64: 0, 2, 3, 5, 9>
 // CHECK:         fused.sweep schedule
@@ -193,8 +193,8 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// A fixed point with one flag for all: one sweep in the loop (and one before it,
-// for what the error is when no iteration runs); x stays in its place.
+// A fixed point with one flag for all members: one sweep in the loop, and one sweep
+// before it for the initial value of the error. x is updated in place.
 // CHECK-LABEL: fused.program @uniform
 // CHECK:         fused.sweep
 // CHECK:         fused.loop
@@ -202,7 +202,7 @@ func.func @softmax(%L: !mats) -> (!mats, !vec) {
 // CHECK:           fused.sweep
 // CHECK-NOT:       fused.sweep
 // CHECK:         fused.yield {{.*}} while
-// With a flag for every member, each stops alone and counts its iterations.
+// With a flag per member, each member stops alone and counts its iterations.
 // CHECK-LABEL: fused.program @members
 // CHECK:         fused.sweep
 // CHECK:         fused.loop {{.*}} active %[[ON:.*]]: !foreach.list<tensor<i1>>
@@ -268,7 +268,7 @@ func.func @members(%x0: !list, %a: !list, %tol: tensor<f32>, %limit: tensor<i32>
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// Both halves of an iteration, its error and its flags: one sweep.
+// Both halves of an iteration, the error and the flags: one sweep.
 // CHECK-LABEL: fused.program @sinkhorn
 // CHECK:         fused.loop
 // CHECK:           fused.sweep where
@@ -320,7 +320,7 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
 !each = !foreach.list<tensor<f32>>
 !num = tensor<f64>
 
-// An update that is skipped when a gradient overflowed: two sweeps.
+// An update that is skipped if a gradient is not finite: two sweeps.
 // CHECK-LABEL: fused.program @skip
 // CHECK:         fused.sweep
 // CHECK:           fused.reduce any list
@@ -363,7 +363,7 @@ func.func @skip(%p: !list {foreach.donate = 0 : i64}, %g: !list, %t: !each {fore
 !mats = !foreach.list<tensor<?x?xf32>>
 
 // Log-domain matrix balancing: one sweep in the loop, one read and one
-// exponential per element. Unfused it is the textbook's.
+// exponential per element. Without fusion there are no hints.
 // CHECK-LABEL: fused.program @balance
 // CHECK:         fused.loop
 // CHECK:           fused.sweep
@@ -402,7 +402,7 @@ func.func @balance(%M: !mats, %log_rows: !vecs, %log_columns: !vecs, %p0: !vecs,
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 
-// P^T D P x: a sum over rows and one over columns that follows from it, in one
+// P^T D P x: a sum over rows, and a sum over columns that depends on it, in one
 // sweep with one read of P.
 // CHECK-LABEL: fused.program @normal
 // CHECK:         fused.sweep

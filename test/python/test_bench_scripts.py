@@ -1,4 +1,4 @@
-"""The tables and plots that test/bench makes out of a report of `heddle bench`."""
+"""The tables and plots that the scripts in test/bench make from a report of `heddle bench`."""
 
 import importlib.util
 import json
@@ -52,7 +52,7 @@ def test_tables_hold_every_row_and_only_known_columns(report):
             assert line.count("|") in {other.count("|") for other in header}
 
 
-def test_markdown_replaces_only_what_is_marked(tmp_path, report):
+def test_markdown_replaces_only_the_marked_part(tmp_path, report):
     page = tmp_path / "page.md"
     page.write_text(f"before\n{peers_torch.BEGIN}\nold\n{peers_torch.END}\nafter\n")
     peers_torch.write_markdown(page, "new\n")
@@ -80,7 +80,7 @@ def sinkhorn_report():
                      row("5001x6001 f64", 6.0, failures=["timing: too hot"])]}
 
 
-def test_sinkhorn_tables_leave_gaps_and_say_why(sinkhorn_report):
+def test_sinkhorn_tables_leave_gaps_and_give_reasons(sinkhorn_report):
     text = peers_sinkhorn.tables(sinkhorn_report)
     assert "| 5001x6001 f32 | memory | 3.000 | 3.300 (1.10x) | 3.240 (1.08x) | 3.200 (1.07x) | 38.500 (12.83x) |" in text
     assert "| 5001x6001 f64 | memory | 6.000 |  |  |  |  |  |  |" in text

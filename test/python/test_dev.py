@@ -1,4 +1,4 @@
-"""The command line of tools/dev: it teaches, and a wrong one is told apart from a failure."""
+"""The command line of tools/dev: help names every command, and a usage error has its own exit code."""
 
 import os
 import pathlib
@@ -22,6 +22,6 @@ def test_help_names_every_command():
 
 
 @pytest.mark.parametrize("arguments", [(), ("weave",), ("clean", "everything"), ("docs", "--all"), ("lint", "--tidier")])
-def test_a_wrong_command_line_is_said_to_be_one(arguments):
+def test_usage_errors_exit_with_2(arguments):
     result = dev(*arguments)
     assert result.returncode == 2 and not result.stdout and result.stderr

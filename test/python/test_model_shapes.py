@@ -1,4 +1,4 @@
-"""examples/shapes/models.json is what tools/model_shapes.py writes, and holds shapes of non-empty tensors."""
+"""examples/shapes/models.json, which tools/model_shapes.py writes: it holds shapes of non-empty tensors."""
 
 import importlib.util
 import pathlib
@@ -22,7 +22,7 @@ def test_every_model_of_the_file_can_be_regenerated():
     assert list(model_shapes.MODELS) == list(model_shapes.read(model_shapes.FILE))
 
 
-def test_writing_what_was_read_changes_nothing(tmp_path):
+def test_reading_and_writing_changes_nothing(tmp_path):
     copy = tmp_path / "models.json"
     model_shapes.write(model_shapes.read(model_shapes.FILE), copy)
     assert copy.read_text() == pathlib.Path(model_shapes.FILE).read_text()

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's optimizer driver with heddle's dialects and passes: it parses,
-// verifies, runs the passes of the command line and prints. The tests of
-// dialect/ and passes/ use it.
+// MLIR's optimizer driver with heddle's dialects and passes: parses and
+// verifies a module, runs the passes of the command line and prints the result.
+// For tests of the dialects and passes.
 //
 //===----------------------------------------------------------------------===//
 

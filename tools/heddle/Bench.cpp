@@ -59,7 +59,7 @@ const CommandSpec benchCommand = {
     "Measure heddle, hand-written kernels and the floor side by side.", options,
     details};
 
-/// Reads a comma-separated list of names out of `known`.
+/// Reads a comma-separated list of names, all of which must be in `known`.
 static Expected<std::vector<StringRef>> readNames(const Arguments &arguments,
                                                   StringRef option,
                                                   ArrayRef<StringRef> known) {

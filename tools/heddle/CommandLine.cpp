@@ -25,7 +25,8 @@ Error usageError(const Twine &text) {
 
 std::string suggestion(StringRef word, ArrayRef<StringRef> words) {
   StringRef nearest;
-  // Swapped letters are two edits; among equals, prefer the same length.
+  // Swapped letters are two edits. Among equal distances, prefer the same
+  // length.
   auto distance = [&](StringRef candidate) {
     size_t longer = std::max(word.size(), candidate.size());
     size_t shorter = std::min(word.size(), candidate.size());
@@ -44,8 +45,8 @@ static std::string helpHint(const CommandSpec &command) {
   return ("\nTry 'heddle " + command.name + " --help'.").str();
 }
 
-/// Whether `word` is the value of a preceding option with an optional value
-/// rather than the operand: only file names ending in .json are.
+/// Whether `word`, after an option with an optional value, is that value and
+/// not the operand. Only names that end in .json are.
 static bool isOptionalValue(StringRef word) {
   return !word.starts_with("-") && word.ends_with(".json");
 }
@@ -108,6 +109,9 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
       return error("option '" + key + "' expects " + option->value +
                    ", found no value after '='");
     }
+    if (value.empty() && !option->value.empty() && !optional)
+      return error("option '" + key + "' expects " + option->value +
+                   ", found an empty word");
     result.values[key].push_back(value.str());
   }
   if (!command.operand.empty() && !hasOperand)

@@ -22,7 +22,7 @@
 namespace heddle::cli {
 
 struct OptionSpec {
-  /// With its dashes: "--shapes", "-o".
+  /// The name with its dashes: "--shapes", "-o".
   llvm::StringRef name;
   /// Placeholder of the value, "FILE"; empty for a flag, "[FILE]" for an
   /// optional value.
@@ -37,7 +37,7 @@ struct CommandSpec {
   llvm::StringRef operand;
   llvm::StringRef summary;
   llvm::ArrayRef<OptionSpec> options;
-  /// Below the options in the help: examples, tables.
+  /// Returns the help below the options: examples, tables.
   std::string (*details)();
 };
 
@@ -66,8 +66,8 @@ private:
 
 void printHelp(const CommandSpec &command);
 
-/// "; did you mean 'x'?" for the word of `words` nearest to `word`; empty if
-/// none is near.
+/// Returns "; did you mean 'x'?" for the word of `words` nearest to `word`;
+/// empty if none is near.
 std::string suggestion(llvm::StringRef word,
                        llvm::ArrayRef<llvm::StringRef> words);
 

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists the driver, GPUs, NVRTC and cache of this machine, and the fix for each
-// missing part.
+// Lists the driver, GPUs, NVRTC and disk cache of this machine, and says how to
+// install each missing part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ examples:
 }
 
 const CommandSpec doctorCommand = {
-    "doctor", "", "Check the driver, the GPUs, NVRTC and the kernel cache.",
+    "doctor", "", "Check the driver, the GPUs, NVRTC and the disk cache.",
     options, details};
 
 namespace {
@@ -51,7 +51,8 @@ public:
   void bad(StringRef part, const Twine &text) {
     line(paint(Colour::yellow, "missing"), part, text.str());
   }
-  /// `text` if the library found the part, else the problem that it reports.
+  /// Adds `text` if the library found the part, otherwise the problem that it
+  /// reports.
   void check(StringRef part, const json::Object &found, const Twine &text) {
     if (found.getBoolean("ok").value_or(false))
       good(part, text);

@@ -29,7 +29,7 @@ static const OptionSpec options[] = {
      "ptx      PTX, compiled by NVRTC\n"
      "cubin    machine code, compiled by NVRTC"},
     {"--arch", "ARCH",
-     "architecture such as sm_90 (default: that of the GPU, or sm_90)"},
+     "architecture such as sm_90 (default: the GPU's, or sm_90 without a GPU)"},
     {"-o", "FILE", "write to FILE instead of standard output"}};
 
 static std::string details() {
@@ -39,9 +39,9 @@ but no GPU.
 examples:
   heddle emit adamw:amsgrad=true              print the CUDA C++ source
   heddle emit adamw --stage foreach > rule.mlir
-                                              start a rule of your own from AdamW
+                                              write AdamW to a file, as a start for your own rule
   heddle emit rule.mlir --stage cubin --arch sm_100 -o rule.cubin
-                                              compile for an architecture without its GPU
+                                              compile for the architecture of another GPU
 
 )" + describePrograms();
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shows the kernels of a program, the bytes that they move, the floor and the
-// reasons.
+// decisions of the compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ static const OptionSpec options[] = {
      "shapes of the members: a JSON file {\"MODEL\": [[dim, ...], ...]}\n"
      "(default: one member of 1000 x 1000)"},
     {"--arch", "ARCH",
-     "architecture such as sm_90 (default: that of the GPU, or sm_90)"},
+     "architecture such as sm_90 (default: the GPU's, or sm_90 without a GPU)"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"},
     {"-o", "FILE", "write to FILE instead of standard output"}};
 
@@ -30,8 +30,8 @@ static std::string details() {
   return R"(The output has these parts:
   traffic   bytes that a step reads and writes, per element of the lists of the highest rank and in total;
             "before fusion" counts every operation as a kernel of its own
-  floor     the time to move these bytes at the copy bandwidth of the GPU: measured if a GPU of the
-            architecture is present, otherwise the nominal rate of the GPU that the output names
+  floor     the time to move these bytes at the copy bandwidth: measured if a GPU of the architecture is
+            present, otherwise the nominal bandwidth of the GPU that the output names
   launches  kernels, copies and fills of a step
   kernel    one launch of a __global__ function: its sweeps, its schedule and the reason for the schedule
   remarks   decisions of the passes, with reasons
@@ -48,7 +48,8 @@ examples:
 
 const CommandSpec explainCommand = {
     "explain", "PROGRAM",
-    "Show the kernels of a program, the bytes they move, and the reasons.",
+    "Show the kernels of a program, the bytes they move, and the decisions of "
+    "the compiler.",
     options, details};
 
 Expected<int> runExplain(const Arguments &arguments) {
@@ -69,7 +70,7 @@ Expected<int> runExplain(const Arguments &arguments) {
   if (!path.empty() && arguments.has("-o"))
     return usageError("options '--json' and '-o' name two output files, '" +
                       path + "' and '" + arguments.get("-o") +
-                      "'; give one of them");
+                      "'; give only one");
   auto output = OutputFile::open(path.empty() ? arguments.get("-o") : path);
   if (!output)
     return output.takeError();

@@ -10,8 +10,11 @@
 #include "OutputFile.h"
 
 #include "runtime/support/Status.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 
 using namespace llvm;
@@ -24,44 +27,52 @@ static Error cannotWrite(StringRef path, std::error_code code) {
                    code.message());
 }
 
+/// The path that `path` denotes after all links, the last of which may point to
+/// a file that does not exist.
+static Expected<std::string> followLinks(StringRef path) {
+  std::filesystem::path current(path.str());
+  constexpr int kMaxLinks = 40; // as the kernel
+  for (int count = 0; count < kMaxLinks; ++count) {
+    std::error_code code;
+    if (!std::filesystem::is_symlink(current, code))
+      return current.string();
+    std::filesystem::path next = std::filesystem::read_symlink(current, code);
+    if (code)
+      return cannotWrite(path, code);
+    current = current.parent_path() / next; // `next` if it is absolute
+  }
+  return cannotWrite(path, std::make_error_code(
+                               std::errc::too_many_symbolic_link_levels));
+}
+
 Expected<OutputFile> OutputFile::open(StringRef path) {
   OutputFile result;
   if (path.empty() || path == "-")
     return result;
-  result.path = path.str();
+  Expected<std::string> destination = followLinks(path);
+  if (!destination)
+    return destination.takeError();
+  result.path = *destination;
   sys::fs::file_status status;
-  bool exists = !sys::fs::status(path, status);
+  bool exists = !sys::fs::status(result.path, status);
   if (exists && sys::fs::is_directory(status))
     return cannotWrite(path, std::make_error_code(std::errc::is_a_directory));
   if (exists && !sys::fs::is_regular_file(status))
     return result;
-  if (exists && sys::fs::access(path, sys::fs::AccessMode::Write))
-    return cannotWrite(path,
-                       std::make_error_code(std::errc::permission_denied));
-  // Replace the file that a link points to, not the link.
-  SmallString<128> target(path);
-  if (exists)
-    sys::fs::real_path(path, target);
-  result.path = target.str().str();
-  auto file = sys::fs::TempFile::create(target + ".%%%%%%%%.tmp",
-                                        sys::fs::all_read | sys::fs::all_write);
-  if (!file) {
-    std::error_code code = errorToErrorCode(file.takeError());
+  SmallString<128> folder = sys::path::parent_path(result.path);
+  if (folder.empty())
+    folder = ".";
+  StringRef checked = exists ? StringRef(result.path) : StringRef(folder);
+  if (std::error_code code =
+          sys::fs::access(checked, sys::fs::AccessMode::Write))
     return cannotWrite(path, code);
-  }
   // Keep the permissions of a replaced file; otherwise apply the umask.
   mode_t mask = umask(0);
   umask(mask);
-  mode_t mode =
+  result.mode =
       exists ? static_cast<mode_t>(status.permissions()) : mode_t(0666 & ~mask);
-  fchmod(file->FD, mode);
-  result.file = std::move(*file);
+  result.replaces = true;
   return result;
-}
-
-OutputFile::~OutputFile() {
-  if (file)
-    consumeError(file->discard());
 }
 
 Error OutputFile::write(StringRef contents) {
@@ -75,7 +86,7 @@ Error OutputFile::write(StringRef contents) {
     }
     return Error::success();
   }
-  if (!file) {
+  if (!replaces) {
     std::error_code code;
     raw_fd_ostream os(path, code, sys::fs::CD_OpenExisting);
     if (!code) {
@@ -86,17 +97,22 @@ Error OutputFile::write(StringRef contents) {
     }
     return code ? cannotWrite(path, code) : Error::success();
   }
-  sys::fs::TempFile temporary = std::move(*file);
-  file.reset();
-  raw_fd_ostream os(temporary.FD, /*shouldClose=*/false);
+  // Only a process that is killed between the next line and keep() leaves a
+  // temporary file.
+  auto temporary = sys::fs::TempFile::create(
+      path + ".%%%%%%%%.tmp", sys::fs::all_read | sys::fs::all_write);
+  if (!temporary)
+    return cannotWrite(path, errorToErrorCode(temporary.takeError()));
+  fchmod(temporary->FD, mode);
+  raw_fd_ostream os(temporary->FD, /*shouldClose=*/false);
   os << contents;
   os.flush();
   if (std::error_code code = os.error()) {
     os.clear_error();
-    consumeError(temporary.discard());
+    consumeError(temporary->discard());
     return cannotWrite(path, code);
   }
-  if (Error error = temporary.keep(path))
+  if (Error error = temporary->keep(path))
     return cannotWrite(path, errorToErrorCode(std::move(error)));
   return Error::success();
 }

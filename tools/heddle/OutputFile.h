@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contents go to a temporary file in the target's folder, which is renamed
-// to the target once it is complete. Commands open the file before long work,
-// so that an unwritable target fails early.
+// Commands open the file before long work, so that they fail early if it cannot
+// be written. The contents go to a temporary file in the same folder, which is
+// created when they are known and renamed once it is complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
 
-#include <optional>
 #include <string>
 
 namespace heddle::cli {
@@ -25,17 +23,15 @@ class OutputFile {
 public:
   /// A `path` of "" or "-" means standard output.
   static llvm::Expected<OutputFile> open(llvm::StringRef path);
-  OutputFile(OutputFile &&) = default;
-  ~OutputFile();
-
   llvm::Error write(llvm::StringRef contents);
   bool isStandardOutput() const { return path.empty(); }
 
 private:
   OutputFile() = default;
 
-  std::string path;                            // empty: standard output
-  std::optional<llvm::sys::fs::TempFile> file; // none: write directly
+  std::string path; ///< after all links; empty: standard output
+  bool replaces = false; ///< by a temporary file; else written directly
+  unsigned mode = 0;     ///< permissions of the temporary file
 };
 
 } // namespace heddle::cli

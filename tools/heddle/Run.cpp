@@ -37,7 +37,7 @@ static const OptionSpec options[] = {
     {"--set", "NAME=VALUE", "set a scalar argument; repeatable"},
     {"--check", "",
      "compare the results with the reference interpreter; exit\n"
-     "with code 1 if an error exceeds its limit"},
+     "with code 1 if an error exceeds its bound"},
     {"--json", "[FILE]", "write JSON to FILE or to standard output"}};
 
 static std::string details() {
@@ -54,10 +54,10 @@ collapsed into rows for lists of rank 2, and as one value for lists of rank 0.
 
 --check evaluates the same steps twice in the reference interpreter: in double precision, and plainly, with each
 operation in its own type. Errors are differences from the double-precision results, in units of the RMS error
-of the plain evaluation. The check passes if no RMS error exceeds its limit of 1.5 units. In a program with a
-loop, which amplifies rounding errors, a unit is at least the effect of one unit in the last place of each
-operation. The limit is 8 or 16 for a loop with the panel schedule on a GPU. It is higher for a result of few
-elements, whose error estimate is noisy. A check needs about 80 bytes of host memory per element.
+of the plain evaluation. The check passes if no RMS error exceeds its bound of 1.5 units. Loops amplify rounding
+errors; in a program with a loop, a unit is therefore at least the effect of one unit in the last place of each
+operation. The bound is 8 or 16 for a panel loop on a GPU. It is higher for a result of few elements, because the
+error estimate is then noisy. A check needs about 80 bytes of host memory per element.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
@@ -219,7 +219,7 @@ static Expected<RunReport> execute(const RunRequest &request,
     return session.takeError();
   report.arch = (*session)->arch();
   report.compileSeconds = (*session)->getCompileSeconds();
-  // Traffic depends on the program alone, the floor also on the GPU.
+  // The traffic does not depend on the GPU, but the floor does.
   auto explained =
       explain(request.settings.program, shapesToJSON(request.settings.shapes),
               {"cuda", (*session)->onCpu() ? "" : report.arch});
@@ -245,7 +245,7 @@ static Expected<RunReport> execute(const RunRequest &request,
       return checks.takeError();
     report.checks = std::move(*checks);
   }
-  // Timing changes the state of the program, so it comes last.
+  // Timing replays the program, which changes its state, so it comes last.
   if (!(*session)->onCpu()) {
     progress.show("timing replays ...");
     auto measured = toExpected((*session)->getGraph().measure());

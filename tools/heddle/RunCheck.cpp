@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The evaluations share nothing and run at the same time.
+// The evaluations share no data and run at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ double ResultCheck::inUnits(double error) const {
   return unit > 0 ? error / unit : HUGE_VAL;
 }
 
-/// The error of `found`; NaN equals only NaN.
+/// Returns the error of `found`; NaN equals only NaN.
 static double errorOf(double found, double expected) {
   if (found == expected || (std::isnan(found) && std::isnan(expected)))
     return 0;
@@ -33,9 +33,9 @@ static double errorOf(double found, double expected) {
 }
 
 namespace {
-/// Number of perturbed evaluations. With few elements one draw is a noisy
-/// estimate; long lists need only one, which saves memory, because each draw
-/// holds a copy of all lists.
+/// Number of perturbed evaluations (draws). With few elements, the estimate of
+/// one draw is noisy. Long lists need only one draw; this saves memory, because
+/// each draw holds a copy of all lists.
 constexpr int kDraws = 4;
 constexpr int64_t kLong = 1 << 20;
 
@@ -49,15 +49,15 @@ public:
   void add(double found, double exact, double plain,
            ArrayRef<double> perturbed) {
     double error = errorOf(found, exact), plainError = errorOf(plain, exact);
-    bool moves = false;
+    bool changes = false;
     for (double draw : perturbed) {
       double perturbedError = errorOf(draw, exact);
-      moves |= perturbedError != 0;
+      changes |= perturbedError != 0;
       if (std::isfinite(perturbedError))
         perturbedSquares += perturbedError * perturbedError;
     }
     perturbations += perturbed.size();
-    moving += moves;
+    changed += changes;
     check.different += errorOf(found, plain) != 0;
     check.notNumbers += std::isnan(found);
     // If the plain evaluation overflows, it is no measure of the error.
@@ -71,12 +71,13 @@ public:
     ++check.elements;
   }
 
-  /// The plain evaluation of few elements can happen to be exact, and that of
-  /// many can be off in a few only. The unit is therefore at least the RMS
-  /// error of 16 elements that are off by one unit in the last place. For f64
-  /// the exact evaluation is no more precise than the plain one; there, every
-  /// element may be off by four units.
-  void finish(DType dtype) {
+  /// Computes the errors, their unit and the bound. By chance, the plain
+  /// evaluation can be exact, or off in a few elements only. The unit is
+  /// therefore at least the RMS error of 16 elements that are off by one unit
+  /// in the last place. In f64, the exact evaluation is no more precise than
+  /// the plain one, so every element may be off by four units in the last
+  /// place.
+  void computeErrors(DType dtype) {
     double count = std::max<double>(1, check.elements);
     check.rmsError = std::sqrt(squares / count);
     check.plainRmsError = std::sqrt(plainSquares / count);
@@ -87,18 +88,19 @@ public:
         floor,
         std::sqrt(perturbedSquares / std::max<double>(1, perturbations)),
     });
-    if (moving > 0)
-      check.bound += ResultCheck::kSpread / std::sqrt(moving);
+    if (changed > 0)
+      check.bound += ResultCheck::kSpread / std::sqrt(changed);
   }
 
 private:
   ResultCheck &check;
   double squares = 0, plainSquares = 0, perturbedSquares = 0, values = 0;
   /// Perturbed elements, over all draws; elements that any draw changes.
-  double perturbations = 0, moving = 0;
+  double perturbations = 0, changed = 0;
 };
 
-/// One evaluation on its own thread; the library keeps errors per thread.
+/// One evaluation, which runs on a thread of its own. The library keeps errors
+/// per thread, so run() stores the error.
 struct Evaluation {
   explicit Evaluation(int arithmetic)
       : arithmetic(static_cast<heddle_arithmetic>(arithmetic)) {}
@@ -207,9 +209,10 @@ static bool isFloat(DType dtype) {
          dtype == DType::F16;
 }
 
-/// The members whose integer results, such as iteration counts and flags, are
-/// equal in both evaluations; empty without such results. 64-bit results are
-/// positions, which differ if maxima tie; they are ignored.
+/// Returns, for each member, whether its integer results, such as iteration
+/// counts and flags, are equal in both evaluations; empty if there are no such
+/// results. Ignores 64-bit results: they are positions, which differ if maxima
+/// tie.
 static Expected<std::vector<bool>> membersThatAgree(const RunSession &session,
                                                     const Evaluation &a,
                                                     const Evaluation &b) {
@@ -283,8 +286,8 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
       return make_error<StatusError>(evaluation->failure->first,
                                      evaluation->failure->second);
 
-  // If a perturbation changes the iteration count or a flag of a member, its
-  // results are those of another solve and say nothing about rounding.
+  // If a perturbation changes the iteration count or a flag of a member, the
+  // member's results belong to another solve and say nothing about rounding.
   std::vector<std::vector<bool>> agree;
   bool allAgree = loops;
   for (auto &draw : perturbed) {
@@ -300,8 +303,8 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
     ResultCheck &check = checks.emplace_back();
     check.name = plan.results[index].name;
     if (inPanels)
-      check.bound = allAgree ? ResultCheck::kBoundOfPerturbed
-                             : ResultCheck::kBoundOfPanels;
+      check.bound = allAgree ? ResultCheck::kAgreeingPanelBound
+                             : ResultCheck::kPanelBound;
     progress.show("comparing '" + check.name + "' ...");
     Comparison comparison(check);
     size_t members =
@@ -317,7 +320,7 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
                                       draws, comparison))
         return std::move(error);
     }
-    comparison.finish(buffer.dtype);
+    comparison.computeErrors(buffer.dtype);
   }
   return checks;
 }

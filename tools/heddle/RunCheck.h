@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The exact evaluation is in double precision; the plain evaluation computes
-// each operation in its own type. The error of a result against the exact
-// evaluation must be comparable to the error of the plain evaluation.
+// each operation in its own type. A result may differ from the exact evaluation
+// about as much as the plain evaluation does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,11 @@ namespace heddle::cli {
 struct ResultCheck {
   std::string name;
   int64_t elements = 0;
-  double largestError = 0; ///< of heddle's result, as rmsError
-  double rmsError = 0;
-  double plainRmsError = 0;
-  /// The unit of the printed errors: the RMS error of the plain evaluation, but
-  /// at least the effect of a few results that round the other way and, if the
-  /// program loops, of one unit in the last place of each operation.
+  double largestError = 0, rmsError = 0; ///< of heddle's result
+  double plainRmsError = 0;              ///< of the plain evaluation
+  /// The unit of the printed errors: the largest of the RMS errors of the plain
+  /// evaluation, of a few elements that are off by one unit in the last place,
+  /// and, if the program has a loop, of the perturbed evaluations.
   double unit = 0;
   /// Elements that differ from those of the plain evaluation.
   int64_t different = 0;
@@ -33,18 +32,20 @@ struct ResultCheck {
 
   double largest() const { return inUnits(largestError); }
   double ratio() const { return inUnits(rmsError); }
-  /// Limit of ratio().
+  /// Bound of ratio().
   double bound = kBound;
   bool holds() const { return ratio() <= bound; }
 
   static constexpr double kBound = 1.5;
-  /// Limits for loops with the panel schedule. They use the hardware's base-2
-  /// exponential and sum about shifts, which costs a few units in the last
-  /// place per iteration. The limit is lower if the unit of all results
-  /// includes such perturbations.
-  static constexpr double kBoundOfPanels = 16, kBoundOfPerturbed = 8;
+  /// The bound of a panel loop, which is larger because such a loop uses the
+  /// hardware's base-2 exponential and sums about shifts. This costs a few
+  /// units in the last place per iteration.
+  static constexpr double kPanelBound = 16;
+  /// The bound of a panel loop if no perturbation changes an iteration count or
+  /// a flag, so that the perturbed evaluations count for every member.
+  static constexpr double kAgreeingPanelBound = 8;
   /// A result of few elements has a noisy error estimate: if perturbations
-  /// change n elements, the limit rises by kSpread / sqrt(n).
+  /// change n elements, the bound rises by kSpread / sqrt(n).
   static constexpr double kSpread = 3;
 
 private:

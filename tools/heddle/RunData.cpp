@@ -47,8 +47,8 @@ void makeElements(const Contents &contents, uint64_t seed, uint64_t list,
 // Storage
 //===----------------------------------------------------------------------===//
 
-/// The nearest number with `mantissa` fraction bits and an exponent of at least
-/// `least`; ties go to even.
+/// Returns the nearest value with `mantissa` fraction bits and an exponent of
+/// at least `least`; ties go to even.
 static double roundTo(double value, int mantissa, int least) {
   if (value == 0 || !std::isfinite(value))
     return value;

@@ -34,8 +34,8 @@ void storeElements(runtime::DType dtype, const double *from, int64_t count,
 void loadElements(runtime::DType dtype, const char *from, int64_t count,
                   double *to);
 
-/// The distance from 1 to the next number of a floating-point dtype; 0 for
-/// integers.
+/// Returns the distance from 1 to the next value of a floating-point dtype; 0
+/// for integers.
 double unitInLastPlace(runtime::DType dtype);
 
 } // namespace heddle::cli

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON object holds everything; the text leaves out numbers that mean
-// little for the program at hand.
+// The JSON object holds everything; the text omits values that say little about
+// the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,7 +112,7 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
 static void printChecks(const RunReport &report) {
   outs() << "\nerrors against the reference interpreter, in units of the RMS "
             "error of a plain evaluation\n";
-  Table table({"result", "largest error", "RMS error", "limit",
+  Table table({"result", "largest error", "RMS error", "bound",
                "differs from plain", "check"});
   for (const ResultCheck &check : report.checks)
     table.add({check.name, formatv("{0:f2}", check.largest()),
@@ -135,7 +135,7 @@ static void printChecks(const RunReport &report) {
 void print(const RunRequest &request, const RunReport &report) {
   const json::Object &explained = report.explained;
   bool onCpu = report.arch == "cpu";
-  // For a loop, launches and bytes count one iteration, but times the whole
+  // Launches and bytes count one iteration of a loop; times are of the whole
   // loop.
   bool loops = *explained.getBoolean("loops");
   auto line = [](StringRef label, const Twine &text) {

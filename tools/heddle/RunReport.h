@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parameters of a run and its outcome, and their text and JSON forms.
+// The request and the outcome of a run, and their text and JSON forms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ struct ResultSummary {
   std::vector<double> first;
   int64_t notNumbers = 0; ///< NaN elements of a list
 
-  /// The text form shows the elements of a list instead of its checksum if
-  /// there are at most this many.
+  /// The text form shows the elements of a list of at most this many elements,
+  /// instead of a checksum.
   static constexpr size_t kShown = 4;
   std::string shown() const;
 };

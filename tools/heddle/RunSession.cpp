@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data is generated and copied piece by piece, because the lists of a large
-// model may not fit into host memory.
+// Data is generated and copied in pieces, because the lists of a large model
+// may not fit into host memory.
 //
 //===----------------------------------------------------------------------===//
 

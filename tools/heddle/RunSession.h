@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A compiled program whose arguments and results are bound to memory of the
-// session, filled from a seed. The initial contents of a list follow from its
-// position in the program, never from the program's name.
+// session; the arguments are filled from a seed. The initial contents of a list
+// depend on its position in the program, not on the program's name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@ public:
   /// Copies all arguments to the reference interpreter.
   llvm::Error fill(heddle_reference *reference) const;
 
-  /// Calls `visit` with the stored bytes of a member of result `index`, piece
-  /// by piece.
+  /// Calls `visit` with the stored bytes of a member of result `index`, in
+  /// pieces.
   llvm::Error
   readResult(size_t index, size_t member,
              llvm::function_ref<void(llvm::ArrayRef<char>)> visit) const;
@@ -85,7 +85,7 @@ private:
   std::optional<heddle::Executable> executable;
   std::vector<List> lists; ///< by buffer
   std::map<std::string, double> scalars;
-  // Destroyed before the memory that is bound to it.
+  // Declared after the memory bound to it, so that it is destroyed first.
   std::optional<heddle::Graph> graph;
   double compileSeconds = 0;
 };

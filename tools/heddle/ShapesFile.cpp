@@ -10,10 +10,11 @@
 #include "ShapesFile.h"
 
 #include "CommandLine.h"
+
+#include "runtime/support/InputFile.h"
 #include "runtime/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
 
@@ -72,15 +73,15 @@ Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
 }
 
 Expected<std::vector<Model>> readModelsFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
+  auto buffer = readInput(path, "shapes file");
   if (!buffer)
-    return makeError(StatusCode::BadInput, "cannot read shapes file '{0}': {1}",
-                     path, buffer.getError().message());
+    return buffer.takeError();
   return readModels((*buffer)->getBuffer(), path);
 }
 
 Expected<Model> readModel(StringRef argument) {
-  // If a file has the whole name, the colon is part of that name.
+  // If a file has the whole argument as its name, the colon is part of the
+  // name.
   StringRef path = argument, name;
   bool named = false;
   if (!sys::fs::exists(argument) && argument.contains(':')) {
@@ -98,7 +99,7 @@ Expected<Model> readModel(StringRef argument) {
     if (models->size() == 1)
       return models->front();
     return makeError(StatusCode::BadInput,
-                     "shapes file '{0}' has {1} models; name one as "
+                     "shapes file '{0}' has {1} models; choose one with "
                      "'{0}:MODEL'\nModels: {2}.",
                      path, models->size(), list);
   }

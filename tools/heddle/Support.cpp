@@ -3,17 +3,18 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The library provides the list of programs, so new ones need no change here.
+// The library lists the standard programs, so a new program needs no change
+// here.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
 
 #include "codegen/compiler/heddle_reference.h"
+#include "runtime/support/InputFile.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -34,11 +35,10 @@ Error toError(const heddle::Status &status) {
 Expected<std::string> readProgram(StringRef word) {
   if (word != "-")
     return word.str();
-  auto buffer = MemoryBuffer::getSTDIN();
+  auto buffer = readInput(word, "program");
   if (!buffer)
-    return makeError(StatusCode::BadInput, "cannot read standard input: {0}",
-                     buffer.getError().message());
-  // A newline marks the source of a module, as opposed to a program's name.
+    return buffer.takeError();
+  // A newline distinguishes the source of a module from a program's name.
   return (*buffer)->getBuffer().str() + "\n";
 }
 
@@ -137,12 +137,12 @@ std::string describePrograms(ProgramDetails details) {
 
 std::string describeEnvironment() {
   return R"(environment:
-  HEDDLE_CACHE_DIR      folder of the kernel cache (default: $XDG_CACHE_HOME/heddle or ~/.cache/heddle)
-  HEDDLE_CACHE_SIZE     maximum size of the kernel cache in MiB (default: 256); 0 disables the cache
+  HEDDLE_CACHE_DIR      folder of the disk cache (default: $XDG_CACHE_HOME/heddle or ~/.cache/heddle)
+  HEDDLE_CACHE_SIZE     maximum size of the disk cache in MiB (default: 256); 0 disables the cache
   HEDDLE_DUMP_DIR       folder for the IR after every pass, the CUDA source, the plan and the cubin
   HEDDLE_NVRTC          NVRTC library, or the folder that contains it
   HEDDLE_CUDA_DRIVER    driver library (default: libcuda.so.1)
-  HEDDLE_THREADS        number of threads of the cpu target (default: one per core)
+  HEDDLE_THREADS        threads of the cpu target and of a compilation (default: one per core)
   CUDA_HOME, CUDA_PATH  CUDA toolkit to search for NVRTC
   NO_COLOR              disable colours if set and not empty
 )";

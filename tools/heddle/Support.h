@@ -18,7 +18,7 @@
 
 namespace heddle::cli {
 
-/// The error of a failed call of heddle.hpp.
+/// Converts the result of a call of heddle.hpp.
 llvm::Error toError(const heddle::Status &status);
 template <typename T> llvm::Expected<T> toExpected(heddle::Result<T> result) {
   if (result)
@@ -27,28 +27,28 @@ template <typename T> llvm::Expected<T> toExpected(heddle::Result<T> result) {
       static_cast<runtime::StatusCode>(result.code()), result.error());
 }
 
-/// The program that PROGRAM names: standard input for "-", else the word.
+/// Returns the contents of standard input for "-", otherwise `word`.
 llvm::Expected<std::string> readProgram(llvm::StringRef word);
 
-/// Adds `dtype=DTYPE` to the options of a standard program.
+/// Returns a standard program with the option `dtype=DTYPE` added.
 llvm::Expected<std::string> withDType(llvm::StringRef program,
                                       llvm::StringRef dtype);
 
 /// The value of --arch; empty if absent.
 llvm::Expected<std::string> readArch(const Arguments &arguments);
 
-/// The standard programs, for help texts.
+/// Describes the standard programs, for help texts.
 enum class ProgramDetails { Summary, Options };
 std::string describePrograms(ProgramDetails details = ProgramDetails::Options);
-/// The environment variables, for help texts.
+/// Describes the environment variables, for help texts.
 std::string describeEnvironment();
 
-/// The output of `heddle explain --json`.
+/// Returns the output of `heddle explain --json`.
 llvm::Expected<llvm::json::Object> explain(llvm::StringRef program,
                                            llvm::StringRef shapes,
                                            const heddle::Options &options);
 
-/// `value` indented, with a newline at the end.
+/// Returns `value` indented, with a newline at the end.
 std::string printJSON(llvm::json::Value value);
 
 } // namespace heddle::cli

@@ -48,7 +48,7 @@ commands:
 
 examples:
   heddle explain clip_by_global_norm+adamw
-                           show the kernels, the bytes moved and the reasons
+                           show the kernels, the bytes they move and the decisions of the compiler
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check
                            run steps and compare them with the reference interpreter
   heddle emit sgd:momentum=0.9
@@ -75,8 +75,7 @@ static int report(Error error) {
   return code == StatusCode::BadInput ? 2 : 1;
 }
 
-int main(int argc, char **argv) {
-  SmallVector<StringRef> words(argv + 1, argv + argc);
+static int run(SmallVector<StringRef> words) {
   if (words.empty()) {
     printUsage(errs());
     return 2;
@@ -115,4 +114,20 @@ int main(int argc, char **argv) {
   return report(usageError(
       "unknown command '" + name + "'" + suggestion(name, names) +
       "\nCommands: " + join(names, ", ") + ".\nTry 'heddle --help'."));
+}
+
+int main(int argc, char **argv) {
+  int code = run(SmallVector<StringRef>(argv + 1, argv + argc));
+  // Report what could not be printed; LLVM's streams would end the process.
+  outs().flush();
+  if (outs().has_error()) {
+    std::error_code reason = outs().error();
+    outs().clear_error();
+    if (code == 0)
+      code = report(heddle::runtime::makeError(
+          StatusCode::Failed, "cannot write 'standard output': {0}",
+          reason.message()));
+  }
+  errs().clear_error();
+  return code;
 }

@@ -2,20 +2,21 @@
 //
 //   bytes per element   28: reads p, g, m, v; writes p, m, v
 //   block               256 threads, at least 6 blocks per SM (40 registers)
-//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile is up to 1024 consecutive
+//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile has up to 1024 consecutive
 //                       elements of one member, so no block searches for its work
-//   scalars             lr, beta1, beta2, eps and weight_decay are f64 in device memory and may change between launches;
-//                       the step counter is one f32 per member, advanced in place
+//   scalars             lr, beta1, beta2, eps and weight_decay are f64 in device memory and may change between
+//                       launches; the step counter is one f32 per member, advanced in place
 //
-// The bias corrections need integer powers in double, too slow for every block, so they are precomputed: the last block of a
-// member to take a ticket stores the next step's corrections together with the step and betas they depend on. Every thread
-// compares these with the actual step and betas bit for bit, and recomputes on a mismatch. The host may therefore overwrite
-// any of them, or clear the memo; only the next step is then slower.
+// The bias corrections need integer powers in double, which are too slow to compute in every block. They are therefore
+// precomputed: the last block of a member to take a ticket stores the next step's corrections, together with the step
+// and betas they depend on. Every thread compares these with the actual step and betas bit for bit, and recomputes the
+// corrections on a mismatch. The host may overwrite the step and betas or clear the memo; only the next step is then
+// slower.
 //
-// The block takes its ticket while the loads of its tile are in flight, and reads the result after the stores. It needs no
-// fence: __syncthreads_or consumes a value that every thread derives from the step and the memo, so the block's reads of them
-// have returned before it takes the ticket, and only the block with the last ticket overwrites them. (The PTX memory model
-// has no such dependency and requires a release and an acquire, which cost 2-5 % of the step.)
+// A block takes its ticket while the loads of its tile are in flight, and uses the ticket after the stores. No fence is
+// needed: __syncthreads_or consumes a value that every thread derives from the step and the memo. So the block has read
+// both before it takes the ticket, and only the block with the last ticket overwrites them. (The PTX memory model has
+// no such dependency. It requires a release and an acquire, which cost 2-5 % of the step.)
 
 // One descriptor per tile, 64 bytes, 16-byte aligned.
 struct alignas(16) Tile {
@@ -58,8 +59,8 @@ __device__ __forceinline__ void corrections(float step, double beta1, double bet
     root2 = (float)sqrt(1 - power(beta2, n));
 }
 
-__device__ __forceinline__ Tile load_row(const Tile *row) {
-    const ulonglong2 *at = (const ulonglong2 *)row;  // 16-byte loads, pairs of 64 bits: fewest registers
+__device__ __forceinline__ Tile load_descriptor(const Tile *descriptor) {
+    const ulonglong2 *at = (const ulonglong2 *)descriptor;  // 16-byte loads of 64-bit pairs need the fewest registers
     ulonglong2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2), d = __ldg(at + 3);
     return {(float *)a.x, (float *)a.y, (float *)b.x, (float *)b.y, (float *)c.x, (int)c.y, (int)(c.y >> 32), (int)d.x, {}};
 }
@@ -70,8 +71,8 @@ __device__ __forceinline__ Memo load_memo(const Memo *entry) {
     return e;
 }
 
-// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
-// Streaming marks the data as first to leave the L2 cache (evict first).
+// A whole, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
+// `Streaming` marks the data as evict-first in the L2 cache.
 template <bool Streaming>
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
@@ -106,14 +107,14 @@ __device__ __forceinline__ void store(const float (&x)[4], float *to, int count,
 }
 
 __device__ __forceinline__ unsigned take_ticket(unsigned *counter, unsigned last) {
-    unsigned before;  // counts 0..last and wraps, so it needs no reset
+    unsigned before;  // the counter runs from 0 to `last` and wraps, so it needs no reset
     asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
     return before;
 }
 
 template <bool Streaming>
 __device__ __forceinline__ void update(const Tile *tiles, const Hyper &h, Memo *memo, unsigned *tickets) {
-    Tile tile = load_row(tiles + blockIdx.x);
+    Tile tile = load_descriptor(tiles + blockIdx.x);
     unsigned long long addresses =
         (unsigned long long)tile.p | (unsigned long long)tile.g | (unsigned long long)tile.m | (unsigned long long)tile.v;
     bool whole = tile.count == kTile && (addresses & 15) == 0;
@@ -164,7 +165,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 6)
     update<false>(tiles, h, memo, tickets);
 }
 
-// The same with streaming accesses to p, m and v: faster if the four lists about fill the L2 cache, slower above.
+// The same with streaming accesses to p, m and v: faster while the four lists together are about as large as the L2
+// cache, slower for larger lists.
 extern "C" __global__ void __launch_bounds__(kThreads, 6)
     adamw_l2(const Tile *__restrict__ tiles, const Hyper h, Memo *memo, unsigned *tickets) {
     update<true>(tiles, h, memo, tickets);

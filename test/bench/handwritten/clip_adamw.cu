@@ -1,18 +1,18 @@
 // Clip by global norm, then AdamW, over a list of fp32 tensors: three kernels joined by programmatic edges.
 //
-//   bytes per element   32: partials reads g (4); update reads p, g, m, v and writes p, m, v (28). The gradient's tail is
-//                       still in the L2 cache when update starts, because update visits the tiles in reverse.
-//   blocks              partials 256 threads, one tile of up to 4096 gradient elements each; combine one block of 1024
-//                       threads; update 256 threads, one tile of up to 1024 elements each, 8 blocks per SM (32 registers)
-//   work assignment     block b takes tile descriptor b, which holds the pointers (update: from the end)
-//   scalars             lr, beta1, beta2, eps, weight_decay and max_norm are f64 in device memory and may change between
-//                       launches; the step counter is one f32 per member, advanced in place
+//   bytes per element   32: partials reads g (4); update reads p, g, m, v and writes p, m, v (28). update visits the
+//                       tiles in reverse, because the last gradients that partials read are still in the L2 cache.
+//   blocks              partials: 256 threads, one tile of up to 4096 gradient elements; combine: one block of 1024
+//                       threads; update: 256 threads, one tile of up to 1024 elements, 8 blocks per SM (32 registers)
+//   work assignment     block b takes tile descriptor b, which holds the pointers (update: counted from the end)
+//   scalars             lr, beta1, beta2, eps, weight_decay and max_norm are f64 in device memory and may change
+//                       between launches; the step counter is one f32 per member, advanced in place
 //
-// All scalar math runs in the one block of combine, while partials is still running: it turns the hyperparameters and each
-// member's step into eight floats per member. Then it waits for the partial sums, adds them in a fixed order and publishes
-// the clip factor. Partition and order depend on the table alone, so the norm has the same bits on every GPU. combine and
-// update launch early (programmatic dependent launch), load the data that does not depend on the previous kernel, and then
-// wait for it.
+// combine does all scalar math in one block, while partials is still running: it turns the hyperparameters and each
+// member's step into seven floats per member. Then it waits for the partial sums, adds them in a fixed order and
+// publishes the clip factor. Partition and order depend on the table alone, so the norm has the same bits on every GPU.
+// combine and update launch early (programmatic dependent launch), load the data that does not depend on the previous
+// kernel, and then wait for that kernel.
 
 // One descriptor per gradient tile, 16 bytes.
 struct alignas(16) GradTile {
@@ -45,10 +45,10 @@ constexpr int kGradVectors = 4;  // float4 per thread in a gradient tile
 constexpr int kGradTile = 4 * kGradVectors * kThreads;
 constexpr int kCombine = 1024;
 
-__device__ __forceinline__ void let_next_start() { asm volatile("griddepcontrol.launch_dependents;"); }
+__device__ __forceinline__ void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;"); }
 __device__ __forceinline__ void wait_for_dependency() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-// The sum over the block, in thread 0, always in the same order.
+// Returns the sum over the block, in a fixed order, to thread 0.
 template <int Threads>
 __device__ __forceinline__ double block_sum(double x) {
     __shared__ double warp[Threads / 32];
@@ -64,13 +64,13 @@ __device__ __forceinline__ double block_sum(double x) {
     return x;
 }
 
-// partial[b] = sum of squares of gradient tile b. grid: number of gradient tiles
+// partial[b] = the sum of squares of gradient tile b. grid: number of gradient tiles
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     clip_adamw_partials(const GradTile *__restrict__ tiles, double *__restrict__ partial) {
-    let_next_start();
-    uint4 row = __ldg((const uint4 *)(tiles + blockIdx.x));
-    const float *g = (const float *)(row.x | (unsigned long long)row.y << 32);
-    int count = (int)row.z;
+    launch_dependents();
+    uint4 descriptor = __ldg((const uint4 *)(tiles + blockIdx.x));
+    const float *g = (const float *)(descriptor.x | (unsigned long long)descriptor.y << 32);
+    int count = (int)descriptor.z;
 
     float x[kGradVectors][4];
     if (count == kGradTile && ((unsigned long long)g & 15) == 0) {
@@ -106,11 +106,11 @@ __device__ __forceinline__ double power(double base, int exponent) {
     return result;
 }
 
-// Every member's scalars and its next step; then *clip = min(1, max_norm / (norm + 1e-6)). grid: 1 block of 1024
+// Computes every member's scalars and advances its step; then sets *clip = min(1, max_norm / (norm + 1e-6)). grid: 1
 extern "C" __global__ void __launch_bounds__(kCombine)
     clip_adamw_combine(const Hyper h, float *step, int members, const double *partial, int partials, Scalars *scalars,
                        float *clip) {
-    let_next_start();
+    launch_dependents();
     double beta1 = __ldg(h.beta1), beta2 = __ldg(h.beta2), max_norm = __ldg(h.max_norm);
     float lr = (float)__ldg(h.lr), weight_decay = (float)__ldg(h.weight_decay), eps = (float)__ldg(h.eps);
     for (int i = threadIdx.x; i < members; i += kCombine) {
@@ -132,14 +132,14 @@ extern "C" __global__ void __launch_bounds__(kCombine)
     }
 }
 
-__device__ __forceinline__ Tile load_row(const Tile *row) {
-    const ulonglong2 *at = (const ulonglong2 *)row;  // 16-byte loads, pairs of 64 bits: fewest registers
+__device__ __forceinline__ Tile load_descriptor(const Tile *descriptor) {
+    const ulonglong2 *at = (const ulonglong2 *)descriptor;  // 16-byte loads of 64-bit pairs need the fewest registers
     ulonglong2 a = __ldg(at), b = __ldg(at + 1), c = __ldg(at + 2);
     return {(float *)a.x, (float *)a.y, (float *)b.x, (float *)b.y, (int)c.x, (int)(c.x >> 32), {}};
 }
 
-// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
-// Streaming marks the data as first to leave the L2 cache (evict first).
+// A whole, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
+// `Streaming` marks the data as evict-first in the L2 cache.
 template <bool Streaming>
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
@@ -175,7 +175,7 @@ __device__ __forceinline__ void store(const float (&x)[4], float *to, int count,
 
 template <bool Streaming>
 __device__ __forceinline__ void update(const Tile *tiles, const Scalars *scalars, const float *clip) {
-    Tile tile = load_row(tiles + (gridDim.x - 1 - blockIdx.x));
+    Tile tile = load_descriptor(tiles + (gridDim.x - 1 - blockIdx.x));
     unsigned long long addresses =
         (unsigned long long)tile.p | (unsigned long long)tile.g | (unsigned long long)tile.m | (unsigned long long)tile.v;
     bool whole = tile.count == kTile && (addresses & 15) == 0;
@@ -187,7 +187,7 @@ __device__ __forceinline__ void update(const Tile *tiles, const Scalars *scalars
     load<Streaming>(v, tile.v, tile.count, whole);
 
     wait_for_dependency();
-    // Plain loads: all threads read the same few values, and the L1 serves them (bypassing it costs 2 %).
+    // Plain loads, because all threads read the same few values from the L1 cache (bypassing it costs 2 %).
     float c = *clip;
     float4 s0 = ((const float4 *)(scalars + tile.member))[0], s1 = ((const float4 *)(scalars + tile.member))[1];
     float decay = s0.x, w1 = s0.y, b2 = s0.z, w2 = s0.w, size = s1.x, root2 = s1.y, eps = s1.z;
@@ -211,7 +211,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 8)
     update<false>(tiles, scalars, clip);
 }
 
-// The same with streaming accesses to p, m and v: faster if the four lists about fill the L2 cache, slower above.
+// The same with streaming accesses to p, m and v: faster while the four lists together are about as large as the L2
+// cache, slower for larger lists.
 extern "C" __global__ void __launch_bounds__(kThreads, 8)
     clip_adamw_update_l2(const Tile *__restrict__ tiles, const Scalars *scalars, const float *clip) {
     update<true>(tiles, scalars, clip);

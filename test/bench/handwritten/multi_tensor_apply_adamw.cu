@@ -1,16 +1,16 @@
-// AdamW over a list of fp32 tensors in the multi-tensor-apply style: the whole table travels as kernel arguments.
+// AdamW over a list of fp32 tensors in the multi-tensor-apply style: the tables are kernel arguments.
 //
 //   bytes per element   28: reads p, g, m, v; writes p, m, v
 //   block               512 threads, 4 elements per thread in flight, one chunk of up to 65536 elements of one tensor
-//   work assignment     a table passed by value (3560 bytes, within the former 4 KB limit of kernel parameters) names the
-//                       tensor and chunk of each block; it holds 40 tensors and 320 blocks, so a long list takes
+//   work assignment     a table passed by value names the tensor and chunk of each block. It holds 40 tensors and 320
+//                       blocks in 3520 bytes, within the former 4 KB limit of kernel parameters. So a long list takes
 //                       several launches, and new pointers need new kernel parameters
-//   scalars             lr, beta1, beta2, eps and weight_decay are f64 in device memory; the step counter is one f32 per
-//                       tensor, which a separate kernel advances first; one thread of each block computes the bias
+//   scalars             lr, beta1, beta2, eps and weight_decay are f64 in device memory; the step counter is one f32
+//                       per tensor, which a separate kernel advances first; one thread of each block computes the bias
 //                       corrections
 //
-// A baseline with the layout of the fused optimizers in today's libraries. A chunk moves 1.8 MB, so a small model has fewer
-// blocks than the GPU has multiprocessors.
+// A baseline with the layout of the fused optimizers in today's libraries. A chunk moves 1.8 MB, so a small model has
+// fewer blocks than the GPU has multiprocessors.
 
 constexpr int kChunk = 65536;
 constexpr int kThreads = 512;
@@ -22,8 +22,8 @@ struct Table {
     float *p[kTensors], *g[kTensors], *m[kTensors], *v[kTensors];  // whole tensors
     const float *step[kTensors];
     long long size[kTensors];           // elements
-    int chunk[kBlocks];                 // index of a block's chunk in its tensor
-    unsigned char tensor[kBlocks];      // index of its tensor in this table
+    int chunk[kBlocks];                 // index of the block's chunk in its tensor
+    unsigned char tensor[kBlocks];      // index of the block's tensor in this table
 };
 
 // Device addresses of the hyperparameters.

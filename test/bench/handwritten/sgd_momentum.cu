@@ -2,7 +2,7 @@
 //
 //   bytes per element   20: reads p, g, buf; writes p, buf
 //   block               256 threads (30 registers)
-//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile is up to 1024 consecutive
+//   work assignment     block b takes tile descriptor b, which holds the pointers; a tile has up to 1024 consecutive
 //                       elements of one member
 //   scalars             lr and momentum are f64 in device memory and may change between launches; there is no step
 //                       counter (the momentum buffer starts at zero, so the first step is no special case)
@@ -17,12 +17,12 @@ struct alignas(16) Tile {
 constexpr int kThreads = 256;
 constexpr int kTile = 4 * kThreads;
 
-__device__ __forceinline__ Tile load_row(const Tile *row) {
-    ulonglong2 a = __ldg((const ulonglong2 *)row), b = __ldg((const ulonglong2 *)row + 1);
+__device__ __forceinline__ Tile load_descriptor(const Tile *descriptor) {
+    ulonglong2 a = __ldg((const ulonglong2 *)descriptor), b = __ldg((const ulonglong2 *)descriptor + 1);
     return {(float *)a.x, (float *)a.y, (float *)b.x, (int)b.y, 0};
 }
 
-// A full, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
+// A whole, aligned tile moves one float4 per thread; any other tile moves up to four coalesced scalars per thread.
 __device__ __forceinline__ void load(float (&x)[4], const float *from, int count, bool whole) {
     if (whole) {
         float4 q = ((const float4 *)from)[threadIdx.x];
@@ -50,7 +50,7 @@ __device__ __forceinline__ void store(const float (&x)[4], float *to, int count,
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     sgd_momentum(const Tile *__restrict__ tiles, const double *__restrict__ lr_, const double *__restrict__ momentum_) {
-    Tile tile = load_row(tiles + blockIdx.x);
+    Tile tile = load_descriptor(tiles + blockIdx.x);
     unsigned long long addresses = (unsigned long long)tile.p | (unsigned long long)tile.g | (unsigned long long)tile.buf;
     bool whole = tile.count == kTile && (addresses & 15) == 0;
 

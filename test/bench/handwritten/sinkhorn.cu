@@ -1,24 +1,28 @@
-// Dense Sinkhorn in the log domain, one read and one exponential per element and iteration, the whole solve in one launch.
+// Dense Sinkhorn in the log domain: one read and one exponential per element and iteration, the whole solve in one
+// launch.
 //
 //   bytes per element   one element of c per iteration
-//   blocks              one per SM, cooperative; a cluster of CLUSTER blocks splits the columns of rows too long for one block
-//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... The results do not
-//                       depend on the number of clusters
+//   blocks              one per SM, cooperative; if rows are too long for one block, a cluster of CLUSTER blocks splits
+//                       their columns
+//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... The results do
+//                       not depend on the number of clusters
 //   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// With e = exp(u + L + v - log a), which sums to r / a along a row, the new u is u - log(r / a), and the contribution of the
-// row to the columns with its new u is e * a / (r / a), so one read of the row is enough. While the sum of row s is combined,
-// the block computes the exponentials of row s + 1. Bulk copies prefetch STAGES steps of rows, also across iterations.
+// Let e = exp(u + L + v - log a), and let r / a be the sum of e along a row. The new u is u - log(r / a). With it, the
+// contribution of the row to the columns is e * a / (r / a), so one read of the row is enough. A step processes ROWS
+// rows between two barriers of the block. While the sums of a step are combined, the block computes the exponentials of
+// the next step. Bulk copies prefetch STAGES steps, also across iterations.
 //
-// Exact in every iteration: if the sum of a row is unsafe (a cold start, another eps), its block recomputes the row about its
-// maximum; likewise for a column and the block that updates it. The fallback needs no flag and no further barrier.
+// The result is exact in every iteration. If the sum of a row is unsafe (after a cold start, or with another eps), its
+// block recomputes the row about its maximum. The block that updates a column does the same for the column. These
+// fallbacks need no grid barrier.
 //
 // Compiled per size class:
 //   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
 //   THREADS, ITEMS   a block's column slice has more than THREADS * (ITEMS - 1) and at most THREADS * ITEMS columns
-//   ROWS      rows of a step (between two barriers), a power of two; more than one for short rows
+//   ROWS      rows of a step, a power of two; more than one for short rows
 //   STAGES    steps in shared memory
-//   COLUMNS_SHARED   1: the column terms of the exponents are in shared memory, if registers are too few
+//   COLUMNS_SHARED   1: the column terms of the exponents are in shared memory, because registers are too few
 //   CLUSTER   1, 2, 4 or 8
 
 #ifndef ELEMENT
@@ -44,7 +48,8 @@ typedef Real Element;
 typedef unsigned short Element;
 #endif
 
-// Potentials are log scalings: the plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c where eps is null.
+// u and v are logarithms of the scalings: the transport plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c if
+// eps is null.
 struct Sinkhorn {
     const Element *c;
     long long stride;  // elements from one row to the next
@@ -52,10 +57,10 @@ struct Sinkhorn {
     const Real *log_a, *log_b;
     Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const Real *tolerance;  // for sum |row sum - a| at the start of an iteration
     const int *limit;       // maximum number of iterations
     int *iterations;        // number of iterations run
-    Real *error;            // at the start of the last iteration
+    Real *error;            // sum |row sum - a| at the start of the last iteration
     Real *partial;          // scratch, kPanels x columns
     Real *panel_error;      // scratch, 8 * kPanels
     unsigned *barrier;      // scratch, zeroed once
@@ -63,10 +68,10 @@ struct Sinkhorn {
 
 constexpr int kPanels = 132 / CLUSTER;
 constexpr int kWarps = THREADS / 32;
-constexpr int kParts = CLUSTER * kWarps;  // of a row's sum
-constexpr int kChunk = 256;               // rows whose values are in shared memory at a time
-constexpr int kGroups = 16;               // of panels, when a column is summed
-constexpr int kWide = THREADS / kGroups;  // columns that a block sums at a time
+constexpr int kParts = CLUSTER * kWarps;       // parts of a row's sum
+constexpr int kChunk = 256;                    // rows whose values are in shared memory at a time
+constexpr int kPanelGroups = 16;               // groups of panels, summed in parallel for a column
+constexpr int kWide = THREADS / kPanelGroups;  // columns that a block sums at a time
 static_assert((ROWS & (ROWS - 1)) == 0 && ROWS * CLUSTER <= 32, "one lane sends one row's part to one block");
 
 //----------------------------------------------------------------------------------------------------------------------
@@ -133,13 +138,13 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+// Whether a row's sum is outside the safe range. A row without weight contributes nothing, so its sum never matters.
 __device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// The term of a potential in the exponent. A row or column whose costs are all infinite has the potential +infinity.
-__device__ __forceinline__ Real part_of(Real potential) {
+// The term of a potential in the exponent; 0 for the potential +infinity of a row or column of infinite costs.
+__device__ __forceinline__ Real term_of(Real potential) {
     return potential == INFINITE ? 0 : potential * kLog2e;
 }
 
@@ -147,7 +152,7 @@ __device__ __forceinline__ Real part_of(Real potential) {
 // Copies and barriers
 //----------------------------------------------------------------------------------------------------------------------
 
-typedef unsigned long long Barrier;  // of the hardware, in shared memory
+typedef unsigned long long Barrier;  // an mbarrier in shared memory
 
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void set_up(Barrier *b, int arrivals) {
@@ -189,8 +194,8 @@ __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank
 #endif
 }
 
-// Waits for all blocks. Every barrier flips the top bit of the word, which is `top` before; no launch resets the word. The
-// addition returns nothing, because a thread would wait for the value.
+// Synchronizes the grid. Each barrier flips the top bit of `word`, and `top` has the bit from before the barrier; so no
+// launch resets the word. The addition is a `red`, because the thread would wait for the result of an `atom`.
 __device__ __forceinline__ void sync_grid(unsigned *word, unsigned top) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -222,7 +227,7 @@ __device__ __forceinline__ Real warp_sums(Real (&x)[N]) {
     return x[0];
 }
 
-// A sum of powers of two with its largest exponent shifted out.
+// A sum of powers of two, as 2^most * sum; `most` is the largest exponent.
 struct LogSum {
     Real most, sum;
 
@@ -235,7 +240,7 @@ struct LogSum {
     }
     __device__ Real log() const { return most + log_two(sum); }
 
-    // The log of the sum over the block, returned to all its threads.
+    // Returns log2 of the sum over the block to all threads.
     __device__ Real log_of_block() {
         __shared__ Real warps[2][kWarps];
         for (int mask = 16; mask; mask /= 2) {
@@ -255,12 +260,14 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The fallbacks, run by all threads of a block. For an unsafe row: recomputes the sum about the maximum, adds the row's
-// contribution to the columns, and returns log2 of the sum without the row's u.
+// All threads of a block run the fallbacks.
+
+// Recomputes the sum of an unsafe row about its maximum and adds the row's contribution to the columns. Returns log2 of
+// the sum without the row's u.
 __device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
                                     int width) {
     auto exponent = [&](int j) {
-        return multiply_add(value(s.c[row * s.stride + j]), factor, part_of(__ldcg(s.v + j)));
+        return multiply_add(value(s.c[row * s.stride + j]), factor, term_of(__ldcg(s.v + j)));
     };
     LogSum sum;
     for (int j = threadIdx.x; j < s.columns; j += THREADS) sum.add(exponent(j));
@@ -270,11 +277,11 @@ __device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int ro
             __stcg(partial + j, multiply_add(power_of_two(exponent(column + j) - log), weight, __ldcg(partial + j)));
     return log;
 }
-// For an unsafe column: log2 of its sum without its v.
+// Returns log2 of the sum of an unsafe column without the column's v.
 __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
     LogSum sum;
     for (int i = threadIdx.x; i < s.rows; i += THREADS)
-        sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, part_of(__ldcg(s.u + i))));
+        sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, term_of(__ldcg(s.u + i))));
     return sum.log_of_block();
 }
 
@@ -284,23 +291,23 @@ __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real
 
 __device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
 
-// Prefetches the rows ahead of their traversal; one thread issues the copies.
+// Prefetches rows; one thread issues the copies.
 struct Copies {
-    const char *next;  // the next row to prefetch
+    const char *next;  // the next row
     int rows;          // remaining rows of the panel, from `next`
     int stage;
-    unsigned issued, left;  // steps issued, and their maximum in the whole solve
+    unsigned issued, planned;  // steps issued, and steps of the whole solve at the iteration limit
 
     __device__ void begin(const Sinkhorn &s, int first_panel, int clusters) {
-        rows = stage = issued = left = 0;
+        rows = stage = issued = planned = 0;
         for (int p = first_panel; p < kPanels; p += clusters)
-            left += (panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + ROWS - 1) / ROWS;
-        left *= *s.limit;
+            planned += (panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + ROWS - 1) / ROWS;
+        planned *= *s.limit;
     }
-    // Issues the copies of the next step into the next stage; `panel` is the panel of its rows.
+    // Issues the copies of the next step into the next stage and sets `panel` to the panel of its rows.
     __device__ void prefetch(const Sinkhorn &s, int first_panel, int clusters, int column, int width, char *stages,
                         int row_bytes, Barrier *arrived, int &panel) {
-        if (issued == left) return;
+        if (issued == planned) return;
         ++issued;
         while (rows <= 0) {
             panel = panel + clusters < kPanels ? panel + clusters : first_panel;
@@ -312,7 +319,7 @@ struct Copies {
         const char *from[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            unsigned off = (unsigned)(unsigned long long)next & 15;  // copies must be aligned, rows of odd length are not
+            unsigned off = (unsigned)(unsigned long long)next & 15;  // a copy must start at a multiple of 16 bytes
             from[r] = next - off;
             bytes[r] = r < rows ? off + width * (unsigned)sizeof(Element) + 15 & ~15u : 0;
             total += bytes[r];
@@ -336,12 +343,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     sinkhorn(const __grid_constant__ Sinkhorn s, const int row_bytes) {
     extern __shared__ __align__(128) char stages[];
     __shared__ Barrier arrived[STAGES], sums_arrived[4];
-    __shared__ Real parts[4][kParts * ROWS];  // of row sums, [warp][row]
-    __shared__ Real groups[THREADS];
-    __shared__ Real log_weight[kChunk], weight[kChunk], old_part[kChunk], row_part[kChunk], row_sum[kChunk], errors[kChunk];
-    __shared__ unsigned offset[kChunk];  // of the row in its copy
+    __shared__ Real parts[4][kParts * ROWS];  // parts of row sums: [warp][row]
+    __shared__ Real panel_sums[THREADS];
+    __shared__ Real log_weight[kChunk], weight[kChunk], old_term[kChunk], row_term[kChunk], row_sum[kChunk], errors[kChunk];
+    __shared__ unsigned offset[kChunk];  // byte offset of the row in its copy
     __shared__ int iterations, next_panel, bad_chunk;  // bad_chunk: 1 + the first row of a chunk with an unsafe sum
-    __shared__ unsigned top;                      // the top bit of the barrier word before the two barriers of an iteration
+    __shared__ unsigned top;  // the top bit of the barrier word before the first barrier of an iteration
 
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const int rank = CLUSTER > 1 ? rank_in_cluster() : 0;
@@ -357,7 +364,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if COLUMNS_SHARED  // too few registers
     __shared__
 #endif
-        Copies copies;  // of thread 0
+        Copies copies;  // used by thread 0
     auto prefetch = [&] { copies.prefetch(s, first_panel, clusters, column, width, stages, row_bytes, arrived, next_panel); };
     if (t == 0) {
         iterations = bad_chunk = 0;
@@ -372,42 +379,42 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (CLUSTER > 1) sync_cluster();
 
-    // Whether this thread has a column in round k; only the last round is partial.
+    // Whether item k of this thread is a column; only the last item may not be.
     auto has = [&](int k) { return k < ITEMS - 1 || t + k * THREADS < width; };
 #if COLUMNS_SHARED
-    Real *const column_parts = (Real *)(stages + STAGES * ROWS * row_bytes) + t;
-    auto column_part = [&](int k) -> Real & { return column_parts[k * THREADS]; };
+    Real *const column_terms = (Real *)(stages + STAGES * ROWS * row_bytes) + t;
+    auto column_term = [&](int k) -> Real & { return column_terms[k * THREADS]; };
 #else
-    Real column_parts[ITEMS];
-    auto column_part = [&](int k) -> Real & { return column_parts[k]; };
+    Real column_terms[ITEMS];
+    auto column_term = [&](int k) -> Real & { return column_terms[k]; };
 #endif
     Real sums[ITEMS], e[2][ROWS][ITEMS];
     int stage = 0;
-    unsigned phase = 0, step = 0;  // of the stages; number of steps that reduce() has begun
+    unsigned phase = 0, step = 0;  // phase of the stages; number of steps that reduce() has begun
 
-    // Reduce phase: computes the exponentials of a step and publishes this warp's part of their sums.
+    // Reduce phase: computes the exponentials of a step and stores or sends this warp's part of their sums.
     auto reduce = [&](int row, int rows, Real(&x)[ROWS][ITEMS]) {
         wait(arrived + stage, phase);
-        Real known[ROWS];
+        Real part[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             const Element *from = (const Element *)(stages + (stage * ROWS + r) * row_bytes + offset[row + r]) + t;
-            known[r] = 0;
+            part[r] = 0;
             if (ROWS > 1 && row + r >= rows) {
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) x[r][k] = 0;
                 continue;
             }
-            Real part = row_part[row + r], odd = 0;
+            Real term = row_term[row + r], odd = 0;
 #pragma unroll
             for (int k = 0; k < ITEMS; ++k) {
                 Real c = has(k) ? value(from[k * THREADS]) : 0;
-                x[r][k] = power_of_two(multiply_add(c, factor, part + column_part(k)));
-                (k % 2 ? odd : known[r]) += x[r][k];
+                x[r][k] = power_of_two(multiply_add(c, factor, term + column_term(k)));
+                (k % 2 ? odd : part[r]) += x[r][k];
             }
-            known[r] += odd;
+            part[r] += odd;
         }
-        Real mine = warp_sums(known);
+        Real mine = warp_sums(part);
         Real *to = &parts[step % 4][warp * ROWS];
         if (CLUSTER == 1) {
             if (lane < ROWS) to[lane] = mine;
@@ -420,7 +427,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         phase ^= stage == 0;
         ++step;
     };
-    // Waits for the parts of all warps. All warps have then read the rows, so their stage is free.
+    // Waits for the parts of all warps. All warps have then read the rows, so the stage is free.
     auto sync_sums = [&](unsigned of) {
         if (CLUSTER > 1)
             wait(sums_arrived + of % 4, of / 4 & 1);
@@ -445,10 +452,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             row_sum[mine] = sum[0];
             if (bad) bad_chunk = chunk + 1;  // the fallback runs after all rows
         }
-        Real give = a == 0 || bad ? 0 : quotient(a, sum[0]);
+        Real scale = a == 0 || bad ? 0 : quotient(a, sum[0]);
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
-            Real g = ROWS == 1 ? give : __shfl_sync(~0u, give, r);
+            Real g = ROWS == 1 ? scale : __shfl_sync(~0u, scale, r);
             if (g != 0)  // the exponentials of an unsafe row may be infinite
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(x[r][k], g, sums[k]);
@@ -468,20 +475,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 const int limit = __ldg(s.limit);
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) {
-                    column_part(k) = has(k) ? __ldcg(s.v + column + t + k * THREADS) : -INFINITE;
+                    column_term(k) = has(k) ? __ldcg(s.v + column + t + k * THREADS) : -INFINITE;
                     sums[k] = 0;
                 }
                 if (t < rows) {
-                    Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
-                    // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
-                    part = log_a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
+                    Real log_a = __ldg(s.log_a + chunk + t), term = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
+                    // Without weight, all exponentials are 0. For an infinite u, any finite term works, because an
+                    // unsafe sum is recomputed.
+                    term = log_a == -INFINITE ? -INFINITE : term == INFINITE || term == -INFINITE ? 0 : term;
                     log_weight[t] = log_a;
                     weight[t] = log_a == -INFINITE ? 0 : larger(power_of_two(log_a * kLog2e), kLeastWeight);
-                    row_part[t] = old_part[t] = part;
+                    row_term[t] = old_term[t] = term;
                     offset[t] = (unsigned)(unsigned long long)(s.c + (chunk + t) * s.stride + column) & 15;
                 }
 #pragma unroll
-                for (int k = 0; k < ITEMS; ++k) column_part(k) = part_of(column_part(k));
+                for (int k = 0; k < ITEMS; ++k) column_term(k) = term_of(column_term(k));
                 if (iterations > 0 && (iterations >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int k = 0; k <= steps; k += 2) {
@@ -509,15 +517,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     for (int k = 0; k < rows; ++k)
                         if (is_unsafe(weight[k], row_sum[k])) {
                             Real log = fallback_row(s, factor, chunk + k, weight[k], partial, column, width);
-                            if (t == 0) row_part[k] = -log, row_sum[k] = 1;
+                            if (t == 0) row_term[k] = -log, row_sum[k] = 1;
                             __syncthreads();
                         }
                     __syncthreads();
                 }
                 if (t < rows && rank == 0) {
-                    Real log_a = log_weight[t], part = row_part[t], sum = row_sum[t];
-                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(old_part[t] - part);  // of the sum to the weight
-                    __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (part - log_two(sum)));
+                    Real log_a = log_weight[t], term = row_term[t], sum = row_sum[t];
+                    Real ratio = term == INFINITE ? 0 : sum * power_of_two(old_term[t] - term);  // row sum over weight
+                    __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (term - log_two(sum)));
                     if (log_a != -INFINITE) errors[t] += weight[t] * fabs(ratio - 1);
                 }
             }
@@ -534,34 +542,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             if (blockIdx.x == 0) __stcg(s.iterations, iterations);
         }
 
-        // The columns, summed in an order that does not depend on the number of blocks.
+        // Sum the columns, in an order that does not depend on the number of blocks.
         const int share = (s.columns + gridDim.x - 1) / gridDim.x;
         const int from = blockIdx.x * share, to = min(from + share, s.columns);
         for (int begin = from; begin < to; begin += kWide) {
-            int c = t % kWide, group = t / kWide, j = begin + c;
+            int c = t % kWide, panel_group = t / kWide, j = begin + c;
             Real sum = 0, log_b, v;
             if (t < kWide && j < to) log_b = __ldg(s.log_b + j), v = __ldcg(s.v + j);
             if (j < to)
 #pragma unroll
-                for (int k = 0; k < (kPanels + kGroups - 1) / kGroups; ++k)
-                    if (group + k * kGroups < kPanels)
-                        sum += __ldcg(s.partial + (long long)(group + k * kGroups) * s.columns + j);
-            if (t < kWide * kGroups) groups[t] = sum;
+                for (int k = 0; k < (kPanels + kPanelGroups - 1) / kPanelGroups; ++k)
+                    if (panel_group + k * kPanelGroups < kPanels)
+                        sum += __ldcg(s.partial + (long long)(panel_group + k * kPanelGroups) * s.columns + j);
+            if (t < kWide * kPanelGroups) panel_sums[t] = sum;
             __syncthreads();
             bool bad = false;
             if (t < kWide && j < to) {
                 sum = 0;
 #pragma unroll
-                for (int k = 0; k < kGroups; ++k) sum += groups[k * kWide + c];
+                for (int k = 0; k < kPanelGroups; ++k) sum += panel_sums[k * kWide + c];
                 bad = log_b != -INFINITE && !(sum >= kLeastColumn);
                 v = (v == INFINITE ? 0 : v) + log_b - kLn2 * log_two(sum);
                 __stcg(s.v + j, log_b == -INFINITE ? log_b : v);
             }
             if (__syncthreads_or(bad)) {
-                if (t < kWide) groups[t] = bad;
+                if (t < kWide) panel_sums[t] = bad;
                 __syncthreads();
                 for (int k = 0; k < kWide; ++k)
-                    if (groups[k] != 0) {
+                    if (panel_sums[k] != 0) {
                         Real log = fallback_column(s, begin + k, factor);
                         if (t == 0) __stcg(s.v + begin + k, __ldg(s.log_b + begin + k) - kLn2 * log);
                     }
@@ -578,7 +586,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         sync_grid(s.barrier, ~top);
     }
 done:
-    // Copies in flight must arrive before the block exits.
+    // Copies in flight must complete before the block exits.
     if (t == 0)
         for (; step != copies.issued; ++step) {
             wait(arrived + stage, phase);

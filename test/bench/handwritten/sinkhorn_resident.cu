@@ -1,12 +1,14 @@
-// Dense Sinkhorn in the log domain for matrices that stay in the shared memory of one cluster, the whole solve in one launch.
+// Dense Sinkhorn in the log domain, for matrices that stay in the shared memory of one cluster: the whole solve in one
+// launch.
 //
 //   bytes per element   one element of c per solve
-//   blocks              one cluster of BLOCKS, each with an equal part of the rows; one warp per row
+//   blocks              one cluster of BLOCKS, each with an equal share of the rows; one warp per row
 //   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// The iteration is that of sinkhorn.cu, with these differences: c is scaled once and stays on chip, the row and column terms
-// of the exponents stay in base 2, and rows need no barrier. Each block owns a slice of the columns: it receives the parts of
-// all blocks for them and sends the new column terms to all blocks. An iteration has two cluster barriers.
+// The iteration is that in sinkhorn.cu, with these differences: c is scaled once and stays on chip, the row and column
+// terms of the exponents stay in base 2, and rows need no barrier. Each block owns a column slice. It receives the
+// parts of all blocks for these columns and sends the new column terms to all blocks. An iteration has two cluster
+// barriers.
 //
 // Compiled per size class:
 //   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
@@ -36,7 +38,8 @@ typedef Real Element;
 typedef unsigned short Element;
 #endif
 
-// Potentials are log scalings: the plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c where eps is null.
+// u and v are logarithms of the scalings: the transport plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c if
+// eps is null.
 struct Sinkhorn {
     const Element *c;
     long long stride;  // elements from one row to the next
@@ -44,15 +47,15 @@ struct Sinkhorn {
     const Real *log_a, *log_b;
     Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const Real *tolerance;  // for sum |row sum - a| at the start of an iteration
     const int *limit;       // maximum number of iterations
     int *iterations;        // number of iterations run
-    Real *error;            // at the start of the last iteration
+    Real *error;            // sum |row sum - a| at the start of the last iteration
 };
 
 constexpr int kWarps = THREADS / 32;
 constexpr int kColumns = 32 * ITEMS;  // including padding
-static_assert(kColumns <= THREADS * BLOCKS, "a thread updates one column");
+static_assert(kColumns <= THREADS * BLOCKS, "a thread updates at most one column");
 
 //----------------------------------------------------------------------------------------------------------------------
 // Arithmetic, in base 2
@@ -118,13 +121,13 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+// Whether a row's sum is outside the safe range. A row without weight contributes nothing, so its sum never matters.
 __device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// A row or column whose costs are all infinite has the potential +infinity.
-__device__ __forceinline__ Real guarded(Real part) { return part == INFINITE ? 0 : part; }
+// The term in the exponent; 0 for the potential +infinity of a row or column of infinite costs.
+__device__ __forceinline__ Real guarded(Real term) { return term == INFINITE ? 0 : term; }
 
 //----------------------------------------------------------------------------------------------------------------------
 // The cluster
@@ -159,7 +162,7 @@ __device__ __forceinline__ Real warp_sum(Real x) {
     return x;
 }
 
-// A sum of powers of two with its largest exponent shifted out.
+// A sum of powers of two, as 2^most * sum; `most` is the largest exponent.
 struct LogSum {
     Real most, sum;
 
@@ -171,7 +174,7 @@ struct LogSum {
         most = top;
     }
     __device__ Real log() const { return most + log_two(sum); }
-    // The log of the sum over the warp, returned to all its lanes.
+    // Returns log2 of the sum over the warp to all lanes.
     __device__ Real log_of_warp() {
         for (int mask = 16; mask; mask /= 2) {
             Real m = __shfl_xor_sync(~0u, most, mask), x = __shfl_xor_sync(~0u, sum, mask);
@@ -183,10 +186,10 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The fallbacks, run by all lanes of a warp: log2 of a row's sum without its u, and of a column's without its v.
-__device__ __noinline__ Real fallback_row(const Real *row, const Real *column_part, int columns) {
+// All lanes of a warp run the fallbacks. They return log2 of a row's sum without its u, or of a column's without its v.
+__device__ __noinline__ Real fallback_row(const Real *row, const Real *column_term, int columns) {
     LogSum sum;
-    for (int j = threadIdx.x % 32; j < columns; j += 32) sum.add(row[j] + column_part[j]);
+    for (int j = threadIdx.x % 32; j < columns; j += 32) sum.add(row[j] + column_term[j]);
     return sum.log_of_warp();
 }
 __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
@@ -200,7 +203,7 @@ __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real
 // The solve
 //----------------------------------------------------------------------------------------------------------------------
 
-// grid: BLOCKS; shared memory: (THREADS / 32 + 2) * kColumns + 32 * BLOCKS + rows_of_block * (columns + 3) values, where
+// grid: BLOCKS; shared memory: (THREADS / 32 + 2) * kColumns + 32 * BLOCKS + rows_of_block * (columns + 3) values;
 // rows_of_block is the number of rows divided by BLOCKS, rounded up
 extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS, 1, 1)
     sinkhorn_resident(const __grid_constant__ Sinkhorn s, const int rows_of_block) {
@@ -213,13 +216,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
     const int limit = *s.limit;
     const Real tolerance = *s.tolerance;
 
-    // A block owns an equal slice of the columns, and combines the parts of all blocks for them.
+    // A block owns an equal column slice and combines the parts of all blocks for it.
     const int share = (s.columns + BLOCKS - 1) / BLOCKS, own_begin = rank * share;
     const int own = max(0, min(share, s.columns - own_begin));
 
-    Real *const slots = (Real *)memory, *const received = slots + kWarps * kColumns;  // parts of the own columns, by block
-    Real *const column_part = received + kColumns + 32 * BLOCKS;
-    Real *const row_part = column_part + kColumns, *const weight = row_part + rows_of_block, *const log_a = weight + rows_of_block;
+    Real *const slots = (Real *)memory;                    // parts of all columns, by warp
+    Real *const received = slots + kWarps * kColumns;      // parts of the block's own columns, by sending block
+    Real *const column_term = received + kColumns + 32 * BLOCKS;
+    Real *const row_term = column_term + kColumns, *const weight = row_term + rows_of_block;
+    Real *const log_a = weight + rows_of_block;
     Real *const matrix = log_a + rows_of_block;
 
     for (int i = warp; i < rows; i += kWarps)
@@ -229,37 +234,38 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
             if (j < s.columns) matrix[i * s.columns + j] = value(s.c[(begin + i) * s.stride + j]) * factor;
         }
     for (int j = t; j < kColumns; j += THREADS)
-        column_part[j] = j < s.columns ? guarded(s.v[j] * kLog2e) : -INFINITE;
-    Real own_part = t < own ? s.v[own_begin + t] * kLog2e : 0, log_b = t < own ? s.log_b[own_begin + t] * kLog2e : 0;
+        column_term[j] = j < s.columns ? guarded(s.v[j] * kLog2e) : -INFINITE;
+    Real own_term = t < own ? s.v[own_begin + t] * kLog2e : 0, log_b = t < own ? s.log_b[own_begin + t] * kLog2e : 0;
     for (int i = t; i < rows; i += THREADS) {
-        Real a = s.log_a[begin + i], part = (s.u[begin + i] - a) * kLog2e;
-        // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
-        row_part[i] = a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
+        Real a = s.log_a[begin + i], term = (s.u[begin + i] - a) * kLog2e;
+        // Without weight, all exponentials are 0. For an infinite u, any finite term works, because an unsafe sum is
+        // recomputed.
+        row_term[i] = a == -INFINITE ? -INFINITE : term == INFINITE || term == -INFINITE ? 0 : term;
         weight[i] = a == -INFINITE ? 0 : larger(power_of_two(a * kLog2e), kLeastWeight);
         log_a[i] = a;
     }
-    sync_cluster();  // all blocks have started before any of them sends
+    sync_cluster();  // all blocks must have started before any block sends
 
     int iteration = 0;
     while (iteration < limit) {
-        Real part_of_column[ITEMS], sums[ITEMS], error = 0;
+        Real term_of_column[ITEMS], sums[ITEMS], error = 0;
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) {
-            part_of_column[k] = column_part[lane + 32 * k];
+            term_of_column[k] = column_term[lane + 32 * k];
             sums[k] = 0;
         }
         for (int row = warp; row < rows; row += ROWS * kWarps) {
-            Real x[ROWS][ITEMS], sum[ROWS], parts[ROWS];
+            Real x[ROWS][ITEMS], sum[ROWS], terms[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
                 int i = min(row + r * kWarps, rows - 1);  // past the end, repeat the last row
                 const Real *from = matrix + i * s.columns + lane;
-                Real part = parts[r] = row_part[i], odd = 0;
+                Real term = terms[r] = row_term[i], odd = 0;
                 sum[r] = 0;
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) {
                     Real c = k < ITEMS - 1 || lane + 32 * k < s.columns ? from[32 * k] : 0;
-                    x[r][k] = power_of_two(c + (part + part_of_column[k]));
+                    x[r][k] = power_of_two(c + (term + term_of_column[k]));
                     (k % 2 ? odd : sum[r]) += x[r][k];
                 }
                 sum[r] += odd;
@@ -277,34 +283,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
                     if (lane == 0) __stcg(s.u + begin + i, -INFINITE);
                     continue;
                 }
-                Real part = parts[r], ratio = sum[r], give = quotient(a, sum[r]);
+                Real term = terms[r], ratio = sum[r], scale = quotient(a, sum[r]);
                 if (is_unsafe(a, sum[r])) {
-                    Real log = fallback_row(matrix + i * s.columns, column_part, s.columns);
-                    ratio = log == -INFINITE ? 0 : power_of_two(part + log);
-                    part = -log;
-                    give = log == -INFINITE ? 0 : a;
+                    Real log = fallback_row(matrix + i * s.columns, column_term, s.columns);
+                    ratio = log == -INFINITE ? 0 : power_of_two(term + log);
+                    term = -log;
+                    scale = log == -INFINITE ? 0 : a;
                     const Real *from = matrix + i * s.columns + lane;
 #pragma unroll
                     for (int k = 0; k < ITEMS; ++k)
                         x[r][k] = lane + 32 * k < s.columns
-                                      ? power_of_two(from[32 * k] + (guarded(part) + column_part[lane + 32 * k]))
+                                      ? power_of_two(from[32 * k] + (guarded(term) + column_term[lane + 32 * k]))
                                       : 0;
                 } else {
-                    part -= log_two(sum[r]);
+                    term -= log_two(sum[r]);
                 }
                 error += a * fabs(ratio - 1);
                 if (lane == 0) {
-                    row_part[i] = guarded(part);
-                    __stcg(s.u + begin + i, log_a[i] + kLn2 * part);
+                    row_term[i] = guarded(term);
+                    __stcg(s.u + begin + i, log_a[i] + kLn2 * term);
                 }
 #pragma unroll
-                for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(x[r][k], give, sums[k]);
+                for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(x[r][k], scale, sums[k]);
             }
             __syncwarp();
         }
         if (lane == 0) warp_error[warp] = error;
 
-        // Combine the warps of the block, then the blocks at the owner of each column.
+        // Combine the parts of the block's warps, then those of the blocks in the block that owns the column.
 #pragma unroll
         for (int k = 0; k < ITEMS; ++k) slots[warp * kColumns + lane + 32 * k] = sums[k];
         __syncthreads();
@@ -331,17 +337,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
 #pragma unroll
             for (int k = 0; k < BLOCKS; ++k) sum += received[k * share + t];
             bad = log_b != -INFINITE && !(sum >= kLeastColumn);
-            own_part = log_b == -INFINITE ? log_b : guarded(own_part) + log_b - log_two(sum);
+            own_term = log_b == -INFINITE ? log_b : guarded(own_term) + log_b - log_two(sum);
         }
-        if (warp * 32 < own)  // the fallback runs in the warp of the column
+        if (warp * 32 < own)  // the warp that updates the column runs the fallback
             for (unsigned left = __ballot_sync(~0u, bad); left; left &= left - 1) {
                 int of = __ffs(left) - 1;
                 Real log = fallback_column(s, own_begin + warp * 32 + of, factor);
-                if (lane == of) own_part = log_b - log;
+                if (lane == of) own_term = log_b - log;
             }
         if (t < own)
 #pragma unroll
-            for (int k = 0; k < BLOCKS; ++k) store_in(k, column_part + own_begin + t, guarded(own_part));
+            for (int k = 0; k < BLOCKS; ++k) store_in(k, column_term + own_begin + t, guarded(own_term));
         Real all = 0;
 #pragma unroll
         for (int k = 0; k < BLOCKS; ++k) all += errors[k];
@@ -350,6 +356,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) __cluster_dims__(BLOCKS
         if (rank == 0 && t == 0) *s.error = all;
         if (all <= tolerance) break;
     }
-    if (t < own) s.v[own_begin + t] = own_part * kLn2;
+    if (t < own) s.v[own_begin + t] = own_term * kLn2;
     if (rank == 0 && t == 0) *s.iterations = iteration;
 }

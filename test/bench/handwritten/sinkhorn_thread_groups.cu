@@ -1,15 +1,17 @@
-// Dense Sinkhorn in the log domain, one read and one exponential per element and iteration, the whole solve in one launch:
-// the iteration of sinkhorn.cu, but a thread group of the block, not the whole block, processes a row.
+// Dense Sinkhorn in the log domain: one read and one exponential per element and iteration, the whole solve in one
+// launch. The iteration is that in sinkhorn.cu, but a thread group processes a row, not the whole block.
 //
 //   bytes per element   one element of c per iteration
-//   blocks              one per SM, cooperative; a cluster of CLUSTER blocks splits the columns of rows too long for one block
-//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Thread group k of a
-//                       block takes rows k, k + GROUPS, ... of a panel. The results do not depend on the number of blocks
+//   blocks              one per SM, cooperative; if rows are too long for one block, a cluster of CLUSTER blocks splits
+//                       their columns
+//   work assignment     kPanels panels of consecutive rows; cluster p takes panels p, p + clusters, ... Thread group k
+//                       of a block takes rows k, k + GROUPS, ... of a panel. The results do not depend on the number
+//                       of blocks
 //   scalars             eps (or null), tolerance and iteration limit are in device memory
 //
-// For each of its rows, a group computes the exponentials, synchronizes to sum them, and adds them to its columns. While one
-// group waits, the others compute. A thread keeps the exponentials of one row only, so its registers hold many columns. The
-// groups combine their columns at the end of a panel. Each group prefetches its own rows.
+// For each of its rows, a group computes the exponentials, synchronizes to sum them, and adds them to its columns.
+// While one group waits, the others compute. A thread keeps the exponentials of one row only, so its registers suffice
+// for many columns. The groups combine their columns at the end of a panel. Each group prefetches its own rows.
 //
 // Compiled per size class:
 //   ELEMENT   element type of c: 0 f32, 1 f64 (everything else is then f64 too), 2 bf16, 3 f16
@@ -40,7 +42,8 @@ typedef Real Element;
 typedef unsigned short Element;
 #endif
 
-// Potentials are log scalings: the plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c where eps is null.
+// u and v are logarithms of the scalings: the transport plan is exp(u_i + L_ij + v_j), with L = -c / eps, or L = c if
+// eps is null.
 struct Sinkhorn {
     const Element *c;
     long long stride;  // elements from one row to the next
@@ -48,10 +51,10 @@ struct Sinkhorn {
     const Real *log_a, *log_b;
     Real *u, *v;  // initial values and results
     const Real *eps;
-    const Real *tolerance;  // on sum |row sum - a| at the start of an iteration
+    const Real *tolerance;  // for sum |row sum - a| at the start of an iteration
     const int *limit;       // maximum number of iterations
     int *iterations;        // number of iterations run
-    Real *error;            // at the start of the last iteration
+    Real *error;            // sum |row sum - a| at the start of the last iteration
     Real *partial;          // scratch, kPanels x columns
     Real *panel_error;      // scratch, 8 * kPanels
     unsigned *barrier;      // scratch, zeroed once
@@ -61,10 +64,10 @@ constexpr int kPanels = CLUSTER > 2 ? 120 / CLUSTER : 132 / CLUSTER;
 constexpr int kWarps = THREADS / 32;
 constexpr int kGroup = THREADS / GROUPS;  // threads of a group
 constexpr int kGroupWarps = kGroup / 32;
-constexpr int kParts = CLUSTER * kGroupWarps;  // of a row's sum
+constexpr int kParts = CLUSTER * kGroupWarps;  // parts of a row's sum
 constexpr int kWidest = kGroup * ITEMS;
-constexpr int kChunk = 256;               // rows whose values are in shared memory at a time
-constexpr int kPanelGroups = 11;               // of panels, when a column is summed
+constexpr int kChunk = 256;                    // rows whose values are in shared memory at a time
+constexpr int kPanelGroups = 11;               // groups of panels, summed in parallel for a column
 constexpr int kWide = THREADS / kPanelGroups;  // columns that a block sums at a time
 
 //----------------------------------------------------------------------------------------------------------------------
@@ -131,13 +134,13 @@ __device__ __forceinline__ Real value(Element x) {
 #endif
 }
 
-// Whether a row's sum is out of the safe range. A row without weight contributes nothing, so its sum never matters.
+// Whether a row's sum is outside the safe range. A row without weight contributes nothing, so its sum never matters.
 __device__ __forceinline__ bool is_unsafe(Real weight, Real sum) {
     return weight != 0 && !(sum >= kLeastRow && sum <= kMostRow);
 }
 
-// The term of a potential in the exponent. A row or column whose costs are all infinite has the potential +infinity.
-__device__ __forceinline__ Real part_of(Real potential) {
+// The term of a potential in the exponent; 0 for the potential +infinity of a row or column of infinite costs.
+__device__ __forceinline__ Real term_of(Real potential) {
     return potential == INFINITE ? 0 : potential * kLog2e;
 }
 
@@ -145,7 +148,7 @@ __device__ __forceinline__ Real part_of(Real potential) {
 // Copies and barriers
 //----------------------------------------------------------------------------------------------------------------------
 
-typedef unsigned long long Barrier;  // of the hardware, in shared memory
+typedef unsigned long long Barrier;  // an mbarrier in shared memory
 
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ __forceinline__ void set_up(Barrier *b, int arrivals) {
@@ -187,8 +190,8 @@ __device__ __forceinline__ void send(Real *to, Real x, Barrier *b, unsigned rank
 #endif
 }
 
-// Waits for all blocks. Every barrier flips the top bit of the word, which is `top` before; no launch resets the word. The
-// addition returns nothing, because a thread would wait for the value.
+// Synchronizes the grid. Each barrier flips the top bit of `word`, and `top` has the bit from before the barrier; so no
+// launch resets the word. The addition is a `red`, because the thread would wait for the result of an `atom`.
 __device__ __forceinline__ void sync_grid(unsigned *word, unsigned top) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -210,7 +213,7 @@ __device__ __forceinline__ Real warp_sum(Real x) {
     return x;
 }
 
-// A sum of powers of two with its largest exponent shifted out.
+// A sum of powers of two, as 2^most * sum; `most` is the largest exponent.
 struct LogSum {
     Real most, sum;
 
@@ -223,7 +226,7 @@ struct LogSum {
     }
     __device__ Real log() const { return most + log_two(sum); }
 
-    // The log of the sum over the block, returned to all its threads.
+    // Returns log2 of the sum over the block to all threads.
     __device__ Real log_of_block() {
         __shared__ Real warps[2][kWarps];
         for (int mask = 16; mask; mask /= 2) {
@@ -243,12 +246,14 @@ struct LogSum {
     __device__ LogSum(Real most, Real sum) : most(most), sum(sum) {}
 };
 
-// The fallbacks, run by all threads of a block. For an unsafe row: recomputes the sum about the maximum, adds the row's
-// contribution to the columns, and returns log2 of the sum without the row's u.
+// All threads of a block run the fallbacks.
+
+// Recomputes the sum of an unsafe row about its maximum and adds the row's contribution to the columns. Returns log2 of
+// the sum without the row's u.
 __device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int row, Real weight, Real *partial, int column,
                                     int width) {
     auto exponent = [&](int j) {
-        return multiply_add(value(s.c[row * s.stride + j]), factor, part_of(__ldcg(s.v + j)));
+        return multiply_add(value(s.c[row * s.stride + j]), factor, term_of(__ldcg(s.v + j)));
     };
     LogSum sum;
     for (int j = threadIdx.x; j < s.columns; j += THREADS) sum.add(exponent(j));
@@ -258,11 +263,11 @@ __device__ __noinline__ Real fallback_row(const Sinkhorn &s, Real factor, int ro
             __stcg(partial + j, multiply_add(power_of_two(exponent(column + j) - log), weight, __ldcg(partial + j)));
     return log;
 }
-// For an unsafe column: log2 of its sum without its v.
+// Returns log2 of the sum of an unsafe column without the column's v.
 __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real factor) {
     LogSum sum;
     for (int i = threadIdx.x; i < s.rows; i += THREADS)
-        sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, part_of(__ldcg(s.u + i))));
+        sum.add(multiply_add(value(s.c[i * s.stride + column]), factor, term_of(__ldcg(s.u + i))));
     return sum.log_of_block();
 }
 
@@ -272,25 +277,25 @@ __device__ __noinline__ Real fallback_column(const Sinkhorn &s, int column, Real
 
 __device__ __forceinline__ int panel_begin(int rows, int panel) { return (int)((long long)rows * panel / kPanels); }
 
-// Prefetches the rows ahead of their traversal; one thread issues the copies.
+// Prefetches rows; one thread issues the copies.
 struct Copies {
-    const char *next;  // the next row to prefetch
+    const char *next;  // the next row
     int rows;          // remaining rows of the group in the panel, from `next`
     int stage;
     int panel;
-    unsigned issued, left;  // rows issued, and their maximum in the whole solve
+    unsigned issued, planned;  // rows issued, and rows of the whole solve at the iteration limit
 
     __device__ void begin(const Sinkhorn &s, int group, int first_panel, int clusters) {
-        rows = stage = issued = left = 0;
+        rows = stage = issued = planned = 0;
         panel = first_panel - clusters;
         for (int p = first_panel; p < kPanels; p += clusters)
-            left += max(0, panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + GROUPS - 1 - group) / GROUPS;
-        left *= *s.limit;
+            planned += max(0, panel_begin(s.rows, p + 1) - panel_begin(s.rows, p) + GROUPS - 1 - group) / GROUPS;
+        planned *= *s.limit;
     }
     // Issues the copy of the next row into the next stage.
     __device__ __forceinline__ void prefetch(const Sinkhorn &s, int group, int first_panel, int clusters, int column, int width,
                                         char *stages, int row_bytes, Barrier *arrived) {
-        if (issued == left) return;
+        if (issued == planned) return;
         ++issued;
         while (rows <= 0) {
             panel = panel + clusters < kPanels ? panel + clusters : first_panel;
@@ -298,7 +303,7 @@ struct Copies {
             rows = (panel_begin(s.rows, panel + 1) - begin + GROUPS - 1) / GROUPS;
             next = (const char *)(s.c + begin * s.stride + column);
         }
-        unsigned off = (unsigned)(unsigned long long)next & 15;  // copies must be aligned, rows of odd length are not
+        unsigned off = (unsigned)(unsigned long long)next & 15;  // a copy must start at a multiple of 16 bytes
         unsigned bytes = off + width * (unsigned)sizeof(Element) + 15 & ~15u;
         expect_bytes(arrived + stage, bytes);
         copy_bulk(stages + stage * row_bytes, next - off, bytes, arrived + stage);
@@ -309,8 +314,8 @@ struct Copies {
 };
 
 struct __align__(16) RowInfo {
-    Real part, weight;
-    unsigned offset;  // of the row in its copy
+    Real term, weight;
+    unsigned offset;  // byte offset of the row in its copy
 };
 
 __device__ __forceinline__ void sync_group(int group) {
@@ -331,12 +336,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     sinkhorn_thread_groups(const __grid_constant__ Sinkhorn s, const int row_bytes) {
     extern __shared__ __align__(128) char memory[];
     __shared__ Barrier all_arrived[GROUPS * STAGES], all_sums_arrived[GROUPS * 2];
-    __shared__ __align__(16) Real all_parts[GROUPS][2][kParts];  // of row sums
+    __shared__ __align__(16) Real all_parts[GROUPS][2][kParts];  // parts of row sums
     __shared__ Real panel_sums[THREADS];
     __shared__ RowInfo info[kChunk];
-    __shared__ Real log_weight[kChunk], row_sum[kChunk], new_part[kChunk], errors[kChunk];
+    __shared__ Real log_weight[kChunk], row_sum[kChunk], new_term[kChunk], errors[kChunk];
     __shared__ int iterations;
-    __shared__ unsigned top;  // the top bit of the barrier word before the two barriers of an iteration
+    __shared__ unsigned top;  // the top bit of the barrier word before the first barrier of an iteration
     __shared__ Copies all_copies[GROUPS];
 
     const int t = threadIdx.x, lane = t % 32;
@@ -369,9 +374,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (CLUSTER > 1) sync_cluster();
 
-    // Whether this thread has a column in round k; only the last round is partial.
+    // Whether item k of this thread is a column; only the last item may not be.
     auto has = [&](int k) { return k < ITEMS - 1 || gt + k * kGroup < width; };
-    Real column_part[ITEMS], sums[ITEMS];
+    Real column_term[ITEMS], sums[ITEMS];
     int stage = 0;
     unsigned phase = 0, step = 0;
 
@@ -387,47 +392,48 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 const int limit = __ldg(s.limit);
 #pragma unroll
                 for (int k = 0; k < ITEMS; ++k) {
-                    column_part[k] = has(k) ? __ldcg(s.v + column + gt + k * kGroup) : -INFINITE;
+                    column_term[k] = has(k) ? __ldcg(s.v + column + gt + k * kGroup) : -INFINITE;
                     sums[k] = 0;
                 }
                 if (t < rows) {
-                    Real log_a = __ldg(s.log_a + chunk + t), part = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
-                    // No weight: no exponentials. Infinite: any finite term works, because the sum detects the case.
-                    part = log_a == -INFINITE ? -INFINITE : part == INFINITE || part == -INFINITE ? 0 : part;
+                    Real log_a = __ldg(s.log_a + chunk + t), term = (__ldcg(s.u + chunk + t) - log_a) * kLog2e;
+                    // Without weight, all exponentials are 0. For an infinite u, any finite term works, because an
+                    // unsafe sum is recomputed.
+                    term = log_a == -INFINITE ? -INFINITE : term == INFINITE || term == -INFINITE ? 0 : term;
                     log_weight[t] = log_a;
                     RowInfo own;
-                    own.part = part;
+                    own.term = term;
                     own.weight = log_a == -INFINITE ? 0 : larger(power_of_two(log_a * kLog2e), kLeastWeight);
                     own.offset = (unsigned)(unsigned long long)(s.c + (chunk + t) * s.stride + column) & 15;
                     info[t] = own;
                 }
 #pragma unroll
-                for (int k = 0; k < ITEMS; ++k) column_part[k] = part_of(column_part[k]);
+                for (int k = 0; k < ITEMS; ++k) column_term[k] = term_of(column_term[k]);
                 if (iterations > 0 && (iterations >= limit || last_error <= tolerance)) goto done;
                 __syncthreads();
                 for (int row = group; row < rows; row += GROUPS) {
                     const RowInfo own = info[row];
-                    Real e[ITEMS], known = 0, odd = 0;
+                    Real e[ITEMS], part = 0, odd = 0;
                     wait(arrived + stage, phase);
                     const Element *from = (const Element *)(stages + stage * row_bytes + own.offset) + gt;
 #pragma unroll
                     for (int k = 0; k < ITEMS; ++k) {
                         Real c = has(k) ? value(from[k * kGroup]) : 0;
-                        e[k] = power_of_two(multiply_add(c, factor, own.part + column_part[k]));
-                        (k % 2 ? odd : known) += e[k];
+                        e[k] = power_of_two(multiply_add(c, factor, own.term + column_term[k]));
+                        (k % 2 ? odd : part) += e[k];
                     }
-                    known = warp_sum(known + odd);
+                    part = warp_sum(part + odd);
                     Real *const parts = all_parts[group][step % 2];
                     if (CLUSTER == 1) {
-                        if (kGroupWarps > 1 && lane == 0) parts[gt / 32] = known;
+                        if (kGroupWarps > 1 && lane == 0) parts[gt / 32] = part;
                         sync_group(group);
                     } else {
                         if (gt == 0) expect_bytes(sums_arrived + step % 2, kParts * sizeof(Real));
-                        if (lane < CLUSTER) send(parts + rank * kGroupWarps + gt / 32, known, sums_arrived + step % 2, lane);
+                        if (lane < CLUSTER) send(parts + rank * kGroupWarps + gt / 32, part, sums_arrived + step % 2, lane);
                         wait(sums_arrived + step % 2, step / 2 & 1);
                     }
                     if (gt == 0) prefetch();
-                    Real sum = known;
+                    Real sum = part;
                     if (kParts > 1) {
                         sum = parts[0];
 #pragma unroll
@@ -439,9 +445,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                     if (gt == 0) row_sum[row] = sum;
                     const bool good = sum >= kLeastRow && sum <= kMostRow;
                     if (good) {  // the exponentials of an unsafe row may be infinite
-                        const Real give = quotient(own.weight, sum);
+                        const Real scale = quotient(own.weight, sum);
 #pragma unroll
-                        for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(e[k], give, sums[k]);
+                        for (int k = 0; k < ITEMS; ++k) sums[k] = multiply_add(e[k], scale, sums[k]);
                     }
                 }
                 // Combine the columns of the thread groups.
@@ -464,20 +470,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                             Real *at = partial + gt + k * kGroup;
                             __stcg(at, chunk == begin ? sums[k] : __ldcg(at) + sums[k]);
                         }
-                if (t < rows) new_part[t] = info[t].part;
+                if (t < rows) new_term[t] = info[t].term;
                 if (__syncthreads_or(t < rows && is_unsafe(info[t].weight, row_sum[t]))) {
                     for (int k = 0; k < rows; ++k)
                         if (is_unsafe(info[k].weight, row_sum[k])) {
                             Real log = fallback_row(s, factor, chunk + k, info[k].weight, partial, column, width);
-                            if (t == 0) new_part[k] = -log, row_sum[k] = 1;
+                            if (t == 0) new_term[k] = -log, row_sum[k] = 1;
                             __syncthreads();
                         }
                     __syncthreads();
                 }
                 if (t < rows && rank == 0) {
-                    Real log_a = log_weight[t], part = new_part[t], sum = row_sum[t];
-                    Real ratio = part == INFINITE ? 0 : sum * power_of_two(info[t].part - part);  // of the sum to the weight
-                    __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (part - log_two(sum)));
+                    Real log_a = log_weight[t], term = new_term[t], sum = row_sum[t];
+                    Real ratio = term == INFINITE ? 0 : sum * power_of_two(info[t].term - term);  // row sum over weight
+                    __stcg(s.u + chunk + t, log_a == -INFINITE ? log_a : log_a + kLn2 * (term - log_two(sum)));
                     if (log_a != -INFINITE) errors[t] += info[t].weight * fabs(ratio - 1);
                 }
             }
@@ -492,7 +498,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             if (blockIdx.x == 0) __stcg(s.iterations, iterations);
         }
 
-        // The columns, summed in an order that does not depend on the number of blocks.
+        // Sum the columns, in an order that does not depend on the number of blocks.
         const int share = (s.columns + gridDim.x - 1) / gridDim.x;
         const int from = blockIdx.x * share, to = min(from + share, s.columns);
         for (int begin = from; begin < to; begin += kWide) {
@@ -536,7 +542,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         sync_grid(s.barrier, ~top);
     }
 done:
-    // Copies in flight must arrive before the block exits.
+    // Copies in flight must complete before the block exits.
     if (gt == 0)
         for (; step != copies.issued; ++step) {
             wait(arrived + stage, phase);

@@ -1,4 +1,7 @@
-"""json_path.py FILE PATH...: prints each path of a JSON document ("kernels.0.name") with its value; fails if there is none."""
+"""json_path.py FILE PATH...: prints each path of a JSON document ("kernels.0.name") with its value.
+
+Fails if a path does not exist.
+"""
 import json
 import sys
 

@@ -1,14 +1,11 @@
-"""Runs a command on a pseudo-terminal and prints what it showed there, escape sequences as \\e."""
+"""Runs a command on a pseudo-terminal and prints its output, with \\e for an escape and \\r for a carriage return."""
 import os
 import pty
 import sys
 
-shown = []
-
 
 def read(descriptor):
     data = os.read(descriptor, 4096)
-    shown.append(data)
     return data.replace(b"\x1b", b"\\e").replace(b"\r", b"\\r")
 
 

@@ -114,7 +114,7 @@ TEST(AdamW, StateInSinglePrecision) {
   check(true, rule, Storage::f16, Storage::f32);
 }
 
-/// Adam in bf16 and f16 through and through is noisy: a step is compared.
+/// With bf16 or f16 state many steps are noisy, so one step is compared.
 TEST(AdamW, SixteenBitState) {
   for (Storage storage : {Storage::bf16, Storage::f16}) {
     Context context;
@@ -137,7 +137,7 @@ TEST(AdamW, SixteenBitState) {
   }
 }
 
-/// Plain float code gives the bits of the evaluation as written.
+/// The plain evaluation and plain float code agree bit for bit.
 TEST(AdamW, AsWrittenIsPlainFloatCode) {
   Context context;
   Runner runner = Runner::library(context, "adamw:weight_decay=0.1");
@@ -200,7 +200,7 @@ TEST(AdamW, InactiveMembersKeepTheirStateAndCounter) {
   runner.set("exp_avg", {{0, 0}, {0.5}, {0, 0, 0}});
   runner.set("exp_avg_sq", {{0, 0}, {0.25}, {0, 0, 0}});
   runner.setEach("step", {0, 7, 0});
-  // The gradient of the second is none: it has no elements at all.
+  // The gradient of the second member is missing: it has no elements.
   runner.set("grad", {{1, 1}, {}, {1, 1, 1}});
   runner.inactive["grad"] = {false, true};
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
@@ -228,11 +228,11 @@ TEST(AdamW, EmptyListsAndMembers) {
   runner.setEach("step", {2});
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
   EXPECT_TRUE(runner.member("param").empty());
-  // A tensor without elements is a parameter all the same.
+  // A tensor without elements is still a parameter.
   EXPECT_EQ(runner.number("step"), 3);
 }
 
-/// Each group has hyperparameters of its own, each family its own members.
+/// Each group has its own hyperparameters, and each family its own members.
 TEST(AdamW, GroupsAndFamilies) {
   Context context;
   Runner runner = Runner::library(context, "adamw:groups=true,dtype=f64/f32");

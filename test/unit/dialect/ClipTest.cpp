@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Also in front of an optimizer, and over several families of lists.
+// Also composed with an optimizer, and over several families of lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,7 @@ TEST(Clip, ScalesDownButNeverUp) {
   }
 }
 
-TEST(Clip, NotANumberAndInfinityReachEverything) {
+TEST(Clip, NaNAndInfinityAffectEveryGradient) {
   Context context;
   Runner runner = Runner::library(context, "clip_by_global_norm");
   runner.set("grad", {{1, NAN}, {2}});
@@ -101,7 +101,7 @@ TEST(Clip, InactiveMembersDoNotCount) {
   EXPECT_EQ(runner.number("grad", 1), 100);
 }
 
-TEST(Clip, InFrontOfSgd) {
+TEST(Clip, BeforeSgd) {
   Context context;
   std::mt19937_64 random(9);
   auto p = raggedList(random), g = raggedList(random);
@@ -116,7 +116,7 @@ TEST(Clip, InFrontOfSgd) {
     for (size_t k = 0; k < p[m].size(); ++k)
       expected[m][k] -= 0.5 * (g[m][k] * factor);
   expectNear(runner["param"], expected, Storage::f64, "param");
-  // The gradients themselves stay as they are.
+  // The gradients themselves do not change.
   expectNear(runner["grad"], g, Storage::f64, "grad");
 }
 

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which arguments and results a composition has, and which it refuses.
+// The arguments and results of compositions, and the errors of invalid ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ TEST(Compose, ClippedGradientsFeedTheOptimizer) {
                    "lr", "beta1", "beta2", "eps", "weight_decay"}));
   EXPECT_EQ(resultsOf(runner.function),
             (Names{"norm", "param", "exp_avg", "exp_avg_sq", "step"}));
-  // What was clipped was consumed: the gradients are not written.
+  // The optimizer consumes the clipped gradients: they are not written.
   EXPECT_FALSE(runner.function.getArgAttr(0, foreach::kDonateAttr));
   EXPECT_EQ(runner.number("max_norm"), 1);
   EXPECT_EQ(runner.number("weight_decay"), 0.01);
@@ -70,7 +70,7 @@ TEST(Compose, Families) {
             (Names{"norm", "param_f32", "param_bf16"}));
 }
 
-/// An argument that both replace stays donated, to the last result.
+/// An argument that several programs replace is donated to the last result.
 TEST(Compose, ChainsOfDonation) {
   Context context;
   Runner runner = Runner::library(context, "sgd:lr=1+sgd:lr=1+sgd:lr=1");

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A fold of `foreach` ends in constants of `arith`.
+// Operations of `foreach` fold to constants of `arith`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every operation that a body may hold is evaluated and compared with what C++
-// computes.
+// Every operation that a body may contain is evaluated and compared with C++.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +17,8 @@ using namespace heddle::test;
 
 namespace {
 
-/// The value of one operation on device scalars: `OP` with operands %a, %b, %c
-/// of `types`, which yields `result`.
+/// The value of `operation`, with type `result`, on the device scalars %a, %b
+/// and %c, with types `types`.
 double evaluate(const std::string &operation,
                 const std::vector<std::string> &types,
                 const std::string &result, const Vector &values) {
@@ -150,7 +149,7 @@ TEST(ScalarOps, Comparisons) {
     EXPECT_EQ(holds(3, 2), p.greater) << p.name;
     EXPECT_EQ(holds(-3, 2), p.negative) << p.name;
   }
-  // A set flag is -1 to signed arithmetic.
+  // In signed arithmetic a set flag is -1.
   EXPECT_EQ(evaluate("arith.cmpi slt, %a, %b : i1", {"i1", "i1"}, "i1", {1, 0}),
             1);
 }
@@ -192,7 +191,7 @@ TEST(ScalarOps, Conversions) {
             static_cast<float>(0.1));
 }
 
-TEST(ScalarOps, TheOthers) {
+TEST(ScalarOps, Others) {
   EXPECT_EQ(evaluate("math.fpowi %a, %b : f64, i32", {"f64", "i32"}, "f64",
                      {0.5, 10}),
             std::pow(0.5, 10));
@@ -217,7 +216,7 @@ TEST(ScalarOps, TheOthers) {
   EXPECT_EQ(evaluate("arith.constant true", {"f64"}, "i1", {0}), 1);
 }
 
-/// In double, f32 operations are not rounded before they are stored.
+/// Exact arithmetic does not round f32 operations before they are stored.
 TEST(Interpreter, RoundsWhereValuesAreStored) {
   constexpr const char *text = R"mlir(
 func.func @f(%x: tensor<f32>) -> tensor<f32> {
@@ -255,8 +254,8 @@ func.func @f(%x: tensor<f64>) -> tensor<f64> {
   EXPECT_EQ(runner.number("y"), static_cast<float>(0.1));
 }
 
-/// What cancels leaves what evaluations differ by; what does not round stays.
-TEST(Interpreter, PerturbedMovesWhatIsRounded) {
+/// Cancellation shows the perturbation; exact operations are not perturbed.
+TEST(Interpreter, PerturbsRoundedOperations) {
   constexpr const char *text = R"mlir(
 !list = !foreach.list<tensor<?xf32>>
 func.func @f(%x: !list) -> (!list, !list) {
@@ -286,11 +285,11 @@ func.func @f(%x: !list) -> (!list, !list) {
   EXPECT_LT(most, 8 * 0x1p-22);
   EXPECT_EQ(runner["z"].members[0].data,
             (std::vector<double>{0, 1, 2.5, 3, 4.75, 6, 7.125, 8}));
-  // Another draw is off elsewhere, and the same whenever it is taken.
+  // Another seed perturbs other elements; the same seed gives the same values.
   std::vector<double> first = runner["y"].members[0].data;
   reference::InterpretOptions options;
   options.arithmetic = reference::Arithmetic::perturbed;
-  options.draw = 1;
+  options.seed = 1;
   ASSERT_TRUE(succeeded(runner.step(options)));
   std::vector<double> second = runner["y"].members[0].data;
   EXPECT_NE(second, first);
@@ -298,7 +297,7 @@ func.func @f(%x: !list) -> (!list, !list) {
   EXPECT_EQ(runner["y"].members[0].data, second);
 }
 
-/// Rounding to a storage type and back is rounding in double, too.
+/// Exact arithmetic rounds conversions to a storage type and back.
 TEST(Interpreter, SixteenBitValuesAreRounded) {
   constexpr const char *text = R"mlir(
 func.func @f(%x: tensor<f64>) -> tensor<f64> {
@@ -362,7 +361,7 @@ TEST(Interpreter, ShapesOfVectorsAreKept) {
             (std::vector<int64_t>{2, 1, 2}));
 }
 
-TEST(InterpreterErrors, ThatDoNotFit) {
+TEST(InterpreterErrors, Extents) {
   Context context;
   auto messageOf = [&](std::function<void(Runner &)> change) {
     Runner runner = Runner::parse(context, kIndices);
@@ -386,7 +385,7 @@ TEST(InterpreterErrors, ThatDoNotFit) {
   EXPECT_EQ(
       messageOf([](Runner &r) { r.arguments["C"] = {{{{2, 2}, {1, 2}}}}; }),
       "'func.func' op argument #0 'C' has 2 elements in member 0; its "
-      "extents say 4");
+      "extents give 4");
   EXPECT_EQ(messageOf([](Runner &r) { r.set("s", {{1, 2}}); }),
             "'func.func' op argument #3 's' has 2 elements in member 0; "
             "expected 1");
@@ -408,10 +407,10 @@ func.func @f() -> tensor<2xf32> {
 })mlir");
   EXPECT_TRUE(failed(other.step()));
   EXPECT_EQ(context.message, "'arith.constant' op is not a constant that the "
-                             "interpreter knows");
+                             "interpreter supports");
 }
 
-TEST(Interpreter, ConstantsAndPassedArguments) {
+TEST(Interpreter, ReturnsConstantsAndArguments) {
   Context context;
   Runner runner = Runner::parse(context, R"mlir(
 func.func @f(%x: tensor<i32>) -> (tensor<i32>, tensor<i32>, tensor<f64>) {

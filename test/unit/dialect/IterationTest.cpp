@@ -1,10 +1,9 @@
-//===- IterationTest.cpp - schedules and records of loops
-//----------------------===//
+//===- IterationTest.cpp - entries that loops read and record -------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is read and written by the number of the iteration, in the interpreter.
+// Iteration indices and records in the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +16,18 @@ using namespace heddle::test;
 
 namespace {
 
-/// Every member subtracts its schedule from what it has, until that is not
-/// positive; what is left after each iteration is recorded, rounded.
+/// Each iteration subtracts an entry of `amounts` from a member's value and
+/// records the rounded difference. A member stops when it is not positive.
 constexpr const char *kCountDown = R"mlir(
 !each = !foreach.list<tensor<f64>>
 !list = !foreach.list<tensor<?xf64>>
 !record = !foreach.list<tensor<?xf32>>
 !count = !foreach.list<tensor<i32>>
-func.func @count_down(%x0: !each, %schedule: !list, %history: !record, %limit: tensor<i32>)
+func.func @count_down(%x0: !each, %amounts: !list, %history: !record, %limit: tensor<i32>)
     -> (!each, !record, !count, !count) {
   %x, %left, %last, %iterations = foreach.while (%x = %x0 : !each, %h = %history : !record) upto %limit
       -> (!each, !record, !count, !count) {
-    %x1, %k, %more = foreach.map (%x = %x : !each, %s = %schedule[iteration] : !list)
+    %x1, %k, %more = foreach.map (%x = %x : !each, %s = %amounts[iteration] : !list)
         -> (!each, !count, !foreach.list<tensor<i1>>) {
       %x1 = arith.subf %x, %s : f64
       %k = foreach.iteration : i32
@@ -42,13 +41,13 @@ func.func @count_down(%x0: !each, %schedule: !list, %history: !record, %limit: t
   return %x, %left, %last, %iterations : !each, !record, !count, !count
 })mlir";
 
-TEST(Iteration, ScheduleAndRecordOfEachMember) {
+TEST(Iteration, EntriesAndRecordsOfEachMember) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
   runner.setEach("x0", {10.1, 1, 5});
-  // The last entry of a schedule holds beyond its end.
-  runner.set("schedule", {{1, 2}, {3, 100}, {1, 1, 1, 0.5}});
-  // The second is too short, the third has an entry too many.
+  // Beyond the end of a vector its last entry is read.
+  runner.set("amounts", {{1, 2}, {3, 100}, {1, 1, 1, 0.5}});
+  // The first two are too short, the third is too long.
   runner.set("history", {{-1, -1, -1}, {-2}, Vector(9, -3)});
   runner.setScalar("limit", 100);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
@@ -66,16 +65,16 @@ TEST(Iteration, ScheduleAndRecordOfEachMember) {
             (Vector{4, 3, 2, 1.5, 1, 0.5, 0, -3, -3}));
 }
 
-/// Entries of the first iteration, before and in the loop, and of the one to
-/// come.
+/// The entry of the first iteration, before and in the loop, and the entry of
+/// the next iteration.
 TEST(Iteration, FirstAndNext) {
   constexpr const char *text = R"mlir(
 !each = !foreach.list<tensor<f64>>
 !list = !foreach.list<tensor<?xf64>>
-func.func @look_ahead(%schedule: !list, %limit: tensor<i32>) -> (!each, !foreach.list<tensor<i32>>) {
-  %start = foreach.map (%f = %schedule[first] : !list) -> !each { foreach.yield %f : f64 }
+func.func @first_and_next(%amounts: !list, %limit: tensor<i32>) -> (!each, !foreach.list<tensor<i32>>) {
+  %start = foreach.map (%f = %amounts[first] : !list) -> !each { foreach.yield %f : f64 }
   %x, %iterations = foreach.while (%x = %start : !each) upto %limit -> (!each, !foreach.list<tensor<i32>>) {
-    %x1, %go = foreach.map (%x = %x : !each, %n = %schedule[next], %f = %schedule[first] : !list)
+    %x1, %go = foreach.map (%x = %x : !each, %n = %amounts[next], %f = %amounts[first] : !list)
         -> (!each, !foreach.list<tensor<i1>>) {
       %ten = arith.constant 10.0 : f64
       %m = arith.mulf %x, %ten : f64
@@ -90,10 +89,10 @@ func.func @look_ahead(%schedule: !list, %limit: tensor<i32>) -> (!each, !foreach
 })mlir";
   Context context;
   Runner runner = Runner::parse(context, text);
-  runner.set("schedule", {{1, 2, 3, 4}, {7}, {}});
+  runner.set("amounts", {{1, 2, 3, 4}, {7}, {}});
   runner.setScalar("limit", 4);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
-  // 1, 10 + 2 - 1 = 11, 112, 1123, and the last entry holds: 11233.
+  // 1, 10 + 2 - 1 = 11, 112, 1123, and with the last entry again, 11233.
   EXPECT_EQ(runner.number("x", 0), 11233);
   EXPECT_EQ(runner.number("x", 1), 70000);
   EXPECT_TRUE(std::isnan(runner.number("x", 2))); // inf - inf
@@ -103,7 +102,7 @@ TEST(Iteration, LimitReached) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
   runner.setEach("x0", {10});
-  runner.set("schedule", {{1, 2}});
+  runner.set("amounts", {{1, 2}});
   runner.set("history", {{7, 7, 7}});
   runner.setScalar("limit", 2);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
@@ -115,7 +114,7 @@ TEST(Iteration, NoIterationRecordsNothing) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
   runner.setEach("x0", {10});
-  runner.set("schedule", {{1, 2}});
+  runner.set("amounts", {{1, 2}});
   runner.set("history", {{7, 8}});
   runner.setScalar("limit", 0);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
@@ -127,7 +126,7 @@ TEST(Iteration, EmptyVectors) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
   runner.setEach("x0", {10});
-  runner.set("schedule", {{}});
+  runner.set("amounts", {{}});
   runner.set("history", {{}});
   runner.setScalar("limit", 5);
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
@@ -140,7 +139,7 @@ TEST(Iteration, InactiveMembersRecordNothing) {
   Context context;
   Runner runner = Runner::parse(context, kCountDown);
   runner.setEach("x0", {10, 1});
-  runner.set("schedule", {{1}, {1}});
+  runner.set("amounts", {{1}, {1}});
   runner.set("history", {{7}, {7}});
   runner.setScalar("limit", 1);
   runner.inactive["x0"] = {true};
@@ -149,16 +148,16 @@ TEST(Iteration, InactiveMembersRecordNothing) {
   EXPECT_EQ(runner.member("left", 1), Vector{0});
 }
 
-/// The iteration is that of the loop right around; a scalar is recorded for
-/// all.
+/// The iteration belongs to the innermost loop; a device scalar is recorded for
+/// every member.
 TEST(Iteration, LoopsNest) {
   constexpr const char *text = R"mlir(
 !list = !foreach.list<tensor<?xf64>>
-func.func @nested(%schedule: !list, %history: !list, %sum0: tensor<f64>, %inner: tensor<i32>, %outer: tensor<i32>,
+func.func @nested(%amounts: !list, %history: !list, %sum0: tensor<f64>, %inner: tensor<i32>, %outer: tensor<i32>,
                   %go: tensor<i1>) -> (!list, tensor<i32>) {
   %h, %iterations = foreach.while (%h = %history : !list) upto %outer -> (!list, tensor<i32>) {
     %sum, %t = foreach.while (%sum = %sum0 : tensor<f64>) upto %inner -> (tensor<f64>, tensor<i32>) {
-      %part = foreach.reduce add along list (%s = %schedule[iteration] : !list) -> tensor<f64> { foreach.yield %s : f64 }
+      %part = foreach.reduce add along list (%s = %amounts[iteration] : !list) -> tensor<f64> { foreach.yield %s : f64 }
       %sum1 = foreach.map (%a = %sum, %b = %part : tensor<f64>) -> tensor<f64> {
         %c = arith.addf %a, %b : f64
         foreach.yield %c : f64
@@ -178,7 +177,7 @@ func.func @nested(%schedule: !list, %history: !list, %sum0: tensor<f64>, %inner:
 })mlir";
   Context context;
   Runner runner = Runner::parse(context, text);
-  runner.set("schedule", {{1, 2, 3}, {10, 20, 30}});
+  runner.set("amounts", {{1, 2, 3}, {10, 20, 30}});
   runner.set("history", {{0, 0, 0}, {0, 0}});
   runner.setScalar("sum0", 0);
   runner.setScalar("inner", 3);

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What options do to a program, and what is said of those that make no sense.
+// The effects of options on a program, and the errors of invalid options.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace heddle::test;
 
 namespace {
 
-/// What is said when `text` is built.
+/// The error of building `text`.
 std::string errorOf(llvm::StringRef text, llvm::StringRef dtype = "") {
   Context context;
   auto module = library::buildProgram(text, context.get(), dtype);
@@ -23,7 +23,7 @@ std::string errorOf(llvm::StringRef text, llvm::StringRef dtype = "") {
   return context.message;
 }
 
-TEST(Library, SaysWhatThereIs) {
+TEST(Library, DescribesPrograms) {
   auto programs = library::describePrograms();
   std::vector<std::string> names;
   for (const library::ProgramInfo &program : programs) {
@@ -40,8 +40,8 @@ TEST(Library, SaysWhatThereIs) {
     EXPECT_TRUE(llvm::is_contained(names, name)) << name;
 }
 
-/// Every option at its default, written out, changes nothing.
-TEST(Library, DefaultsCanBeWrittenOut) {
+/// An option that is set to its default changes nothing.
+TEST(Library, DefaultsCanBeSet) {
   for (const library::ProgramInfo &program : library::describePrograms()) {
     Context context;
     std::string text = program.name;
@@ -70,7 +70,7 @@ TEST(Library, OptionsSetTheDefaultsOfScalars) {
   EXPECT_EQ(runner.number("weight_decay"), 0.01);
 }
 
-TEST(Library, WhatIsZeroIsLeftOut) {
+TEST(Library, OmitsOptionsThatAreZero) {
   Context context;
   EXPECT_FALSE(
       Runner::library(context, "adam").arguments.count("weight_decay"));
@@ -99,7 +99,7 @@ TEST(Library, DtypeOfTheCaller) {
             "each at most once, joined by '/', found 'f31'");
 }
 
-/// Everything has a name, so that text and CUDA read well.
+/// Every value has a name, so that printed IR and CUDA source are readable.
 TEST(Library, EveryValueHasAName) {
   for (const char *text :
        {"adam:amsgrad=true,maximize=true,weight_decay=1", "adamw:groups=true",
@@ -233,8 +233,8 @@ TEST(LibraryErrors, Sinkhorn) {
             "found 'plan/plan'");
 }
 
-/// Only what is asked for is an argument or a result.
-TEST(Library, SinkhornHasWhatIsAskedFor) {
+/// The options determine the arguments and results.
+TEST(Library, SinkhornArgumentsAndResults) {
   Context context;
   auto namesOf = [&](llvm::StringRef text) {
     Runner runner = Runner::library(context, text);

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Iteration counts, members that stop on their own, loops without an iteration.
+// Iteration counts, members that stop independently, loops without iterations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +16,8 @@ using namespace heddle::test;
 
 namespace {
 
-/// Newton's iteration for the root of `a`, every member until it is exact to
-/// `tol`; the last correction is returned, too.
+/// Newton's iteration for the square root of `a`. A member stops when its
+/// correction is at most `tol`; the last correction is returned, too.
 constexpr const char *kEachStops = R"mlir(
 !each = !foreach.list<tensor<f64>>
 func.func @roots(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: tensor<f64>)
@@ -42,7 +42,7 @@ func.func @roots(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: tensor<f64>)
   return %x, %change, %iterations : !each, !each, !foreach.list<tensor<i32>>
 })mlir";
 
-/// What one member does, in plain code.
+/// The same for one member, in plain code.
 struct Root {
   double x, change = INFINITY;
   int iterations = 0;
@@ -61,7 +61,7 @@ Root rootOf(double a, double x, int limit, double tol) {
   return root;
 }
 
-TEST(While, EveryMemberStopsOnItsOwn) {
+TEST(While, MembersStopIndependently) {
   for (int limit : {0, 1, 3, 5, 100}) {
     SCOPED_TRACE(limit);
     Context context;
@@ -81,7 +81,7 @@ TEST(While, EveryMemberStopsOnItsOwn) {
   }
 }
 
-TEST(While, InactiveMembersTakeNoIteration) {
+TEST(While, InactiveMembersRunNoIteration) {
   Context context;
   Runner runner = Runner::parse(context, kEachStops);
   runner.setEach("a", {4, 2});
@@ -131,7 +131,7 @@ TEST(While, OneFlagForAll) {
   EXPECT_EQ(runner.number("n"), 13);
 }
 
-TEST(While, WithoutAIteration) {
+TEST(While, WithoutIterations) {
   for (double limit : {0.0, -3.0}) {
     Context context;
     Runner runner = Runner::parse(context, kAllStop);
@@ -172,8 +172,7 @@ func.func @guarded(%flag: tensor<i1>, %x: !list) -> !list {
   }
 }
 
-/// Sinkhorn on two problems of different sizes: marginals are met, and the
-/// scaled kernel is that of plain loops.
+/// Sinkhorn on two problems of different sizes, against plain loops.
 TEST(While, Sinkhorn) {
   constexpr const char *text = R"mlir(
 !list = !foreach.list<tensor<?xf64>>
@@ -242,7 +241,7 @@ func.func @sinkhorn(%L: !mats, %log_a: !list, %log_b: !list, %u0: !list, %v0: !l
   for (size_t k = 0; k < shapes.size(); ++k) {
     auto [n, m] = shapes[k];
     const Vector &l = L.members[k].data;
-    // In the scaling form, another way to the same numbers.
+    // The same iterations in the scaling form.
     Vector a(n, 1), b(m, 1);
     for (int iteration = 0; iteration < 50; ++iteration) {
       for (int i = 0; i < n; ++i) {

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interpreter's reductions against plain loops, over nothing, and with
-// values that are not numbers.
+// The interpreter's reductions against plain loops, also over no elements and
+// with NaN and infinity.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,7 @@ TEST(Reduction, LargeMatricesAgainstLoops) {
   near(run(context, reduction("logsumexp", "j", 2), x).member("value"), rowExp);
 }
 
-TEST(Reduction, OverNothing) {
+TEST(Reduction, OverNoElements) {
   Context context;
   struct {
     const char *kind;
@@ -152,7 +152,7 @@ TEST(Reduction, OverNothing) {
   EXPECT_EQ(
       run(context, reduction("min", "member", 1, "i32"), none).number("value"),
       2147483647);
-  // The largest integer of 64 bits is no double: it stays the largest.
+  // The largest 64-bit integer is not a double; 2^63 stands for it.
   EXPECT_EQ(
       run(context, reduction("min", "member", 1, "i64"), none).number("value"),
       0x1p63);
@@ -192,8 +192,7 @@ TEST(Reduction, FirstMaximum) {
   Runner columns = run(context, reduction("argmax", "i", 2),
                        matrix(2, 3, {5, 9, 9, 7, 1, 9}));
   EXPECT_EQ(columns.member("at"), (Vector{1, 0, 0}));
-  // Of member scalars the position is that of the member, inactive ones
-  // included.
+  // Over member scalars the position counts members, inactive members included.
   Runner list = Runner::parse(context, reduction("argmax", "list", 0));
   list.setEach("x", {9, 1, 3, 3});
   list.inactive["x"] = {true};
@@ -236,7 +235,7 @@ TEST(Reduction, OfMemberScalars) {
             3);
 }
 
-/// Sums are rounded as plain code would, in pairs: their error stays small.
+/// Sums are rounded and taken pairwise, so their error stays small.
 TEST(Reduction, AsWrittenRoundsSums) {
   Context context;
   Runner runner = Runner::parse(context, reduction("add", "list", 1, "f32"));

@@ -1,4 +1,4 @@
-//===- RoundingTest.cpp - what storage types keep of a double -------------===//
+//===- RoundingTest.cpp - doubles rounded to storage types ----------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,7 +66,7 @@ TEST(Rounding, SpecialValues) {
   }
 }
 
-/// Numbers half-way between two neighbours, and next to those.
+/// Values half-way between two neighbors, and the values next to these.
 TEST(Rounding, Ties) {
   Context context;
   for (int exponent :

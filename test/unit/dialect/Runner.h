@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program with its arguments by name; after a step, what was replaced is the
-// argument of the next.
+// A program with its arguments by name. A result that replaces an argument is
+// the argument of the next step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ public:
       llvm::report_fatal_error(llvm::Twine(text) + ": " + context.message);
     return Runner(std::move(*module));
   }
-  /// A program in its own text.
+  /// A program from its text.
   static Runner parse(Context &context, llvm::StringRef text) {
     auto module = parseProgram(text, "test.mlir", context.get());
     if (!module)
@@ -72,7 +72,7 @@ public:
   explicit Runner(mlir::OwningOpRef<mlir::ModuleOp> owned)
       : module(std::move(owned)),
         function(*module->getOps<mlir::func::FuncOp>().begin()) {
-    // Hyperparameters have their defaults.
+    // Scalar arguments have their defaults.
     for (unsigned k = 0; k < function.getNumArguments(); ++k)
       if (auto number = function.getArgAttrOfType<mlir::FloatAttr>(
               k, foreach::kDefaultAttr))
@@ -86,7 +86,7 @@ public:
       value.members.push_back({{static_cast<int64_t>(member.size())}, member});
     arguments[name] = value;
   }
-  /// One number for every member.
+  /// One value for each member.
   void setEach(const std::string &name, const Vector &numbers) {
     reference::Value value;
     for (double number : numbers)
@@ -138,7 +138,7 @@ public:
   std::map<std::string, std::vector<bool>> inactive;
 };
 
-/// Members of different lengths: odd, one, none, longer than a block.
+/// Members of different lengths: odd, one, zero, longer than a block.
 inline std::vector<Vector> raggedList(std::mt19937_64 &random,
                                       double scale = 1) {
   std::normal_distribution<double> normal(0, scale);
@@ -159,7 +159,6 @@ inline std::vector<Vector> zerosLike(const std::vector<Vector> &list) {
   return zeros;
 }
 
-/// `list` as elements of a storage type hold it.
 enum class Storage { f64, f32, bf16, f16 };
 
 inline const char *nameOfStorage(Storage storage) {
@@ -167,6 +166,7 @@ inline const char *nameOfStorage(Storage storage) {
   return names[static_cast<int>(storage)];
 }
 
+/// `x` rounded to a storage type.
 inline double store(Storage storage, double x) {
   if (storage == Storage::f64)
     return x;
@@ -182,8 +182,8 @@ inline double store(Storage storage, double x) {
   return number.convertToDouble();
 }
 
-/// Checks that two lists of numbers around 1 agree to a few units of their
-/// storage type.
+/// Checks that two lists of values near 1 agree to a few ulps of their storage
+/// type.
 inline void expectNear(const reference::Value &found,
                        const std::vector<Vector> &expected, Storage storage,
                        const std::string &what) {

@@ -103,7 +103,7 @@ TEST(Sgd, InactiveMembersKeepTheirBuffer) {
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
   EXPECT_EQ(runner.number("param", 0), 1);
   EXPECT_EQ(runner.number("param", 1), 1);
-  // The first step of the other comes later, and is undamped then.
+  // The first step of the first member comes later, and is undamped, too.
   runner.inactive.clear();
   ASSERT_TRUE(succeeded(runner.step())) << context.message;
   EXPECT_EQ(runner.number("param", 0), 0);

@@ -1,4 +1,4 @@
-//===- TextTest.cpp - programs printed, read and printed again ------------===//
+//===- TextTest.cpp - programs printed, parsed and printed again ----------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,7 +39,7 @@ TEST(Text, PrintingIsStable) {
     auto read = parseProgram(once, "printed.mlir", context.get());
     ASSERT_TRUE(read) << once;
     EXPECT_EQ(print(*read), once);
-    // Another context knows only what is in the text.
+    // Another context has only the text.
     Context fresh;
     auto again = parseProgram(once, "printed.mlir", fresh.get());
     ASSERT_TRUE(again);
@@ -61,9 +61,9 @@ TEST(Text, BytecodeKeepsNames) {
   }
 }
 
-/// Inside a region that is isolated from above names begin anew, and every
-/// result of an operation keeps its own.
-TEST(Text, NamesStayAsTheyWereWritten) {
+/// A region that is isolated from above has names of its own, and every result
+/// of an operation keeps its name.
+TEST(Text, NamesDoNotChange) {
   const std::string text = R"mlir(!list = !foreach.list<tensor<?xf32>>
 module {
   func.func @f(%x: !list, %lr: tensor<f64>) -> (!list, !list) {
@@ -82,8 +82,8 @@ module {
   EXPECT_EQ(print(*module), text);
 }
 
-/// Also in loops, whose regions see what is around them.
-TEST(Text, NamesInKernels) {
+/// The same in loops, whose regions use values from outside.
+TEST(Text, NamesInFusedPrograms) {
   const std::string text = R"mlir(!list = !foreach.list<tensor<?xf32>>
 !each_i32 = !foreach.list<tensor<i32>>
 !each_i1 = !foreach.list<tensor<i1>>
@@ -130,7 +130,7 @@ TEST(Text, ClashingMissingAndStrangeNames) {
   EXPECT_NE(once.find("%_2__odd___name_: tensor<f64>"), std::string::npos)
       << once;
   EXPECT_NE(once.find("%0 = foreach.map"), std::string::npos) << once;
-  // What stands in a string is no name and no type.
+  // A string contains neither names nor types.
   EXPECT_NE(once.find("\"%value0 \\\\ \\22 !foreach.list<tensor<f32>>\""),
             std::string::npos)
       << once;

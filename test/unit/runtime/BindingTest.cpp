@@ -1,5 +1,4 @@
-//===- BindingTest.cpp - Bound buffers: every error, and what follows
-//------===//
+//===- BindingTest.cpp - Bindings, their errors and layouts ---------------===//
 
 #include "Helpers.h"
 
@@ -16,8 +15,7 @@ using namespace llvm;
 
 namespace {
 
-/// Refuses addresses below `floor`, as the device's address space refuses host
-/// memory.
+/// Refuses addresses below `floor`, as DeviceSpace refuses host memory.
 class FloorSpace : public AddressSpace {
 public:
   char *floor = nullptr;
@@ -30,8 +28,8 @@ public:
   }
 };
 
-/// updatePlan() bound to three members of 10, 0 and 1 elements, and two of
-/// bf16.
+/// updatePlan() bound to three f32 members of 10, 0 and 1 elements, and to two
+/// bf16 members.
 struct BindingTest : testing::Test {
   std::shared_ptr<const Plan> plan =
       std::make_shared<Plan>(parsed(updatePlan()));
@@ -86,22 +84,22 @@ TEST_F(BindingTest, ResolvesTablesAndSizes) {
   EXPECT_EQ(layout->scratchBytes()[0], 8u * 8);
   EXPECT_EQ(layout->scratchBytes()[1], 5u * 16);
   EXPECT_EQ(layout->scratchBytes()[2], 24u);
-  EXPECT_EQ(layout->arenaBytes(),
-            256u + 0 + 256u); // "old": members of 10, 0, 1 elements
+  // "old" has members of 10, 0 and 1 elements.
+  EXPECT_EQ(layout->arenaBytes(), 256u + 0 + 256u);
   alignas(256) char arena[1024], slots[64];
   layout->place(arena, slots);
   EXPECT_EQ(layout->scalarAddress(4), slots + 4 * 8);
-  std::vector<char> rows = layout->memberDescriptors(0);
-  DescriptorLayout row(plan->tables[0]);
-  MemberDescriptor first = readMemberDescriptor(row, rows.data());
+  std::vector<char> descriptors = layout->memberDescriptors(0);
+  DescriptorLayout descriptor(plan->tables[0]);
+  MemberDescriptor first = readMemberDescriptor(descriptor, descriptors.data());
   EXPECT_EQ(first.operands[0], param[0].data);
   EXPECT_EQ(first.operands[1], grad[0].data);
   EXPECT_EQ(first.operands[2], step[0].data);
   EXPECT_EQ(first.operands[3], arena);
   EXPECT_EQ(first.count, 10);
   EXPECT_EQ(first.tiles, 3);
-  MemberDescriptor last =
-      readMemberDescriptor(row, rows.data() + 4 * row.bytes());
+  MemberDescriptor last = readMemberDescriptor(
+      descriptor, descriptors.data() + 4 * descriptor.bytes());
   EXPECT_EQ(last.operands[0], param16[1].data);
   EXPECT_EQ(last.operands[1], nullptr);
   EXPECT_EQ(last.segment, 1);
@@ -118,9 +116,8 @@ TEST_F(BindingTest, SkipsInactiveMembersInEveryList) {
   EXPECT_EQ(layout->tables()[0].memberCount, 4);
   EXPECT_TRUE(layout->buffers()[0].members[0].inactive);
   EXPECT_TRUE(layout->buffers()[5].members[0].inactive);
-  EXPECT_FALSE(layout->buffers()[3]
-                   .members[0]
-                   .inactive); // another segment, another family
+  // Another family.
+  EXPECT_FALSE(layout->buffers()[3].members[0].inactive);
   EXPECT_EQ(layout->arenaBytes(), 256u);
   MemberDescriptor first = readMemberDescriptor(
       DescriptorLayout(plan->tables[0]), layout->memberDescriptors(0).data());
@@ -130,7 +127,7 @@ TEST_F(BindingTest, SkipsInactiveMembersInEveryList) {
                   "argument 'grad': expected a mask of 3 members, found 1");
 }
 
-TEST_F(BindingTest, EmptyListsAreOrdinary) {
+TEST_F(BindingTest, EmptyLists) {
   param.clear();
   grad.clear();
   step.clear();
@@ -142,7 +139,7 @@ TEST_F(BindingTest, EmptyListsAreOrdinary) {
 }
 
 TEST_F(BindingTest, HugeMembersFitTheirTypes) {
-  // Addresses are never read here: 3 * 2^31 elements.
+  // 3 * 2^31 elements; the addresses are not read.
   int64_t huge = int64_t(3) << 31;
   space.floor = nullptr;
   char *far = reinterpret_cast<char *>(uintptr_t(1) << 44);
@@ -255,8 +252,7 @@ TEST_F(BindingTest, Overlap) {
                              "its own, because it is written, found an overlap "
                              "with argument 'grad', member 0");
   grad[0].data = before;
-  // Two lists that are only read may share memory; here there is one, with a
-  // member twice.
+  // Two members of one list.
   Plan twice = *plan;
   param16[1].data = static_cast<char *>(param16[0].data) + 4;
   EXPECT_CONTAINS(problem(),
@@ -339,8 +335,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   EXPECT_EQ(second.columns, 7);
   EXPECT_EQ(second.columnBase, 10);
   EXPECT_EQ(second.count, 4);
-  // Blocks for each tile: of few tiles, as the widest has parts, which may
-  // begin up to 31 columns ahead of a row.
+  // For few tiles, the blocks per tile follow from the widest tile, whose
+  // ranges may start up to 31 columns before a row.
   plan->tables[0].blockColumns = 2;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             19);
@@ -350,7 +346,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
   plan->tables[0].blockColumns = 38;
   EXPECT_EQ(cantFail(Layout::resolve(binding, space)).tables()[0].blocksPerTile,
             1);
-  // Of many, as an average one has: here rows of whole lines of memory.
+  // For many tiles, the blocks per tile follow from the average tile. Here,
+  // rows start at 128-byte lines.
   std::vector<ListMember> many = {{memory, {4000, 64}},
                                   {memory + 1024, {4, 700}}};
   std::vector<ListMember> rows = {{memory + 2048, {4000}},
@@ -379,8 +376,8 @@ TEST(Layout, MatricesCollapseLeadingDimensions) {
       "[28]");
 }
 
-/// `x` is walked by rows and goes into `y`; with `flat`, one more sweep takes
-/// it for a vector.
+/// A sweep of `x` and `y` by rows. With `flat`, another sweep treats `x` as
+/// vectors.
 Plan stridedPlan(bool flat) {
   std::string text = R"json({
   "buffers": [
@@ -426,21 +423,24 @@ TEST(Layout, RowsMayHaveAStride) {
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
   EXPECT_EQ(layout->tables()[0].elementBytes, 2 * (15 + 12) * 4);
-  DescriptorLayout row(plan.tables[0]);
-  std::vector<char> rows = layout->memberDescriptors(0), tiles(4 * row.bytes());
-  MemberDescriptor first = readMemberDescriptor(row, rows.data());
+  DescriptorLayout descriptor(plan.tables[0]);
+  std::vector<char> descriptors = layout->memberDescriptors(0),
+                    tiles(4 * descriptor.bytes());
+  MemberDescriptor first = readMemberDescriptor(descriptor, descriptors.data());
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[1]), 8);
   EXPECT_EQ(reinterpret_cast<intptr_t>(first.operands[4]), 6);
   EXPECT_EQ(first.columns, 5);
-  expandTiles(row, rows.data(), 2, segmentSteps(plan, plan.tables[0]),
-              tiles.data(), 4);
-  TileDescriptor second = readTileDescriptor(row, tiles.data() + row.bytes());
+  expandTiles(descriptor, descriptors.data(), 2,
+              segmentSteps(plan, plan.tables[0]), tiles.data(), 4);
+  TileDescriptor second =
+      readTileDescriptor(descriptor, tiles.data() + descriptor.bytes());
   EXPECT_EQ(second.operands[0], memory + 2 * 8 * 4);
   EXPECT_EQ(second.operands[2], w[0].data);
   EXPECT_EQ(second.operands[3], memory + 1024 + 2 * 6 * 4);
-  TileDescriptor last = readTileDescriptor(row, tiles.data() + 3 * row.bytes());
+  TileDescriptor last =
+      readTileDescriptor(descriptor, tiles.data() + 3 * descriptor.bytes());
   EXPECT_EQ(last.operands[0], memory + 256 + 2 * 3 * 4);
-  // A copy takes row after row, or a dense member as a whole.
+  // A copy has one span for each row, or one for a dense member.
   std::vector<Span> spans = layout->spans(0, 2);
   ASSERT_EQ(spans.size(), 3u + 1);
   EXPECT_EQ(spans[2].from, memory + 2 * 8 * 4);
@@ -461,7 +461,7 @@ TEST(Layout, RowsMayHaveAStride) {
   EXPECT_CONTAINS(problem(), "argument 'w', member 1: expected a dense tensor "
                              "(rank 1), found a row stride of 4");
   w[1].rowStride = 0;
-  // What lies between rows is the member's, up to its last element.
+  // Gaps between rows count as part of the member, up to its last element.
   w[0].data = memory + 1024 + 5 * 4;
   EXPECT_CONTAINS(problem(), "overlap");
   w[0].data = memory + 1024 + (2 * 6 + 5) * 4;
@@ -482,8 +482,8 @@ TEST(Layout, VectorsAreDense) {
       "argument 'x', member 0: expected a dense matrix, because 'flat' "
       "treats it as a vector, found 5 columns with a row stride of 8: bind a "
       "dense copy");
-  // A stride of as much as there are columns is dense, and so is one row,
-  // whatever is said of a next one.
+  // A matrix is dense if its stride is its number of columns, or if it has one
+  // row.
   x[0].rowStride = 5;
   cantFail(binding.bindList("x", DType::F32, x));
   ASSERT_TRUE(succeeded(Layout::resolve(binding, space).takeError()));
@@ -492,7 +492,7 @@ TEST(Layout, VectorsAreDense) {
   ASSERT_TRUE(succeeded(Layout::resolve(binding, space).takeError()));
 }
 
-TEST(Layout, LengthsStandBehindVectors) {
+TEST(Layout, LengthsFollowVectors) {
   const char *text = R"json({
   "buffers": [
     {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
@@ -516,21 +516,22 @@ TEST(Layout, LengthsStandBehindVectors) {
   ASSERT_TRUE(succeeded(binding.bindList("schedule", DType::F64, schedule)));
   Expected<Layout> layout = Layout::resolve(binding, space);
   ASSERT_TRUE(succeeded(layout.takeError()));
-  DescriptorLayout row(3, 1);
-  std::vector<char> rows = layout->memberDescriptors(0);
+  DescriptorLayout descriptor(3, 1);
+  std::vector<char> descriptors = layout->memberDescriptors(0);
   for (int m : {0, 1}) {
-    MemberDescriptor member =
-        readMemberDescriptor(row, rows.data() + m * row.bytes());
+    MemberDescriptor member = readMemberDescriptor(
+        descriptor, descriptors.data() + m * descriptor.bytes());
     EXPECT_EQ(member.operands[1], schedule[m].data);
     EXPECT_EQ(reinterpret_cast<intptr_t>(member.operands[2]), m ? 0 : 15);
   }
-  // Tiles have what their member has.
+  // A tile has the length of its member.
   const TableView &view = layout->tables()[0];
   ASSERT_EQ(view.tileCount, 3 + 1);
-  std::vector<char> tiles(view.tileCount * row.bytes());
-  expandTiles(row, rows.data(), view.memberCount,
+  std::vector<char> tiles(view.tileCount * descriptor.bytes());
+  expandTiles(descriptor, descriptors.data(), view.memberCount,
               segmentSteps(plan, plan.tables[0]), tiles.data(), view.tileCount);
-  TileDescriptor last = readTileDescriptor(row, tiles.data() + 2 * row.bytes());
+  TileDescriptor last =
+      readTileDescriptor(descriptor, tiles.data() + 2 * descriptor.bytes());
   EXPECT_EQ(last.first, 8);
   EXPECT_EQ(last.operands[1], schedule[0].data);
   EXPECT_EQ(reinterpret_cast<intptr_t>(last.operands[2]), 15);
@@ -538,12 +539,12 @@ TEST(Layout, LengthsStandBehindVectors) {
 
 TEST_F(BindingTest, VectorsTakeAnyShape) {
   param[0].extents = {1, 5, 2, 1};
-  grad[2].extents = {}; // a tensor of no dimension is one element
+  grad[2].extents = {}; // a tensor without dimensions has one element
   Expected<Layout> layout = resolve();
   ASSERT_TRUE(succeeded(layout.takeError()));
   EXPECT_EQ(layout->buffers()[0].members[0].elements(), 10);
-  // What is addressed by element, each list once: param, grad and old of f32,
-  // param16 of bf16.
+  // The element operands, each list once: param, grad and old of f32, param16
+  // of bf16.
   EXPECT_EQ(layout->tables()[0].elementBytes, 3 * 11 * 4 + 12 * 2);
   ASSERT_TRUE(succeeded(binding.setInactive("grad", {true, false, false})));
   layout = resolve();
@@ -569,8 +570,8 @@ TEST(Scalar, EncodesEveryDType) {
       EXPECT_EQ(decodeScalar(dtype, bytes.data()), value)
           << dtypeName(dtype).str();
     }
-  ASSERT_TRUE(succeeded(
-      encodeScalar(DType::BF16, 1 + 1.0 / 256, bytes))); // a tie: to even
+  // A tie rounds to even.
+  ASSERT_TRUE(succeeded(encodeScalar(DType::BF16, 1 + 1.0 / 256, bytes)));
   EXPECT_EQ(decodeScalar(DType::BF16, bytes.data()), 1.0);
   ASSERT_TRUE(succeeded(encodeScalar(DType::F16, 1e6, bytes)));
   EXPECT_TRUE(std::isinf(decodeScalar(DType::F16, bytes.data())));

@@ -1,4 +1,4 @@
-//===- CacheTest.cpp - The disk cache under everything that can go wrong --===//
+//===- CacheTest.cpp - The disk cache and its failures --------------------===//
 
 #include "Helpers.h"
 
@@ -75,7 +75,7 @@ TEST_F(CacheTest, RemovesDamagedEntries) {
     EXPECT_EQ(statistics().cache_damaged, before + 1);
     EXPECT_FALSE(sys::fs::exists(file(key)));
   };
-  // A bit anywhere, and every kind of truncation.
+  // A changed bit in each part, and truncation of each part.
   for (size_t at : {size_t(0), size_t(10), size_t(80), size_t(105), size_t(112),
                     whole.size() - 1}) {
     std::string changed = whole;
@@ -93,7 +93,7 @@ TEST_F(CacheTest, RemovesDamagedEntries) {
   EXPECT_EQ(cache.load(key), contents);
 }
 
-TEST_F(CacheTest, EvictsWhatWasUnusedForLongest) {
+TEST_F(CacheTest, EvictsLeastRecentlyUsedEntries) {
   settings.maxBytes = 10000;
   Cache cache(settings);
   std::string contents(2000, 'x');
@@ -115,7 +115,7 @@ TEST_F(CacheTest, EvictsWhatWasUnusedForLongest) {
   EXPECT_FALSE(cache.load(keyOf("huge")));
 }
 
-TEST_F(CacheTest, RemovesFilesOfDeadWriters) {
+TEST_F(CacheTest, RemovesOldTemporaryFiles) {
   settings.maxBytes = 100000;
   Cache cache(settings);
   std::string old = file(".tmp-1-1-x"), fresh = file(".tmp-2-2-x");
@@ -184,13 +184,13 @@ TEST_F(CacheTest, ReadsItsSettingsFromTheEnvironment) {
   EXPECT_EQ(Cache::settingsFromEnvironment().maxBytes, 0u);
 }
 
-/// Contents that tell whether they are whole.
+/// Contents that differ between keys in length and bytes.
 std::string contentsOf(int key) {
   return std::string(3000 + key * 17, static_cast<char>('a' + key));
 }
 
 TEST_F(CacheTest, SurvivesConcurrentProcesses) {
-  settings.maxBytes = 40000; // eviction at work too
+  settings.maxBytes = 40000; // so small that entries are evicted, too
   std::vector<pid_t> children;
   uint64_t damagedBefore = statistics().cache_damaged;
   for (int child = 0; child < 4; ++child) {
@@ -236,7 +236,7 @@ TEST_F(CacheTest, SurvivesKilledWriters) {
       if (auto contents = cache.load(keyOf(std::to_string(key)))) {
         EXPECT_EQ(*contents, contentsOf(key));
       }
-    EXPECT_EQ(statistics().cache_damaged, damaged); // renamed entries are whole
+    EXPECT_EQ(statistics().cache_damaged, damaged);
   }
 }
 

@@ -1,5 +1,4 @@
-//===- CpuGraphTest.cpp - The cpu target over a hand-written program
-//-------===//
+//===- CpuGraphTest.cpp - The cpu target with hand-written programs -------===//
 
 #include "Helpers.h"
 
@@ -14,7 +13,7 @@ using namespace llvm;
 
 namespace {
 
-/// Sweeps by name, as the compiler's cpu target would hand them over.
+/// Sweeps by name, instead of a program of the compiler's cpu target.
 class FakeProgram : public CpuProgram {
 public:
   std::map<std::string, Sweep> sweeps;
@@ -27,8 +26,8 @@ public:
   }
 };
 
-// x += step, element by element; the number of elements per member into `size`;
-// their sum into `total`.
+// x += step. `size` is the number of elements of each member, `total` their
+// sum.
 const char *addPlan = R"json({
   "name": "add",
   "buffers": [
@@ -56,22 +55,23 @@ struct alignas(16) Tile {
 
 CpuProgram::Sweep addSweep() {
   CpuProgram::Sweep sweep;
-  sweep.tile = [](const void *row, int index, void *const *arguments) {
-    const Tile *tile = static_cast<const Tile *>(row);
+  sweep.tile = [](const void *descriptor, int index, void *const *arguments) {
+    const Tile *tile = static_cast<const Tile *>(descriptor);
     double step = *static_cast<double *>(arguments[1]);
     for (int i = 0; i < tile->count; ++i)
       tile->x[i] += static_cast<float>(step);
     static_cast<double *>(arguments[3])[index] = tile->count;
   };
-  sweep.member = [](const void *row, void *const *arguments) {
-    const Member *member = static_cast<const Member *>(row);
+  sweep.member = [](const void *descriptor, void *const *arguments) {
+    const Member *member = static_cast<const Member *>(descriptor);
     double sum = 0;
     for (int t = 0; t < member->tiles; ++t)
       sum += static_cast<double *>(arguments[3])[member->firstTile + t];
     *member->size = static_cast<float>(sum);
   };
-  sweep.epilogue = [](const void *rows, int members, void *const *arguments) {
-    const Member *member = static_cast<const Member *>(rows);
+  sweep.epilogue = [](const void *descriptors, int members,
+                      void *const *arguments) {
+    const Member *member = static_cast<const Member *>(descriptors);
     double sum = 0;
     for (int m = 0; m < members; ++m)
       sum += *member[m].size;
@@ -91,7 +91,7 @@ ListMember over(std::vector<float> &values) {
   return {values.data(), {static_cast<int64_t>(values.size())}};
 }
 
-TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
+TEST(CpuGraph, RunsTilesThenMembersThenTheEpilogue) {
   auto program = std::make_shared<FakeProgram>();
   program->sweeps["add"] = addSweep();
   std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);
@@ -115,7 +115,7 @@ TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
   EXPECT_EQ(a[1000], 0);
   EXPECT_EQ(statistics().prepares, prepares);
 
-  // Another model, an inactive member, a scalar and a result of the caller's.
+  // Another model, an inactive member, a bound scalar and bound results.
   double step = 10, total = -1;
   std::vector<float> sizes(2, -1);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, {over(a), over(c)})));
@@ -134,8 +134,8 @@ TEST(CpuGraph, RunsTilesThenMembersThenTheRest) {
   step = 1;
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
   EXPECT_EQ(c[0], 15);
-  ASSERT_TRUE(succeeded(graph->bindScalar(
-      "step", DType::F64, nullptr))); // its own value is as it was
+  // The graph's own value has not changed.
+  ASSERT_TRUE(succeeded(graph->bindScalar("step", DType::F64, nullptr)));
   ASSERT_TRUE(succeeded(graph->replay(nullptr)));
   EXPECT_EQ(c[0], 13);
 
@@ -216,7 +216,7 @@ TEST(CpuGraph, NeedsItsSweeps) {
       "compiled for the cpu target");
 }
 
-// y starts as x; halve it until every member is below tol, at most `limit`
+// y starts as x and is halved until no element is above 1, at most `limit`
 // times.
 const char *loopPlan = R"json({
   "name": "halve",
@@ -237,21 +237,22 @@ const char *loopPlan = R"json({
          "arguments": [{"table": 0}], "writes": [2, 4]}], "edges": [[0, 1]]}}],
   "edges": [[0, 2], [1, 2]]})json";
 
-TEST(CpuGraph, LoopsUntilNobodyWantsMore) {
-  struct alignas(16) Row {
+TEST(CpuGraph, LoopsUntilNoMemberIsActive) {
+  struct alignas(16) Descriptor {
     float *y;
     unsigned char *more;
     int64_t count;
     int32_t a, b, c, d;
   };
   auto program = std::make_shared<FakeProgram>();
-  program->sweeps["halve"].tile = [](const void *row, int, void *const *) {
-    const Row *tile = static_cast<const Row *>(row);
+  program->sweeps["halve"].tile = [](const void *descriptor, int,
+                                     void *const *) {
+    const Descriptor *tile = static_cast<const Descriptor *>(descriptor);
     for (int i = 0; i < tile->a; ++i)
       tile->y[i] /= 2;
   };
-  program->sweeps["halve"].member = [](const void *row, void *const *) {
-    const Row *member = static_cast<const Row *>(row);
+  program->sweeps["halve"].member = [](const void *descriptor, void *const *) {
+    const Descriptor *member = static_cast<const Descriptor *>(descriptor);
     for (int64_t i = 0; i < member->count; ++i)
       *member->more |= member->y[i] > 1;
   };
@@ -276,7 +277,7 @@ TEST(CpuGraph, LoopsUntilNobodyWantsMore) {
       "argument 'limit'");
 }
 
-TEST(CpuGraph, NamesWhatIsMissing) {
+TEST(CpuGraph, RefusesMissingResultsAndScalars) {
   auto program = std::make_shared<FakeProgram>();
   program->sweeps["add"] = addSweep();
   std::unique_ptr<ProgramGraph> graph = makeGraph(addPlan, program);

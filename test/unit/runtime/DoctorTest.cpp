@@ -1,5 +1,4 @@
-//===- DoctorTest.cpp - A machine without a GPU, and the C ABI there
-//-------===//
+//===- DoctorTest.cpp - The C interface without a GPU ---------------------===//
 
 #include "Helpers.h"
 
@@ -14,7 +13,7 @@ extern "C" int heddleHeaderInC(char *text, size_t size);
 
 namespace {
 
-TEST(CApi, ReadsAsC) {
+TEST(CApi, HeaderIsC) {
   char text[200];
   EXPECT_EQ(heddleHeaderInC(text, sizeof(text)), HEDDLE_BAD_INPUT);
   EXPECT_CONTAINS(text, "plan.buffers");
@@ -70,7 +69,7 @@ TEST(CApi, ReportsMistakes) {
 }
 
 TEST(CApi, LoadsPlansWithoutAGpu) {
-  // For a named architecture; a plan without source needs no NVRTC either.
+  // The architecture is named, and a plan without source needs no NVRTC.
   Plan plan = parsed(updatePlan());
   plan.source.clear();
   std::string text = formatv("{0}", planToJSON(plan)).str();

@@ -1,10 +1,10 @@
-/*===- HeaderInC.c - heddle.h read by a C compiler -----------------------===*/
+/*===- HeaderInC.c - heddle.h in a C program -----------------------------===*/
 
 #include "runtime/heddle.h"
 
 #include <string.h>
 
-/* The first mistake of a C program, and its text. */
+/* Makes a mistake. Returns its status, and its message in `text`. */
 int heddleHeaderInC(char *text, size_t size) {
   heddle_options options;
   heddle_executable *executable = NULL;

@@ -1,4 +1,4 @@
-//===- Helpers.h - What the runtime's tests share -------------------------===//
+//===- Helpers.h - Shared by the runtime's tests --------------------------===//
 
 #ifndef HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
 #define HEDDLE_TEST_UNIT_RUNTIME_HELPERS_H
@@ -16,8 +16,7 @@
 
 namespace heddle::runtime {
 
-/// The text of an expected failure with this code; the test fails if there is
-/// none.
+/// The message of `error`. The test fails if its code is not `expected`.
 inline std::string failure(llvm::Error error, StatusCode expected) {
   auto [code, text] = takeError(std::move(error));
   EXPECT_EQ(static_cast<int>(code), static_cast<int>(expected)) << text;
@@ -33,7 +32,7 @@ std::string failure(llvm::Expected<T> value, StatusCode expected) {
   return failure(value.takeError(), expected);
 }
 
-/// Whether there is no error; its text otherwise.
+/// Succeeds if there is no error, and shows its message otherwise.
 inline testing::AssertionResult succeeded(llvm::Error error) {
   auto [code, text] = takeError(std::move(error));
   if (code == StatusCode::Ok)
@@ -45,7 +44,7 @@ inline testing::AssertionResult succeeded(llvm::Error error) {
   EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
       << "the text is: " << (text)
 
-/// An environment variable for a scope.
+/// Sets an environment variable for a scope; null unsets it.
 class ScopedVariable {
 public:
   ScopedVariable(const char *name, const char *value) : name(name) {
@@ -82,9 +81,8 @@ private:
   llvm::SmallString<128> folder;
 };
 
-/// A plan like that of an update rule: two segments, f32 and bf16, with a
-/// scalar per member, a scalar for all, a temporary, a result, a sum over the
-/// list.
+/// The plan of an optimizer: two segments, f32 and bf16, with member scalars, a
+/// hyperparameter, a result and a reduction over the list.
 inline const char *updatePlan() {
   return R"json({
   "name": "update",

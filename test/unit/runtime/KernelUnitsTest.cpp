@@ -20,7 +20,7 @@ using namespace llvm;
 
 namespace {
 
-/// Two kernels and a loop with a form in panels.
+/// Two kernels and a loop with a panel form.
 const char *plan = R"json({
   "name": "units",
   "buffers": [
@@ -95,7 +95,7 @@ TEST(Source, SurvivesJson) {
 // Threads
 //===----------------------------------------------------------------------===//
 
-TEST(Parallel, DoesEverythingOnce) {
+TEST(Parallel, CallsEveryIndexOnce) {
   for (const char *threads : {"1", "2", "50"}) {
     ScopedVariable limit("HEDDLE_THREADS", threads);
     EXPECT_EQ(threadLimit(), unsigned(std::atoi(threads)));
@@ -107,7 +107,7 @@ TEST(Parallel, DoesEverythingOnce) {
   runInParallel(0, [](size_t) { FAIL(); });
 }
 
-/// A process that may not map the stack of another thread.
+/// Runs in a process that has no memory for the stack of another thread.
 [[noreturn]] void workWithoutThreads() {
   setenv("HEDDLE_THREADS", "8", 1);
   rlimit none = {1, 1};
@@ -145,7 +145,8 @@ struct KernelUnitsTest : testing::Test {
     compilations = statistics().compilations;
     hits = statistics().cache_hits;
   }
-  /// What happened since the last count().
+  /// Expects these numbers of compilations and cache hits since the last
+  /// count().
   void expect(uint64_t compiled, uint64_t found) {
     EXPECT_EQ(statistics().compilations - compilations, compiled);
     EXPECT_EQ(statistics().cache_hits - hits, found);
@@ -190,19 +191,47 @@ TEST_F(KernelUnitsTest, OneThreadCompilesTheSame) {
   expect(6, 0);
 }
 
-TEST_F(KernelUnitsTest, FormsOfALoopInPanelsWaitUntilTheyAreWanted) {
+TEST_F(KernelUnitsTest, OtherFormsOfAPanelLoopAreDeferred) {
   const PlanNode &loop = parsed->graph.nodes[2];
-  KernelUnits waiting = units();
-  ASSERT_TRUE(succeeded(waiting.compile()));
+  KernelUnits kernels = units();
+  ASSERT_TRUE(succeeded(kernels.compile()));
   expect(3, 0);
-  ASSERT_TRUE(succeeded(waiting.compileVariants(loop)));
+  ASSERT_TRUE(succeeded(kernels.compileFor({}, &loop)));
   expect(2, 0);
-  ASSERT_TRUE(succeeded(waiting.compileVariants(loop)));
-  ASSERT_TRUE(succeeded(waiting.compileVariants(parsed->graph.nodes[0])));
+  ASSERT_TRUE(succeeded(kernels.compileFor({}, &loop)));
+  ASSERT_TRUE(succeeded(kernels.compileFor({}, &parsed->graph.nodes[0])));
   expect(0, 0);
-  // Before sm_90 there are no panels: everything is needed.
+  // Before sm_90 there are no panel kernels, so no unit is deferred.
   ASSERT_TRUE(succeeded(units("sm_80").compile()));
   expect(5, 0);
+}
+
+TEST_F(KernelUnitsTest, ASizeClassCompilesInOneBatchWithTheOtherUnits) {
+  PanelClass panels;
+  KernelUnits all = units();
+  EXPECT_TRUE(all.needsSizeClass());
+  EXPECT_FALSE(units("sm_80").needsSizeClass());
+  ASSERT_TRUE(succeeded(all.compileFor(panels, {})));
+  expect(4, 0);
+  ASSERT_TRUE(succeeded(all.compileFor(panels, &parsed->graph.nodes[2])));
+  expect(2, 0);
+  // If a class fails, the caller can use another form of the loop.
+  parsed->panelSource += "broken;\n";
+  ASSERT_TRUE(succeeded(units().compileFor(panels, {})));
+  expect(1, 3);
+}
+
+TEST_F(KernelUnitsTest, AProgramWithAPanelLoopCanCompileWithTheFirstBinding) {
+  cantFail(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_90",
+                              Executable::Compile::withBinding));
+  expect(0, 0);
+  cantFail(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_80",
+                              Executable::Compile::withBinding));
+  expect(5, 0);
+  ScopedVariable none("HEDDLE_NVRTC", folder.path("none").c_str());
+  failure(Executable::create({*parsed, nullptr}, Target::Cuda, "sm_90",
+                             Executable::Compile::withBinding),
+          StatusCode::BadInput);
 }
 
 TEST_F(KernelUnitsTest, AFailureNamesTheEntry) {
@@ -210,27 +239,27 @@ TEST_F(KernelUnitsTest, AFailureNamesTheEntry) {
   std::string text = failure(units().compile(), StatusCode::Failed);
   EXPECT_CONTAINS(text, "NVRTC failed on 'second' for sm_90");
   EXPECT_CONTAINS(text, "second.cu(4): error");
-  // Of several failures, the first of the plan is told, on any thread.
+  // Of several failures, the first in plan order is reported, on any thread.
   section(3) += "wrong;\n";
   for (int repetition = 0; repetition < 3; ++repetition)
     EXPECT_CONTAINS(failure(units().compile(), StatusCode::Failed),
                     "NVRTC failed on 'first_few' for sm_90");
-  // What compiled is in the cache.
+  // The unit that compiled is in the cache.
   count();
   failure(units().compile(), StatusCode::Failed);
   expect(2, 1);
 }
 
-TEST_F(KernelUnitsTest, AFailureOfOneUnitIsNoneOfAnother) {
+TEST_F(KernelUnitsTest, AFailureDoesNotAffectOtherUnits) {
   section(6) += "broken;\n";
-  KernelUnits half = units();
-  ASSERT_TRUE(succeeded(half.compile()));
-  EXPECT_CONTAINS(
-      failure(half.compileVariants(parsed->graph.nodes[2]), StatusCode::Failed),
-      "'whole'");
-  EXPECT_CONTAINS(
-      failure(half.compileVariants(parsed->graph.nodes[2]), StatusCode::Failed),
-      "'whole'");
+  KernelUnits broken = units();
+  ASSERT_TRUE(succeeded(broken.compile()));
+  EXPECT_CONTAINS(failure(broken.compileFor({}, &parsed->graph.nodes[2]),
+                          StatusCode::Failed),
+                  "'whole'");
+  EXPECT_CONTAINS(failure(broken.compileFor({}, &parsed->graph.nodes[2]),
+                          StatusCode::Failed),
+                  "'whole'");
 }
 
 TEST_F(KernelUnitsTest, TwoThreadsCompileAUnitOnce) {
@@ -238,7 +267,7 @@ TEST_F(KernelUnitsTest, TwoThreadsCompileAUnitOnce) {
   std::atomic<int> failures{0};
   auto use = [&] {
     failures += !succeeded(shared.compile());
-    failures += !succeeded(shared.compileVariants(parsed->graph.nodes[2]));
+    failures += !succeeded(shared.compileFor({}, &parsed->graph.nodes[2]));
   };
   std::thread other(use);
   use();

@@ -1,5 +1,4 @@
-//===- NvrtcTest.cpp - Compiling, failing to, and finding NVRTC
-//------------===//
+//===- NvrtcTest.cpp - Compiling with NVRTC, and finding it ---------------===//
 
 #include "Helpers.h"
 
@@ -53,7 +52,7 @@ TEST_F(NvrtcTest, CompilesOnceAndThenLoads) {
   EXPECT_LT(milliseconds, 20);
   EXPECT_EQ(statistics().compilations, compilations + 1);
   EXPECT_EQ(statistics().cache_hits, hits + 1);
-  // Everything that matters is in the key.
+  // Headers, options and architecture are in the key.
   source.headers["helper.cuh"] = "constexpr float step = 3;\n";
   EXPECT_FALSE(
       cantFail(compileSource(source, "sm_90", ImageKind::Cubin)).cached);
@@ -104,7 +103,7 @@ TEST_F(NvrtcTest, KeepsWarnings) {
   EXPECT_EQ(second.log, first.log);
 }
 
-TEST_F(NvrtcTest, AFailureTellsEverything) {
+TEST_F(NvrtcTest, AFailureHasLogSourceAndCommand) {
   source.text += "broken;\n";
   std::string text = failure(compileSource(source, "sm_90", ImageKind::Cubin),
                              StatusCode::Failed);
@@ -129,7 +128,7 @@ TEST_F(NvrtcTest, TheMinimalOptionChangesNoCode) {
       cantFail(compileSource(source, "sm_90", ImageKind::Cubin));
   EXPECT_FALSE(minimal.cached);
   EXPECT_EQ(minimal.image, whole.image);
-  // nvcc does not know it.
+  // The nvcc command does not have the option.
   source.text += "broken;\n";
   EXPECT_EQ(failure(compileSource(source, "sm_90", ImageKind::Cubin),
                     StatusCode::Failed)
@@ -137,7 +136,7 @@ TEST_F(NvrtcTest, TheMinimalOptionChangesNoCode) {
             std::string::npos);
 }
 
-TEST_F(NvrtcTest, KnowsItsArchitectures) {
+TEST_F(NvrtcTest, RefusesOtherArchitectures) {
   for (const char *arch :
        {"sm_12", "sm_9999", "sm_", "compute_90", "", "sm_90; rm", "sm_-90"})
     EXPECT_CONTAINS(failure(compileSource(source, arch, ImageKind::Cubin),
@@ -156,7 +155,7 @@ TEST_F(NvrtcTest, DumpsEveryLevel) {
         << file;
 }
 
-TEST_F(NvrtcTest, TheRuntimesOwnKernelsCompileWithoutWarnings) {
+TEST_F(NvrtcTest, BuiltinKernelsCompileWithoutWarnings) {
   for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"})
     for (StringRef file : {"copy.cu", "expand_tiles.cu"}) {
       KernelSource own{

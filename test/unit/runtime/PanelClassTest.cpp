@@ -1,4 +1,4 @@
-//===- PanelClassTest.cpp - classes of widths ----------------------------===//
+//===- PanelClassTest.cpp - Size classes of panel loops -------------------===//
 
 #include "runtime/plan/PanelClass.h"
 
@@ -27,7 +27,7 @@ std::vector<Kind> kinds() {
   return {{"f32", single}, {"bf16", half}, {"f64", twice}, {"two", matrices}};
 }
 
-/// Shared memory of a block, as architectures offer it.
+/// The shared memory of a block on small and large architectures.
 constexpr int64_t kSmall = 99 * 1024, kLarge = 227 * 1024;
 
 std::vector<int64_t> widths() {
@@ -39,72 +39,74 @@ std::vector<int64_t> widths() {
   return all;
 }
 
-TEST(PanelClass, FitsEveryWidthUpToAMost) {
+TEST(PanelClass, FitsEveryWidthUpToALimit) {
   for (const Kind &kind : kinds())
     for (int64_t shared : {kSmall, kLarge}) {
       bool none = false;
-      int64_t most = 0;
+      int64_t largest = 0;
       for (int64_t width : widths()) {
         SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(width));
-        auto shape = panelClassFor(kind.panel, width, width, 5000, shared);
-        if (!shape) {
-          none |= width > most;
+        auto chosen = panelClassFor(kind.panel, width, width, 5000, shared);
+        if (!chosen) {
+          none |= width > largest;
           continue;
         }
-        ASSERT_FALSE(none && width > most) << "a narrower one has no class";
-        most = std::max(most, width);
-        int64_t share = (width + shape->cluster - 1) / shape->cluster;
-        int64_t group = shape->threads / shape->groups;
-        ASSERT_GE(group * shape->itemsPerThread, share);
-        // No item that no column has.
-        ASSERT_LT(group * (shape->itemsPerThread - 1), share);
+        ASSERT_FALSE(none && width > largest)
+            << "a narrower member has no class";
+        largest = std::max(largest, width);
+        int64_t share = (width + chosen->cluster - 1) / chosen->cluster;
+        int64_t group = chosen->threads / chosen->groups;
+        ASSERT_GE(group * chosen->itemsPerThread, share);
+        // Every item has a column.
+        ASSERT_LT(group * (chosen->itemsPerThread - 1), share);
         ASSERT_EQ(group % 32, 0);
-        ASSERT_EQ(group * shape->groups, shape->threads);
-        ASSERT_GE(shape->stages, 2);
-        ASSERT_LE(shape->stages, 32); // a bit of a word each
-        ASSERT_LE(shape->sharedBytes, shared);
-        // Room for each row in flight, of every matrix, and for a value of each
-        // column in every thread group, if several groups add up columns.
+        ASSERT_EQ(group * chosen->groups, chosen->threads);
+        ASSERT_GE(chosen->stages, 2);
+        ASSERT_LE(chosen->stages, 32); // each has one bit of a word
+        ASSERT_LE(chosen->sharedBytes, shared);
+        // Shared memory holds each row in flight of every matrix and, if there
+        // are several thread groups, a value of each column for every group.
         int64_t needed = 0;
         for (int element : kind.panel.elementBytes)
-          needed += shape->stages * shape->groups * share * element;
-        if (shape->groups > 1)
-          needed += shape->groups * share * kind.panel.computeBytes;
-        ASSERT_GE(shape->sharedBytes, needed);
-        ASSERT_LE(shape->itemsPerThread *
-                      (kind.panel.words + kind.panel.rowWords) * shape->threads,
+          needed += chosen->stages * chosen->groups * share * element;
+        if (chosen->groups > 1)
+          needed += chosen->groups * share * kind.panel.computeBytes;
+        ASSERT_GE(chosen->sharedBytes, needed);
+        ASSERT_LE(chosen->itemsPerThread *
+                      (kind.panel.words + kind.panel.rowWords) *
+                      chosen->threads,
                   65536);
-        ASSERT_EQ(shape->clusterPerMember, 0); // 5000 rows are too many
+        ASSERT_EQ(chosen->clusterPerMember, 0); // 5000 rows are too many
       }
-      EXPECT_GE(most, shared == kLarge ? 20001 : 4000) << kind.name;
+      EXPECT_GE(largest, shared == kLarge ? 20001 : 4000) << kind.name;
     }
 }
 
-TEST(PanelClass, IsRaggedWhereAThreadMayLackMoreThanItsLastColumn) {
+TEST(PanelClass, IsRaggedIfAThreadMayLackMoreThanItsLastItem) {
   PlanPanel panel = kinds()[0].panel;
   for (int64_t widest : widths())
     for (int64_t narrowest :
          {widest, widest - 1, widest - 30, widest / 2, int64_t(0)}) {
-      auto shape = narrowest < 0
-                       ? std::nullopt
-                       : panelClassFor(panel, narrowest, widest, 5000, kLarge);
-      if (!shape || shape->ragged)
+      auto chosen = narrowest < 0
+                        ? std::nullopt
+                        : panelClassFor(panel, narrowest, widest, 5000, kLarge);
+      if (!chosen || chosen->ragged)
         continue;
       SCOPED_TRACE(std::to_string(narrowest) + " to " + std::to_string(widest));
       for (int64_t width : {narrowest, widest}) {
-        int64_t share = (width + shape->cluster - 1) / shape->cluster;
-        int64_t last = width - share * (shape->cluster - 1);
-        ASSERT_GE(last, int64_t(shape->itemsPerThread - 1) * shape->threads /
-                            shape->groups);
+        int64_t share = (width + chosen->cluster - 1) / chosen->cluster;
+        int64_t last = width - share * (chosen->cluster - 1);
+        ASSERT_GE(last, int64_t(chosen->itemsPerThread - 1) * chosen->threads /
+                            chosen->groups);
       }
     }
   EXPECT_FALSE(panelClassFor(panel, 6001, 6001, 5000, kLarge)->ragged);
   EXPECT_TRUE(panelClassFor(panel, 100, 6001, 5000, kLarge)->ragged);
 }
 
-TEST(PanelClass, CountsWhatTheLastBlockOfAClusterLacks) {
+TEST(PanelClass, CountsMissingColumnsOfTheLastBlock) {
   PlanPanel panel = kinds()[0].panel;
-  // Blocks of 13 columns a thread; 6142 columns are left for the last of them.
+  // 13 columns per thread; the last block has 6142 columns.
   for (int64_t width : {24577, 24580, 26000}) {
     auto members = panelClassFor(panel, 24577, 26000, 1000, kLarge);
     ASSERT_TRUE(members);
@@ -118,8 +120,8 @@ TEST(PanelClass, CountsWhatTheLastBlockOfAClusterLacks) {
   }
 }
 
-/// Thread groups share a block where rows are too short to keep all its threads
-/// busy.
+/// Several thread groups divide a block if rows are too short for all its
+/// threads.
 TEST(PanelClass, HasMoreThreadGroupsForShorterRows) {
   std::vector<Kind> all = kinds();
   auto groupsOf = [](const PlanPanel &panel, int64_t width, int64_t rows) {
@@ -134,19 +136,19 @@ TEST(PanelClass, HasMoreThreadGroupsForShorterRows) {
   EXPECT_EQ(groupsOf(all[0].panel, 1000, 132), 1);
 }
 
-TEST(PanelClass, GivesSmallMembersACluster) {
+TEST(PanelClass, HasAClusterPerSmallMember) {
   PlanPanel panel = kinds()[0].panel;
   for (auto [width, rows] : {std::pair(301, 251), {601, 501}, {768, 768}}) {
-    auto shape = panelClassFor(panel, width, width, rows, kLarge);
-    ASSERT_TRUE(shape);
-    EXPECT_EQ(shape->clusterPerMember, 16);
-    EXPECT_EQ(shape->panels(), 16);
-    // All rows stay on chip.
-    EXPECT_LE((rows + 15) / 16, shape->groups * shape->stages);
-    // No more than are wanted.
-    EXPECT_LE(shape->groups * (shape->stages - 2), (rows + 15) / 16);
+    auto chosen = panelClassFor(panel, width, width, rows, kLarge);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(chosen->clusterPerMember, 16);
+    EXPECT_EQ(chosen->panels(), 16);
+    // All rows are on chip.
+    EXPECT_LE((rows + 15) / 16, chosen->groups * chosen->stages);
+    // No stage is unused.
+    EXPECT_LE(chosen->groups * (chosen->stages - 2), (rows + 15) / 16);
   }
-  // What several columns need does not fit beside rows that stay.
+  // With several reductions over columns, the resident rows do not fit.
   panel.columns = 4;
   EXPECT_EQ(panelClassFor(panel, 500, 500, 500, kLarge)->clusterPerMember, 0);
   panel.columns = 1;
@@ -164,22 +166,22 @@ TEST(PanelClass, CountsRowsIn32Bits) {
   }
 }
 
-TEST(PanelClass, SaysWhatItIs) {
-  PanelClass shape;
-  shape.groups = 2;
-  shape.itemsPerThread = 24;
-  shape.stages = 3;
-  shape.cluster = 2;
-  EXPECT_EQ(shape.panels(), 66);
+TEST(PanelClass, Describes) {
+  PanelClass chosen;
+  chosen.groups = 2;
+  chosen.itemsPerThread = 24;
+  chosen.stages = 3;
+  chosen.cluster = 2;
+  EXPECT_EQ(chosen.panels(), 66);
   EXPECT_EQ(
-      shape.describe(),
+      chosen.describe(),
       "clusters of 2, 2 thread groups of 256 threads with 24 columns each, 3 "
       "rows of a group in flight");
-  shape.cluster = shape.groups = 1;
-  EXPECT_EQ(shape.describe(),
+  chosen.cluster = chosen.groups = 1;
+  EXPECT_EQ(chosen.describe(),
             "512 threads with 24 columns each, 3 rows in flight");
   EXPECT_EQ(
-      shape.defines(),
+      chosen.defines(),
       (std::vector<std::string>{
           "-DHEDDLE_PANEL_THREADS=512", "-DHEDDLE_PANEL_ITEMS_PER_THREAD=24",
           "-DHEDDLE_PANEL_GROUPS=1", "-DHEDDLE_PANEL_STAGES=3",

@@ -58,7 +58,7 @@ TEST(Plan, ReadsEveryField) {
   EXPECT_EQ(plan.tableOfSweep(node, "update"), 0);
 }
 
-TEST(Plan, ReadsScalarsAndEarlyKernels) {
+TEST(Plan, ReadsScalarsAndProgrammaticEdges) {
   Plan plan = parsed(scalarsPlan);
   const PlanNode &node = plan.graph.nodes[0];
   EXPECT_TRUE(plan.tables[0].segments[0].shift);
@@ -97,7 +97,7 @@ const char *loopPlan = R"json({
         "variants": [{"entry": "k", "block": 64, "grid": 7}], "arguments": [{"table": 0}], "writes": [4]}], "edges": []}}],
   "edges": [[0, 2], [1, 2]]})json";
 
-/// The loop, with a form in panels and areas for it.
+/// The loop with a panel form and its scratch areas.
 Plan panelPlan() {
   Plan plan = parsed(loopPlan);
   int first = plan.scratch.size();
@@ -118,7 +118,7 @@ Plan panelPlan() {
   for (int area = 0; area < 3; ++area)
     panel.arguments.push_back({ArgumentKind::Scratch, first + area});
   plan.graph.nodes[2].panel = panel;
-  plan.panelSource = "text of panels";
+  plan.panelSource = "panel source";
   return plan;
 }
 
@@ -126,7 +126,7 @@ TEST(Plan, ReadsPanels) {
   Plan plan =
       cantFail(parsePlan(formatv("{0:2}", planToJSON(panelPlan())).str()));
   EXPECT_TRUE(succeeded(validatePlan(plan)));
-  EXPECT_EQ(plan.panelSource, "text of panels");
+  EXPECT_EQ(plan.panelSource, "panel source");
   const auto &panel = plan.graph.nodes[2].panel;
   ASSERT_TRUE(panel);
   EXPECT_EQ(panel->entry, "loop_panels");
@@ -145,7 +145,7 @@ TEST(Plan, ReadsPanels) {
   EXPECT_FALSE(parsed(loopPlan).graph.nodes[2].panel);
 }
 
-TEST(Plan, ReadsColumnsOfABlock) {
+TEST(Plan, ReadsBlockColumns) {
   Plan plan = parsed(loopPlan);
   EXPECT_EQ(plan.tables[0].blockColumns, 0);
   plan.tables[0].blockColumns = 1024;
@@ -207,7 +207,7 @@ std::string readFailure(const char *text) {
   return failure(parsePlan(text), StatusCode::BadInput);
 }
 
-TEST(Plan, RejectsTextThatIsNoPlan) {
+TEST(Plan, RejectsOtherText) {
   EXPECT_CONTAINS(readFailure("{"), "not JSON");
   EXPECT_CONTAINS(readFailure("[]"), "expected object");
   EXPECT_CONTAINS(readFailure("{\"nodes\": []}"), "plan.buffers");
@@ -256,7 +256,7 @@ TEST(Plan, RejectsTextThatIsNoPlan) {
       "missing value");
 }
 
-/// What validatePlan says after `change`.
+/// The error of validatePlan() after `change`.
 std::string invalid(const char *text,
                     const std::function<void(Plan &)> &change) {
   Plan plan = parsed(text);
@@ -389,7 +389,7 @@ TEST(PlanValidation, ScratchAndNodes) {
                   "grid of 1..");
 }
 
-TEST(PlanValidation, ScalarsAndEarlyKernels) {
+TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
   auto says = [](const std::function<void(Plan &)> &change) {
     return invalid(scalarsPlan, change);
   };
@@ -406,12 +406,12 @@ TEST(PlanValidation, ScalarsAndEarlyKernels) {
       "found list 'x'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 2; }),
-      "a scalar that nothing writes, found 'most'");
+      "a scalar that no node writes, found 'most'");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].writes.push_back(1); }),
-                  "nodes[0] 'a': arguments: expected a scalar that nothing "
+                  "nodes[0] 'a': arguments: expected a scalar that no node "
                   "writes, found 'lr'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[1].donated = true; }),
-                  "a scalar that nothing writes");
+                  "a scalar that no node writes");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[1].programmatic = true; }),
                   "a programmatic edge between kernels, found 'c'");
   EXPECT_CONTAINS(says([](Plan &p) {
@@ -441,15 +441,19 @@ TEST(PlanValidation, ScalarsAndEarlyKernels) {
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands.erase(operands.begin() + 1);
                   }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands.resize(1); }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) { operands[1].buffer = 0; }),
-                  "operand 'y': expected its index 'stride' after 'ij'");
+                  "operand 'y': expected the same buffer with 'stride' "
+                  "after 'ij'");
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands[2].index = OperandIndex::Stride;
                   }),
-                  "operand 'more': expected its index 'ij' before 'stride'");
+                  "operand 'more': expected the same buffer with 'ij' "
+                  "before 'stride'");
   EXPECT_CONTAINS(withOperands([](auto &operands) {
                     operands[2].index = OperandIndex::IJ;
                   }),

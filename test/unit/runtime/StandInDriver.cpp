@@ -1,11 +1,10 @@
 //===- StandInDriver.cpp - A CUDA driver without a GPU --------------------===//
 //
 // A shared library with the driver functions that the runtime uses, over host
-// memory, so that building, updating and replaying graphs is tested on any
-// machine. Streams run at once; graphs, conditional loops and captures do what
-// the driver documents. Kernels are found by name, and their meaning is given
-// here in C++: those of test/gpu/RuntimePlans.h and the runtime's own. Nothing
-// about devices is measured or modelled.
+// memory. With it, tests build, update and replay graphs on any machine. Calls
+// on streams run immediately. Graphs, conditional loops and captures do what
+// the driver's documentation says. Kernels are found by name and run as C++
+// functions: the kernels of test/gpu/RuntimePlans.h and the built-in kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +68,7 @@ void addTile(const Tile &tile, double step) {
     *static_cast<float *>(tile.operand[1]) += 1;
 }
 
-/// Halves a tile; whether anything in it is still above 1.
+/// Halves a tile. Returns whether an element is still above 1.
 bool halveTile(const Tile &tile) {
   bool more = false;
   for (int i = 0; i < tile.count; ++i) {
@@ -87,8 +86,8 @@ void scaleTile(const Tile &tile, double step, float scale, bool on) {
   }
 }
 
-/// By how much the first tile of a member is shorter: what
-/// heddle_expand_tiles does for two operands, tried out one by one.
+/// The number of elements by which the first tile of a member is shorter, as in
+/// heddle_expand_tiles, for two operands. Tries one number after the other.
 long long shiftOf(const long long *steps, void *const *operands,
                   long long count) {
   if (steps[0] >= 0)
@@ -223,17 +222,17 @@ const std::map<std::string, Kernel> kernels = {
     {"heddle_copy",
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
-         const SpanDescriptor &row = argument<const SpanDescriptor *>(a, 0)[i];
-         std::memcpy(row.to, row.from, row.bytes);
+         const SpanDescriptor &span = argument<const SpanDescriptor *>(a, 0)[i];
+         std::memcpy(span.to, span.from, span.bytes);
        }
      }},
     {"heddle_fill",
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
-         const SpanDescriptor &row = argument<const SpanDescriptor *>(a, 0)[i];
+         const SpanDescriptor &span = argument<const SpanDescriptor *>(a, 0)[i];
          unsigned long long pattern = argument<unsigned long long>(a, 3);
-         for (long long at = 0; at < row.bytes; ++at)
-           row.to[at] = static_cast<char>(pattern >> at % 8 * 8);
+         for (long long at = 0; at < span.bytes; ++at)
+           span.to[at] = static_cast<char>(pattern >> at % 8 * 8);
        }
      }},
     {"heddle_nothing", [](const Arguments &, unsigned) {}},
@@ -291,8 +290,8 @@ struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
 };
 
-/// A copy of the graph: what is set in an instantiated node does not change the
-/// graph, and the other way round.
+/// An instantiated graph. It is a copy, because changing the instantiated graph
+/// does not change the graph, and vice versa.
 struct Exec {
   std::unique_ptr<Graph> graph;
   std::map<const Node *, Node *> instantiated;
@@ -305,7 +304,7 @@ struct Stream {
 std::map<uintptr_t, size_t> allocations;
 std::mutex mutex;
 CUcontext current = nullptr;
-int captures = 0; // under way
+int captures = 0; // active captures
 thread_local CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int contextObject;
 CUgraphConditionalHandle nextCondition = 1;
@@ -316,7 +315,7 @@ Stream *streamOf(CUstream stream) {
   return stream ? reinterpret_cast<Stream *>(stream) : &defaultStream;
 }
 
-/// Calls that may wait for a capture are refused while there is one.
+/// Whether calls that are unsafe during a capture must fail.
 bool refused() {
   return captures && captureMode != CU_STREAM_CAPTURE_MODE_RELAXED;
 }
@@ -339,8 +338,7 @@ std::unique_ptr<Graph> copyGraph(const Graph &graph,
     fresh->arguments = node->arguments;
     fresh->condition = node->condition;
     for (Node *dependency : node->dependencies)
-      fresh->dependencies.push_back(
-          copies.at(dependency)); // earlier nodes only
+      fresh->dependencies.push_back(copies.at(dependency)); // an earlier node
     if (node->body)
       fresh->body = copyGraph(*node->body, copies);
     copies[node.get()] = fresh.get();
@@ -419,7 +417,7 @@ EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   if (refused())
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  std::memset(memory, 0xcd, bytes); // like device memory: not zero
+  std::memset(memory, 0xcd, bytes); // device memory is not zero either
   *address = reinterpret_cast<CUdeviceptr>(memory);
   std::lock_guard<std::mutex> lock(mutex);
   allocations[*address] = bytes;
@@ -602,7 +600,7 @@ EXPORT CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *from,
     Node *before = reinterpret_cast<Node *>(from[i]),
          *after = reinterpret_cast<Node *>(to[i]);
     bool programmatic = data && data[i].type;
-    // Both or neither, and between kernels alone.
+    // A programmatic edge needs both fields, and connects kernels only.
     if (programmatic &&
         (data[i].type != CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
          data[i].from_port != CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
@@ -695,7 +693,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
   {                                                                            \
     #symbol, reinterpret_cast<void *>(&symbol)                                 \
   }
-  // Every function above that the runtime asks for by name.
+  // The functions above that the runtime looks up by name.
   static const std::map<std::string, void *> entries = {
       HEDDLE_ENTRY(cuMemcpyDtoDAsync),
       HEDDLE_ENTRY(cuGraphAddDependencies),

@@ -1,4 +1,4 @@
-//===- TablesTest.cpp - Row layouts and the host expansion ----------------===//
+//===- TablesTest.cpp - Descriptors and their expansion on the host -------===//
 
 #include "Helpers.h"
 
@@ -10,7 +10,7 @@ using namespace heddle::runtime;
 
 namespace {
 
-// The structs that device code declares: what the writers must match.
+// The structs that device code declares.
 struct alignas(16) DeviceMember1 {
   void *operand[3];
   int64_t count;
@@ -27,7 +27,7 @@ struct alignas(16) DeviceMember2 {
   int32_t firstTile, tiles, segment, index;
 };
 
-TEST(Tables, RowsMatchDeviceStructs) {
+TEST(Tables, DescriptorsMatchDeviceStructs) {
   EXPECT_EQ(DescriptorLayout(3, 1).bytes(), sizeof(DeviceMember1));
   EXPECT_EQ(DescriptorLayout(3, 1).bytes(), sizeof(DeviceTile1));
   EXPECT_EQ(DescriptorLayout(2, 2).bytes(), sizeof(DeviceMember2));
@@ -36,7 +36,7 @@ TEST(Tables, RowsMatchDeviceStructs) {
     for (int rank = 0; rank < 3; ++rank)
       EXPECT_EQ(DescriptorLayout(pointers, rank).bytes() % 16, 0u);
 
-  DeviceMember1 row;
+  DeviceMember1 descriptor;
   float a, b;
   MemberDescriptor values;
   values.operands = {&a, &b};
@@ -46,30 +46,30 @@ TEST(Tables, RowsMatchDeviceStructs) {
   values.segment = 1;
   values.index = 9;
   writeMemberDescriptor(DescriptorLayout(3, 1), values,
-                        reinterpret_cast<char *>(&row));
-  EXPECT_EQ(row.operand[1], &b);
-  EXPECT_EQ(row.operand[2], nullptr);
-  EXPECT_EQ(row.count, int64_t(1) << 33);
-  EXPECT_EQ(row.firstTile, 5);
-  EXPECT_EQ(row.tiles, 7);
-  EXPECT_EQ(row.segment, 1);
-  EXPECT_EQ(row.index, 9);
+                        reinterpret_cast<char *>(&descriptor));
+  EXPECT_EQ(descriptor.operand[1], &b);
+  EXPECT_EQ(descriptor.operand[2], nullptr);
+  EXPECT_EQ(descriptor.count, int64_t(1) << 33);
+  EXPECT_EQ(descriptor.firstTile, 5);
+  EXPECT_EQ(descriptor.tiles, 7);
+  EXPECT_EQ(descriptor.segment, 1);
+  EXPECT_EQ(descriptor.index, 9);
 
-  DeviceMember2 row2;
+  DeviceMember2 descriptor2;
   values.columns = 11;
   values.columnBase = 13;
   writeMemberDescriptor(DescriptorLayout(2, 2), values,
-                        reinterpret_cast<char *>(&row2));
-  EXPECT_EQ(row2.columns, 11);
-  EXPECT_EQ(row2.columnBase, 13);
+                        reinterpret_cast<char *>(&descriptor2));
+  EXPECT_EQ(descriptor2.columns, 11);
+  EXPECT_EQ(descriptor2.columnBase, 13);
   MemberDescriptor again = readMemberDescriptor(
-      DescriptorLayout(2, 2), reinterpret_cast<char *>(&row2));
+      DescriptorLayout(2, 2), reinterpret_cast<char *>(&descriptor2));
   EXPECT_EQ(again.count, values.count);
   EXPECT_EQ(again.columnBase, 13);
   EXPECT_EQ(again.operands[0], &a);
 }
 
-TEST(Tables, StepsSayHowOperandsAdvance) {
+TEST(Tables, StepsOfOperands) {
   Plan plan = parsed(updatePlan());
   EXPECT_EQ(segmentSteps(plan, plan.tables[0]),
             (std::vector<int64_t>{4, 4, 4, 0, 4, 8, 2, 0, 0, 0}));
@@ -81,16 +81,16 @@ TEST(Tables, ExpandsMembersToTiles) {
   double y[1];
   std::vector<int64_t> steps = {4, 4, 0};
   std::vector<char> members(layout.bytes() * 2), tiles(layout.bytes() * 4);
-  MemberDescriptor row;
-  row.operands = {x, y};
-  row.count = 10;
-  row.tiles = 3;
-  writeMemberDescriptor(layout, row, members.data());
-  row.operands = {nullptr, y};
-  row.count = 0; // an empty member has one tile without elements
-  row.firstTile = 3;
-  row.tiles = 1;
-  writeMemberDescriptor(layout, row, members.data() + layout.bytes());
+  MemberDescriptor descriptor;
+  descriptor.operands = {x, y};
+  descriptor.count = 10;
+  descriptor.tiles = 3;
+  writeMemberDescriptor(layout, descriptor, members.data());
+  descriptor.operands = {nullptr, y};
+  descriptor.count = 0; // an empty member has one tile without elements
+  descriptor.firstTile = 3;
+  descriptor.tiles = 1;
+  writeMemberDescriptor(layout, descriptor, members.data() + layout.bytes());
   expandTiles(layout, members.data(), 2, steps, tiles.data(), 4);
   TileDescriptor last =
       readTileDescriptor(layout, tiles.data() + 2 * layout.bytes());
@@ -107,22 +107,22 @@ TEST(Tables, ExpandsMembersToTiles) {
   EXPECT_EQ(empty.member, 1);
 }
 
-TEST(Tables, ShiftsWhatIsMisaligned) {
+TEST(Tables, ShortensFirstTiles) {
   auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
   std::vector<int64_t> floats = {-8, 4, 4, 0}, mixed = {-8, 4, 2, 0};
-  // Four bytes on, by one element: the second tile begins 7 elements later.
+  // At 4 bytes after a multiple of 16, the first tile has 7 elements.
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004), at(0x3)}, 100), 1);
   EXPECT_EQ(shiftOf(floats, {at(0x100c), at(0x200c)}, 100), 3);
   EXPECT_EQ(shiftOf(floats, {at(0x1000), at(0x2000)}, 100), 0);
-  // Not by the same: nothing aligns both. Null is memory of the runtime's.
+  // If offsets differ, no shift aligns both. Null is the graph's own memory.
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2008)}, 100), 0);
   EXPECT_EQ(shiftOf(floats, {at(0x1004), nullptr}, 100), 0);
   EXPECT_EQ(shiftOf({-8, 4, 0}, {at(0x1004), nullptr}, 100), 1);
-  // Three elements of each size; five are one of 16 bytes and one more.
+  // Offsets of three elements, and of five: 5 f32 are 16 bytes and one element.
   EXPECT_EQ(shiftOf(mixed, {at(0x100c), at(0x2006)}, 100), 3);
   EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x200a)}, 100), 5);
   EXPECT_EQ(shiftOf(mixed, {at(0x1004), at(0x2004)}, 100), 0);
-  // Where no whole tile follows there is nothing to gain.
+  // No shift if no whole tile follows.
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 15), 1);
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 14), 0);
   EXPECT_EQ(shiftOf(floats, {at(0x1004), at(0x2004)}, 0), 0);
@@ -131,13 +131,13 @@ TEST(Tables, ShiftsWhatIsMisaligned) {
   DescriptorLayout layout(1, 1);
   alignas(16) float x[32];
   std::vector<int64_t> steps = {-8, 4};
-  MemberDescriptor row;
-  row.operands = {x + 3};
-  row.count = 27;
-  row.tiles = static_cast<int>(tilesOf(27 + 3, 8));
-  ASSERT_EQ(row.tiles, 4);
+  MemberDescriptor descriptor;
+  descriptor.operands = {x + 3};
+  descriptor.count = 27;
+  descriptor.tiles = static_cast<int>(tilesOf(27 + 3, 8));
+  ASSERT_EQ(descriptor.tiles, 4);
   std::vector<char> member(layout.bytes()), tiles(layout.bytes() * 4);
-  writeMemberDescriptor(layout, row, member.data());
+  writeMemberDescriptor(layout, descriptor, member.data());
   expandTiles(layout, member.data(), 1, steps, tiles.data(), 4);
   int64_t first = 0;
   for (auto [k, count] : {std::pair(0, 5), {1, 8}, {2, 8}, {3, 6}}) {
@@ -156,13 +156,13 @@ TEST(Tables, ExpandsRowsOfMatrices) {
   float matrix[5 * 8], rows[5], columns[3];
   std::vector<int64_t> steps = {2, -4, 0, 4, 0};
   std::vector<char> members(layout.bytes()), tiles(layout.bytes() * 3);
-  MemberDescriptor row;
-  row.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
-  row.columns = 3;
-  row.columnBase = 100;
-  row.count = 5;
-  row.tiles = 3;
-  writeMemberDescriptor(layout, row, members.data());
+  MemberDescriptor descriptor;
+  descriptor.operands = {matrix, reinterpret_cast<void *>(8), rows, columns};
+  descriptor.columns = 3;
+  descriptor.columnBase = 100;
+  descriptor.count = 5;
+  descriptor.tiles = 3;
+  writeMemberDescriptor(layout, descriptor, members.data());
   expandTiles(layout, members.data(), 1, steps, tiles.data(), 3);
   TileDescriptor last =
       readTileDescriptor(layout, tiles.data() + 2 * layout.bytes());

@@ -15,7 +15,7 @@
 
 namespace heddle::bench {
 
-/// The contents of an embedded file; empty if no file has this name.
+/// Returns the contents of an embedded file; empty if no file has this name.
 llvm::StringRef benchFile(llvm::StringRef name);
 
 } // namespace heddle::bench

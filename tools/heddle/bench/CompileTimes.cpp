@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cold compilation has an empty cache folder and a function name that was
-// never compiled before, because NVRTC caches sources as well. The warm
-// compilation that follows hits the entry of the cold one.
+// A cold compilation has an empty cache folder and a new function name, because
+// NVRTC caches sources as well. The warm compilation that follows finds the
+// entry of the cold one in the cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using heddle::cli::toError;
 namespace heddle::bench {
 
 namespace {
-/// Redirects the cache to a new folder; the destructor restores it.
+/// Redirects the disk cache to a new folder until destruction.
 class TemporaryCache {
 public:
   TemporaryCache() {
@@ -66,7 +66,8 @@ static Expected<double> compileOnce(StringRef program) {
   return secondsSince(begin);
 }
 
-/// The source of `program` with a function name that was never compiled.
+/// Returns the source of `program` with a function name that was never
+/// compiled.
 static Expected<std::string> neverCompiled(StringRef program) {
   auto source = cli::toExpected(heddle::emit(program.str(), "foreach"));
   if (!source)

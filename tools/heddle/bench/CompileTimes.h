@@ -24,13 +24,13 @@ struct CompileTime {
   double cold = 0, warm = 0; ///< seconds, medians of 5
 };
 
-/// Excludes costs that occur once per process: loading NVRTC, its first
-/// compilation, and creating the CUDA context.
+/// Excludes costs that occur once per process: loading NVRTC, NVRTC's first
+/// compilation, and the creation of the CUDA context.
 llvm::Expected<std::vector<CompileTime>>
 measureCompileTimes(llvm::ArrayRef<llvm::StringRef> programs);
 
 /// Cold times of one sample in seconds: from the program to a graph, and from
-/// there to a graph that is prepared for the bound problem.
+/// this graph to one that is prepared for the bound problem.
 struct ColdBinding {
   double program = 0, binding = 0;
 };

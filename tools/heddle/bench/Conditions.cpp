@@ -19,7 +19,7 @@ using namespace heddle::runtime;
 
 namespace heddle::bench {
 
-/// The version of the kernel driver; empty if /proc does not have it.
+/// Returns the version of the kernel driver; empty if /proc does not have it.
 static std::string kernelDriver() {
   auto file = MemoryBuffer::getFileAsStream("/proc/driver/nvidia/version");
   SmallVector<StringRef> found;

@@ -37,11 +37,11 @@ public:
   llvm::Expected<size_t> freeBytes();
 
   static constexpr int kReplays = 20, kSamples = 9;
-  /// Device time of `replay`, which submits one step to the stream.
+  /// Returns the device time of `replay`, which submits one step to the stream.
   llvm::Expected<double> time(llvm::function_ref<llvm::Error()> replay,
                               int replays = kReplays, int samples = kSamples);
 
-  /// The launches of `issue` as an instantiated graph.
+  /// Returns the launches of `issue` as an instantiated graph.
   llvm::Expected<runtime::GraphExecHandle>
   capture(llvm::function_ref<llvm::Error(CUstream)> issue);
 

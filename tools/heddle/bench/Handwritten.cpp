@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // test/bench/handwritten/README.md describes the tables. Members are 16-byte
-// aligned here, so no tile needs a shift.
+// aligned here, so no first tile is shortened.
 //
 //===----------------------------------------------------------------------===//
 
@@ -169,12 +169,12 @@ Expected<CUfunction> Handwritten::function(StringRef entry) {
                    entry);
 }
 
-Expected<char *> Handwritten::table(HandwrittenStep &step, const void *rows,
-                                    size_t bytes) {
+Expected<char *> Handwritten::table(HandwrittenStep &step,
+                                    const void *descriptors, size_t bytes) {
   auto memory = device.allocate(bytes);
   if (!memory)
     return memory.takeError();
-  if (Error error = device.upload(memory->address(), rows, bytes))
+  if (Error error = device.upload(memory->address(), descriptors, bytes))
     return std::move(error);
   step.memory.push_back(std::move(*memory));
   return step.memory.back().address();
@@ -199,26 +199,27 @@ Expected<HandwrittenStep> Handwritten::adamw(const Lists &lists,
   HandwrittenStep step;
   step.name = entry.str();
   step.launches = 1;
-  std::vector<AdamTile> rows;
+  std::vector<AdamTile> descriptors;
   forEachTile(lists, kTile,
               [&](size_t member, int64_t begin, int count, int tiles) {
                 auto at = [&](Lists::Kind kind) {
                   return lists.at(kind, member) + 4 * begin;
                 };
-                rows.push_back({at(Lists::param),
-                                at(Lists::grad),
-                                at(Lists::first),
-                                at(Lists::second),
-                                lists.step(member),
-                                count,
-                                static_cast<int>(member),
-                                tiles,
-                                {}});
+                descriptors.push_back({at(Lists::param),
+                                       at(Lists::grad),
+                                       at(Lists::first),
+                                       at(Lists::second),
+                                       lists.step(member),
+                                       count,
+                                       static_cast<int>(member),
+                                       tiles,
+                                       {}});
               });
   auto kernel = function(entry);
   if (!kernel)
     return kernel.takeError();
-  auto tiles = table(step, rows.data(), rows.size() * sizeof(AdamTile));
+  auto tiles =
+      table(step, descriptors.data(), descriptors.size() * sizeof(AdamTile));
   if (!tiles)
     return tiles.takeError();
   auto memo = scratch(step, 32 * lists.size());
@@ -229,7 +230,7 @@ Expected<HandwrittenStep> Handwritten::adamw(const Lists &lists,
     return tickets.takeError();
   Hyper scalars = hyper(hyperparameters);
   auto graph = device.capture([&](CUstream stream) -> Error {
-    return launch(device.getDriver(), stream, *kernel, rows.size(), 256,
+    return launch(device.getDriver(), stream, *kernel, descriptors.size(), 256,
                   {&*tiles, &scalars, &*memo, &*tickets});
   });
   if (!graph)
@@ -242,24 +243,25 @@ Expected<HandwrittenStep> Handwritten::sgd(const Lists &lists) {
   HandwrittenStep step;
   step.name = "sgd_momentum";
   step.launches = 1;
-  std::vector<SgdTile> rows;
+  std::vector<SgdTile> descriptors;
   forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
     auto at = [&](Lists::Kind kind) {
       return lists.at(kind, member) + 4 * begin;
     };
-    rows.push_back(
+    descriptors.push_back(
         {at(Lists::param), at(Lists::grad), at(Lists::first), count, 0});
   });
   auto kernel = function("sgd_momentum");
   if (!kernel)
     return kernel.takeError();
-  auto tiles = table(step, rows.data(), rows.size() * sizeof(SgdTile));
+  auto tiles =
+      table(step, descriptors.data(), descriptors.size() * sizeof(SgdTile));
   if (!tiles)
     return tiles.takeError();
   char *rate = hyperparameters.address() + 8 * lr;
   char *factor = hyperparameters.address() + 8 * momentum;
   auto graph = device.capture([&](CUstream stream) -> Error {
-    return launch(device.getDriver(), stream, *kernel, rows.size(), 256,
+    return launch(device.getDriver(), stream, *kernel, descriptors.size(), 256,
                   {&*tiles, &rate, &factor});
   });
   if (!graph)
@@ -273,38 +275,39 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
   HandwrittenStep step;
   step.name = entry.str();
   step.launches = 3;
-  std::vector<GradTile> gradRows;
+  std::vector<GradTile> gradDescriptors;
   forEachTile(lists, kGradTile,
               [&](size_t member, int64_t begin, int count, int) {
-                gradRows.push_back(
+                gradDescriptors.push_back(
                     {lists.at(Lists::grad, member) + 4 * begin, count, 0});
               });
-  std::vector<UpdateTile> rows;
+  std::vector<UpdateTile> descriptors;
   forEachTile(lists, kTile, [&](size_t member, int64_t begin, int count, int) {
     auto at = [&](Lists::Kind kind) {
       return lists.at(kind, member) + 4 * begin;
     };
-    rows.push_back({at(Lists::param),
-                    at(Lists::grad),
-                    at(Lists::first),
-                    at(Lists::second),
-                    count,
-                    static_cast<int>(member),
-                    {}});
+    descriptors.push_back({at(Lists::param),
+                           at(Lists::grad),
+                           at(Lists::first),
+                           at(Lists::second),
+                           count,
+                           static_cast<int>(member),
+                           {}});
   });
   auto partials = function("clip_adamw_partials"),
        combine = function("clip_adamw_combine"), update = function(entry);
   if (!partials || !combine || !update)
     return joinErrors(partials.takeError(),
                       joinErrors(combine.takeError(), update.takeError()));
-  auto gradTiles =
-      table(step, gradRows.data(), gradRows.size() * sizeof(GradTile));
+  auto gradTiles = table(step, gradDescriptors.data(),
+                         gradDescriptors.size() * sizeof(GradTile));
   if (!gradTiles)
     return gradTiles.takeError();
-  auto tiles = table(step, rows.data(), rows.size() * sizeof(UpdateTile));
+  auto tiles =
+      table(step, descriptors.data(), descriptors.size() * sizeof(UpdateTile));
   if (!tiles)
     return tiles.takeError();
-  auto partial = scratch(step, 8 * gradRows.size());
+  auto partial = scratch(step, 8 * gradDescriptors.size());
   if (!partial)
     return partial.takeError();
   auto memberScalars = scratch(step, 32 * lists.size());
@@ -317,18 +320,18 @@ Expected<HandwrittenStep> Handwritten::clip(const Lists &lists,
                     hyperparameters.address() + 8 * maxNorm};
   char *counters = lists.step(0);
   int members = static_cast<int>(lists.size());
-  int partialCount = static_cast<int>(gradRows.size());
+  int partialCount = static_cast<int>(gradDescriptors.size());
   const Driver &driver = device.getDriver();
   auto graph = device.capture([&](CUstream stream) -> Error {
-    if (Error error = launch(driver, stream, *partials, gradRows.size(), 256,
-                             {&*gradTiles, &*partial}))
+    if (Error error = launch(driver, stream, *partials, gradDescriptors.size(),
+                             256, {&*gradTiles, &*partial}))
       return error;
     if (Error error = launch(driver, stream, *combine, 1, 1024,
                              {&scalars, &counters, &members, &*partial,
                               &partialCount, &*memberScalars, &*factor},
                              /*launchesEarly=*/true))
       return error;
-    return launch(driver, stream, *update, rows.size(), 256,
+    return launch(driver, stream, *update, descriptors.size(), 256,
                   {&*tiles, &*memberScalars, &*factor}, /*launchesEarly=*/true);
   });
   if (!graph)

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels of test/bench/handwritten, compiled by NVRTC with the options of
-// generated source, as instantiated graphs.
+// The kernels of test/bench/handwritten as instantiated graphs. NVRTC compiles
+// them with the options of generated source.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ namespace heddle::bench {
 struct HandwrittenStep {
   std::string name;
   int launches = 0;
-  /// Whether the step has the layout of today's libraries rather than the best
-  /// known layout.
+  /// Whether the step has the layout of today's libraries instead of the
+  /// fastest known one.
   bool multiTensorApply = false;
   std::vector<runtime::DeviceMemory> memory; ///< tables and scratch
   runtime::GraphExecHandle graph;
@@ -48,7 +48,7 @@ private:
   llvm::Expected<HandwrittenStep> clip(const Lists &lists,
                                        llvm::StringRef entry);
   llvm::Expected<HandwrittenStep> multiTensorApply(const Lists &lists);
-  llvm::Expected<char *> table(HandwrittenStep &step, const void *rows,
+  llvm::Expected<char *> table(HandwrittenStep &step, const void *descriptors,
                                size_t bytes);
   llvm::Expected<char *> scratch(HandwrittenStep &step, size_t bytes);
 

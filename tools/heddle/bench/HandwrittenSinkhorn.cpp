@@ -23,7 +23,7 @@ namespace heddle::bench {
 
 /// Strength of the regularization, in units of the largest cost.
 static constexpr double kEps = 0.05;
-/// Number of panels of sinkhorn.cu and sinkhorn_thread_groups.cu, and of
+/// Number of panels of sinkhorn.cu and sinkhorn_thread_groups.cu, and number of
 /// partial errors of a panel.
 static constexpr int kPanels = 132, kErrorsOfPanel = 8;
 /// Maximum number of rows and columns for sinkhorn_resident.cu.
@@ -149,7 +149,7 @@ static KernelSource sourceOf(const HandwrittenClass &chosen) {
   return source;
 }
 
-void compileHandwrittenAhead(Device &device, ArrayRef<ProblemShape> shapes) {
+void precompileHandwritten(Device &device, ArrayRef<ProblemShape> shapes) {
   std::vector<std::thread> threads;
   StringSet<> seen;
   std::string arch = device.getContext()->arch();
@@ -260,8 +260,8 @@ HandwrittenSolve::create(Device &device, const Problem &problem,
         chosen.stages * std::max(1, chosen.threadGroups) * chosen.rows *
             solve.second +
         chosen.columnsShared * chosen.threads * chosen.items * real;
-    if (chosen.threadGroups >
-        1) // half of the groups send columns to the others
+    // Half of the groups send their columns to the others.
+    if (chosen.threadGroups > 1)
       solve.dynamicBytes += chosen.threads / 2 * chosen.items * real;
     int blocks = std::min(kPanels, device.getContext()->multiprocessors());
     solve.grid = blocks / chosen.cluster * chosen.cluster;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The Sinkhorn kernels of test/bench/handwritten, in the size classes that suit
-// a problem. Each reads the matrix once per iteration.
+// a problem. Each kernel reads the matrix at most once per iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace heddle::bench {
 
-/// The macros of a kernel's compilation.
+/// The macros that a kernel is compiled with: its size class.
 struct HandwrittenClass {
   int element = 0, threads = 512, items = 1, rows = 1;
   /// For sinkhorn.cu and sinkhorn_thread_groups.cu.
@@ -25,18 +25,17 @@ struct HandwrittenClass {
   /// For sinkhorn_resident.cu; 0 selects another kernel.
   int blocks = 0;
 
-  /// "512x12, 2 rows, clusters of 2"
+  /// For example "512x12, 2 rows, clusters of 2".
   std::string describe() const;
 };
 
-/// The classes that were fastest for similar problems, the best first; empty if
-/// no class is wide enough.
+/// Returns the classes that were fastest for similar problems, the fastest
+/// first; empty if no class is wide enough.
 std::vector<HandwrittenClass> handwrittenClasses(const ProblemShape &shape);
 
-/// Compiles all classes of `shapes` in parallel into heddle's cache. Errors are
-/// reported later, by the solve that needs the class.
-void compileHandwrittenAhead(Device &device,
-                             llvm::ArrayRef<ProblemShape> shapes);
+/// Compiles all classes of `shapes` in parallel into the disk cache. Ignores
+/// errors; the solve that needs the class reports them.
+void precompileHandwritten(Device &device, llvm::ArrayRef<ProblemShape> shapes);
 
 /// A kernel bound to a problem. Each replay starts from potentials of 0.
 class HandwrittenSolve {
@@ -53,8 +52,8 @@ public:
   std::string describe() const { return chosen.describe(); }
 
 private:
-  /// The by-value argument of the kernels; the resident one takes the fields up
-  /// to `error`.
+  /// The by-value argument of the kernels; the resident kernel takes the fields
+  /// up to `error`.
   struct Arguments {
     char *c;
     long long stride;
@@ -76,7 +75,9 @@ private:
   std::shared_ptr<runtime::Module> module;
   CUfunction function = nullptr;
   Arguments arguments = {};
-  int second = 0, dynamicBytes = 0, grid = 0;
+  /// The second argument of the kernels: row_bytes or rows_of_block.
+  int second = 0;
+  int dynamicBytes = 0, grid = 0;
   std::vector<runtime::DeviceMemory> memory;
   runtime::GraphExecHandle graph;
 };

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lists repeat a pattern of a few megabytes, because times do not depend on
-// the values as long as these are normal numbers.
+// The lists repeat a pattern of a few megabytes. Times do not depend on the
+// values as long as these are normal floating-point numbers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ struct OptimizerRow {
   double generated = 0;    ///< heddle's replay
   double generatedSet = 0; ///< with the learning rate set before every replay
   double host = 0;         ///< host time of one replay
-  double rebind = 0;       ///< time to change all pointers, host and device
+  double rebind = 0;       ///< host and device time to change all pointers
   double handwritten = 0;
   std::string handwrittenName;
   int handwrittenLaunches = 0;

@@ -3,7 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel generates the costs on the device, because there are gigabytes.
+// A kernel generates the costs on the device, because they are too large to
+// copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,7 +90,7 @@ static Error fill(Device &device, const DeviceMemory &matrix,
   config.hStream = device.getStream();
   HEDDLE_DRIVER_CALL(device.getDriver(), cuLaunchKernelEx, &config, *function,
                      arguments, nullptr);
-  // The module is unloaded on return.
+  // The module is unloaded on return, so the kernel must have ended.
   return device.synchronize();
 }
 

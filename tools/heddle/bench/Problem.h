@@ -20,21 +20,21 @@ struct ProblemShape {
   int64_t rows = 0, columns = 0;
   runtime::DType dtype = runtime::DType::F32;
 
-  /// The type of vectors and arithmetic.
+  /// The compute type, in which the vectors are stored as well.
   runtime::DType compute() const {
     return dtype == runtime::DType::F64 ? dtype : runtime::DType::F32;
   }
   size_t bytes() const {
     return static_cast<size_t>(rows * columns) * runtime::dtypeSize(dtype);
   }
-  /// "5001x6001 f32"
+  /// For example "5001x6001 f32".
   std::string name() const;
 };
 
-/// The value of the macro ELEMENT of the hand-written kernels.
+/// Returns the value of the macro ELEMENT of the hand-written kernels.
 int elementCode(runtime::DType dtype);
 
-/// Conversions between doubles and the bytes of a type of `compute`.
+/// Conversions between doubles and the bytes of a compute type.
 std::vector<char> storeReals(runtime::DType dtype,
                              llvm::ArrayRef<double> values);
 std::vector<double> loadReals(runtime::DType dtype,

@@ -23,9 +23,9 @@ static json::Object conditions(const OptimizerReport &report,
   json::Object object = conditionsOf(device, report.copyBandwidth);
   object["protocol"] = kProtocol;
   object["compile_protocol"] =
-      "program to loaded cubin, median of 5, in a process that has loaded "
-      "NVRTC, compiled once and created the CUDA context; cold: an empty cache "
-      "and a source that is new to NVRTC; warm: a cache hit";
+      "program to loaded cubin, median of 5, after NVRTC's first compilation "
+      "and the creation of the CUDA context; cold: an empty cache and a source "
+      "that is new to NVRTC; warm: a cache hit";
   object["memory"] = "float32; one allocation per kind of list with 16-byte "
                      "aligned members, shared by all candidates";
   return object;
@@ -110,7 +110,10 @@ static void printOptimizer(const OptimizerReport &report,
   outs() << '\n'
          << cli::paint(cli::Colour::bold, optimizer.program) << ", "
          << optimizer.bytesPerParameter
-         << " B per parameter; times in us; x: time / floor\n";
+         << " B per parameter; times in us; x: time / floor\n"
+            "lr set: a new learning rate before every replay; host: host time "
+            "of a replay; rebind: time to change all pointers; same bits: as "
+            "by hand\n";
   bool other = rows.front()->multiTensorApply > 0;
   std::vector<std::string> header = {
       "model", "tensors",   "params",  "floor", "heddle",
@@ -156,7 +159,7 @@ void print(const OptimizerReport &report, const Device &device) {
                formatv("{0:f1} ms", time.warm * 1e3)});
   times.print();
   outs() << '\n';
-  cli::Table counters({"change of", "compilations", "instantiations"});
+  cli::Table counters({"change of", "compilations", "graph instantiations"});
   for (const auto &[change, changes] : report.counters)
     counters.add({change, std::to_string(changes.at("compilations")),
                   std::to_string(changes.at("graph_instantiations"))});

@@ -103,7 +103,7 @@ Expected<double> Benchmark::time(function_ref<Error()> replay) {
                                 Device::kReplays));
 }
 
-/// The panel form of the program's loop, or null.
+/// Returns the panel form of the program's loop, or null.
 static const PlanPanel *findPanel(const PlanGraph &graph) {
   for (const PlanNode &node : graph.nodes)
     if (node.panel)
@@ -158,15 +158,16 @@ Error Benchmark::timeRounds(SinkhornSolve &solve,
     }
     if (Error error = solve.set(-1, 0))
       return error;
-    auto fixed = time([&] { return solve.replay(); });
-    if (!fixed)
-      return fixed.takeError();
-    keepBetter(row.fixed, *fixed);
+    auto overhead = time([&] { return solve.replay(); });
+    if (!overhead)
+      return overhead.takeError();
+    keepBetter(row.overhead, *overhead);
   }
   return Error::success();
 }
 
-/// The largest difference over the largest magnitude, of finite numbers.
+/// Returns the largest difference over the largest magnitude; all values must
+/// be finite.
 static double relativeDifference(ArrayRef<double> a, ArrayRef<double> b) {
   double off = 0, most = 0;
   for (auto [x, y] : zip_equal(a, b)) {
@@ -183,8 +184,8 @@ static Error checkFinite(StringRef whose, ArrayRef<double> potentials) {
                    whose);
 }
 
-/// Compares the bits of two replays, and the potentials with the hand-written
-/// ones.
+/// Compares the bits of two replays, and the potentials with those of the
+/// hand-written kernel.
 Error Benchmark::compare(SinkhornSolve &solve,
                          std::vector<HandwrittenSolve> &candidates,
                          SinkhornRow &row) {
@@ -272,13 +273,13 @@ Error Benchmark::timePlan(const Problem &problem, double bandwidth,
       return seconds.takeError();
     keepBetter(best, *seconds);
   }
-  row.plan = best - row.fixed;
+  row.plan = best - row.overhead;
   row.planFloor = 2 * static_cast<double>(row.shape.bytes()) / bandwidth;
   return device.synchronize();
 }
 
 Error Benchmark::timeCompilation(const Problem &problem, SinkhornRow &row) {
-  constexpr int samples = 3; // the host may be busy
+  constexpr int samples = 3; // one sample is noisy if the host is busy
   std::array<double, samples> programs, classes;
   for (int sample = 0; sample < samples; ++sample) {
     auto times = measureColdBinding(row.program, [&](heddle::Graph &graph) {
@@ -322,8 +323,8 @@ Error Benchmark::measure(const ProblemShape &shape, double bandwidth,
   attempt(row, "comparison", compare(*solve, candidates, row));
   attempt(row, "timing", timeRounds(*solve, candidates, row));
   attempt(row, "stopping solve", stop(*solve, candidates, row));
-  if (shape.dtype == DType::F32 && row.fits == "memory" && row.fixed > 0)
-    attempt(row, "plan", timePlan(*problem, bandwidth, row));
+  if (shape.dtype == DType::F32 && row.fits == "memory" && row.overhead > 0)
+    attempt(row, "transport plan", timePlan(*problem, bandwidth, row));
   attempt(row, "compile times", timeCompilation(*problem, row));
   return device.synchronize();
 }
@@ -340,7 +341,7 @@ measureSinkhorn(Device &device, ArrayRef<ProblemShape> shapes,
     return bandwidth.takeError();
   report.copyBandwidth = *bandwidth;
   progress.show("compiling the hand-written kernels ...");
-  compileHandwrittenAhead(device, shapes);
+  precompileHandwritten(device, shapes);
 
   Benchmark benchmark(device);
   for (const ProblemShape &shape : shapes) {

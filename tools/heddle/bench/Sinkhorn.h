@@ -29,13 +29,13 @@ struct SinkhornRow {
   /// The fastest memory that holds the matrix: "shared memory", "L2" or
   /// "memory".
   std::string fits;
-  /// The size class of the panel loop; empty if the loop runs sweep by sweep.
+  /// The size class of the panel loop; empty if the loop has no panel schedule.
   std::string panels;
   int64_t launches = 0;
   /// kIterations times one read of the matrix.
   double floor = 0;
   double generated = 0; ///< a fixed solve
-  double fixed = 0;     ///< a solve with a limit of 0 iterations
+  double overhead = 0;  ///< a solve with a limit of 0 iterations
   double handwritten = 0;
   std::string handwrittenClass;
   /// Additional time for the transport plan, and its floor: one read and one
@@ -45,10 +45,10 @@ struct SinkhornRow {
   double stopping = 0;
   int iterations = 0, handwrittenIterations = 0;
   bool converged = false;
-  /// Largest difference of the potentials of a fixed solve from the
-  /// hand-written ones, relative to the largest potential.
+  /// Largest difference between the potentials of a fixed solve and those of
+  /// the hand-written kernel, relative to the largest potential.
   std::optional<double> difference;
-  std::optional<bool> sameBits;
+  std::optional<bool> sameBits; ///< of the potentials in two replays
   /// Cold compile times: of the program, and of the size class of the problem.
   double compileProgram = 0, compileClass = 0;
   /// Failed measurements; their fields stay 0.
@@ -61,7 +61,8 @@ struct SinkhornReport {
   std::vector<std::string> skipped; ///< problems, with the reason
 };
 
-/// The problems of a file of the form {"DTYPE": [[rows, columns], ...]}.
+/// Returns the problems of a file of the form
+/// {"DTYPE": [[rows, columns], ...]}.
 llvm::Expected<std::vector<ProblemShape>>
 problemShapes(llvm::ArrayRef<cli::Model> models);
 

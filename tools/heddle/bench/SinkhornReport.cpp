@@ -32,7 +32,7 @@ static json::Object conditions(const SinkhornReport &report,
   object["protocol"] = kSolveProtocol;
   object["compile_protocol"] =
       "median of 3; an empty cache and a source that is new to NVRTC; program: "
-      "up to a loaded program; class: from there to a graph prepared for the "
+      "source to loaded cubin; class: from there to a graph prepared for the "
       "size class";
   object["problem"] = "costs uniform in [0, 1), equal weights, eps 0.05";
   object["iterations"] = kIterations;
@@ -40,7 +40,7 @@ static json::Object conditions(const SinkhornReport &report,
   return object;
 }
 
-/// Bytes per element and iteration that a copy moves in the same time.
+/// Returns the bytes per element and iteration that a copy moves in `seconds`.
 static double bytesPerElement(const SinkhornRow &row, double seconds) {
   return dtypeSize(row.shape.dtype) * seconds / row.floor;
 }
@@ -62,7 +62,7 @@ static json::Object rowToJSON(const SinkhornRow &row) {
       object[key] = std::move(value);
   };
   bool generated = row.generated > 0, byHand = row.handwritten > 0;
-  double loop = row.generated - row.fixed;
+  double loop = row.generated - row.overhead;
   put("panels", !row.panels.empty(), row.panels);
   put("heddle_ms", generated, ms(row.generated));
   put("heddle_loop_ms", generated, ms(loop));
@@ -124,15 +124,17 @@ void print(const SinkhornReport &report, const Device &device) {
       << kSolveProtocol << "\n\n"
       << kIterations
       << " iterations; times in ms; x: time / floor; the floor is one read of "
-         "the matrix per iteration\n";
+         "the matrix per iteration\n"
+         "loop: without the work before and after the iterations; B/element: "
+         "bytes per element and iteration that a copy moves in the same time\n";
   cli::Table times({"problem", "fits", "floor", "heddle", "x", "loop",
-                    "by hand", "x", "heddle/hand", "loop/hand", "its/s",
-                    "B/element", "plan", "x"});
+                    "by hand", "x", "heddle/hand", "loop/hand", "iterations/s",
+                    "B/element", "transport plan", "x"});
   cli::Table others({"problem", "iterations", "by hand", "solve ms",
                      "difference", "same bits", "compile program",
                      "compile class"});
   for (const SinkhornRow &row : report.rows) {
-    double loop = row.generated > 0 ? row.generated - row.fixed : 0;
+    double loop = row.generated > 0 ? row.generated - row.overhead : 0;
     times.add(
         {row.shape.name(), row.fits, number(ms(row.floor)),
          number(ms(row.generated)), over(row.generated, row.floor),
@@ -159,15 +161,17 @@ void print(const SinkhornReport &report, const Device &device) {
                 number(ms(row.compileClass), "{0:f0} ms")});
   }
   times.print();
-  outs() << "\niterations of a solve that stops at a tolerance of "
+  outs() << "\na solve that stops at a tolerance of "
          << format("%g", kTolerance)
-         << "; difference from the potentials by hand; cold compile times\n";
+         << ": iterations of heddle and by hand, time of heddle\n"
+            "difference: of the potentials from those by hand; same bits: in "
+            "two replays; compile times: cold\n";
   others.print();
   outs() << '\n';
   for (const SinkhornRow &row : report.rows) {
     if (!row.panels.empty() || !row.handwrittenClass.empty())
       outs() << row.shape.name() << ": "
-             << (row.panels.empty() ? "sweep by sweep" : row.panels)
+             << (row.panels.empty() ? "no panel schedule" : row.panels)
              << "; by hand: "
              << (row.handwrittenClass.empty() ? "none" : row.handwrittenClass)
              << '\n';

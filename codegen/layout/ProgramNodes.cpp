@@ -1,10 +1,10 @@
-//===- Steps.cpp - the order in which a program is executed ---------------===//
+//===- ProgramNodes.cpp - the nodes of a program --------------------------===//
 //
-// A value is copied if it is needed in another buffer than the one it lives in.
+// A value is copied if its buffer differs from the buffer of its destination.
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/layout/Steps.h"
+#include "codegen/layout/ProgramNodes.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -50,45 +50,45 @@ std::vector<int> BufferAccess::sortedWrites() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Steps
+// Nodes
 //===----------------------------------------------------------------------===//
 
-void Steps::addCopy(int from, int to) {
-  Step &step = steps.emplace_back();
-  step.kind = StepKind::copy;
-  step.from = from;
-  step.to = to;
-  step.access.reads.insert(from);
-  step.access.writes.insert(to);
+void ProgramNodes::addCopy(int from, int to) {
+  ProgramNode &node = nodes.emplace_back();
+  node.kind = ProgramNodeKind::copy;
+  node.from = from;
+  node.to = to;
+  node.access.reads.insert(from);
+  node.access.writes.insert(to);
 }
 
-/// The loop, after the copies and the fill with which its first iteration
-/// begins.
-LogicalResult Steps::addLoop(fused::LoopOp loop, const Buffers &buffers) {
+/// Adds the copies and the fill that precede a loop, and the loop.
+LogicalResult ProgramNodes::addLoop(fused::LoopOp loop,
+                                    const Buffers &buffers) {
   for (auto [init, carried] : llvm::zip(loop.getInits(), loop.getCarried()))
     if (buffers.of(init) != buffers.of(carried))
       addCopy(buffers.of(init), buffers.of(carried));
   if (Value active = loop.getActive()) {
-    Step &fill = steps.emplace_back();
-    fill.kind = StepKind::fill;
+    ProgramNode &fill = nodes.emplace_back();
+    fill.kind = ProgramNodeKind::fill;
     fill.to = buffers.of(active);
     fill.access.writes.insert(fill.to);
   }
   auto body = of(loop.getBody().front(), buffers);
   if (failed(body))
     return failure();
-  Step &step = steps.emplace_back();
-  step.kind = StepKind::loop;
-  step.op = loop;
-  for (const Step &inner : body->steps)
-    step.access.add(inner.access);
-  step.access.reads.insert(buffers.of(loop.getLimit()));
-  step.access.reads.insert(body->condition);
-  step.access.writes.insert(buffers.of(loop.getIterations()));
+  ProgramNode &node = nodes.emplace_back();
+  node.kind = ProgramNodeKind::loop;
+  node.op = loop;
+  for (const ProgramNode &inner : body->nodes)
+    node.access.add(inner.access);
+  node.access.reads.insert(buffers.of(loop.getLimit()));
+  node.access.reads.insert(body->condition);
+  node.access.writes.insert(buffers.of(loop.getIterations()));
   return success();
 }
 
-LogicalResult Steps::addBlock(Block &block, const Buffers &buffers) {
+LogicalResult ProgramNodes::addBlock(Block &block, const Buffers &buffers) {
   for (Operation &op : block.without_terminator()) {
     if (auto loop = dyn_cast<fused::LoopOp>(op)) {
       if (failed(addLoop(loop, buffers)))
@@ -98,16 +98,16 @@ LogicalResult Steps::addBlock(Block &block, const Buffers &buffers) {
     auto layout = SweepLayout::compute(cast<fused::SweepOp>(op), buffers);
     if (failed(layout))
       return failure();
-    Step &step = steps.emplace_back();
-    step.kind = StepKind::sweep;
-    step.op = &op;
-    step.access = BufferAccess::of(*layout);
+    ProgramNode &node = nodes.emplace_back();
+    node.kind = ProgramNodeKind::sweep;
+    node.op = &op;
+    node.access = BufferAccess::of(*layout);
   }
   return success();
 }
 
-LogicalResult Steps::addCopiesOfIteration(fused::LoopOp loop,
-                                          const Buffers &buffers) {
+LogicalResult ProgramNodes::addCopiesOfIteration(fused::LoopOp loop,
+                                                 const Buffers &buffers) {
   auto yield = loop.getYield();
   llvm::DenseSet<int> copied;
   for (auto [value, result] : llvm::zip(yield.getValues(), loop.getResults())) {
@@ -120,7 +120,7 @@ LogicalResult Steps::addCopiesOfIteration(fused::LoopOp loop,
     addCopy(from, to);
     copied.insert(to);
   }
-  // An iteration begins with the flags that the iteration before ended with.
+  // The flags that an iteration yields are the flags of the next iteration.
   condition = buffers.of(yield.getMore());
   if (Value active = loop.getActive())
     if (int to = buffers.of(active); to != condition) {
@@ -130,8 +130,8 @@ LogicalResult Steps::addCopiesOfIteration(fused::LoopOp loop,
   return success();
 }
 
-void Steps::addCopiesOfResults(fused::ProgramOp program,
-                               const Buffers &buffers) {
+void ProgramNodes::addCopiesOfResults(fused::ProgramOp program,
+                                      const Buffers &buffers) {
   auto yield = cast<fused::YieldOp>(program.getBody().front().getTerminator());
   for (auto [k, value] : llvm::enumerate(yield.getValues())) {
     int from = buffers.of(value), to = bufferOfResult(program, k, buffers);
@@ -140,8 +140,8 @@ void Steps::addCopiesOfResults(fused::ProgramOp program,
   }
 }
 
-FailureOr<Steps> Steps::of(Block &block, const Buffers &buffers) {
-  Steps result;
+FailureOr<ProgramNodes> ProgramNodes::of(Block &block, const Buffers &buffers) {
+  ProgramNodes result;
   if (failed(result.addBlock(block, buffers)))
     return failure();
   if (auto loop = dyn_cast<fused::LoopOp>(block.getParentOp())) {
@@ -183,13 +183,13 @@ bool carriesInPlace(fused::LoopOp loop, const Buffers &buffers) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
-void Steps::findDependences() {
-  size_t count = steps.size();
+void ProgramNodes::findDependences() {
+  size_t count = nodes.size();
   std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
   for (size_t to = 0; to < count; ++to)
     for (size_t from = to; from-- > 0;) {
       if (after[to].test(from) ||
-          !steps[from].access.conflictsWith(steps[to].access))
+          !nodes[from].access.conflictsWith(nodes[to].access))
         continue;
       dependences.emplace_back(from, to);
       after[to] |= after[from];
@@ -197,7 +197,7 @@ void Steps::findDependences() {
     }
 }
 
-bool Steps::followsOneSweep(int number) const {
+bool ProgramNodes::followsOneSweep(int number) const {
   int count = 0;
   bool isPrevious = false;
   for (auto [from, to] : dependences)
@@ -205,8 +205,9 @@ bool Steps::followsOneSweep(int number) const {
       ++count;
       isPrevious = from + 1 == number;
     }
-  return count == 1 && isPrevious && steps[number].kind == StepKind::sweep &&
-         steps[number - 1].kind == StepKind::sweep;
+  return count == 1 && isPrevious &&
+         nodes[number].kind == ProgramNodeKind::sweep &&
+         nodes[number - 1].kind == ProgramNodeKind::sweep;
 }
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-// Row softmax and the column sums of it: a program whose lists have different extents.
+// Weighted row sums, and column sums scaled by them: a program whose lists have different extents.
 !mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
 

@@ -1,0 +1,77 @@
+//===- ProgramNodes.h - the nodes of a program ------------------*- C++ -*-===//
+//
+// The sweeps, loops, copies and fills of a program or of a loop's body, in the
+// order of execution, with the buffers that each node reads and writes and the
+// resulting dependences. The plan has the same nodes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_LAYOUT_PROGRAMNODES_H
+#define HEDDLE_CODEGEN_LAYOUT_PROGRAMNODES_H
+
+#include "codegen/layout/SweepLayout.h"
+
+namespace heddle {
+
+/// The buffers that a node reads and writes.
+struct BufferAccess {
+  llvm::DenseSet<int> reads, writes;
+  static BufferAccess of(const SweepLayout &layout);
+  void add(const BufferAccess &other);
+  bool conflictsWith(const BufferAccess &other) const;
+  /// The buffers that are written, in ascending order.
+  std::vector<int> sortedWrites() const;
+};
+
+enum class ProgramNodeKind { sweep, loop, copy, fill };
+
+struct ProgramNode {
+  ProgramNodeKind kind;
+  /// The sweep or loop; null for a copy or fill.
+  mlir::Operation *op = nullptr;
+  /// The buffer that a copy reads, and the buffer that a copy or fill writes.
+  int from = -1, to = -1;
+  BufferAccess access;
+};
+
+/// The nodes of a block, in order.
+struct ProgramNodes {
+  /// The nodes of the body of a program or of a loop. Emits an error if the
+  /// buffers of a loop do not allow its copies.
+  static mlir::FailureOr<ProgramNodes> of(mlir::Block &block,
+                                          const Buffers &buffers);
+
+  llvm::SmallVector<ProgramNode> nodes;
+  /// Pairs (before, after) of nodes with a conflict, ordered by `after`,
+  /// without pairs that other pairs imply.
+  llvm::SmallVector<std::pair<int, int>> dependences;
+  /// In a loop: the buffer of the condition.
+  int condition = -1;
+
+  /// Whether node `number` and the previous node are sweeps and the previous
+  /// node is its only direct dependence, so that its launch may be programmatic
+  /// dependent.
+  bool followsOneSweep(int number) const;
+
+private:
+  mlir::LogicalResult addBlock(mlir::Block &block, const Buffers &buffers);
+  mlir::LogicalResult addLoop(fused::LoopOp loop, const Buffers &buffers);
+  mlir::LogicalResult addCopiesOfIteration(fused::LoopOp loop,
+                                           const Buffers &buffers);
+  void addCopiesOfResults(fused::ProgramOp program, const Buffers &buffers);
+  void addCopy(int from, int to);
+  void findDependences();
+};
+
+/// The final buffer of result `result` of a program: the buffer of the argument
+/// that the result replaces, or its own. -1 if it has none.
+int bufferOfResult(fused::ProgramOp program, unsigned result,
+                   const Buffers &buffers);
+
+/// Whether a loop yields each carried value in the buffer of the carried value,
+/// so that an iteration needs no copies.
+bool carriesInPlace(fused::LoopOp loop, const Buffers &buffers);
+
+} // namespace heddle
+
+#endif // HEDDLE_CODEGEN_LAYOUT_PROGRAMNODES_H
