@@ -8,12 +8,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
+#include "runtime/support/Cancellation.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/JSON.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
 #include <exception>
 #include <new>
 #include <pthread.h>
@@ -96,28 +98,16 @@ void installHandlers() {
   (void)installed;
 }
 
-/// pthread_cancel() waits for the end of the call: cancelling unwinds the
-/// stack, and would leave locks of LLVM behind.
-class CancellationDisabled {
-public:
-  CancellationDisabled() {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  }
-  ~CancellationDisabled() { pthread_setcancelstate(before, nullptr); }
-
-private:
-  int before = PTHREAD_CANCEL_ENABLE;
-};
-
 } // namespace
 
 namespace heddle::runtime {
 
 heddle_status callGuarded(function_ref<Error()> body) {
-  CancellationDisabled scope;
   installHandlers();
   try {
     return report(body());
+  } catch (const abi::__forced_unwind &) {
+    throw; // pthread_cancel() ends the thread
   } catch (const std::bad_alloc &) {
     return fail(noMemory);
   } catch (const std::exception &exception) {

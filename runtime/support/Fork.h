@@ -10,6 +10,7 @@
 #ifndef HEDDLE_RUNTIME_SUPPORT_FORK_H
 #define HEDDLE_RUNTIME_SUPPORT_FORK_H
 
+#include "runtime/support/Cancellation.h"
 #include "runtime/support/Status.h"
 
 namespace heddle::runtime {
@@ -32,8 +33,9 @@ private:
 };
 
 /// Makes fork() in other threads wait while this object lives, so that no child
-/// inherits a half-finished compilation with its locks. For calls that may
-/// take global locks: those that compile, load or prepare.
+/// inherits a half-finished compilation with its locks. Cancellation of this
+/// thread waits, too. For calls that may take global locks: those that compile,
+/// load or prepare.
 class ForkDelay {
 public:
   ForkDelay();
@@ -42,6 +44,7 @@ public:
   ForkDelay &operator=(const ForkDelay &) = delete;
 
 private:
+  CancellationDisabled cancellation;
   unsigned generation;
 };
 

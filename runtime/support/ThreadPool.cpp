@@ -2,6 +2,8 @@
 
 #include "runtime/support/ThreadPool.h"
 
+#include "runtime/support/Cancellation.h"
+
 #include <algorithm>
 #include <csignal>
 #include <new>
@@ -92,21 +94,25 @@ void ThreadPool::remove(Job &job) {
 
 void ThreadPool::run(size_t count, size_t chunk, unsigned helpers,
                      function_ref<void(size_t)> function) {
-  if (count == 0)
-    return;
   // A thread for each further chunk is enough.
-  helpers = std::min<size_t>(helpers, (count - 1) / chunk);
+  helpers = count ? std::min<size_t>(helpers, (count - 1) / chunk) : 0;
+  if (helpers == 0) {
+    for (size_t index = 0; index < count; ++index)
+      function(index);
+    return;
+  }
   Job job{function, count, chunk, helpers};
   job.openings = helpers;
-  if (helpers) {
+  {
     Lock lock(mutex);
     add(job);
     invite(job);
   }
   std::exception_ptr failure = job.work();
-  if (helpers) {
+  {
     Lock lock(mutex);
     remove(job);
+    CancellationDisabled waiting; // the helpers use this stack
     while (job.helpers)
       pthread_cond_wait(&done, &mutex);
     if (!failure)
