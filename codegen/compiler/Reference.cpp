@@ -20,6 +20,7 @@ using namespace mlir;
 using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
+using heddle::runtime::callCompiler;
 using heddle::runtime::callGuarded;
 using heddle::runtime::makeError;
 using heddle::runtime::requireAll;
@@ -155,7 +156,6 @@ const reference::Value *Reference::getResult(size_t index) const {
 //===----------------------------------------------------------------------===//
 
 using heddle::Reference;
-using heddle::runtime::ForkDelay;
 
 struct heddle_reference {
   std::unique_ptr<Reference> program;
@@ -163,8 +163,7 @@ struct heddle_reference {
 
 heddle_status heddle_reference_create(const char *program,
                                       heddle_reference **reference) {
-  return callGuarded([&]() -> llvm::Error {
-    ForkDelay delay;
+  return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error =
             requireAll("heddle_reference_create", program, reference))
       return error;
@@ -183,7 +182,7 @@ void heddle_reference_free(heddle_reference *reference) {
 heddle_status heddle_reference_initial(const heddle_reference *reference,
                                        const char *argument, int *given,
                                        double *value) {
-  return callGuarded([&]() -> llvm::Error {
+  return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error = requireAll("heddle_reference_initial", reference,
                                        argument, given, value))
       return error;
@@ -266,7 +265,7 @@ static llvm::Error step(Reference &program, heddle_arithmetic arithmetic) {
 
 heddle_status heddle_reference_step(heddle_reference *reference,
                                     heddle_arithmetic arithmetic) {
-  return callGuarded([&]() -> llvm::Error {
+  return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error = requireAll("heddle_reference_step", reference))
       return error;
     return step(*reference->program, arithmetic);
@@ -310,7 +309,7 @@ static llvm::json::Array describePrograms() {
 }
 
 heddle_status heddle_describe_programs(char **text) {
-  return callGuarded([&]() -> llvm::Error {
+  return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error = requireAll("heddle_describe_programs", text))
       return error;
     return returnText(

@@ -36,6 +36,19 @@ namespace heddle::runtime {
 /// cannot be allocated, or a fatal error of LLVM.
 heddle_status callGuarded(llvm::function_ref<llvm::Error()> body);
 
+/// callGuarded() for a body that runs LLVM or MLIR.
+heddle_status callCompiler(llvm::function_ref<llvm::Error()> body);
+
+/// The result of a call of the compiler.
+template <typename Call>
+auto useCompiler(Call call) -> decltype(call(std::declval<Compiler &>())) {
+  llvm::Expected<Compiler *> compiler = Compiler::get();
+  if (!compiler)
+    return compiler.takeError();
+  Compiler::Use use;
+  return call(**compiler);
+}
+
 /// Runs the body of a function that frees a handle. Nothing leaves it; the rest
 /// of the handle is not freed after an exception.
 void freeGuarded(llvm::function_ref<void()> body);
@@ -51,7 +64,8 @@ llvm::Error requireAll(const char *function, Pointers *...pointers) {
   return llvm::Error::success();
 }
 
-/// A null-terminated copy of `text` from malloc; null if there is no memory.
+/// A null-terminated copy of `text` that free() frees; null if there is no
+/// memory.
 char *copyText(llvm::StringRef text);
 
 /// Sets *out to a null-terminated copy of `text`, which the caller frees.

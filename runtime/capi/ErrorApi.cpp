@@ -12,6 +12,7 @@
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -28,8 +29,6 @@ using namespace heddle::runtime;
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-constexpr const char *noMemory = "out of memory";
 
 /// Pointers, because a thread_local with a destructor needs memory when a
 /// thread first uses it.
@@ -48,12 +47,17 @@ void ownCopy(char *copy) {
     pthread_setspecific(owner.key, copy);
 }
 
-/// Needs no memory if there is none.
+heddle_status failWithoutMemory() {
+  lastError = "out of memory";
+  return HEDDLE_FAILED;
+}
+
 heddle_status fail(StringRef text) {
   char *copy = copyText(text);
-  if (copy)
-    ownCopy(copy);
-  lastError = copy ? copy : noMemory;
+  if (!copy)
+    return failWithoutMemory();
+  ownCopy(copy);
+  lastError = copy;
   return HEDDLE_FAILED;
 }
 
@@ -109,12 +113,22 @@ heddle_status callGuarded(function_ref<Error()> body) {
   } catch (const abi::__forced_unwind &) {
     throw; // pthread_cancel() ends the thread
   } catch (const std::bad_alloc &) {
-    return fail(noMemory);
+    return failWithoutMemory();
   } catch (const std::exception &exception) {
     return fail(exception.what());
   } catch (...) {
     return fail("internal error: an unknown exception");
   }
+}
+
+heddle_status callCompiler(function_ref<Error()> body) {
+  return callGuarded([&]() -> Error {
+    ForkDelay delay;
+    if (Expected<Compiler *> compiler = Compiler::get(); !compiler)
+      return compiler.takeError();
+    Compiler::Use use;
+    return body();
+  });
 }
 
 void freeGuarded(function_ref<void()> body) {
@@ -128,7 +142,10 @@ void freeGuarded(function_ref<void()> body) {
 }
 
 char *copyText(StringRef text) {
-  char *copy = static_cast<char *>(std::malloc(text.size() + 1));
+  // Not malloc(), which throws here (ThrowingMalloc.cpp).
+  constexpr size_t alignment = alignof(std::max_align_t);
+  char *copy = static_cast<char *>(
+      std::aligned_alloc(alignment, alignTo(text.size() + 1, alignment)));
   if (copy) {
     std::memcpy(copy, text.data(), text.size());
     copy[text.size()] = '\0';

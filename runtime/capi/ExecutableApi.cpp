@@ -9,6 +9,17 @@ using namespace heddle::runtime;
 
 namespace {
 
+/// LLVM's JSON parser runs no destructors after an exception.
+Expected<Plan> readPlan(const char *text) {
+  MemoryReserve reserve;
+  Expected<Plan> plan = parsePlan(text);
+  if (Error error = MemoryReserve::check()) {
+    consumeError(plan.takeError());
+    return std::move(error);
+  }
+  return plan;
+}
+
 Error wrap(Expected<std::shared_ptr<Executable>> executable,
            heddle_executable **out) {
   if (!executable)
@@ -46,13 +57,11 @@ heddle_status heddle_compile(const char *program, const heddle_options *options,
     ForkDelay delay;
     if (Error error = requireAll("heddle_compile", program, executable))
       return error;
-    Expected<Compiler *> compiler = Compiler::get();
-    if (!compiler)
-      return compiler.takeError();
     Expected<CompileRequest> request = makeRequest(program, options);
     if (!request)
       return request.takeError();
-    Expected<CompiledProgram> compiled = (*compiler)->compile(*request);
+    Expected<CompiledProgram> compiled = useCompiler(
+        [&](Compiler &compiler) { return compiler.compile(*request); });
     if (!compiled)
       return compiled.takeError();
     return wrap(Executable::create(std::move(*compiled), request->target,
@@ -67,7 +76,7 @@ heddle_status heddle_load_plan(const char *text, const heddle_options *options,
     ForkDelay delay;
     if (Error error = requireAll("heddle_load_plan", text, executable))
       return error;
-    Expected<Plan> plan = parsePlan(text);
+    Expected<Plan> plan = readPlan(text);
     if (!plan)
       return plan.takeError();
     Expected<std::pair<Target, std::string>> target =

@@ -18,16 +18,14 @@ heddle_status heddle_emit(const char *program, const char *stage,
     ForkDelay delay;
     if (Error error = requireAll("heddle_emit", program, stage, text))
       return error;
-    Expected<Compiler *> compiler = Compiler::get();
-    if (!compiler)
-      return compiler.takeError();
     Expected<CompileRequest> request =
         makeRequest(program, options, /*inspect=*/true);
     if (!request)
       return request.takeError();
     StringRef name = stage;
     if (name != "ptx" && name != "cubin") {
-      Expected<std::string> emitted = (*compiler)->emit(*request, name);
+      Expected<std::string> emitted = useCompiler(
+          [&](Compiler &compiler) { return compiler.emit(*request, name); });
       if (!emitted)
         return emitted.takeError();
       return returnText(*emitted, text, size);
@@ -35,7 +33,8 @@ heddle_status heddle_emit(const char *program, const char *stage,
     if (request->target == Target::Cpu)
       return badInput(Twine("stage '") + name +
                       "': expected the cuda target, found cpu");
-    Expected<CompiledProgram> compiled = (*compiler)->compile(*request);
+    Expected<CompiledProgram> compiled = useCompiler(
+        [&](Compiler &compiler) { return compiler.compile(*request); });
     if (!compiled)
       return compiled.takeError();
     const Plan &plan = compiled->plan;
@@ -54,15 +53,13 @@ heddle_status heddle_explain(const char *program, const char *shapes, int json,
     ForkDelay delay;
     if (Error error = requireAll("heddle_explain", program, text))
       return error;
-    Expected<Compiler *> compiler = Compiler::get();
-    if (!compiler)
-      return compiler.takeError();
     Expected<CompileRequest> request =
         makeRequest(program, options, /*inspect=*/true);
     if (!request)
       return request.takeError();
-    Expected<std::string> explained =
-        (*compiler)->explain(*request, shapes ? shapes : "", json != 0);
+    Expected<std::string> explained = useCompiler([&](Compiler &compiler) {
+      return compiler.explain(*request, shapes ? shapes : "", json != 0);
+    });
     if (!explained)
       return explained.takeError();
     return returnText(*explained, text);

@@ -8,8 +8,7 @@ using namespace llvm;
 
 namespace heddle::runtime {
 
-std::optional<PanelClass>
-StepBuilder::sizeClassOf(const PlanNode &node) const {
+std::optional<PanelClass> StepBuilder::sizeClassOf(const PlanNode &node) const {
   if (!node.panel || !context->canCopyInBulk())
     return std::nullopt;
   const TableView &view = layout.tables()[node.panel->table];
