@@ -103,7 +103,8 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   if (variant.grid != GridKind::Resident && !variant.cooperative)
     return std::max<int64_t>(grid, 1);
 
-  Expected<CUfunction> function = kernels.function(context, variant.entry);
+  Expected<CUfunction> function =
+      kernels.function(context, variant.entry, node.arguments.size());
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();

@@ -25,8 +25,8 @@ StepBuilder::choosePanel(const PlanNode &node) {
   if (!panels)
     return none;
   const TableView &view = layout.tables()[node.panel->table];
-  Expected<CUfunction> function =
-      kernels.panelFunction(context, node.panel->entry, *panels);
+  Expected<CUfunction> function = kernels.panelFunction(
+      context, node.panel->entry, node.panel->arguments.size(), *panels);
   if (!function) {
     // If the class does not fit on the architecture, the loop runs in another
     // form.

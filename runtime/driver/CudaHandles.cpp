@@ -4,6 +4,7 @@
 
 #include "runtime/support/Statistics.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -214,24 +215,61 @@ Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
   return module;
 }
 
+Expected<Module::Function *> Module::find(StringRef name) {
+  Function &function = functions[name];
+  if (function.handle)
+    return &function;
+  const ContextPtr &owner = handle.owner();
+  const Driver &driver = owner->driver();
+  Context::Scope scope(*owner);
+  CUfunction found = nullptr;
+  if (CUresult result =
+          driver.cuModuleGetFunction(&found, handle.get(), name.str().c_str());
+      result != CUDA_SUCCESS)
+    return makeError(StatusCode::BadInput,
+                     "the plan's source has no kernel '{0}': {1}", name,
+                     driver.describe(result));
+  if (!found)
+    return nullError("cuModuleGetFunction");
+  constexpr size_t mostParameters = 4096;
+  size_t offset = 0, bytes = 0, count = 0;
+  if (driver.funcGetParamInfo) {
+    while (count < mostParameters &&
+           driver.funcGetParamInfo(found, count, &offset, &bytes) ==
+               CUDA_SUCCESS) {
+      function.largest = std::max(function.largest, bytes);
+      ++count;
+    }
+    function.parameters = count;
+  }
+  function.handle = found;
+  return &function;
+}
+
 Expected<CUfunction> Module::function(StringRef name) {
   std::lock_guard<std::mutex> lock(mutex);
-  CUfunction &function = functions[name];
-  if (!function) {
-    const ContextPtr &owner = handle.owner();
-    Context::Scope scope(*owner);
-    if (CUresult result = owner->driver().cuModuleGetFunction(
-            &function, handle.get(), name.str().c_str());
-        result != CUDA_SUCCESS) {
-      function = nullptr;
-      return makeError(StatusCode::BadInput,
-                       "the plan's source has no kernel '{0}': {1}", name,
-                       owner->driver().describe(result));
-    }
-    if (!function)
-      return nullError("cuModuleGetFunction");
-  }
-  return function;
+  Expected<Function *> found = find(name);
+  if (!found)
+    return found.takeError();
+  return (*found)->handle;
+}
+
+Expected<CUfunction> Module::function(StringRef name, size_t arguments,
+                                      size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Expected<Function *> found = find(name);
+  if (!found)
+    return found.takeError();
+  const Function &function = **found;
+  if (function.parameters &&
+      (*function.parameters != arguments || function.largest > bytes))
+    return makeError(StatusCode::BadInput,
+                     "kernel '{0}': expected {1} parameters of at most {2} "
+                     "bytes, as the plan has arguments, found {3} of at most "
+                     "{4} bytes",
+                     name, arguments, bytes, *function.parameters,
+                     function.largest);
+  return function.handle;
 }
 
 } // namespace heddle::runtime

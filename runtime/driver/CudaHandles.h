@@ -18,6 +18,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -172,12 +173,25 @@ public:
   load(ContextPtr context, llvm::ArrayRef<char> image);
 
   llvm::Expected<CUfunction> function(llvm::StringRef name);
+  /// function() for launches with `arguments` arguments of at most `bytes`
+  /// bytes. BadInput if the kernel has other parameters: the driver would read
+  /// beyond the arguments. (A driver before CUDA 12.4 does not report them.)
+  llvm::Expected<CUfunction> function(llvm::StringRef name, size_t arguments,
+                                      size_t bytes);
   const ContextPtr &context() const { return handle.owner(); }
 
 private:
+  struct Function {
+    CUfunction handle = nullptr;
+    std::optional<size_t> parameters; ///< their number, once it is known
+    size_t largest = 0;               ///< bytes of the largest parameter
+  };
+
+  llvm::Expected<Function *> find(llvm::StringRef name);
+
   ModuleHandle handle;
   std::mutex mutex;
-  llvm::StringMap<CUfunction> functions;
+  llvm::StringMap<Function> functions; ///< guarded by `mutex`
 };
 
 } // namespace heddle::runtime

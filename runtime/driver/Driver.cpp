@@ -68,6 +68,8 @@ Error load(Driver &driver) {
                    reinterpret_cast<void **>(&driver.graphAddNode)));
   cantFail(resolve(getProcAddress, "cuGraphAddDependencies", 12030, false,
                    reinterpret_cast<void **>(&driver.graphAddDependencies)));
+  cantFail(resolve(getProcAddress, "cuFuncGetParamInfo", 12040, false,
+                   reinterpret_cast<void **>(&driver.funcGetParamInfo)));
   return Error::success();
 }
 

@@ -509,6 +509,14 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
   found.name = name;
   return *function = reinterpret_cast<CUfunction>(&found), CUDA_SUCCESS;
 }
+EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index,
+                                   size_t *offset, size_t *bytes) {
+  if (index >= argumentCount(reinterpret_cast<Function *>(function)->name))
+    return CUDA_ERROR_INVALID_VALUE;
+  *offset = index * 32;
+  *bytes = 32;
+  return CUDA_SUCCESS;
+}
 EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute,
                                    CUfunction) {
   return *value = 0, CUDA_SUCCESS;
@@ -812,6 +820,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuModuleLoadDataEx),
       HEDDLE_ENTRY(cuModuleUnload),
       HEDDLE_ENTRY(cuModuleGetFunction),
+      HEDDLE_ENTRY(cuFuncGetParamInfo),
       HEDDLE_ENTRY(cuFuncGetAttribute),
       HEDDLE_ENTRY(cuFuncSetAttribute),
       HEDDLE_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor),
