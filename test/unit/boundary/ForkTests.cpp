@@ -49,8 +49,8 @@ TEST(ForkTest, AForkDuringReplaysOfOtherThreads) {
       failures += !compileForCpu().succeeded();
   });
   for (int k = 0; k < 20; ++k)
-    EXPECT_EQ(
-        runInChild([] { return compileForCpu().succeeded() ? 0 : 1; }), 0);
+    EXPECT_EQ(runInChild([] { return compileForCpu().succeeded() ? 0 : 1; }),
+              0);
   ends = true;
   replays.join();
   compilations.join();
@@ -66,37 +66,36 @@ TEST(ForkTest, ACudaGraphNamesItsProcess) {
   ASSERT_EQ(heddle_memory_create(executable, 64, &memory), HEDDLE_OK);
   auto setFault = HEDDLE_STAND_IN(heddle_stand_in_fault);
   auto calls = HEDDLE_STAND_IN(heddle_stand_in_calls);
-  EXPECT_EQ(runInChild([&] {
-              setFault(HEDDLE_STAND_IN_COUNTS, 0);
-              float value = 0;
-              double number = 0;
-              int line = 0;
-              for (bool refused :
-                   {namesParent(heddle_prepare(graph, nullptr)),
-                    namesParent(heddle_replay(graph, nullptr)),
-                    namesParent(heddle_set_scalar(graph, "limit", 3, nullptr)),
-                    namesParent(heddle_synchronize(graph, nullptr)),
-                    namesParent(heddle_read_scalar(graph, "limit", &number,
-                                                   nullptr)),
-                    namesParent(heddle_measure(graph, 1, 1, &number)),
-                    namesParent(heddle_memory_write(memory, 0, &value, 4)),
-                    namesParent(heddle_memory_read(memory, 0, &value, 4))}) {
-                ++line;
-                if (!refused)
-                  return line;
-              }
-              heddle_graph *another = nullptr;
-              if (heddle_graph_create(executable, &another) !=
-                      HEDDLE_UNAVAILABLE ||
-                  !std::strstr(heddle_last_error(), "fork()"))
-                return 50;
-              heddle_graph_free(graph);
-              heddle_memory_free(memory);
-              heddle_executable_free(executable);
-              // Nothing of this has called the driver.
-              return calls() ? 51 : 0;
-            }),
-            0);
+  EXPECT_EQ(
+      runInChild([&] {
+        setFault(HEDDLE_STAND_IN_COUNTS, 0);
+        float value = 0;
+        double number = 0;
+        int line = 0;
+        for (bool refused :
+             {namesParent(heddle_prepare(graph, nullptr)),
+              namesParent(heddle_replay(graph, nullptr)),
+              namesParent(heddle_set_scalar(graph, "limit", 3, nullptr)),
+              namesParent(heddle_synchronize(graph, nullptr)),
+              namesParent(heddle_read_scalar(graph, "limit", &number, nullptr)),
+              namesParent(heddle_measure(graph, 1, 1, &number)),
+              namesParent(heddle_memory_write(memory, 0, &value, 4)),
+              namesParent(heddle_memory_read(memory, 0, &value, 4))}) {
+          ++line;
+          if (!refused)
+            return line;
+        }
+        heddle_graph *another = nullptr;
+        if (heddle_graph_create(executable, &another) != HEDDLE_UNAVAILABLE ||
+            !std::strstr(heddle_last_error(), "fork()"))
+          return 50;
+        heddle_graph_free(graph);
+        heddle_memory_free(memory);
+        heddle_executable_free(executable);
+        // Nothing of this has called the driver.
+        return calls() ? 51 : 0;
+      }),
+      0);
   // The handles still work here.
   EXPECT_TRUE(succeeded(runOnCuda(executable)));
   heddle_graph_free(graph);
@@ -108,8 +107,7 @@ TEST(ForkTest, AChildCompilesForANamedArchitecture) {
   clearCache();
   EXPECT_EQ(runInChild([] {
               heddle_executable *executable = nullptr;
-              heddle_status status =
-                  heddle_compile("sgd", &sm90, &executable);
+              heddle_status status = heddle_compile("sgd", &sm90, &executable);
               heddle_executable_free(executable);
               return static_cast<int>(status);
             }),

@@ -203,6 +203,8 @@ const std::map<std::string, Kernel> kernels = {
        Tile *tiles = argument<Tile *>(a, 1);
        const long long *steps = argument<const long long *>(a, 2);
        int memberCount = argument<int>(a, 5);
+       if (argument<int>(a, 3) != 2 || argument<int>(a, 4) != 1)
+         return; // no kernel here has such a table
        for (int m = 0; m < memberCount; ++m)
          for (int k = 0; k < members[m].tiles; ++k) {
            long long size = std::abs(steps[0]);
@@ -422,7 +424,7 @@ EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
     return CUDA_ERROR_INVALID_CONTEXT;
   if (refused())
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  void *memory = bytes >> 40
+  void *memory = bytes >> 28
                      ? nullptr
                      : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (!memory)
