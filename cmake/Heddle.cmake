@@ -9,7 +9,9 @@
 #   heddle_embed(TARGET OUTPUT.inc  FILE...)                 text files as C++ string literals
 #
 # MLIR marks a target that includes MLIR headers. Such a target is compiled without exceptions, uses the shared
-# precompiled header and depends on all generated headers. LINK takes targets, LLVM takes components (orcjit, native).
+# precompiled header and depends on all generated headers. The runtime and the tools are compiled with exceptions,
+# because the C interface turns those of the standard library into errors; their property HEDDLE_USES_SUPPORT gives them
+# the precompiled headers of LLVM's support library. LINK takes targets, LLVM takes components (orcjit, native).
 # heddle-version.h has the version.
 
 include_guard(GLOBAL)
@@ -221,9 +223,8 @@ function(heddle_finish_targets)
     elseif(is_test)
       list(APPEND tests ${target})
     else()
-      # Code that uses LLVM's support library has no exceptions; examples and tests of heddle.hpp have exceptions.
-      get_target_property(options ${target} COMPILE_OPTIONS)
-      if("-fno-exceptions" IN_LIST options)
+      get_target_property(uses_support ${target} HEDDLE_USES_SUPPORT)
+      if(uses_support)
         list(APPEND support ${target})
       endif()
     endif()
@@ -242,7 +243,7 @@ function(heddle_finish_targets)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     return()
   endif()
-  _heddle_precompile(HeddleSupportPch "${headers}/SupportHeaders.h" "-fno-exceptions" "" ${support})
+  _heddle_precompile(HeddleSupportPch "${headers}/SupportHeaders.h" "" "" ${support})
   find_package(GTest QUIET)
   if(GTest_FOUND)
     _heddle_precompile(HeddleMlirTestPch "${headers}/MlirTestHeaders.h" "-fno-exceptions;-O0" GTest::gtest ${mlir_tests})

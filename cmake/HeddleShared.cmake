@@ -16,16 +16,19 @@ foreach(component IN ITEMS dialect passes codegen runtime)
 endforeach()
 set_property(GLOBAL PROPERTY HEDDLE_COMPONENT_LIBRARIES ${libraries})
 
-add_library(heddle SHARED "${PROJECT_BINARY_DIR}/heddle-empty.cpp")
+add_library(heddle SHARED "${PROJECT_SOURCE_DIR}/runtime/capi/ThrowingMalloc.cpp")
 add_library(heddle::heddle ALIAS heddle)
 set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 # All objects of heddle are linked, because no object refers to the exported functions. From the archives of MLIR and
-# LLVM, the linker takes only the objects in use.
+# LLVM, the linker takes only the objects in use. The runtime's objects are first: if several objects have one inline
+# function, the linker takes the first, and only the runtime's clean up after an exception.
+list(REVERSE libraries)
 foreach(library IN LISTS libraries)
   target_sources(heddle PRIVATE $<TARGET_OBJECTS:${library}>)
 endforeach()
 target_link_libraries(heddle PRIVATE ${libraries})
+target_link_options(heddle PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc) # runtime/capi/ThrowingMalloc.cpp
 target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
 target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 if(NOT HEDDLE_SANITIZE) # the executable has the symbols of the sanitizers

@@ -15,8 +15,8 @@
 #include "codegen/plan/PlanShapes.h"
 #include "passes/Traffic.h"
 #include "runtime/plan/PanelClass.h"
+#include "runtime/support/Json.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace heddle::runtime;
@@ -327,7 +327,7 @@ llvm::Expected<std::string> explainProgram(Compilation &compilation,
                                            StringRef arch) {
   std::vector<Extents> shapes{{1000, 1000}};
   if (!shapesText.empty()) {
-    auto value = json::parse(shapesText);
+    auto value = parseJson(shapesText);
     if (!value)
       return makeError(StatusCode::BadInput, "shapes: {0}",
                        llvm::toString(value.takeError()));

@@ -36,6 +36,7 @@ Compilation::Compilation(PipelineOptions options) : options(options) {
   registerAll(registry);
   context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->disableMultithreading(); // of the uniquers, which have locks
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false); // the source line is enough
   handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
@@ -86,7 +87,7 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
   }
   if (!module)
     return failure(("cannot read program '" + program + "'").str());
-  return llvm::Error::success();
+  return runtime::MemoryReserve::check();
 }
 
 namespace {
@@ -145,7 +146,7 @@ llvm::Error Compilation::lower() {
   if (failed(read))
     return failure("cannot read the buffer assignment");
   buffers = std::move(*read);
-  return llvm::Error::success();
+  return runtime::MemoryReserve::check();
 }
 
 llvm::Expected<runtime::Plan> Compilation::planForCuda() {
@@ -183,9 +184,13 @@ Compilation::compile(runtime::Target target) {
     return failure("plan extraction failed");
   compiled.plan = std::move(*plan);
   auto program = compileForCpu(fusedProgram);
-  if (!program)
-    return failure(toString(program.takeError()));
-  compiled.cpu = std::move(*program);
+  if (!program) {
+    llvm::Error error = program.takeError();
+    if (diagnostics.empty())
+      return error;
+    return failure(toString(std::move(error)));
+  }
+  compiled.cpu = {program->release(), runtime::CpuProgram::Deleter()};
   return compiled;
 }
 

@@ -14,15 +14,17 @@
 #include "dialect/library/Library.h"
 #include "runtime/capi/CApi.h"
 #include "llvm/Support/JSON.h"
-
-#include <cstring>
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
-using heddle::runtime::finishCall;
+using heddle::runtime::callCompiler;
+using heddle::runtime::callGuarded;
 using heddle::runtime::makeError;
+using heddle::runtime::requireAll;
+using heddle::runtime::returnText;
 using heddle::runtime::StatusCode;
 
 namespace heddle {
@@ -123,6 +125,7 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
             function.getArgAttrOfType<IntegerAttr>(k, foreach::kDonateAttr)) {
       replaced[donated.getInt()] = k;
       inputs[k] = std::move(arguments[k]);
+      given[k] = false; // if this step fails
     } else {
       inputs[k] = arguments[k];
     }
@@ -133,8 +136,10 @@ llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
     return compilation.failure("evaluation of the program failed");
   results = std::move(*evaluated);
   for (auto [result, argument] : llvm::zip(results, replaced))
-    if (argument >= 0)
+    if (argument >= 0) {
       arguments[argument] = std::move(result);
+      given[argument] = true;
+    }
   return llvm::Error::success();
 }
 
@@ -158,91 +163,135 @@ struct heddle_reference {
 
 heddle_status heddle_reference_create(const char *program,
                                       heddle_reference **reference) {
-  auto created = Reference::create(program);
-  if (!created)
-    return finishCall(created.takeError());
-  *reference = new heddle_reference{std::move(*created)};
-  return HEDDLE_OK;
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_create", program, reference))
+      return error;
+    auto created = Reference::create(program);
+    if (!created)
+      return created.takeError();
+    *reference = new heddle_reference{std::move(*created)};
+    return llvm::Error::success();
+  });
 }
 
-void heddle_reference_free(heddle_reference *reference) { delete reference; }
+void heddle_reference_free(heddle_reference *reference) {
+  heddle::runtime::freeGuarded([&] { delete reference; });
+}
 
 heddle_status heddle_reference_initial(const heddle_reference *reference,
                                        const char *argument, int *given,
                                        double *value) {
-  auto initial = reference->program->initialValue(argument);
-  if (!initial)
-    return finishCall(initial.takeError());
-  *given = initial->has_value();
-  *value = initial->value_or(0);
-  return HEDDLE_OK;
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error = requireAll("heddle_reference_initial", reference,
+                                       argument, given, value))
+      return error;
+    auto initial = reference->program->initialValue(argument);
+    if (!initial)
+      return initial.takeError();
+    *given = initial->has_value();
+    *value = initial->value_or(0);
+    return llvm::Error::success();
+  });
 }
 
 heddle_status heddle_reference_set_list(heddle_reference *reference,
                                         const char *argument, size_t members,
                                         const int *ranks,
                                         const int64_t *extents) {
-  heddle::reference::Value value;
-  value.members.resize(members);
-  for (size_t member = 0; member < members; ++member) {
-    auto &tensor = value.members[member];
-    tensor.extents.assign(extents, extents + ranks[member]);
-    extents += ranks[member];
-    int64_t count = 1;
-    for (int64_t extent : tensor.extents)
-      count *= extent;
-    tensor.data.resize(count);
-  }
-  return finishCall(
-      reference->program->setArgument(argument, std::move(value), true));
+  return callGuarded([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_set_list", reference, argument))
+      return error;
+    heddle::reference::Value value;
+    value.members.resize(members);
+    for (size_t member = 0; member < members; ++member) {
+      auto &tensor = value.members[member];
+      tensor.extents.assign(extents, extents + ranks[member]);
+      extents += ranks[member];
+      uint64_t count = 1;
+      bool overflows = false;
+      for (int64_t extent : tensor.extents)
+        count = llvm::SaturatingMultiply<uint64_t>(count, extent, &overflows);
+      if (overflows || count > tensor.data.max_size())
+        return makeError(StatusCode::BadInput,
+                         "argument '{0}', member {1}: expected extents of at "
+                         "least 0 and fewer elements",
+                         argument, member);
+      tensor.data.resize(count);
+    }
+    return reference->program->setArgument(argument, std::move(value), true);
+  });
 }
 
 double *heddle_reference_member(heddle_reference *reference,
                                 const char *argument, size_t member) {
-  return reference->program->member(argument, member);
+  double *elements = nullptr;
+  callGuarded([&]() -> llvm::Error {
+    if (reference && argument)
+      elements = reference->program->member(argument, member);
+    return llvm::Error::success();
+  });
+  return elements;
 }
 
 heddle_status heddle_reference_set_scalar(heddle_reference *reference,
                                           const char *argument, double value) {
-  return finishCall(reference->program->setArgument(
-      argument, heddle::reference::Value::scalar(value), false));
+  return callGuarded([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_set_scalar", reference, argument))
+      return error;
+    return reference->program->setArgument(
+        argument, heddle::reference::Value::scalar(value), false);
+  });
+}
+
+static llvm::Error step(Reference &program, heddle_arithmetic arithmetic) {
+  using heddle::reference::Arithmetic;
+  if (arithmetic > HEDDLE_PERTURBED)
+    return program.step(Arithmetic::perturbed, arithmetic - HEDDLE_PERTURBED);
+  switch (arithmetic) {
+  case HEDDLE_EXACT:
+    return program.step(Arithmetic::exact);
+  case HEDDLE_AS_WRITTEN:
+    return program.step(Arithmetic::asWritten);
+  case HEDDLE_PERTURBED:
+    return program.step(Arithmetic::perturbed);
+  }
+  return makeError(StatusCode::BadInput,
+                   "expected a heddle_arithmetic of at least 0, found {0}",
+                   static_cast<int>(arithmetic));
 }
 
 heddle_status heddle_reference_step(heddle_reference *reference,
                                     heddle_arithmetic arithmetic) {
-  using heddle::reference::Arithmetic;
-  if (arithmetic > HEDDLE_PERTURBED)
-    return finishCall(reference->program->step(Arithmetic::perturbed,
-                                               arithmetic - HEDDLE_PERTURBED));
-  switch (arithmetic) {
-  case HEDDLE_EXACT:
-    return finishCall(reference->program->step(Arithmetic::exact));
-  case HEDDLE_AS_WRITTEN:
-    return finishCall(reference->program->step(Arithmetic::asWritten));
-  case HEDDLE_PERTURBED:
-    return finishCall(reference->program->step(Arithmetic::perturbed));
-  }
-  return finishCall(
-      makeError(StatusCode::BadInput,
-                "expected a heddle_arithmetic of at least 0, found {0}",
-                static_cast<int>(arithmetic)));
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error = requireAll("heddle_reference_step", reference))
+      return error;
+    return step(*reference->program, arithmetic);
+  });
 }
 
 heddle_status heddle_reference_result(const heddle_reference *reference,
                                       size_t index, size_t member,
                                       const double **elements, size_t *count) {
-  const auto *result = reference->program->getResult(index);
-  if (!result || member >= result->members.size())
-    return finishCall(makeError(
-        StatusCode::BadInput, "the program has no result {0} with a member {1}",
-        index, member));
-  const auto &data = result->members[member].data;
-  *elements = data.data();
-  *count = data.size();
-  return HEDDLE_OK;
+  return callGuarded([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_result", reference, elements, count))
+      return error;
+    const auto *result = reference->program->getResult(index);
+    if (!result || member >= result->members.size())
+      return makeError(StatusCode::BadInput,
+                       "the program has no result {0} with a member {1}", index,
+                       member);
+    const auto &data = result->members[member].data;
+    *elements = data.data();
+    *count = data.size();
+    return llvm::Error::success();
+  });
 }
 
-heddle_status heddle_describe_programs(char **text) {
+static llvm::json::Array describePrograms() {
   llvm::json::Array programs;
   for (const heddle::library::ProgramInfo &info :
        heddle::library::describePrograms()) {
@@ -256,9 +305,15 @@ heddle_status heddle_describe_programs(char **text) {
                                           {"summary", info.summary},
                                           {"options", std::move(options)}});
   }
-  std::string printed =
-      llvm::formatv("{0:2}", llvm::json::Value(std::move(programs)));
-  *text = ::strdup(printed.c_str());
-  return *text ? HEDDLE_OK
-               : finishCall(makeError(StatusCode::Failed, "out of memory"));
+  return programs;
+}
+
+heddle_status heddle_describe_programs(char **text) {
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error = requireAll("heddle_describe_programs", text))
+      return error;
+    return returnText(
+        llvm::formatv("{0:2}", llvm::json::Value(describePrograms())).str(),
+        text);
+  });
 }

@@ -3,6 +3,7 @@
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Jit.h"
 #include "codegen/cpu/SweepFunctions.h"
+#include "runtime/support/MemoryReserve.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -10,6 +11,7 @@
 using namespace heddle::cpu;
 using heddle::runtime::CpuProgram;
 using heddle::runtime::makeError;
+using heddle::runtime::MemoryReserve;
 using heddle::runtime::StatusCode;
 using llvm::Error;
 using llvm::Expected;
@@ -103,7 +105,11 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp program) {
   auto emitted = emit(program, *host);
   if (!emitted)
     return emitted.takeError();
+  if (Error error = MemoryReserve::check())
+    return std::move(error);
   host->optimize(*emitted->module);
+  if (Error error = MemoryReserve::check())
+    return std::move(error);
   auto compiled = std::make_unique<JitProgram>();
   auto jit = Jit::compile(
       *host, {std::move(emitted->module), std::move(emitted->context)});

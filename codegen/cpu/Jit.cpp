@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Jit.h"
+#include "runtime/support/Status.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 
 using namespace llvm;
@@ -32,13 +33,22 @@ Expected<std::unique_ptr<Jit>> Jit::compile(const Host &host,
     return std::move(error);
   if (Error error = (*jit)->addIRModule(std::move(module)))
     return std::move(error);
-  return std::unique_ptr<Jit>(new Jit(std::move(*jit)));
+  std::unique_ptr<Jit> result(new Jit(std::move(*jit)));
+  result->jit->getExecutionSession().setErrorReporter(
+      [&reported = result->reported](Error error) {
+        reported += toString(std::move(error)) + "\n";
+      });
+  return result;
 }
 
 Expected<void *> Jit::lookup(StringRef name) {
   auto address = jit->lookup(name);
-  if (!address)
-    return address.takeError();
+  if (!address) {
+    std::string symbols = toString(address.takeError());
+    return runtime::makeError(
+        runtime::StatusCode::Failed, "compiling for the cpu target failed: {0}",
+        reported.empty() ? symbols : StringRef(reported).rtrim());
+  }
   return address->toPtr<void *>();
 }
 

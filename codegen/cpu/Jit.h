@@ -23,6 +23,10 @@ public:
 
 private:
   explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
+
+  /// What LLVM reports to its session. The errors that it returns only name
+  /// symbols.
+  std::string reported;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 

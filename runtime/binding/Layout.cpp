@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -20,8 +21,8 @@ Error Layout::Resolver::run() {
     return error;
   if (Error error = checkFamilies())
     return error;
-  for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
-    if (Error error = resolveOwn(buffer, 0))
+  for (int list : plan.derivedLists())
+    if (Error error = resolveDerived(list))
       return error;
   if (Error error = checkSegments())
     return error;
@@ -87,6 +88,12 @@ Error Layout::Resolver::sizeTables() {
         if (table.rank != 2)
           continue;
         int64_t columns = columnsOf(segment, position);
+        if (columns > (maxElements - view.columnTotal) / own)
+          return makeError(
+              StatusCode::BadInput,
+              "table '{0}': expected fewer than 2^60 columns of all tiles, "
+              "found more",
+              table.name);
         view.columnTotal += own * columns;
         view.narrowest =
             memberCount == 1 ? columns : std::min(view.narrowest, columns);
@@ -113,18 +120,27 @@ Error Layout::Resolver::sizeTables() {
     }
     view.elementBytes = elementBytes(table);
   }
+  uint64_t total = layout.arenaSize;
   for (const PlanScratch &scratch : plan.scratch) {
-    int64_t count = 1;
+    uint64_t count = 1;
     if (scratch.per != ScratchPer::Once) {
       const TableView &view = layout.tableViews[scratch.table];
       count = scratchCount(scratch.per, view);
     }
-    layout.scratchSizes.push_back(count * scratch.bytes);
+    uint64_t bytes = SaturatingMultiply<uint64_t>(count, scratch.bytes);
+    layout.scratchSizes.push_back(bytes);
+    total = SaturatingAdd(total, bytes);
   }
+  // More than any machine has. Sums and rounding below it cannot overflow.
+  constexpr uint64_t mostBytes = uint64_t(1) << 60;
+  if (total > mostBytes)
+    return makeError(StatusCode::BadInput,
+                     "expected fewer than 2^60 bytes of results, temporaries "
+                     "and scratch memory, found more");
   return Error::success();
 }
 
-int64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
+uint64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
   switch (per) {
   case ScratchPer::Tile:
     return view.tileCount;
@@ -133,7 +149,7 @@ int64_t Layout::Resolver::scratchCount(ScratchPer per, const TableView &view) {
   case ScratchPer::TileColumn:
     return view.columnTotal;
   case ScratchPer::PanelColumn:
-    return max_panels * view.widest;
+    return SaturatingMultiply<uint64_t>(max_panels, view.widest);
   case ScratchPer::Panel:
     return max_panels;
   case ScratchPer::Row:
@@ -155,7 +171,7 @@ std::vector<void *> Layout::Resolver::operandsOf(const PlanSegment &segment,
 
 int64_t Layout::Resolver::elementBytes(const PlanTable &table) {
   BitVector counted(plan.buffers.size());
-  int64_t bytes = 0;
+  uint64_t bytes = 0;
   for (const PlanSegment &segment : table.segments)
     for (const PlanOperand &operand : segment.operands) {
       if (operand.index !=
@@ -163,12 +179,13 @@ int64_t Layout::Resolver::elementBytes(const PlanTable &table) {
           counted.test(operand.buffer))
         continue;
       counted.set(operand.buffer);
-      unsigned size = dtypeSize(plan.buffers[operand.buffer].dtype);
+      uint64_t size = dtypeSize(plan.buffers[operand.buffer].dtype);
       for (const MemberView &member : members(operand.buffer))
         if (!member.inactive)
-          bytes += member.elements() * size;
+          bytes =
+              SaturatingMultiplyAdd<uint64_t>(member.elements(), size, bytes);
     }
-  return bytes;
+  return std::min<uint64_t>(bytes, INT64_MAX);
 }
 
 Expected<Layout> Layout::resolve(const Binding &binding, AddressSpace &space) {

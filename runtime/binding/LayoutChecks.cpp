@@ -125,12 +125,14 @@ Error Layout::Resolver::checkCopies() {
     for (auto [position, pair] :
          enumerate(zip(members(node.from), members(node.to)))) {
       auto &[from, to] = pair;
-      if (!to.inactive && from.elements() != to.elements()) {
-        failure = makeError(
-            StatusCode::BadInput,
-            "{0}: expected {1} elements as in {2}, found {3}",
-            memberName(plan.buffers[node.to], position), from.elements(),
-            describeBuffer(plan.buffers[node.from]), to.elements());
+      if (!to.inactive &&
+          !std::equal(from.extent, from.extent + 2, to.extent)) {
+        failure = makeError(StatusCode::BadInput,
+                            "{0}: expected extents {1} as in {2}, found {3}",
+                            memberName(plan.buffers[node.to], position),
+                            describeExtents(plan.buffers[node.from], from),
+                            describeBuffer(plan.buffers[node.from]),
+                            describeExtents(plan.buffers[node.to], to));
         return;
       }
     }
@@ -159,6 +161,13 @@ Error Layout::Resolver::checkAddresses() {
             "{0}: expected an address aligned to {1} bytes ({2}), found {3}",
             memberName(buffer, position), size, dtypeName(buffer.dtype),
             static_cast<void *>(member.address));
+      auto begin = reinterpret_cast<uintptr_t>(member.address);
+      if (member.reach() * size > UINTPTR_MAX - begin)
+        return makeError(StatusCode::BadInput,
+                         "{0}: expected an address with {1} bytes behind it, "
+                         "found {2}",
+                         memberName(buffer, position), member.reach() * size,
+                         static_cast<void *>(member.address));
       if (Error error = space.check(member.address, member.reach() * size))
         return withContext(memberName(buffer, position), std::move(error));
     }

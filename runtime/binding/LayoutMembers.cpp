@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -71,7 +72,7 @@ Error Layout::Resolver::readExtents(const PlanBuffer &buffer, size_t index,
                        "{0}: expected extents of at least 0, found {1}",
                        memberName(buffer, index), extentsText(extents));
     // Sizes in bytes must fit 63 bits.
-    if (extent != 0 && total > (INT64_MAX / 8) / extent)
+    if (extent != 0 && total > maxElements / extent)
       return makeError(StatusCode::BadInput,
                        "{0}: expected fewer than 2^60 elements, found {1}",
                        memberName(buffer, index), extentsText(extents));
@@ -112,7 +113,7 @@ Error Layout::Resolver::readStride(const PlanBuffer &buffer, size_t index,
                      "{0}: expected a row stride of at least {1}, its "
                      "columns, found {2}",
                      memberName(buffer, index), member.extent[1], stride);
-  if (stride > (INT64_MAX / 8) / member.extent[0])
+  if (stride > maxElements / member.extent[0])
     return makeError(
         StatusCode::BadInput,
         "{0}: expected fewer than 2^60 elements, found {1} rows with a "
@@ -214,23 +215,9 @@ std::string Layout::Resolver::describeExtents(const PlanBuffer &buffer,
   return extentsText(ArrayRef<int64_t>(member.extent, buffer.rank));
 }
 
-Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
+Error Layout::Resolver::resolveDerived(int index) {
   const PlanBuffer &buffer = plan.buffers[index];
   BufferView &view = layout.bufferViews[index];
-  if (buffer.kind == BufferKind::Scalar ||
-      buffer.role == BufferRole::Argument || !view.offsets.empty() ||
-      !view.members.empty())
-    return Error::success();
-  if (depth > plan.buffers.size())
-    return makeError(StatusCode::BadInput,
-                     "bad plan: {0}: its extents depend on themselves",
-                     describeBuffer(buffer));
-  if (Error error = resolveOwn(buffer.members, depth + 1))
-    return error;
-  for (const ExtentRef &extent : buffer.extents)
-    if (Error error = resolveOwn(extent.buffer, depth + 1))
-      return error;
-
   const std::vector<MemberView> &origin = members(buffer.members);
   std::vector<MemberView> derived(origin.size());
   for (auto [position, member] : enumerate(derived)) {
@@ -247,6 +234,11 @@ Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
           std::max<int64_t>(source[position].extent[extent.dimension], 0);
     }
     member.rowStride = member.extent[1];
+    if (member.extent[1] > maxElements / std::max<int64_t>(member.extent[0], 1))
+      return makeError(StatusCode::BadInput,
+                       "{0}: expected fewer than 2^60 elements, found {1}",
+                       memberName(buffer, position),
+                       describeExtents(buffer, member));
   }
   if (binding[index].bound) {
     if (Error error = readMembers(index))
@@ -273,7 +265,9 @@ Error Layout::Resolver::resolveOwn(int index, unsigned depth) {
   for (const MemberView &member : derived) {
     view.offsets.push_back(layout.arenaSize);
     if (!member.inactive)
-      layout.arenaSize += alignUp(member.elements() * dtypeSize(buffer.dtype));
+      layout.arenaSize =
+          SaturatingAdd(layout.arenaSize,
+                        alignUp(member.elements() * dtypeSize(buffer.dtype)));
   }
   view.members = std::move(derived);
   return Error::success();

@@ -45,8 +45,8 @@ private:
   /// one set of inactive members.
   llvm::Error checkFamilies();
   /// Sets the members of a result or temporary list from the lists that it is
-  /// derived from.
-  llvm::Error resolveOwn(int index, unsigned depth);
+  /// derived from, in the order of Plan::derivedLists().
+  llvm::Error resolveDerived(int index);
   static std::string describeExtents(const PlanBuffer &buffer,
                                      const MemberView &member);
 
@@ -74,7 +74,7 @@ private:
   int memberListOf(const PlanSegment &segment) const;
   llvm::Error sizeTables();
   /// The number of elements of a scratch area.
-  static int64_t scratchCount(ScratchPer per, const TableView &view);
+  static uint64_t scratchCount(ScratchPer per, const TableView &view);
   std::vector<void *> operandsOf(const PlanSegment &segment, size_t position);
   /// The bytes of the element operands of a table, each buffer once.
   int64_t elementBytes(const PlanTable &table);
@@ -93,6 +93,9 @@ std::string memberName(const PlanBuffer &buffer, size_t member);
 
 /// `[rows, columns]`.
 std::string extentsText(llvm::ArrayRef<int64_t> extents);
+
+/// Most elements of a member: their bytes must fit 63 bits.
+inline constexpr int64_t maxElements = INT64_MAX / 8;
 
 /// Calls `visit` on every node, including the bodies of loops.
 void forEachNode(const PlanGraph &graph,

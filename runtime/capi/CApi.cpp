@@ -11,36 +11,18 @@
 using namespace llvm;
 using namespace heddle::runtime;
 
-static thread_local std::string lastError;
-
 namespace heddle::runtime {
-
-heddle_status finishCall(Error error) {
-  if (!error)
-    return HEDDLE_OK;
-  auto [code, text] = takeError(std::move(error));
-  lastError = std::move(text);
-  return static_cast<heddle_status>(code);
-}
 
 Error badInput(const Twine &text) {
   return make_error<StatusError>(StatusCode::BadInput, text.str());
 }
 
-static char *copyText(StringRef text) {
-  char *copy = static_cast<char *>(std::malloc(text.size() + 1));
-  if (copy) {
-    std::memcpy(copy, text.data(), text.size());
-    copy[text.size()] = '\0';
-  }
-  return copy;
-}
-
 Error returnText(StringRef text, char **out, size_t *size) {
-  *out = copyText(text);
-  if (!*out)
+  char *copy = copyText(text);
+  if (!copy)
     return makeError(StatusCode::Failed,
                      "allocating {0} bytes for a string failed", text.size());
+  *out = copy;
   if (size)
     *size = text.size();
   return Error::success();
@@ -102,7 +84,6 @@ Executable::Compile compileWhen(const heddle_options *options) {
 extern "C" {
 
 const char *heddle_version(void) { return HEDDLE_VERSION; }
-const char *heddle_last_error(void) { return lastError.c_str(); }
 void heddle_free(char *text) { std::free(text); }
 
 } // extern "C"

@@ -1,7 +1,7 @@
 //===- CApi.h - Shared by the files of the C interface --------------------===//
 //
 // Translates between heddle.h and the runtime. Checks pointers for null, and
-// turns errors into a status and the thread's last message.
+// turns errors and exceptions into a status and the thread's last message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 #include "runtime/heddle.h"
 #include "runtime/program/Executable.h"
 #include "runtime/program/ProgramGraph.h"
+#include "runtime/support/Fork.h"
 
 struct heddle_executable {
   std::shared_ptr<heddle::runtime::Executable> executable;
@@ -30,8 +31,27 @@ struct heddle_memory {
 
 namespace heddle::runtime {
 
-/// The status of `error`. Its message becomes heddle_last_error().
-heddle_status finishCall(llvm::Error error);
+/// Runs the body of a function of the C interface. An error becomes a status,
+/// and its message heddle_last_error(). So does an exception: memory that
+/// cannot be allocated, or a fatal error of LLVM.
+heddle_status callGuarded(llvm::function_ref<llvm::Error()> body);
+
+/// callGuarded() for a body that runs LLVM or MLIR.
+heddle_status callCompiler(llvm::function_ref<llvm::Error()> body);
+
+/// The result of a call of the compiler.
+template <typename Call>
+auto useCompiler(Call call) -> decltype(call(std::declval<Compiler &>())) {
+  llvm::Expected<Compiler *> compiler = Compiler::get();
+  if (!compiler)
+    return compiler.takeError();
+  Compiler::Use use;
+  return call(**compiler);
+}
+
+/// Runs the body of a function that frees a handle. Nothing leaves it; the rest
+/// of the handle is not freed after an exception.
+void freeGuarded(llvm::function_ref<void()> body);
 
 llvm::Error badInput(const llvm::Twine &text);
 
@@ -43,6 +63,10 @@ llvm::Error requireAll(const char *function, Pointers *...pointers) {
                     ": expected no null pointer, found one");
   return llvm::Error::success();
 }
+
+/// A null-terminated copy of `text` that free() frees; null if there is no
+/// memory.
+char *copyText(llvm::StringRef text);
 
 /// Sets *out to a null-terminated copy of `text`, which the caller frees.
 llvm::Error returnText(llvm::StringRef text, char **out,

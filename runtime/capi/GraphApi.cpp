@@ -58,17 +58,22 @@ extern "C" {
 
 heddle_status heddle_graph_create(heddle_executable *executable,
                                   heddle_graph **graph) {
-  if (Error error = requireAll("heddle_graph_create", executable, graph))
-    return finishCall(std::move(error));
-  Expected<std::unique_ptr<ProgramGraph>> created =
-      ProgramGraph::create(executable->executable);
-  if (!created)
-    return finishCall(created.takeError());
-  *graph = new heddle_graph{std::move(*created)};
-  return HEDDLE_OK;
+  return callGuarded([&]() -> Error {
+    ForkDelay delay;
+    if (Error error = requireAll("heddle_graph_create", executable, graph))
+      return error;
+    Expected<std::unique_ptr<ProgramGraph>> created =
+        ProgramGraph::create(executable->executable);
+    if (!created)
+      return created.takeError();
+    *graph = new heddle_graph{std::move(*created)};
+    return Error::success();
+  });
 }
 
-void heddle_graph_free(heddle_graph *graph) { delete graph; }
+void heddle_graph_free(heddle_graph *graph) {
+  freeGuarded([&] { delete graph; });
+}
 
 heddle_status heddle_bind_list(heddle_graph *graph, const char *name,
                                heddle_dtype dtype, size_t members,
@@ -83,33 +88,39 @@ heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
                                        void *const *pointers, const int *ranks,
                                        const int64_t *extents,
                                        const int64_t *strides) {
-  if (Error error = requireAll("heddle_bind_list_strided", graph, name))
-    return finishCall(std::move(error));
-  Expected<DType> type = readDType(dtype);
-  if (!type)
-    return finishCall(type.takeError());
-  Expected<std::vector<ListMember>> list =
-      readMembers(name, members, pointers, ranks, extents, strides);
-  if (!list)
-    return finishCall(list.takeError());
-  return finishCall(graph->graph->bindList(name, *type, *list));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_bind_list_strided", graph, name))
+      return error;
+    Expected<DType> type = readDType(dtype);
+    if (!type)
+      return type.takeError();
+    Expected<std::vector<ListMember>> list =
+        readMembers(name, members, pointers, ranks, extents, strides);
+    if (!list)
+      return list.takeError();
+    return graph->graph->bindList(name, *type, *list);
+  });
 }
 
 heddle_status heddle_bind_scalar(heddle_graph *graph, const char *name,
                                  heddle_dtype dtype, void *address) {
-  if (Error error = requireAll("heddle_bind_scalar", graph, name))
-    return finishCall(std::move(error));
-  Expected<DType> type = readDType(dtype);
-  if (!type)
-    return finishCall(type.takeError());
-  return finishCall(graph->graph->bindScalar(name, *type, address));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_bind_scalar", graph, name))
+      return error;
+    Expected<DType> type = readDType(dtype);
+    if (!type)
+      return type.takeError();
+    return graph->graph->bindScalar(name, *type, address);
+  });
 }
 
 heddle_status heddle_set_scalar(heddle_graph *graph, const char *name,
                                 double value, void *stream) {
-  if (Error error = requireAll("heddle_set_scalar", graph, name))
-    return finishCall(std::move(error));
-  return finishCall(graph->graph->setScalar(name, value, stream));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_set_scalar", graph, name))
+      return error;
+    return graph->graph->setScalar(name, value, stream);
+  });
 }
 
 heddle_status heddle_bind_result(heddle_graph *graph, const char *name,
@@ -126,91 +137,105 @@ heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
                                          const int *ranks,
                                          const int64_t *extents,
                                          const int64_t *strides) {
-  if (Error error = requireAll("heddle_bind_result_strided", graph, name))
-    return finishCall(std::move(error));
-  Expected<DType> type = readDType(dtype);
-  if (!type)
-    return finishCall(type.takeError());
-  Expected<std::vector<ListMember>> list =
-      readMembers(name, members, pointers, ranks, extents, strides);
-  if (!list)
-    return finishCall(list.takeError());
-  return finishCall(graph->graph->bindResult(name, *type, *list));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_bind_result_strided", graph, name))
+      return error;
+    Expected<DType> type = readDType(dtype);
+    if (!type)
+      return type.takeError();
+    Expected<std::vector<ListMember>> list =
+        readMembers(name, members, pointers, ranks, extents, strides);
+    if (!list)
+      return list.takeError();
+    return graph->graph->bindResult(name, *type, *list);
+  });
 }
 
 heddle_status heddle_set_inactive(heddle_graph *graph, const char *name,
                                   size_t members, const unsigned char *mask) {
-  if (Error error = requireAll("heddle_set_inactive", graph, name))
-    return finishCall(std::move(error));
-  if (members && !mask)
-    return finishCall(
-        badInput(Twine("'") + name + "': expected a mask, found null"));
-  if (Error error = checkCount(name, members))
-    return finishCall(std::move(error));
-  SmallVector<bool> flags(members);
-  for (size_t member = 0; member < members; ++member)
-    flags[member] = mask[member] != 0;
-  return finishCall(graph->graph->setInactive(name, flags));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_set_inactive", graph, name))
+      return error;
+    if (members && !mask)
+      return badInput(Twine("'") + name + "': expected a mask, found null");
+    if (Error error = checkCount(name, members))
+      return error;
+    SmallVector<bool> flags(members);
+    for (size_t member = 0; member < members; ++member)
+      flags[member] = mask[member] != 0;
+    return graph->graph->setInactive(name, flags);
+  });
 }
 
 heddle_status heddle_prepare(heddle_graph *graph, void *stream) {
-  if (Error error = requireAll("heddle_prepare", graph))
-    return finishCall(std::move(error));
-  return finishCall(graph->graph->prepare(stream));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_prepare", graph))
+      return error;
+    return graph->graph->prepare(stream);
+  });
 }
 
 heddle_status heddle_replay(heddle_graph *graph, void *stream) {
-  if (!graph)
-    return finishCall(requireAll("heddle_replay", graph));
-  return finishCall(graph->graph->replay(stream));
+  return callGuarded([&]() -> Error {
+    if (!graph)
+      return requireAll("heddle_replay", graph);
+    return graph->graph->replay(stream);
+  });
 }
 
 heddle_status heddle_synchronize(heddle_graph *graph, void *stream) {
-  if (Error error = requireAll("heddle_synchronize", graph))
-    return finishCall(std::move(error));
-  return finishCall(graph->graph->synchronize(stream));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_synchronize", graph))
+      return error;
+    return graph->graph->synchronize(stream);
+  });
 }
 
 heddle_status heddle_result_members(heddle_graph *graph, const char *name,
                                     size_t *members) {
-  if (Error error = requireAll("heddle_result_members", graph, name, members))
-    return finishCall(std::move(error));
-  Expected<std::vector<ResultMember>> result = graph->graph->result(name);
-  if (!result)
-    return finishCall(result.takeError());
-  *members = result->size();
-  return HEDDLE_OK;
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_result_members", graph, name, members))
+      return error;
+    Expected<std::vector<ResultMember>> result = graph->graph->result(name);
+    if (!result)
+      return result.takeError();
+    *members = result->size();
+    return Error::success();
+  });
 }
 
 heddle_status heddle_result_member(heddle_graph *graph, const char *name,
                                    size_t member, void **pointer, int *rank,
                                    int64_t *extents) {
-  if (Error error = requireAll("heddle_result_member", graph, name, pointer,
-                               rank, extents))
-    return finishCall(std::move(error));
-  Expected<std::vector<ResultMember>> result = graph->graph->result(name);
-  if (!result)
-    return finishCall(result.takeError());
-  if (member >= result->size())
-    return finishCall(
-        badInput(Twine("result '") + name + "': expected a member below " +
-                 Twine(result->size()) + ", found " + Twine(member)));
-  const ResultMember &found = (*result)[member];
-  *pointer = found.address;
-  *rank = found.rank;
-  std::copy(found.extents, found.extents + found.rank, extents);
-  return HEDDLE_OK;
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_result_member", graph, name, pointer,
+                                 rank, extents))
+      return error;
+    Expected<std::vector<ResultMember>> result = graph->graph->result(name);
+    if (!result)
+      return result.takeError();
+    if (member >= result->size())
+      return badInput(Twine("result '") + name + "': expected a member below " +
+                      Twine(result->size()) + ", found " + Twine(member));
+    const ResultMember &found = (*result)[member];
+    *pointer = found.address;
+    *rank = found.rank;
+    std::copy(found.extents, found.extents + found.rank, extents);
+    return Error::success();
+  });
 }
 
 heddle_status heddle_read_scalar(heddle_graph *graph, const char *name,
                                  double *value, void *stream) {
-  if (Error error = requireAll("heddle_read_scalar", graph, name, value))
-    return finishCall(std::move(error));
-  Expected<double> read = graph->graph->readScalar(name, stream);
-  if (!read)
-    return finishCall(read.takeError());
-  *value = *read;
-  return HEDDLE_OK;
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_read_scalar", graph, name, value))
+      return error;
+    Expected<double> read = graph->graph->readScalar(name, stream);
+    if (!read)
+      return read.takeError();
+    *value = *read;
+    return Error::success();
+  });
 }
 
 } // extern "C"

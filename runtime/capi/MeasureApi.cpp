@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -32,6 +33,11 @@ Expected<double> timeOnDevice(Graph &graph, int replays) {
   float milliseconds = 0;
   HEDDLE_DRIVER_CALL(driver, cuEventElapsedTime, &milliseconds, begin->get(),
                      end->get());
+  if (!(milliseconds >= 0) || std::isinf(milliseconds))
+    return makeError(StatusCode::Failed,
+                     "cuEventElapsedTime: expected a time of at least 0 ms, "
+                     "found {0}",
+                     milliseconds);
   return milliseconds * 1e-3;
 }
 
@@ -75,9 +81,11 @@ extern "C" {
 
 heddle_status heddle_measure(heddle_graph *graph, int replays, int samples,
                              double *seconds) {
-  if (Error error = requireAll("heddle_measure", graph, seconds))
-    return finishCall(std::move(error));
-  return finishCall(measure(*graph->graph, replays, samples, seconds));
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_measure", graph, seconds))
+      return error;
+    return measure(*graph->graph, replays, samples, seconds);
+  });
 }
 
 } // extern "C"

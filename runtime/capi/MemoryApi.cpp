@@ -11,7 +11,8 @@ using namespace heddle::runtime;
 
 namespace {
 
-/// Checks a range of `memory` and runs `body` if the range is not empty.
+/// Checks the process and a range of `memory`, and runs `body` if the range is
+/// not empty.
 template <typename Body>
 Error withRange(const char *function, const heddle_memory *memory,
                 size_t offset, size_t bytes, Body body) {
@@ -19,6 +20,9 @@ Error withRange(const char *function, const heddle_memory *memory,
     return badInput(Twine(function) + ": expected a range within " +
                     Twine(memory->bytes) + " bytes, found " + Twine(offset) +
                     " + " + Twine(bytes));
+  if (memory->context)
+    if (Error error = memory->context->creator().check(function))
+      return error;
   return bytes ? body() : Error::success();
 }
 
@@ -28,40 +32,43 @@ extern "C" {
 
 heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
                                    heddle_memory **memory) {
-  if (Error error = requireAll("heddle_memory_create", executable, memory))
-    return finishCall(std::move(error));
-  // More than any machine can address. Rounding up cannot overflow below it.
-  constexpr size_t maxBytes = size_t(1) << 48;
-  if (bytes > maxBytes)
-    return finishCall(
-        badInput("bytes: expected at most 2^48, found " + Twine(bytes)));
-  auto created = std::make_unique<heddle_memory>();
-  created->bytes = bytes;
-  if (executable->executable->target() == Target::Cpu) {
-    created->host = static_cast<char *>(std::aligned_alloc(
-        Layout::alignment, alignUp(std::max<size_t>(bytes, 1))));
-    if (!created->host)
-      return finishCall(makeError(StatusCode::Failed,
-                                  "allocating {0} bytes of host memory failed",
-                                  bytes));
-  } else {
-    Expected<ContextPtr> context = Context::current();
-    if (!context)
-      return finishCall(context.takeError());
-    Expected<DeviceMemory> device = DeviceMemory::allocate(*context, bytes);
-    if (!device)
-      return finishCall(device.takeError());
-    created->context = *context;
-    created->device = std::move(*device);
-  }
-  *memory = created.release();
-  return HEDDLE_OK;
+  return callGuarded([&]() -> Error {
+    ForkDelay delay;
+    if (Error error = requireAll("heddle_memory_create", executable, memory))
+      return error;
+    // More than any machine can address. Rounding up cannot overflow below it.
+    constexpr size_t maxBytes = size_t(1) << 48;
+    if (bytes > maxBytes)
+      return badInput("bytes: expected at most 2^48, found " + Twine(bytes));
+    auto created = std::make_unique<heddle_memory>();
+    created->bytes = bytes;
+    if (executable->executable->target() == Target::Cpu) {
+      created->host = static_cast<char *>(std::aligned_alloc(
+          Layout::alignment, alignUp(std::max<size_t>(bytes, 1))));
+      if (!created->host)
+        return makeError(StatusCode::Failed,
+                         "allocating {0} bytes of host memory failed", bytes);
+    } else {
+      Expected<ContextPtr> context = Context::current();
+      if (!context)
+        return context.takeError();
+      Expected<DeviceMemory> device = DeviceMemory::allocate(*context, bytes);
+      if (!device)
+        return device.takeError();
+      created->context = *context;
+      created->device = std::move(*device);
+    }
+    *memory = created.release();
+    return Error::success();
+  });
 }
 
 void heddle_memory_free(heddle_memory *memory) {
-  if (memory)
-    std::free(memory->host);
-  delete memory;
+  freeGuarded([&] {
+    if (memory)
+      std::free(memory->host);
+    delete memory;
+  });
 }
 
 void *heddle_memory_address(const heddle_memory *memory) {
@@ -72,40 +79,44 @@ void *heddle_memory_address(const heddle_memory *memory) {
 
 heddle_status heddle_memory_write(heddle_memory *memory, size_t offset,
                                   const void *from, size_t bytes) {
-  if (Error error = requireAll("heddle_memory_write", memory, from))
-    return finishCall(std::move(error));
-  return finishCall(
-      withRange("heddle_memory_write", memory, offset, bytes, [&]() -> Error {
-        if (memory->host) {
-          std::memcpy(memory->host + offset, from, bytes);
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_memory_write", memory, from))
+      return error;
+    return withRange(
+        "heddle_memory_write", memory, offset, bytes, [&]() -> Error {
+          if (memory->host) {
+            std::memcpy(memory->host + offset, from, bytes);
+            return Error::success();
+          }
+          Context::Scope scope(*memory->context);
+          HEDDLE_DRIVER_CALL(
+              memory->context->driver(), cuMemcpyHtoD,
+              reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
+              from, bytes);
           return Error::success();
-        }
-        Context::Scope scope(*memory->context);
-        HEDDLE_DRIVER_CALL(
-            memory->context->driver(), cuMemcpyHtoD,
-            reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
-            from, bytes);
-        return Error::success();
-      }));
+        });
+  });
 }
 
 heddle_status heddle_memory_read(const heddle_memory *memory, size_t offset,
                                  void *to, size_t bytes) {
-  if (Error error = requireAll("heddle_memory_read", memory, to))
-    return finishCall(std::move(error));
-  return finishCall(
-      withRange("heddle_memory_read", memory, offset, bytes, [&]() -> Error {
-        if (memory->host) {
-          std::memcpy(to, memory->host + offset, bytes);
+  return callGuarded([&]() -> Error {
+    if (Error error = requireAll("heddle_memory_read", memory, to))
+      return error;
+    return withRange(
+        "heddle_memory_read", memory, offset, bytes, [&]() -> Error {
+          if (memory->host) {
+            std::memcpy(to, memory->host + offset, bytes);
+            return Error::success();
+          }
+          Context::Scope scope(*memory->context);
+          HEDDLE_DRIVER_CALL(
+              memory->context->driver(), cuMemcpyDtoH, to,
+              reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
+              bytes);
           return Error::success();
-        }
-        Context::Scope scope(*memory->context);
-        HEDDLE_DRIVER_CALL(
-            memory->context->driver(), cuMemcpyDtoH, to,
-            reinterpret_cast<CUdeviceptr>(memory->device.address() + offset),
-            bytes);
-        return Error::success();
-      }));
+        });
+  });
 }
 
 } // extern "C"

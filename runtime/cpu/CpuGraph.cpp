@@ -6,8 +6,6 @@
 #include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Parallel.h"
-#include "llvm/Support/Threading.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -44,22 +42,10 @@ public:
   Error check(const void *, size_t) override { return Error::success(); }
 };
 
-/// parallelFor on at most threadLimit() threads. LLVM reads the limit when it
-/// creates its threads, so the first call sets it.
-void parallel(size_t size, function_ref<void(size_t)> function) {
-  [[maybe_unused]] static bool once = [] {
-    llvm::parallel::strategy = hardware_concurrency(threadLimit());
-    return true;
-  }();
-  if (size == 1)
-    return function(0);
-  parallelFor(0, size, function);
-}
-
 } // namespace
 
 CpuGraph::CpuGraph(std::shared_ptr<Executable> executable)
-    : ProgramGraph(std::move(executable)) {}
+    : ProgramGraph(std::move(executable)), threads(threadLimit()) {}
 CpuGraph::~CpuGraph() = default;
 
 void CpuGraph::AlignedFree::operator()(char *memory) const {
@@ -218,7 +204,7 @@ void CpuGraph::run(const std::vector<Node> &list) {
       runWhile(node);
       break;
     case NodeKind::Copy:
-      parallel(node.spans.size(), [&](size_t i) {
+      runManyInParallel(node.spans.size(), threads, [&](size_t i) {
         std::memcpy(node.spans[i].to, node.spans[i].from, node.spans[i].bytes);
       });
       break;
@@ -232,7 +218,7 @@ void CpuGraph::run(const std::vector<Node> &list) {
 void CpuGraph::fill(const Node &node) {
   uint64_t pattern =
       fillPattern(plan().buffers[node.plan->to].dtype, node.plan->value);
-  parallel(node.spans.size(), [&](size_t i) {
+  runManyInParallel(node.spans.size(), threads, [&](size_t i) {
     const Span &span = node.spans[i];
     for (int64_t at = 0; at < span.bytes; at += sizeof(pattern))
       std::memcpy(span.to + at, &pattern,
@@ -255,12 +241,12 @@ void CpuGraph::runKernel(const Node &node) {
     const char *tiles = static_cast<const char *>(table.tiles),
                *members = static_cast<const char *>(table.members);
     if (sweep.functions.tile && table.tileCount)
-      parallel(table.tileCount, [&](size_t i) {
+      runManyInParallel(table.tileCount, threads, [&](size_t i) {
         sweep.functions.tile(tiles + i * descriptorBytes, static_cast<int>(i),
                              arguments);
       });
     if (sweep.functions.member && table.memberCount)
-      parallel(table.memberCount, [&](size_t i) {
+      runManyInParallel(table.memberCount, threads, [&](size_t i) {
         sweep.functions.member(members + i * descriptorBytes, arguments);
       });
     if (sweep.functions.epilogue)

@@ -52,6 +52,7 @@ private:
   static llvm::Expected<AlignedMemory> allocate(size_t bytes,
                                                 llvm::StringRef what);
 
+  const unsigned threads; ///< most threads that run a sweep
   AlignedMemory slotMemory, arena, scratchMemory;
   std::vector<char *> scratch;
   std::vector<HostTable> tables;

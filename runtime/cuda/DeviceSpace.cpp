@@ -34,7 +34,8 @@ Error DeviceSpace::check(const void *address, size_t bytes) {
         StatusCode::BadInput,
         "expected memory of device {0} ({1}), found memory of device {2}",
         context.ordinal(), context.name(), ordinal);
-  if (start && size && begin >= start && begin < start + size)
+  if (start && begin >= start && begin - start < size &&
+      size <= UINTPTR_MAX - start)
     known[start] = start + size;
   return Error::success();
 }

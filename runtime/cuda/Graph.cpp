@@ -27,7 +27,7 @@ Graph::create(std::shared_ptr<Executable> executable, ContextPtr context) {
 
 Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context)
     : ProgramGraph(std::move(executable)), device(std::move(context)),
-      space(std::make_unique<DeviceSpace>(*device)) {}
+      space(std::make_unique<DeviceSpace>(*device)), instance(index({})) {}
 
 Graph::~Graph() = default;
 
@@ -118,12 +118,15 @@ Error Graph::issue(std::vector<Step> &list, CUstream stream) {
 }
 
 Error Graph::replay(void *streamHandle) {
+  if (Error error = checkProcess())
+    return error;
   CUstream stream = static_cast<CUstream>(streamHandle);
   Context::Scope scope(*device);
   const Driver &driver = device->driver();
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   HEDDLE_DRIVER_CALL(driver, cuStreamIsCapturing, stream, &status);
-  if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE &&
+      status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return makeError(StatusCode::BadInput,
                      "replay: the capture of this stream is already invalid");
   if (needsPrepare()) {
@@ -135,16 +138,18 @@ Error Graph::replay(void *streamHandle) {
       return error;
   }
   if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    return issue(steps, stream);
-  if (!changedNodes.empty())
+    return issue(instance.steps, stream);
+  if (!instance.changedNodes.empty())
     if (Error error = updateScalars())
       return error;
-  HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, executableGraph.get(), stream);
+  HEDDLE_DRIVER_CALL(driver, cuGraphLaunch, instance.executable.get(), stream);
   count(statistics().replays);
   return Error::success();
 }
 
 Error Graph::synchronize(void *stream) {
+  if (Error error = checkProcess())
+    return error;
   Context::Scope scope(*device);
   HEDDLE_DRIVER_CALL(device->driver(), cuStreamSynchronize,
                      static_cast<CUstream>(stream));

@@ -44,10 +44,28 @@ private:
     CUgraphConditionalHandle condition = 0;
   };
 
+  /// The instantiated graph and the steps that it runs.
+  struct Instance {
+    std::vector<Step> steps;
+    std::vector<Launch *> launches; ///< the kernels of `steps`, bodies included
+    std::vector<Node> nodes;        ///< of `launches`
+    /// For each buffer: the nodes that take its value as a parameter.
+    std::vector<std::vector<unsigned>> nodesOfScalar;
+    /// Nodes whose scalars changed since the last launch. It has the capacity
+    /// for all, so that setting a scalar cannot fail half-way.
+    std::vector<unsigned> changedNodes;
+    std::vector<bool> nodeChanged;
+    GraphHandle graph;
+    GraphExecHandle executable;
+  };
+
   Graph(std::shared_ptr<Executable> executable, ContextPtr context);
 
   llvm::Error update(Layout &next, void *stream) override;
   AddressSpace &addressSpace() override;
+  llvm::Error checkProcess() override {
+    return device->creator().check("graph");
+  }
   llvm::Error acceptScalar(void *stream) override;
   llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
                             void *stream) override;
@@ -56,20 +74,22 @@ private:
 
   llvm::Error refuseInCapture(CUstream stream, llvm::StringRef what);
   llvm::Error reserve(DeviceMemory &memory, size_t bytes, CUstream stream);
-  llvm::Error instantiate(std::vector<Step> steps);
+  /// An instance of `steps` without nodes and CUDA objects.
+  Instance index(std::vector<Step> steps) const;
+  /// Brings the instantiated graph to `next`.
+  llvm::Error adopt(Instance next);
+  llvm::Error instantiate(Instance &next);
   llvm::Expected<std::vector<CUgraphNode>>
   addSteps(CUgraph graph, std::vector<Step> &list,
-           llvm::ArrayRef<PlanEdge> edges);
+           llvm::ArrayRef<PlanEdge> edges, std::vector<Node> &nodes);
   llvm::Expected<CUgraphNode>
   addKernel(CUgraph graph, Launch &launch,
             llvm::ArrayRef<CUgraphNode> dependencies,
-            CUgraphConditionalHandle condition);
+            CUgraphConditionalHandle condition, std::vector<Node> &nodes);
   llvm::Error addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to);
-  /// Updates the instantiated graph to `steps`. Returns false if it must be
-  /// instantiated again.
-  bool updateNodes(std::vector<Step> &steps);
-  /// Stores the steps of the instantiated graph.
-  void adopt(std::vector<Step> next);
+  /// Updates the instantiated graph to the launches of `next`. Returns false if
+  /// it must be instantiated again.
+  bool updateNodes(Instance &next);
   llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
@@ -87,15 +107,10 @@ private:
   DeviceMemory cleared; ///< tickets and zeroed scratch areas
   DeviceMemory work;    ///< tile descriptors and other scratch areas
 
-  std::vector<Step> steps;
-  std::vector<Node> nodes;        ///< of `launches`
-  std::vector<Launch *> launches; ///< the kernels of `steps`, bodies included
+  Instance instance;
+  /// Whether an update of the instantiated graph ended half-way.
+  bool partlyUpdated = false;
 
-  /// For each buffer: the nodes that take its value as a parameter.
-  std::vector<std::vector<unsigned>> nodesOfScalar;
-  /// Nodes whose scalars changed since the last launch.
-  std::vector<unsigned> changedNodes;
-  std::vector<bool> nodeChanged;
   /// For each buffer: whether replays read its scalar slot, and whether the
   /// slot does not have the value that was set last.
   std::vector<bool> slotRead, slotStale;
@@ -103,8 +118,6 @@ private:
   /// as long as the caller keeps it.
   bool captured = false;
   StreamHandle ownStream; ///< of writeStaleSlots()
-  GraphHandle graph;
-  GraphExecHandle executableGraph;
 };
 
 } // namespace heddle::runtime

@@ -29,7 +29,8 @@ static void flatten(std::vector<Step> &steps, std::vector<Launch *> &out) {
 
 Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
                                        ArrayRef<CUgraphNode> dependencies,
-                                       CUgraphConditionalHandle condition) {
+                                       CUgraphConditionalHandle condition,
+                                       std::vector<Node> &nodes) {
   const Driver &driver = device->driver();
   if (condition)
     std::memcpy(launch.arguments[0].data(), &condition, sizeof(condition));
@@ -42,6 +43,8 @@ Expected<CUgraphNode> Graph::addKernel(CUgraph graph, Launch &launch,
                                       dependencies.size(), &parameters))
     return withContext("node '" + launch.name + "'",
                        driverError(driver, result, "cuGraphAddKernelNode"));
+  if (!added.node)
+    return nullError("cuGraphAddKernelNode");
   if (launch.cooperative) {
     CUkernelNodeAttrValue value = {};
     value.cooperative = 1;
@@ -74,7 +77,8 @@ Error Graph::addEdge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
 /// depend.
 Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
                                                    std::vector<Step> &list,
-                                                   ArrayRef<PlanEdge> edges) {
+                                                   ArrayRef<PlanEdge> edges,
+                                                   std::vector<Node> &nodes) {
   const Driver &driver = device->driver();
   std::vector<CUgraphNode> last;
   for (auto [index, step] : enumerate(list)) {
@@ -88,7 +92,7 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
       HEDDLE_DRIVER_CALL(driver, cuGraphConditionalHandleCreate, &condition,
                          graph, device->handle(), 0, 0);
     Expected<CUgraphNode> kernel =
-        addKernel(graph, step.launch, dependencies, condition);
+        addKernel(graph, step.launch, dependencies, condition, nodes);
     if (!kernel)
       return kernel.takeError();
     if (step.overlaps >= 0)
@@ -110,13 +114,17 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
                                               nullptr, 1, &parameters))
       return withContext("node '" + step.launch.name + "'",
                          driverError(driver, result, "cuGraphAddNode"));
+    if (!conditional || !parameters.conditional.phGraph_out ||
+        !parameters.conditional.phGraph_out[0])
+      return nullError("cuGraphAddNode");
     CUgraph body = parameters.conditional.phGraph_out[0];
     // The kernel that ends an iteration depends on every step of the body.
     Expected<std::vector<CUgraphNode>> ends =
-        addSteps(body, step.body, step.edges);
+        addSteps(body, step.body, step.edges, nodes);
     if (!ends)
       return ends.takeError();
-    Expected<CUgraphNode> next = addKernel(body, step.next, *ends, condition);
+    Expected<CUgraphNode> next =
+        addKernel(body, step.next, *ends, condition, nodes);
     if (!next)
       return next.takeError();
     last.push_back(conditional);
@@ -124,55 +132,80 @@ Expected<std::vector<CUgraphNode>> Graph::addSteps(CUgraph graph,
   return last;
 }
 
-Error Graph::instantiate(std::vector<Step> next) {
+Graph::Instance Graph::index(std::vector<Step> steps) const {
+  Instance result;
+  result.steps = std::move(steps);
+  flatten(result.steps, result.launches);
+  result.nodesOfScalar.resize(plan().buffers.size());
+  for (auto [index, launch] : enumerate(result.launches))
+    for (const Launch::Scalar &scalar : launch->scalars)
+      result.nodesOfScalar[scalar.buffer].push_back(index);
+  result.changedNodes.reserve(result.launches.size());
+  result.nodeChanged.resize(result.launches.size());
+  return result;
+}
+
+Error Graph::instantiate(Instance &next) {
   const Driver &driver = device->driver();
   Expected<GraphHandle> fresh = createGraph(device);
   if (!fresh)
     return fresh.takeError();
-  // If this fails, the previous graph stays usable.
-  std::vector<Node> before = std::exchange(nodes, {});
   Expected<std::vector<CUgraphNode>> ends =
-      addSteps(fresh->get(), next, plan().graph.edges);
+      addSteps(fresh->get(), next.steps, plan().graph.edges, next.nodes);
+  if (!ends)
+    return ends.takeError();
   CUgraphExec instantiated = nullptr;
-  Error failure = ends ? Error::success() : ends.takeError();
-  if (!failure)
-    if (CUresult result =
-            driver.cuGraphInstantiateWithFlags(&instantiated, fresh->get(), 0))
-      failure = driverError(driver, result, "cuGraphInstantiateWithFlags");
-  if (failure) {
-    nodes = std::move(before);
-    return failure;
-  }
+  HEDDLE_DRIVER_CALL(driver, cuGraphInstantiateWithFlags, &instantiated,
+                     fresh->get(), 0);
+  if (!instantiated)
+    return nullError("cuGraphInstantiateWithFlags");
+  next.executable = GraphExecHandle(device, instantiated, "executable graph");
+  next.graph = std::move(*fresh);
   count(statistics().graph_instantiations);
-  executableGraph = GraphExecHandle(device, instantiated, "executable graph");
-  graph = std::move(*fresh);
-  adopt(std::move(next));
   return Error::success();
 }
 
-void Graph::adopt(std::vector<Step> next) {
-  steps = std::move(next);
-  launches.clear();
-  flatten(steps, launches);
-  nodesOfScalar.assign(plan().buffers.size(), {});
-  for (auto [index, launch] : enumerate(launches))
-    for (const Launch::Scalar &scalar : launch->scalars)
-      nodesOfScalar[scalar.buffer].push_back(index);
-  changedNodes.clear();
-  nodeChanged.assign(launches.size(), false);
+/// Whether both have the same nodes and edges: the same loops, programmatic
+/// edges and cooperative kernels. Everything else can be set in an instantiated
+/// graph.
+static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
+  return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
+           const auto &[x, y] = pair;
+           return x.loop == y.loop && x.overlaps == y.overlaps &&
+                  x.launch.cooperative == y.launch.cooperative &&
+                  sameShape(x.body, y.body);
+         });
 }
 
-bool Graph::updateNodes(std::vector<Step> &next) {
+Error Graph::adopt(Instance next) {
+  bool update = instance.executable && !partlyUpdated &&
+                sameShape(instance.steps, next.steps);
+  if (update) {
+    partlyUpdated = true;
+    update = updateNodes(next);
+  }
+  if (update) {
+    next.nodes = std::move(instance.nodes);
+    next.graph = std::move(instance.graph);
+    next.executable = std::move(instance.executable);
+  } else if (Error error = instantiate(next)) {
+    // The previous graph stays.
+    return error;
+  }
+  instance = std::move(next);
+  partlyUpdated = false;
+  return Error::success();
+}
+
+bool Graph::updateNodes(Instance &next) {
   const Driver &driver = device->driver();
-  std::vector<Launch *> changed;
-  flatten(next, changed);
   bool inPlace = true;
   for (auto [index, node, before, after] :
-       enumerate(nodes, launches, changed)) {
+       enumerate(instance.nodes, instance.launches, next.launches)) {
     if (node.condition)
       std::memcpy(after->arguments[0].data(), &node.condition,
                   sizeof(node.condition));
-    if (*before == *after && !nodeChanged[index])
+    if (*before == *after && !instance.nodeChanged[index])
       continue;
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
@@ -182,8 +215,8 @@ bool Graph::updateNodes(std::vector<Step> &next) {
       return false;
     if (!inPlace)
       continue;
-    if (driver.cuGraphExecKernelNodeSetParams(executableGraph.get(), node.node,
-                                              &parameters) == CUDA_SUCCESS)
+    if (driver.cuGraphExecKernelNodeSetParams(
+            instance.executable.get(), node.node, &parameters) == CUDA_SUCCESS)
       count(statistics().graph_node_updates);
     else
       inPlace = false;
@@ -191,7 +224,7 @@ bool Graph::updateNodes(std::vector<Step> &next) {
   if (inPlace)
     return true;
   // updateScalars() set scalars in the instantiated graph only.
-  for (auto [node, after] : zip_equal(nodes, changed)) {
+  for (auto [node, after] : zip_equal(instance.nodes, next.launches)) {
     std::vector<void *> pointers = after->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters = kernelNodeParameters(*after, pointers);
     if (!after->scalars.empty() && driver.cuGraphKernelNodeSetParams(
@@ -201,8 +234,8 @@ bool Graph::updateNodes(std::vector<Step> &next) {
   // A driver may refuse to update single nodes, such as those of a loop's body,
   // and accept an update of the whole graph.
   CUgraphExecUpdateResultInfo info = {};
-  if (driver.cuGraphExecUpdate(executableGraph.get(), graph.get(), &info) !=
-      CUDA_SUCCESS)
+  if (driver.cuGraphExecUpdate(instance.executable.get(), instance.graph.get(),
+                               &info) != CUDA_SUCCESS)
     return false;
   count(statistics().graph_updates);
   return true;

@@ -20,18 +20,6 @@ static CUdeviceptr devicePointer(const void *address) {
   return reinterpret_cast<CUdeviceptr>(address);
 }
 
-/// Whether both have the same nodes and edges: the same loops, programmatic
-/// edges and cooperative kernels. Everything else can be set in an instantiated
-/// graph.
-static bool sameShape(ArrayRef<Step> a, ArrayRef<Step> b) {
-  return a.size() == b.size() && all_of(zip(a, b), [](const auto &pair) {
-           const auto &[x, y] = pair;
-           return x.loop == y.loop && x.overlaps == y.overlaps &&
-                  x.launch.cooperative == y.launch.cooperative &&
-                  sameShape(x.body, y.body);
-         });
-}
-
 /// Grows `memory` to at least `bytes` bytes. Does not keep the contents.
 Error Graph::reserve(DeviceMemory &memory, size_t bytes, CUstream stream) {
   if (bytes <= memory.size())
@@ -87,6 +75,9 @@ Error Graph::update(Layout &next, void *streamHandle) {
     scratchOffsets.push_back(
         take(planned.zero ? clearedBytes : workBytes, bytes));
 
+  // The addresses of results in the previous layout go with the memory.
+  if (next.arenaBytes() > arena.size())
+    layout.reset();
   if (Error error = reserve(arena, next.arenaBytes(), stream))
     return error;
   if (Error error = reserve(uploaded, uploadedBytes, stream))
@@ -103,9 +94,9 @@ Error Graph::update(Layout &next, void *streamHandle) {
       HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync,
                          devicePointer(slotMemory.address()), values.data(),
                          values.size(), stream);
-    slots = slotMemory.address();
     slotRead.assign(plan.buffers.size(), false);
     slotStale.assign(plan.buffers.size(), false);
+    slots = slotMemory.address();
   }
   next.place(arena.address(), slots);
 
@@ -158,7 +149,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
       return function.takeError();
     Launch launch;
     launch.function = *function;
-    launch.grid = (addresses.tables[index].tileCount + 255) / 256;
+    launch.grid = (int64_t(addresses.tables[index].tileCount) + 255) / 256;
     launch.block = 256;
     const DeviceTable &table = addresses.tables[index];
     launch.add(table.members);
@@ -187,9 +178,7 @@ Error Graph::update(Layout &next, void *streamHandle) {
   if (released)
     HEDDLE_DRIVER_CALL(driver, cuStreamSynchronize, stream);
 
-  if (executableGraph && sameShape(steps, *built) && updateNodes(*built))
-    adopt(std::move(*built));
-  else if (Error error = instantiate(std::move(*built)))
+  if (Error error = adopt(index(std::move(*built))))
     return error;
   slotRead = builder.readsSlot();
   return Error::success();

@@ -25,8 +25,8 @@ Error Graph::acceptScalar(void *stream) {
 
 Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
   Context::Scope scope(*device);
-  for (unsigned node : nodesOfScalar[buffer]) {
-    Launch &launch = *launches[node];
+  for (unsigned node : instance.nodesOfScalar[buffer]) {
+    Launch &launch = *instance.launches[node];
     bool differs = false;
     for (const Launch::Scalar &scalar : launch.scalars) {
       char *value = launch.arguments[scalar.argument].data();
@@ -36,9 +36,9 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
       std::memcpy(value, bytes.data(), bytes.size());
       differs = true;
     }
-    if (differs && !nodeChanged[node]) {
-      nodeChanged[node] = true;
-      changedNodes.push_back(node);
+    if (differs && !instance.nodeChanged[node]) {
+      instance.nodeChanged[node] = true;
+      instance.changedNodes.push_back(node);
     }
   }
   if (captured || slotRead[buffer])
@@ -51,19 +51,19 @@ Error Graph::scalarChanged(int buffer, const ScalarBytes &bytes, void *stream) {
 /// keep their values.
 Error Graph::updateScalars() {
   const Driver &driver = device->driver();
-  while (!changedNodes.empty()) {
-    unsigned index = changedNodes.back();
-    std::vector<void *> pointers = launches[index]->pointers();
+  while (!instance.changedNodes.empty()) {
+    unsigned index = instance.changedNodes.back();
+    std::vector<void *> pointers = instance.launches[index]->pointers();
     CUDA_KERNEL_NODE_PARAMS parameters =
-        kernelNodeParameters(*launches[index], pointers);
+        kernelNodeParameters(*instance.launches[index], pointers);
     if (CUresult result = driver.cuGraphExecKernelNodeSetParams(
-            executableGraph.get(), nodes[index].node, &parameters))
+            instance.executable.get(), instance.nodes[index].node, &parameters))
       return withContext(
-          "node '" + launches[index]->name + "'",
+          "node '" + instance.launches[index]->name + "'",
           driverError(driver, result, "cuGraphExecKernelNodeSetParams"));
     count(statistics().scalar_updates);
-    changedNodes.pop_back();
-    nodeChanged[index] = false;
+    instance.changedNodes.pop_back();
+    instance.nodeChanged[index] = false;
   }
   return Error::success();
 }
@@ -73,22 +73,24 @@ Error Graph::writeSlot(int buffer, const char *bytes, CUstream stream) {
   const Driver &driver = device->driver();
   CUdeviceptr slot = devicePointer(slots + buffer * sizeof(double));
   unsigned size = dtypeSize(plan().buffers[buffer].dtype);
-  slotStale[buffer] = false;
-  count(statistics().slot_writes);
+  slotStale[buffer] = true;
   // These commands contain the value, so nothing is copied or staged.
   uint64_t wide;
   uint32_t narrow;
   std::memcpy(&wide, bytes, sizeof(wide));
   std::memcpy(&narrow, bytes, sizeof(narrow));
-  if (size == 8 && device->canWriteValue64() &&
-      driver.cuStreamWriteValue64(
-          stream, slot, wide, CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
-    return Error::success();
-  if (size == 4 && driver.cuStreamWriteValue32(stream, slot, narrow,
-                                               CU_STREAM_WRITE_VALUE_DEFAULT) ==
-                       CUDA_SUCCESS)
-    return Error::success();
-  HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, slot, bytes, size, stream);
+  bool written =
+      (size == 8 && device->canWriteValue64() &&
+       driver.cuStreamWriteValue64(stream, slot, wide,
+                                   CU_STREAM_WRITE_VALUE_DEFAULT) ==
+           CUDA_SUCCESS) ||
+      (size == 4 && driver.cuStreamWriteValue32(
+                        stream, slot, narrow, CU_STREAM_WRITE_VALUE_DEFAULT) ==
+                        CUDA_SUCCESS);
+  if (!written)
+    HEDDLE_DRIVER_CALL(driver, cuMemcpyHtoDAsync, slot, bytes, size, stream);
+  slotStale[buffer] = false;
+  count(statistics().slot_writes);
   return Error::success();
 }
 

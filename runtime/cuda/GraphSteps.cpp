@@ -102,7 +102,8 @@ Expected<Launch> StepBuilder::kernel(const PlanNode &node,
     launch.block = 32;
     return launch;
   }
-  Expected<CUfunction> function = kernels.function(context, variant.entry);
+  Expected<CUfunction> function =
+      kernels.function(context, variant.entry, node.arguments.size());
   if (!function)
     return function.takeError();
   launch.function = *function;

@@ -103,7 +103,8 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   if (variant.grid != GridKind::Resident && !variant.cooperative)
     return std::max<int64_t>(grid, 1);
 
-  Expected<CUfunction> function = kernels.function(context, variant.entry);
+  Expected<CUfunction> function =
+      kernels.function(context, variant.entry, node.arguments.size());
   if (!function)
     return function.takeError();
   const Driver &driver = context->driver();
@@ -115,7 +116,8 @@ Expected<unsigned> StepBuilder::gridOf(const PlanNode &node,
   HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
                      &perMultiprocessor, *function, variant.block,
                      variant.sharedBytes);
-  int64_t resident = int64_t(perMultiprocessor) * context->multiprocessors();
+  int64_t resident = std::max(
+      int64_t(perMultiprocessor) * context->multiprocessors(), int64_t(0));
   if (variant.grid == GridKind::Resident)
     return std::min(resident, std::max<int64_t>(tilesOfNode(node).second, 1));
   return grid <= resident ? std::max<int64_t>(grid, 1) : 0;

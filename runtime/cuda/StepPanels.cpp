@@ -25,8 +25,8 @@ StepBuilder::choosePanel(const PlanNode &node) {
   if (!panels)
     return none;
   const TableView &view = layout.tables()[node.panel->table];
-  Expected<CUfunction> function =
-      kernels.panelFunction(context, node.panel->entry, *panels);
+  Expected<CUfunction> function = kernels.panelFunction(
+      context, node.panel->entry, node.panel->arguments.size(), *panels);
   if (!function) {
     // If the class does not fit on the architecture, the loop runs in another
     // form.
@@ -45,7 +45,7 @@ StepBuilder::choosePanel(const PlanNode &node) {
   int fixedBytes = 0;
   HEDDLE_DRIVER_CALL(driver, cuFuncGetAttribute, &fixedBytes,
                      CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function);
-  if (fixedBytes + panels->sharedBytes > context->sharedBytes())
+  if (int64_t(fixedBytes) + panels->sharedBytes > context->sharedBytes())
     return none;
   HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -53,12 +53,12 @@ StepBuilder::choosePanel(const PlanNode &node) {
   // The number of clusters that fit on the device at once. A cluster runs
   // within one GPC, so some multiprocessors may stay unused.
   const int cluster = std::max(panels->cluster, panels->clusterPerMember);
-  int resident = 0;
+  int found = 0;
+  int64_t resident = 0;
   if (cluster == 1) {
     HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                       &resident, *function, panels->threads,
-                       panels->sharedBytes);
-    resident *= context->multiprocessors();
+                       &found, *function, panels->threads, panels->sharedBytes);
+    resident = int64_t(found) * context->multiprocessors();
   } else {
     if (cluster > 8)
       HEDDLE_DRIVER_CALL(driver, cuFuncSetAttribute, *function,
@@ -69,8 +69,9 @@ StepBuilder::choosePanel(const PlanNode &node) {
     config.blockDimX = panels->threads;
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.sharedMemBytes = panels->sharedBytes;
-    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &resident,
-                       *function, &config);
+    HEDDLE_DRIVER_CALL(driver, cuOccupancyMaxActiveClusters, &found, *function,
+                       &config);
+    resident = found;
   }
   // With a cluster per member, the clusters need not be resident at once.
   const int64_t clusters =
@@ -78,7 +79,7 @@ StepBuilder::choosePanel(const PlanNode &node) {
           ? std::min<int64_t>(view.memberCount, max_member_clusters)
           : std::min<int64_t>({panels->panels(), resident,
                                std::max<int64_t>(view.longest, 1)});
-  if (clusters == 0)
+  if (clusters <= 0)
     return none;
   choice.grid = clusters * cluster;
   return std::optional(std::move(choice));

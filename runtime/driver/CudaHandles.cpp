@@ -4,6 +4,7 @@
 
 #include "runtime/support/Statistics.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -19,8 +20,18 @@ void reportDestroyFailure(const Driver &driver, const char *what,
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
     return;
   count(statistics().destroy_failures);
-  std::fprintf(stderr, "heddle: cannot free the %s: %s\n", what,
-               driver.describe(result).c_str());
+  // Destructors report here, so this allocates nothing.
+  const char *name = nullptr;
+  if (driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)
+    name = "unknown error";
+  std::fprintf(stderr, "heddle: cannot free the %s: %s (%d)\n", what, name,
+               static_cast<int>(result));
+}
+
+Error nullError(StringRef call) {
+  return makeError(StatusCode::Failed,
+                   "{0}: expected an object, found null without an error",
+                   call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,6 +72,11 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   HEDDLE_DRIVER_CALL(api, cuDeviceGetAttribute, &context->sharedSize,
                      CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                      device);
+  if (major < 1 || minor < 0 || context->multiprocessorCount < 1)
+    return makeError(StatusCode::Unavailable,
+                     "device {0}: expected a compute capability and "
+                     "multiprocessors, found {1}.{2} and {3}",
+                     ordinal, major, minor, context->multiprocessorCount);
   context->bulkCopies = major >= 9;
   context->writeValue64 = write64 != 0;
   context->overlaps = major >= 9 && api.graphAddDependencies;
@@ -69,6 +85,8 @@ Expected<ContextPtr> Context::retain(int ordinal) {
   HEDDLE_DRIVER_CALL(api, cuDeviceGetName, name, sizeof(name) - 1, device);
   context->deviceName = name;
   HEDDLE_DRIVER_CALL(api, cuDevicePrimaryCtxRetain, &context->context, device);
+  if (!context->context)
+    return nullError("cuDevicePrimaryCtxRetain");
   known[ordinal] = context;
   return context;
 }
@@ -86,7 +104,7 @@ Expected<ContextPtr> Context::current() {
 }
 
 Context::~Context() {
-  if (!context)
+  if (!context || !process.isHere())
     return;
   if (CUresult result = api.cuDevicePrimaryCtxRelease(device);
       result != CUDA_SUCCESS)
@@ -117,6 +135,8 @@ Expected<StreamHandle> createStream(ContextPtr context) {
   CUstream stream = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuStreamCreate, &stream,
                      CU_STREAM_NON_BLOCKING);
+  if (!stream)
+    return nullError("cuStreamCreate");
   return StreamHandle(std::move(context), stream, "stream");
 }
 
@@ -125,6 +145,8 @@ Expected<EventHandle> createEvent(ContextPtr context) {
   CUevent event = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event,
                      CU_EVENT_DEFAULT);
+  if (!event)
+    return nullError("cuEventCreate");
   return EventHandle(std::move(context), event, "event");
 }
 
@@ -132,6 +154,8 @@ Expected<GraphHandle> createGraph(ContextPtr context) {
   Context::Scope scope(*context);
   CUgraph graph = nullptr;
   HEDDLE_DRIVER_CALL(context->driver(), cuGraphCreate, &graph, 0);
+  if (!graph)
+    return nullError("cuGraphCreate");
   return GraphHandle(std::move(context), graph, "graph");
 }
 
@@ -154,6 +178,11 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
     return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}",
                      bytes, context->name(), driver.describe(result));
   }
+  if (address == 0 || address % 256 != 0)
+    return makeError(StatusCode::Failed,
+                     "cuMemAlloc: expected an address aligned to 256 bytes, "
+                     "found {0}",
+                     reinterpret_cast<void *>(address));
   count(statistics().allocations);
   memory.bytes = bytes;
   memory.memory = MemoryHandle(std::move(context), address, "device memory");
@@ -168,6 +197,7 @@ Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
                             CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  auto module = std::make_shared<Module>();
   CUmodule handle = nullptr;
   if (CUresult result =
           driver.cuModuleLoadDataEx(&handle, image.data(), 2, options, values);
@@ -178,28 +208,68 @@ Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
                      context->name(), context->arch(), driver.describe(result),
                      text.empty() ? "" : "\n", text);
   }
+  if (!handle)
+    return nullError("cuModuleLoadDataEx");
   count(statistics().module_loads);
-  auto module = std::make_shared<Module>();
   module->handle = ModuleHandle(std::move(context), handle, "module");
   return module;
 }
 
+Expected<Module::Function *> Module::find(StringRef name) {
+  Function &function = functions[name];
+  if (function.handle)
+    return &function;
+  const ContextPtr &owner = handle.owner();
+  const Driver &driver = owner->driver();
+  Context::Scope scope(*owner);
+  CUfunction found = nullptr;
+  if (CUresult result =
+          driver.cuModuleGetFunction(&found, handle.get(), name.str().c_str());
+      result != CUDA_SUCCESS)
+    return makeError(StatusCode::BadInput,
+                     "the plan's source has no kernel '{0}': {1}", name,
+                     driver.describe(result));
+  if (!found)
+    return nullError("cuModuleGetFunction");
+  constexpr size_t mostParameters = 4096;
+  size_t offset = 0, bytes = 0, count = 0;
+  if (driver.funcGetParamInfo) {
+    while (count < mostParameters &&
+           driver.funcGetParamInfo(found, count, &offset, &bytes) ==
+               CUDA_SUCCESS) {
+      function.largest = std::max(function.largest, bytes);
+      ++count;
+    }
+    function.parameters = count;
+  }
+  function.handle = found;
+  return &function;
+}
+
 Expected<CUfunction> Module::function(StringRef name) {
   std::lock_guard<std::mutex> lock(mutex);
-  CUfunction &function = functions[name];
-  if (!function) {
-    const ContextPtr &owner = handle.owner();
-    Context::Scope scope(*owner);
-    if (CUresult result = owner->driver().cuModuleGetFunction(
-            &function, handle.get(), name.str().c_str());
-        result != CUDA_SUCCESS) {
-      function = nullptr;
-      return makeError(StatusCode::BadInput,
-                       "the plan's source has no kernel '{0}': {1}", name,
-                       owner->driver().describe(result));
-    }
-  }
-  return function;
+  Expected<Function *> found = find(name);
+  if (!found)
+    return found.takeError();
+  return (*found)->handle;
+}
+
+Expected<CUfunction> Module::function(StringRef name, size_t arguments,
+                                      size_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Expected<Function *> found = find(name);
+  if (!found)
+    return found.takeError();
+  const Function &function = **found;
+  if (function.parameters &&
+      (*function.parameters != arguments || function.largest > bytes))
+    return makeError(StatusCode::BadInput,
+                     "kernel '{0}': expected {1} parameters of at most {2} "
+                     "bytes, as the plan has arguments, found {3} of at most "
+                     "{4} bytes",
+                     name, arguments, bytes, *function.parameters,
+                     function.largest);
+  return function.handle;
 }
 
 } // namespace heddle::runtime

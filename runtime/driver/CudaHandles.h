@@ -11,12 +11,14 @@
 #define HEDDLE_RUNTIME_DRIVER_CUDAHANDLES_H
 
 #include "runtime/driver/Driver.h"
+#include "runtime/support/Fork.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,6 +27,9 @@ namespace heddle::runtime {
 /// Writes a failed destruction to standard error and counts it.
 void reportDestroyFailure(const Driver &driver, const char *what,
                           CUresult result);
+
+/// The error of a driver call that succeeded and returned null.
+llvm::Error nullError(llvm::StringRef call);
 
 /// The primary context of a device, retained.
 class Context {
@@ -40,6 +45,8 @@ public:
   Context &operator=(const Context &) = delete;
 
   const Driver &driver() const { return api; }
+  /// The process that created the context. No other can use it.
+  const Creator &creator() const { return process; }
   CUcontext handle() const { return context; }
   int ordinal() const { return deviceOrdinal; }
   int multiprocessors() const { return multiprocessorCount; }
@@ -75,6 +82,7 @@ private:
   Context(const Driver &api, int ordinal) : api(api), deviceOrdinal(ordinal) {}
 
   const Driver &api;
+  const Creator process;
   int deviceOrdinal;
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -101,7 +109,8 @@ public:
     return *this;
   }
   ~CudaHandle() {
-    if (!context || !handle)
+    // A child of fork() must not call the driver.
+    if (!context || !handle || !context->creator().isHere())
       return;
     Context::Scope scope(*context);
     const Driver &driver = context->driver();
@@ -164,12 +173,25 @@ public:
   load(ContextPtr context, llvm::ArrayRef<char> image);
 
   llvm::Expected<CUfunction> function(llvm::StringRef name);
+  /// function() for launches with `arguments` arguments of at most `bytes`
+  /// bytes. BadInput if the kernel has other parameters: the driver would read
+  /// beyond the arguments. (A driver before CUDA 12.4 does not report them.)
+  llvm::Expected<CUfunction> function(llvm::StringRef name, size_t arguments,
+                                      size_t bytes);
   const ContextPtr &context() const { return handle.owner(); }
 
 private:
+  struct Function {
+    CUfunction handle = nullptr;
+    std::optional<size_t> parameters; ///< their number, once it is known
+    size_t largest = 0;               ///< bytes of the largest parameter
+  };
+
+  llvm::Expected<Function *> find(llvm::StringRef name);
+
   ModuleHandle handle;
   std::mutex mutex;
-  llvm::StringMap<CUfunction> functions;
+  llvm::StringMap<Function> functions; ///< guarded by `mutex`
 };
 
 } // namespace heddle::runtime

@@ -2,8 +2,12 @@
 
 #include "runtime/driver/Driver.h"
 
+#include "runtime/support/Fork.h"
+
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -64,7 +68,12 @@ Error load(Driver &driver) {
                    reinterpret_cast<void **>(&driver.graphAddNode)));
   cantFail(resolve(getProcAddress, "cuGraphAddDependencies", 12030, false,
                    reinterpret_cast<void **>(&driver.graphAddDependencies)));
+  cantFail(resolve(getProcAddress, "cuFuncGetParamInfo", 12040, false,
+                   reinterpret_cast<void **>(&driver.funcGetParamInfo)));
+  return Error::success();
+}
 
+Error initialize(Driver &driver) {
   if (CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     return makeError(StatusCode::Unavailable, "no GPU can be used: cuInit: {0}",
                      driver.describe(result));
@@ -78,20 +87,38 @@ Error load(Driver &driver) {
     return makeError(StatusCode::Unavailable,
                      "no GPU can be used: cuDeviceGetCount: {0}",
                      driver.describe(result));
-  if (driver.deviceCount == 0)
+  constexpr int mostDevices = 4096;
+  if (driver.deviceCount < 1 || driver.deviceCount > mostDevices)
     return makeError(StatusCode::Unavailable,
-                     "no GPU: the CUDA driver reports 0 devices");
+                     "no GPU: the CUDA driver reports {0} devices",
+                     driver.deviceCount);
   return Error::success();
 }
 
 } // namespace
 
 Expected<const Driver *> Driver::get() {
-  // Only the first call loads the driver: no driver appears later in a process.
+  static std::mutex mutex;
   static Driver driver;
-  static std::pair<StatusCode, std::string> outcome = takeError(load(driver));
-  if (outcome.first != StatusCode::Ok)
-    return make_error<StatusError>(outcome.first, outcome.second);
+  static std::optional<Creator> creator; ///< once the driver is initialized
+  std::lock_guard<std::mutex> lock(mutex);
+  // Only the first call loads the library, because none appears later in a
+  // process. Initialising it may fail for a while.
+  static std::pair<StatusCode, std::string> loaded = takeError(load(driver));
+  if (loaded.first != StatusCode::Ok)
+    return make_error<StatusError>(loaded.first, loaded.second);
+  if (!creator) {
+    if (Error error = initialize(driver))
+      return std::move(error);
+    creator.emplace();
+  }
+  if (!creator->isHere())
+    return makeError(StatusCode::Unavailable,
+                     "no GPU can be used in process {0}: the CUDA driver was "
+                     "initialized before fork(), and does not work in the "
+                     "child. Fork before the first call that uses the GPU, or "
+                     "start a new program",
+                     ::getpid());
   return &driver;
 }
 

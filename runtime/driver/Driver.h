@@ -91,6 +91,9 @@ struct Driver {
   // interfaces in CUDA 12 and CUDA 13.
   decltype(&::cuGraphAddNode_v2) graphAddNode = nullptr;
   decltype(&::cuGraphAddDependencies_v2) graphAddDependencies = nullptr;
+  // Since CUDA 12.4; null in older drivers.
+  CUresult (*funcGetParamInfo)(CUfunction, size_t, size_t *,
+                               size_t *) = nullptr;
 
   DynamicLibrary library;
   /// 1000 * major + 10 * minor, such as 13000.

@@ -23,8 +23,10 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using namespace llvm;
@@ -45,6 +47,41 @@ constexpr time_t temporaryLifetime = 600;
 std::array<uint8_t, 32> digestOf(StringRef contents) {
   return SHA256::hash(arrayRefFromStringRef(contents));
 }
+
+/// An open file, closed at the end of its scope.
+class Descriptor {
+public:
+  explicit Descriptor(int file) : file(file) {}
+  Descriptor(const Descriptor &) = delete;
+  ~Descriptor() { close(); }
+
+  bool isOpen() const { return file >= 0; }
+  int get() const { return file; }
+  int release() { return std::exchange(file, -1); }
+  bool close() {
+    int closed = release();
+    return closed < 0 || ::close(closed) == 0;
+  }
+
+private:
+  int file;
+};
+
+/// Removes a file at the end of its scope, unless keep() was called.
+class Temporary {
+public:
+  Temporary(int folder, const std::string &name) : folder(folder), name(name) {}
+  ~Temporary() {
+    if (!kept)
+      ::unlinkat(folder, name.c_str(), 0);
+  }
+  void keep() { kept = true; }
+
+private:
+  int folder;
+  const std::string &name;
+  bool kept = false;
+};
 
 bool writeAll(int file, StringRef bytes) {
   while (!bytes.empty()) {
@@ -84,15 +121,14 @@ struct Entry {
 /// The entries of the folder. Adds old temporary files to `stale`.
 std::vector<Entry> listEntries(int folder, std::vector<std::string> *stale) {
   std::vector<Entry> entries;
-  int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *stream = copy < 0 ? nullptr : ::fdopendir(copy);
-  if (!stream) {
-    if (copy >= 0)
-      ::close(copy);
+  Descriptor copy(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::unique_ptr<DIR, int (*)(DIR *)> stream(
+      copy.isOpen() ? ::fdopendir(copy.get()) : nullptr, ::closedir);
+  if (!stream)
     return entries;
-  }
+  copy.release(); // the stream closes it
   time_t now = ::time(nullptr);
-  while (dirent *item = ::readdir(stream)) {
+  while (dirent *item = ::readdir(stream.get())) {
     StringRef name = item->d_name;
     bool temporary = name.starts_with(temporaryPrefix);
     if (!temporary && !isKey(name))
@@ -107,8 +143,31 @@ std::vector<Entry> listEntries(int folder, std::vector<std::string> *stale) {
     else if (stale && now - status.st_mtime > temporaryLifetime)
       stale->push_back(name.str());
   }
-  ::closedir(stream);
   return entries;
+}
+
+/// The contents of an entry, or nothing if it is damaged.
+std::optional<std::string> readEntry(int file, StringRef key,
+                                     uint64_t maxBytes) {
+  struct stat status;
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_uid != ::geteuid() ||
+      status.st_size < static_cast<off_t>(headerLength) ||
+      static_cast<uint64_t>(status.st_size) > maxBytes)
+    return std::nullopt;
+  std::string bytes(status.st_size, '\0');
+  if (!readAll(file, bytes))
+    return std::nullopt;
+  StringRef rest = bytes;
+  if (!rest.consume_front(magic) || !rest.consume_front(key))
+    return std::nullopt;
+  StringRef digest = rest.take_front(digestLength);
+  uint64_t length;
+  std::memcpy(&length, rest.data() + digestLength, sizeof(length));
+  StringRef contents = rest.drop_front(digestLength + sizeof(length));
+  if (length != contents.size() || toStringRef(digestOf(contents)) != digest)
+    return std::nullopt;
+  return contents.str();
 }
 
 } // namespace
@@ -165,15 +224,16 @@ void Cache::open() {
                         error.message()));
   if (::mkdir(path, 0700) != 0 && errno != EEXIST)
     return fail(formatv("cannot create {0}: {1}", path, std::strerror(errno)));
-  int opened = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (opened < 0)
+  Descriptor opened(
+      ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!opened.isOpen())
     return fail(formatv("cannot open {0}: {1}", path,
                         errno == ELOOP || errno == ENOTDIR
                             ? "expected a folder, found a link or a file"
                             : std::strerror(errno)));
   struct stat status;
   std::string why;
-  if (::fstat(opened, &status) != 0)
+  if (::fstat(opened.get(), &status) != 0)
     why = formatv("cannot examine {0}: {1}", path, std::strerror(errno));
   else if (status.st_uid != ::geteuid())
     why = formatv("{0}: expected a folder of user {1}, found one of user {2}",
@@ -183,13 +243,11 @@ void Cache::open() {
         "{0}: expected a folder that only its owner can write, found mode {1}",
         path,
         llvm::format("%03o", static_cast<unsigned>(status.st_mode & 0777)));
-  else if (::faccessat(opened, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
+  else if (::faccessat(opened.get(), ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0)
     why = formatv("cannot write to {0}: {1}", path, std::strerror(errno));
-  if (!why.empty()) {
-    ::close(opened);
+  if (!why.empty())
     return fail(why);
-  }
-  folder = opened;
+  folder = opened.release();
 }
 
 Cache::~Cache() {
@@ -206,45 +264,35 @@ std::optional<std::string> Cache::load(StringRef key) {
   if (!usable() || !isKey(key))
     return std::nullopt;
   std::string name = key.str();
-  int file = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0) {
+  struct stat status;
+  if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     count(statistics().cache_misses);
     return std::nullopt;
   }
-  struct stat status;
-  std::string bytes;
-  bool whole = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-               status.st_uid == ::geteuid() &&
-               status.st_size >= static_cast<off_t>(headerLength) &&
-               static_cast<uint64_t>(status.st_size) <= config.maxBytes;
-  if (whole) {
-    bytes.resize(status.st_size);
-    whole = readAll(file, bytes);
-  }
-  if (whole) {
-    StringRef rest = bytes;
-    whole = rest.consume_front(magic) && rest.consume_front(key);
-    if (whole) {
-      StringRef digest = rest.take_front(digestLength);
-      uint64_t length;
-      std::memcpy(&length, rest.data() + digestLength, sizeof(length));
-      StringRef contents = rest.drop_front(digestLength + sizeof(length));
-      whole = length == contents.size() &&
-              toStringRef(digestOf(contents)) == digest;
+  std::optional<std::string> contents;
+  // Opening a device may have effects, and opening a pipe may wait for ever: if
+  // one appears at this moment, O_NONBLOCK returns.
+  if (S_ISREG(status.st_mode)) {
+    Descriptor file(::openat(folder, name.c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!file.isOpen()) {
+      count(statistics().cache_misses);
+      return std::nullopt;
     }
+    contents = readEntry(file.get(), key, config.maxBytes);
+    if (contents)
+      ::futimens(file.get(), nullptr); // entries are evicted in this order
   }
-  if (whole)
-    ::futimens(file, nullptr); // entries are evicted in order of this time
-  ::close(file);
-  if (!whole) {
+  if (!contents) {
     // Another process may have just replaced the entry. Then the new entry is
     // removed and compiled again.
-    ::unlinkat(folder, name.c_str(), 0);
+    ::unlinkat(folder, name.c_str(),
+               S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0);
     count(statistics().cache_damaged);
     return std::nullopt;
   }
   count(statistics().cache_hits);
-  return bytes.substr(headerLength);
+  return contents;
 }
 
 void Cache::store(StringRef key, StringRef contents) {
@@ -254,30 +302,28 @@ void Cache::store(StringRef key, StringRef contents) {
   static std::atomic<unsigned> serial{0};
   std::string temporary = formatv("{0}{1}-{2}-{3}", temporaryPrefix, ::getpid(),
                                   serial.fetch_add(1), key.take_front(16));
-  int file =
-      ::openat(folder, temporary.c_str(),
-               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0)
+  std::string name = key.str();
+  Descriptor file(::openat(folder, temporary.c_str(),
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                           0600));
+  if (!file.isOpen())
     return fail(formatv("cannot write to {0}: {1}", config.directory,
                         std::strerror(errno)));
+  Temporary cleanup(folder, temporary);
   uint64_t length = contents.size();
   auto digest = digestOf(contents);
   // No fsync: after a power failure the checksum detects a damaged entry.
-  bool written =
-      writeAll(file, magic) && writeAll(file, key) &&
-      writeAll(file, toStringRef(digest)) &&
-      writeAll(file, StringRef(reinterpret_cast<const char *>(&length),
-                               sizeof(length))) &&
-      writeAll(file, contents);
-  int writeError = errno;
-  written = ::close(file) == 0 && written;
-  if (!written ||
-      ::renameat(folder, temporary.c_str(), folder, key.str().c_str()) != 0) {
-    int error = written ? errno : writeError;
-    ::unlinkat(folder, temporary.c_str(), 0);
+  bool stored =
+      writeAll(file.get(), magic) && writeAll(file.get(), key) &&
+      writeAll(file.get(), toStringRef(digest)) &&
+      writeAll(file.get(), StringRef(reinterpret_cast<const char *>(&length),
+                                     sizeof(length))) &&
+      writeAll(file.get(), contents) && file.close() &&
+      ::renameat(folder, temporary.c_str(), folder, name.c_str()) == 0;
+  if (!stored)
     return fail(formatv("cannot write to {0}: {1}", config.directory,
-                        std::strerror(error)));
-  }
+                        std::strerror(errno)));
+  cleanup.keep();
   count(statistics().cache_stores);
   evict();
 }

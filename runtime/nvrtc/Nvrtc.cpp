@@ -171,6 +171,10 @@ Error Nvrtc::load() {
       api->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
     return makeError(StatusCode::Unavailable, "{0} does not report its version",
                      library.path());
+  constexpr int mostArchs = 1000;
+  if (count < 0 || count > mostArchs)
+    return makeError(StatusCode::Unavailable, "{0} reports {1} architectures",
+                     library.path(), count);
   archs.resize(count);
   if (count && api->nvrtcGetSupportedArchs(archs.data()) != NVRTC_SUCCESS)
     return makeError(StatusCode::Unavailable,
@@ -308,15 +312,23 @@ Expected<CompiledImage> Nvrtc::compile(const KernelSource &source,
     headerTexts.push_back(text.c_str());
   }
 
-  nvrtcProgram program = nullptr;
+  struct Program {
+    const Functions &api;
+    nvrtcProgram handle = nullptr;
+    ~Program() {
+      if (handle)
+        api.nvrtcDestroyProgram(&handle);
+    }
+  } owner{*api};
   std::string file = safeFileName(source.name) + ".cu";
   nvrtcResult result =
-      api->nvrtcCreateProgram(&program, source.text.c_str(), file.c_str(),
+      api->nvrtcCreateProgram(&owner.handle, source.text.c_str(), file.c_str(),
                               static_cast<int>(headerNames.size()),
                               headerTexts.data(), headerNames.data());
   if (result != NVRTC_SUCCESS)
     return compileError(source, arch, kind, api->nvrtcGetErrorString(result),
                         "");
+  nvrtcProgram program = owner.handle;
   count(statistics().compilations);
   result = api->nvrtcCompileProgram(
       program, static_cast<int>(optionPointers.size()), optionPointers.data());
@@ -348,10 +360,11 @@ Expected<CompiledImage> Nvrtc::compile(const KernelSource &source,
         result = api->nvrtcGetPTX(program, ptx->data());
     }
   }
-  api->nvrtcDestroyProgram(&program);
   if (result != NVRTC_SUCCESS)
     return compileError(source, arch, kind, api->nvrtcGetErrorString(result),
                         compiled.log);
+  if (compiled.image.empty())
+    return compileError(source, arch, kind, "no code", compiled.log);
   return compiled;
 }
 
@@ -451,7 +464,8 @@ Expected<CompiledImage> compileSource(const KernelSource &source,
       uint64_t logLength = 0;
       if (entry->size() >= sizeof(logLength))
         std::memcpy(&logLength, entry->data(), sizeof(logLength));
-      if (entry->size() > sizeof(logLength) + logLength) {
+      if (entry->size() > sizeof(logLength) &&
+          logLength < entry->size() - sizeof(logLength)) {
         CompiledImage compiled;
         compiled.cached = true;
         compiled.log = entry->substr(sizeof(logLength), logLength);

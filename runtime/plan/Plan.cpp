@@ -78,6 +78,37 @@ int Plan::tableOfSweep(const PlanNode &node, StringRef sweep) const {
   return node.table;
 }
 
+static bool isDerived(const PlanBuffer &buffer) {
+  return buffer.kind == BufferKind::List && buffer.role != BufferRole::Argument;
+}
+
+std::vector<int> Plan::derivedLists() const {
+  // Lists without unresolved sources first, then those that waited for them.
+  std::vector<std::vector<int>> waiting(buffers.size());
+  std::vector<size_t> missing(buffers.size(), 0);
+  std::vector<int> order;
+  for (auto [index, buffer] : enumerate(buffers)) {
+    if (!isDerived(buffer))
+      continue;
+    auto dependsOn = [&, list = static_cast<int>(index)](int source) {
+      if (isDerived(buffers[source])) {
+        waiting[source].push_back(list);
+        ++missing[list];
+      }
+    };
+    dependsOn(buffer.members);
+    for (const ExtentRef &extent : buffer.extents)
+      dependsOn(extent.buffer);
+    if (missing[index] == 0)
+      order.push_back(static_cast<int>(index));
+  }
+  for (size_t done = 0; done < order.size(); ++done)
+    for (int list : waiting[order[done]])
+      if (--missing[list] == 0)
+        order.push_back(list);
+  return order;
+}
+
 bool PlanNode::hasByValueScalars() const {
   return any_of(arguments, [](const PlanArgument &argument) {
     return argument.kind == ArgumentKind::Scalar;
@@ -101,6 +132,8 @@ public:
           !argumentNames.insert(buffer.name).second)
         return bad("expected one argument of this name, found two");
     }
+    if (Error error = checkDerivedLists())
+      return error;
     for (auto [index, result] : enumerate(plan.results)) {
       where = ("results[" + Twine(index) + "] '" + result.name + "'").str();
       if (Error error = checkBufferIndex("buffer", result.buffer))
@@ -185,10 +218,10 @@ private:
     if (buffer.kind != BufferKind::List)
       return bad(field + ": expected a list, found scalar '" + buffer.name +
                  "'");
-    if (extent.dimension < 0 || extent.dimension >= std::max(buffer.rank, 1))
+    if (extent.dimension < 0 || extent.dimension >= buffer.rank)
       return bad(field + ": expected a dimension in 0.." +
-                 Twine(std::max(buffer.rank, 1)) + " of '" + buffer.name +
-                 "', found " + Twine(extent.dimension));
+                 Twine(buffer.rank) + " of '" + buffer.name + "', found " +
+                 Twine(extent.dimension));
     return Error::success();
   }
 
@@ -203,6 +236,11 @@ private:
       if (buffer.rank != 0)
         return bad("expected a scalar of rank 0, found rank " +
                    Twine(buffer.rank));
+      ScalarBytes bytes;
+      if (buffer.defaultValue)
+        if (Error error =
+                encodeScalar(buffer.dtype, *buffer.defaultValue, bytes))
+          return bad("default: " + takeError(std::move(error)).second);
       return Error::success();
     }
     if (buffer.defaultValue)
@@ -223,6 +261,19 @@ private:
         return error;
       if (extent.buffer == index)
         return bad("extents: expected the extents of another buffer");
+    }
+    return Error::success();
+  }
+
+  Error checkDerivedLists() {
+    BitVector resolved(plan.buffers.size());
+    for (int list : plan.derivedLists())
+      resolved.set(list);
+    for (auto [index, buffer] : enumerate(plan.buffers)) {
+      where = ("buffers[" + Twine(index) + "] '" + buffer.name + "'").str();
+      if (isDerived(buffer) && !resolved.test(index))
+        return bad("expected extents and members of other lists, found lists "
+                   "that depend on each other");
     }
     return Error::success();
   }
@@ -278,6 +329,13 @@ private:
       if (segment.alignTiles && table.rank != 1)
         return bad("expected no aligned tiles in a table of rank " +
                    Twine(table.rank));
+      bool hasLists = any_of(segment.operands, [&](const PlanOperand &operand) {
+        return operand.buffer >= 0 &&
+               operand.buffer < static_cast<int>(plan.buffers.size()) &&
+               plan.buffers[operand.buffer].kind == BufferKind::List;
+      });
+      if (segment.columns && !segment.count && !hasLists)
+        return bad("expected a count or a list beside the columns");
       if (segment.count)
         if (Error error = checkExtent("count", *segment.count))
           return error;
@@ -389,9 +447,10 @@ private:
         return error;
       const PlanBuffer &from = plan.buffers[node.from],
                        &to = plan.buffers[node.to];
-      if (from.kind != to.kind || from.dtype != to.dtype)
+      if (from.kind != to.kind || from.dtype != to.dtype ||
+          from.rank != to.rank)
         return bad("expected '" + from.name + "' and '" + to.name +
-                   "' to have the same kind and dtype");
+                   "' to have the same kind, dtype and rank");
       return Error::success();
     }
     case NodeKind::While: {
@@ -427,11 +486,21 @@ private:
       return bad("panel: expected an entry");
     if (!isTable(panel.table) || plan.tables[panel.table].rank != 2)
       return bad("panel: expected a table of rank 2");
-    if (panel.elementBytes.empty() || panel.words < 1 || panel.rowWords < 1 ||
-        panel.columns < 1 || panel.rows < 1 || panel.computeBytes < 1 ||
-        llvm::any_of(panel.elementBytes, [](int bytes) { return bytes < 1; }))
+    // The limit keeps products of these numbers within 64 bits.
+    constexpr int most = 4096;
+    auto inRange = [](int number) { return number >= 1 && number <= most; };
+    if (!inRange(panel.elementBytes.size()) || !inRange(panel.words) ||
+        !inRange(panel.rowWords) || !inRange(panel.columns) ||
+        !inRange(panel.rows) || !inRange(panel.computeBytes) ||
+        !llvm::all_of(panel.elementBytes, inRange))
       return bad("panel: expected matrices, reductions, words and bytes of at "
-                 "least 1");
+                 "least 1 and at most " +
+                 Twine(most));
+    for (int kept : {panel.keptOfRow, panel.keptOfColumn})
+      if (kept < 0 || kept > most)
+        return bad("panel: expected 0 to " + Twine(most) +
+                   " bytes to be kept of a row or column, found " +
+                   Twine(kept));
     return checkArguments(panel.arguments);
   }
 
@@ -484,6 +553,10 @@ private:
       }
     }
     int size = static_cast<int>(graph.nodes.size());
+    std::vector<int> edgesInto(size, 0);
+    for (const PlanEdge &edge : graph.edges)
+      if (edge.to >= 0 && edge.to < size)
+        ++edgesInto[edge.to];
     for (auto [index, edge] : enumerate(graph.edges)) {
       where = (Twine(prefix) + "edges[" + Twine(index) + "]").str();
       if (edge.from < 0 || edge.to >= size || edge.from >= edge.to)
@@ -499,9 +572,7 @@ private:
           return bad("expected a programmatic edge between kernels, found '" +
                      graph.nodes[end].name + "'");
       // The second kernel waits for the first kernel only.
-      if (count_if(graph.edges, [&](const PlanEdge &other) {
-            return other.to == edge.to;
-          }) != 1)
+      if (edgesInto[edge.to] != 1)
         return bad("expected no edge besides a programmatic edge into '" +
                    graph.nodes[edge.to].name + "'");
     }

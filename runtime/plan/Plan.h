@@ -242,6 +242,9 @@ struct Plan {
   /// The table with the name of the sweep, or else the node's table; -1 if
   /// there is none.
   int tableOfSweep(const PlanNode &node, llvm::StringRef sweep) const;
+  /// The result and temporary lists, each after the buffers from which it has
+  /// its extents and its members. Leaves out lists that depend on themselves.
+  std::vector<int> derivedLists() const;
 };
 
 /// Checks everything that the rest of the runtime relies on, such as indices in

@@ -7,7 +7,7 @@
 
 #include "runtime/plan/Plan.h"
 
-#include "llvm/Support/JSON.h"
+#include "runtime/support/Json.h"
 
 #include <cmath>
 #include <limits>
@@ -395,7 +395,7 @@ Expected<Plan> planFromJSON(const json::Value &value) {
 }
 
 Expected<Plan> parsePlan(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value) {
     auto [code, message] = takeError(value.takeError());
     return makeError(StatusCode::BadInput, "bad plan: not JSON: {0}", message);

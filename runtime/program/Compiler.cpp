@@ -2,6 +2,8 @@
 
 #include "runtime/program/Compiler.h"
 
+#include <atomic>
+
 using namespace llvm;
 
 namespace heddle::runtime {
@@ -17,7 +19,21 @@ void Compiler::install(std::unique_ptr<Compiler> compiler) {
   installed() = std::move(compiler);
 }
 
+/// Whether an exception has ended a use of the compiler.
+static std::atomic<bool> isBroken{false};
+
+Compiler::Use::~Use() {
+  if (std::uncaught_exceptions() > exceptions)
+    isBroken = true;
+}
+
 Expected<Compiler *> Compiler::get() {
+  if (isBroken)
+    return makeError(
+        StatusCode::Unavailable,
+        "expected a compiler that works, found one that an earlier compilation "
+        "left half-way, without memory or after an internal error of LLVM: "
+        "compile in a new process");
   if (!installed())
     return makeError(
         StatusCode::Unavailable,

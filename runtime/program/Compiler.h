@@ -11,7 +11,9 @@
 
 #include "runtime/plan/Plan.h"
 #include "runtime/program/CpuProgram.h"
+#include "runtime/support/MemoryReserve.h"
 
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -53,8 +55,21 @@ public:
 
   /// Installs the compiler of this process.
   static void install(std::unique_ptr<Compiler> compiler);
-  /// The compiler of this process. Unavailable if none was installed.
+  /// The compiler of this process. Unavailable if none was installed, or if an
+  /// exception ended a Use.
   static llvm::Expected<Compiler *> get();
+
+  /// Surrounds code that runs LLVM or MLIR. An exception that passes their
+  /// frames may leave their global tables half-way, so the compiler is not used
+  /// again after it.
+  class Use {
+  public:
+    ~Use();
+
+  private:
+    MemoryReserve reserve;
+    int exceptions = std::uncaught_exceptions();
+  };
 };
 
 } // namespace heddle::runtime

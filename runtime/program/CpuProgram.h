@@ -32,7 +32,13 @@ public:
     EpilogueFunction epilogue = nullptr;
   };
 
-  virtual ~CpuProgram() = default;
+  /// May throw: LLVM allocates memory when it removes code.
+  virtual ~CpuProgram() noexcept(false) = default;
+
+  /// Deletes a program. If there is no memory for that, the rest of it stays.
+  struct Deleter {
+    void operator()(CpuProgram *program) const noexcept;
+  };
 
   /// The functions of a sweep, which live as long as this object. BadInput if
   /// there is no such sweep.

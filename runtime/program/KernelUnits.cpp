@@ -2,6 +2,7 @@
 
 #include "runtime/program/KernelUnits.h"
 
+#include "runtime/binding/Tables.h"
 #include "runtime/builtin/BuiltinKernels.h"
 #include "runtime/support/Parallel.h"
 
@@ -205,7 +206,7 @@ Error KernelUnits::load(const ContextPtr &context) {
 }
 
 Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
-                                           StringRef entry) {
+                                           StringRef entry, size_t arguments) {
   std::lock_guard<std::mutex> lock(mutex);
   for (const auto &unit : units) {
     if (unit->panels || !is_contained(unit->entries, entry))
@@ -213,7 +214,7 @@ Expected<CUfunction> KernelUnits::function(const ContextPtr &context,
     auto module = moduleOf(*unit, context);
     if (!module)
       return module.takeError();
-    return (*module)->function(entry);
+    return (*module)->function(entry, arguments, sizeof(DeviceTable));
   }
   return makeError(StatusCode::BadInput,
                    "'{0}': expected a source with entry '{1}', found none",
@@ -236,6 +237,7 @@ KernelUnits::Unit *KernelUnits::unitOf(const PanelClass &panels) {
 
 Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
                                                 StringRef entry,
+                                                size_t arguments,
                                                 const PanelClass &panels) {
   std::lock_guard<std::mutex> lock(mutex);
   Unit *unit = unitOf(panels);
@@ -250,7 +252,7 @@ Expected<CUfunction> KernelUnits::panelFunction(const ContextPtr &context,
   auto module = moduleOf(*unit, context);
   if (!module)
     return module.takeError();
-  return (*module)->function(entry);
+  return (*module)->function(entry, arguments, sizeof(DeviceTable));
 }
 
 } // namespace heddle::runtime

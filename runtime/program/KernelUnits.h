@@ -45,13 +45,15 @@ public:
 
   /// Loads the compiled units into a context.
   llvm::Error load(const ContextPtr &context);
-  /// The function of an entry. Compiles and loads its unit if necessary.
+  /// The function of an entry, for launches with this number of arguments.
+  /// Compiles and loads its unit if necessary.
   llvm::Expected<CUfunction> function(const ContextPtr &context,
-                                      llvm::StringRef entry);
+                                      llvm::StringRef entry, size_t arguments);
   /// The function of a panel kernel for a size class. Compiles and loads it if
   /// necessary.
   llvm::Expected<CUfunction> panelFunction(const ContextPtr &context,
                                            llvm::StringRef entry,
+                                           size_t arguments,
                                            const PanelClass &panels);
 
 private:

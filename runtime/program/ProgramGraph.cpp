@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/CpuGraph.h"
 #include "runtime/cuda/Graph.h"
+#include "runtime/support/Fork.h"
 #include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -67,6 +68,8 @@ Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
 }
 
 Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
+  if (Error error = checkProcess())
+    return error;
   // Check this first, so that a refused call changes nothing.
   if (slots)
     if (Error error = acceptScalar(stream))
@@ -84,8 +87,11 @@ Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
 }
 
 Error ProgramGraph::prepare(void *stream) {
+  if (Error error = checkProcess())
+    return error;
   if (!changed)
     return Error::success();
+  ForkDelay delay;
   Expected<Layout> next = Layout::resolve(binding, addressSpace());
   if (!next)
     return next.takeError();
@@ -149,6 +155,8 @@ bool ProgramGraph::isByValueScalar(int buffer, const PlanGraph &graph) const {
 }
 
 Expected<double> ProgramGraph::readScalar(StringRef name, void *stream) {
+  if (Error error = checkProcess())
+    return std::move(error);
   int index = plan().findResult(name);
   if (index < 0)
     index = plan().findArgument(name);

@@ -75,6 +75,9 @@ protected:
   /// layout is kept.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
   virtual AddressSpace &addressSpace() = 0;
+  /// Whether this process can use the graph: a CUDA graph does not survive
+  /// fork().
+  virtual llvm::Error checkProcess() { return llvm::Error::success(); }
   /// Fails if scalars cannot be set on `stream` now.
   virtual llvm::Error acceptScalar(void *) { return llvm::Error::success(); }
   /// Stores the graph's own value of a scalar argument where later replays read

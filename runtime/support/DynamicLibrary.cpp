@@ -6,6 +6,8 @@
 
 #include "runtime/support/DynamicLibrary.h"
 
+#include "llvm/Support/FileSystem.h"
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -15,6 +17,11 @@ namespace heddle::runtime {
 
 Expected<DynamicLibrary> DynamicLibrary::open(const std::string &path) {
   DynamicLibrary library;
+  // dlopen() waits for a writer if the file is a pipe.
+  if (StringRef(path).contains('/') && sys::fs::exists(path) &&
+      !sys::fs::is_regular_file(path))
+    return makeError(StatusCode::Unavailable,
+                     "cannot load {0}: expected a regular file", path);
   library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library.handle) {
     const char *reason = dlerror();

@@ -10,13 +10,18 @@
 namespace heddle::runtime {
 
 /// The number of threads that this process may use at a time: HEDDLE_THREADS,
-/// or the number of cores.
+/// or the number of cores; at most 1024.
 unsigned threadLimit();
 
 /// Calls `function` with 0 to `count` - 1, on at most threadLimit() threads.
 /// Calls start in this order. The calling thread makes calls, too, so all calls
-/// are made even if no thread can be created.
+/// are made even if no thread can be created. Rethrows the first exception of a
+/// call, when no call is running any more.
 void runInParallel(size_t count, llvm::function_ref<void(size_t)> function);
+
+/// runInParallel() for many short calls, on at most `threads` threads.
+void runManyInParallel(size_t count, unsigned threads,
+                       llvm::function_ref<void(size_t)> function);
 
 } // namespace heddle::runtime
 

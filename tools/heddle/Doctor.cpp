@@ -13,6 +13,7 @@
 #include "OutputFile.h"
 #include "Support.h"
 
+#include "runtime/support/Json.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -122,7 +123,7 @@ Expected<int> runDoctor(const Arguments &arguments) {
   if (Error error = toError(heddle_doctor(&text)))
     return std::move(error);
   heddle::detail::Owned<char> owned(text);
-  auto machine = json::parse(text);
+  auto machine = runtime::parseJson(text);
   if (!machine)
     return machine.takeError();
   const json::Object &found = *machine->getAsObject();

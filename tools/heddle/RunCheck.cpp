@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <system_error>
 #include <thread>
 
 using namespace llvm;
@@ -263,9 +264,15 @@ Expected<std::vector<ResultCheck>> checkResults(RunSession &session,
   }
   {
     std::vector<std::thread> threads;
+    threads.reserve(evaluations.size());
     for (Evaluation *evaluation : evaluations)
-      threads.emplace_back(
-          [&, evaluation] { evaluation->run(session, program, steps); });
+      try {
+        threads.emplace_back(
+            [&, evaluation] { evaluation->run(session, program, steps); });
+      } catch (const std::system_error &) {
+        // The system grants no more threads.
+        evaluation->run(session, program, steps);
+      }
     while (!all_of(evaluations, [](Evaluation *evaluation) {
       return evaluation->finished.load();
     })) {

@@ -12,9 +12,9 @@
 #include "CommandLine.h"
 
 #include "runtime/support/InputFile.h"
+#include "runtime/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 
 #include <algorithm>
 
@@ -49,7 +49,7 @@ static StringRef kindOf(const json::Value &value) {
 }
 
 Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
-  auto value = json::parse(text);
+  auto value = parseJson(text);
   if (!value)
     return makeError(StatusCode::BadInput,
                      "shapes file '{0}' is not valid JSON: {1}", where,

@@ -12,6 +12,7 @@
 
 #include "codegen/compiler/heddle_reference.h"
 #include "runtime/support/InputFile.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -88,7 +89,7 @@ Expected<json::Object> explain(StringRef program, StringRef shapes,
           program.str().c_str(), shapes.str().c_str(), 1, &known, &text)))
     return std::move(error);
   heddle::detail::Owned<char> owned(text);
-  auto value = json::parse(text);
+  auto value = parseJson(text);
   if (!value)
     return value.takeError();
   return std::move(*value->getAsObject());
@@ -105,7 +106,7 @@ std::string describePrograms(ProgramDetails details) {
   if (heddle_describe_programs(&text) != HEDDLE_OK)
     return "";
   heddle::detail::Owned<char> owned(text);
-  auto programs = json::parse(text);
+  auto programs = parseJson(text);
   if (!programs) {
     consumeError(programs.takeError());
     return "";

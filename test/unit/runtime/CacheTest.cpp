@@ -173,6 +173,43 @@ TEST_F(CacheTest, IgnoresEntriesThatAreLinks) {
   EXPECT_EQ(cache.load(keyOf("a")), std::nullopt);
 }
 
+TEST_F(CacheTest, TakesWhatIsNoRegularFileForADamagedEntry) {
+  Cache cache(settings);
+  std::string entry = file(keyOf("a"));
+  uint64_t damaged = statistics().cache_damaged;
+  // A pipe: opening it would wait for a writer.
+  ASSERT_EQ(mkfifo(entry.c_str(), 0600), 0);
+  EXPECT_EQ(cache.load(keyOf("a")), std::nullopt);
+  EXPECT_EQ(statistics().cache_damaged, damaged + 1);
+  cache.store(keyOf("a"), "contents");
+  EXPECT_EQ(cache.load(keyOf("a")), "contents");
+  // A folder.
+  ASSERT_EQ(unlink(entry.c_str()), 0);
+  ASSERT_EQ(mkdir(entry.c_str(), 0700), 0);
+  EXPECT_EQ(cache.load(keyOf("a")), std::nullopt);
+  cache.store(keyOf("a"), "contents");
+  EXPECT_EQ(cache.load(keyOf("a")), "contents");
+  // A folder that cannot be removed: the cache works without this entry, and
+  // leaves no temporary file.
+  ASSERT_EQ(unlink(entry.c_str()), 0);
+  ASSERT_EQ(mkdir(entry.c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((entry + "/inner").c_str(), 0700), 0);
+  EXPECT_EQ(cache.load(keyOf("a")), std::nullopt);
+  cache.store(keyOf("a"), "contents");
+  EXPECT_EQ(cache.load(keyOf("a")), std::nullopt);
+  cache.store(keyOf("b"), "others");
+  EXPECT_EQ(cache.load(keyOf("b")), "others");
+  // A device.
+  ASSERT_EQ(symlink("/dev/zero", file(keyOf("c")).c_str()), 0);
+  EXPECT_EQ(cache.load(keyOf("c")), std::nullopt);
+  std::error_code error;
+  int count = 0;
+  for (sys::fs::directory_iterator item(settings.directory, error), end;
+       !error && item != end; item.increment(error))
+    ++count;
+  EXPECT_EQ(count, 2); // the folder that stays, and "b"
+}
+
 TEST_F(CacheTest, ReadsItsSettingsFromTheEnvironment) {
   ScopedVariable place("HEDDLE_CACHE_DIR", "/somewhere"),
       size("HEDDLE_CACHE_SIZE", "3");

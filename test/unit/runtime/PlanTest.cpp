@@ -171,12 +171,18 @@ TEST(PlanValidation, Panels) {
   for (auto change : std::initializer_list<void (*)(PlanPanel &)>{
            [](PlanPanel &p) { p.elementBytes = {}; },
            [](PlanPanel &p) { p.elementBytes[1] = 0; },
+           [](PlanPanel &p) { p.elementBytes[0] = 5000; },
+           [](PlanPanel &p) { p.words = INT32_MAX; },
            [](PlanPanel &p) { p.computeBytes = 0; },
            [](PlanPanel &p) { p.words = 0; },
            [](PlanPanel &p) { p.rowWords = 0; }})
     EXPECT_CONTAINS(
         says(change),
         "panel: expected matrices, reductions, words and bytes of at least 1");
+  for (auto change : std::initializer_list<void (*)(PlanPanel &)>{
+           [](PlanPanel &p) { p.keptOfRow = -1; },
+           [](PlanPanel &p) { p.keptOfColumn = INT32_MAX; }})
+    EXPECT_CONTAINS(says(change), "panel: expected 0 to 4096 bytes");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[4].index = 4; }),
                   "expected a scratch area in 0..4, found 4");
   EXPECT_CONTAINS(says([](PlanPanel &p) { p.arguments[1].index = 0; }),
@@ -292,6 +298,73 @@ TEST(PlanValidation, Buffers) {
                   "dimension in 0..1 of 'param'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 4; }),
                   "expected a list, found scalar 'lr'");
+}
+
+TEST(PlanValidation, ExtentsAndMembersOfLists) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  // A list of rank 0 has no dimension.
+  EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0] = {2, 0}; }),
+                  "extents: expected a dimension in 0..0 of 'step', found 0");
+  EXPECT_CONTAINS(
+      says([](Plan &p) { p.tables[0].segments[0].count = ExtentRef{2, 0}; }),
+      "count: expected a dimension in 0..0 of 'step', found 0");
+  // Lists that follow each other.
+  auto addList = [](Plan &p, ExtentRef extent, int members) {
+    PlanBuffer list = p.buffers[5];
+    list.name = "further";
+    list.extents = {extent};
+    list.members = members;
+    p.buffers.push_back(list);
+  };
+  EXPECT_CONTAINS(says([&](Plan &p) {
+                    addList(p, {5, 0}, 0);
+                    p.buffers[5].extents = {{7, 0}};
+                  }),
+                  "buffers[5] 'old': expected extents and members of other "
+                  "lists, found lists that depend on each other");
+  EXPECT_CONTAINS(says([&](Plan &p) {
+                    addList(p, {0, 0}, 5);
+                    p.buffers[5].members = 7;
+                  }),
+                  "lists that depend on each other");
+  Plan plan = parsed(updatePlan());
+  addList(plan, {5, 0}, 5);
+  std::swap(plan.buffers[5].extents, plan.buffers[7].extents);
+  plan.buffers[5].extents = {{7, 0}};
+  plan.buffers[7].members = 0;
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  EXPECT_EQ(plan.derivedLists(), (std::vector<int>{7, 5}));
+}
+
+TEST(PlanValidation, AChainOfManyLists) {
+  Plan plan = parsed(updatePlan());
+  constexpr int length = 200000;
+  PlanBuffer list = plan.buffers[5];
+  for (int k = 0; k < length; ++k) {
+    list.name = "list" + std::to_string(k);
+    list.role = BufferRole::Temporary;
+    list.extents = {{static_cast<int>(plan.buffers.size()) + 1, 0}};
+    plan.buffers.push_back(list);
+  }
+  plan.buffers.back().extents = {{0, 0}};
+  EXPECT_TRUE(succeeded(validatePlan(plan)));
+  EXPECT_EQ(plan.derivedLists().size(), length + 1u);
+  plan.buffers.back().extents = {{8, 0}};
+  EXPECT_CONTAINS(failure(validatePlan(plan), StatusCode::BadInput),
+                  "lists that depend on each other");
+}
+
+TEST(PlanValidation, Defaults) {
+  auto says = [](const std::function<void(Plan &)> &change) {
+    return invalid(updatePlan(), change);
+  };
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.buffers[4].dtype = DType::I8;
+                    p.buffers[4].defaultValue = 128;
+                  }),
+                  "buffers[4] 'lr': default: expected a value of i8");
 }
 
 TEST(PlanValidation, Results) {
@@ -487,7 +560,7 @@ TEST(PlanValidation, LoopsCopiesEdges) {
       says([](Plan &p) { p.graph.nodes[2].body.nodes[0].table = 9; }),
       "body: nodes[0] 'k'");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[0].from = 3; }),
-                  "the same kind and dtype");
+                  "the same kind, dtype and rank");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.nodes[1].value = 256; }),
                   "value: expected 0 or 1 for i1");
   EXPECT_CONTAINS(says([](Plan &p) { p.graph.edges[0] = {2, 0}; }),

@@ -10,10 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StandInDriver.h"
+
 #include <cuda.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <climits>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -441,6 +447,8 @@ EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   if (bytes > memoryBytes)
     return CUDA_ERROR_OUT_OF_MEMORY;
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (!memory)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(memory, 0xcd, bytes); // device memory is not zero either
   *address = reinterpret_cast<CUdeviceptr>(memory);
   std::lock_guard<std::mutex> lock(mutex);
@@ -522,6 +530,14 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
   Function &found = functions[name];
   found.name = name;
   return *function = reinterpret_cast<CUfunction>(&found), CUDA_SUCCESS;
+}
+EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index,
+                                   size_t *offset, size_t *bytes) {
+  if (index >= argumentCount(reinterpret_cast<Function *>(function)->name))
+    return CUDA_ERROR_INVALID_VALUE;
+  *offset = index * 32;
+  *bytes = 32;
+  return CUDA_SUCCESS;
 }
 EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute,
                                    CUfunction) {
@@ -707,12 +723,87 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
   return CUDA_SUCCESS;
 }
 
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+static std::atomic<int> fault{HEDDLE_STAND_IN_WORKS};
+static std::atomic<long> faultAt{0}, calls{0};
+
+EXPORT void heddle_stand_in_fault(heddle_stand_in_behavior behavior, long nth) {
+  calls = 0;
+  faultAt = nth;
+  fault = behavior;
+}
+EXPORT long heddle_stand_in_calls(void) { return calls; }
+EXPORT size_t heddle_stand_in_allocations(void) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return allocations.size();
+}
+
+// The results of a call that is said to have succeeded: numbers that no device
+// has, and no objects.
+template <typename T> static void makeNonsense(T *, int) {}
+static void makeNonsense(int *number, int behavior) {
+  *number = behavior == HEDDLE_STAND_IN_ZERO   ? 0
+            : behavior == HEDDLE_STAND_IN_HUGE ? INT_MAX
+                                               : INT_MIN;
+}
+static void makeNonsense(size_t *number, int behavior) {
+  *number = behavior == HEDDLE_STAND_IN_ZERO ? 0 : SIZE_MAX;
+}
+static void makeNonsense(float *number, int behavior) {
+  *number = behavior == HEDDLE_STAND_IN_ZERO   ? 0
+            : behavior == HEDDLE_STAND_IN_HUGE ? INFINITY
+                                               : NAN;
+}
+static void makeNonsense(CUdeviceptr *address, int behavior) {
+  *address = behavior == HEDDLE_STAND_IN_ZERO ? 0 : 1;
+}
+template <typename T> static void makeNonsense(T **object, int) {
+  *object = nullptr;
+}
+static void makeNonsense(CUstreamCaptureStatus *status, int behavior) {
+  *status = static_cast<CUstreamCaptureStatus>(
+      behavior == HEDDLE_STAND_IN_ZERO ? 0 : 77);
+}
+
+/// A function of the driver, as the runtime gets it.
+template <auto Function> struct Entry;
+template <typename... Arguments, CUresult (*Function)(Arguments...)>
+struct Entry<Function> {
+  static CUresult call(Arguments... arguments) {
+    int behavior = fault;
+    bool here = behavior != HEDDLE_STAND_IN_WORKS && ++calls == faultAt.load();
+    if (here && behavior == HEDDLE_STAND_IN_FAILS)
+      return CUDA_ERROR_UNKNOWN;
+    CUresult result = Function(arguments...);
+    if (here && result == CUDA_SUCCESS) {
+      // Results come first in the driver's functions.
+      auto first = [behavior](auto result, auto...) {
+        if constexpr (std::is_pointer_v<decltype(result)>)
+          makeNonsense(result, behavior);
+      };
+      if constexpr (sizeof...(Arguments) > 0)
+        first(arguments...);
+      auto later = [behavior](auto result) {
+        if constexpr (std::is_same_v<decltype(result), CUgraphNodeParams *>)
+          result->conditional.phGraph_out = nullptr;
+        if constexpr (std::is_same_v<decltype(result), CUstreamCaptureStatus *>)
+          makeNonsense(result, behavior);
+      };
+      (later(arguments), ...);
+    }
+    return result;
+  }
+};
+
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
                                     cuuint64_t,
                                     CUdriverProcAddressQueryResult *found) {
 #define HEDDLE_ENTRY(symbol)                                                   \
   {                                                                            \
-    #symbol, reinterpret_cast<void *>(&symbol)                                 \
+    #symbol, reinterpret_cast<void *>(&Entry<&symbol>::call)                   \
   }
   // The functions above that the runtime looks up by name.
   static const std::map<std::string, void *> entries = {
@@ -748,6 +839,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuModuleLoadDataEx),
       HEDDLE_ENTRY(cuModuleUnload),
       HEDDLE_ENTRY(cuModuleGetFunction),
+      HEDDLE_ENTRY(cuFuncGetParamInfo),
       HEDDLE_ENTRY(cuFuncGetAttribute),
       HEDDLE_ENTRY(cuFuncSetAttribute),
       HEDDLE_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor),

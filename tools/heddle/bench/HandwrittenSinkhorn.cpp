@@ -11,10 +11,10 @@
 #include "BenchFiles.h"
 
 #include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/support/Parallel.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
-#include <thread>
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -150,7 +150,7 @@ static KernelSource sourceOf(const HandwrittenClass &chosen) {
 }
 
 void precompileHandwritten(Device &device, ArrayRef<ProblemShape> shapes) {
-  std::vector<std::thread> threads;
+  std::vector<KernelSource> sources;
   StringSet<> seen;
   std::string arch = device.getContext()->arch();
   for (const ProblemShape &shape : shapes)
@@ -160,14 +160,13 @@ void precompileHandwritten(Device &device, ArrayRef<ProblemShape> shapes) {
       for (const std::string &option : source.options)
         key += option;
       if (seen.insert(key).second)
-        threads.emplace_back([source = std::move(source), arch] {
-          auto image = compileSource(source, arch, ImageKind::Cubin);
-          if (!image)
-            consumeError(image.takeError());
-        });
+        sources.push_back(std::move(source));
     }
-  for (std::thread &thread : threads)
-    thread.join();
+  runInParallel(sources.size(), [&](size_t index) {
+    auto image = compileSource(sources[index], arch, ImageKind::Cubin);
+    if (!image)
+      consumeError(image.takeError());
+  });
 }
 
 Error HandwrittenSolve::load() {

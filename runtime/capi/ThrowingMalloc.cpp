@@ -1,0 +1,44 @@
+//===- ThrowingMalloc.cpp - malloc for LLVM and MLIR ----------------------===//
+//
+// MLIR does not check the result of malloc(). In libheddle.so the linker
+// replaces calls of malloc, calloc and realloc by calls of these functions.
+// They fail as operator new does: they call the new handler, and throw if there
+// is none. Code that is compiled with exceptions must not call them, because C
+// declares that they do not throw.
+//
+//===----------------------------------------------------------------------===//
+
+#include <cstddef>
+#include <new>
+
+template <typename Allocate> static void *allocate(Allocate tryOnce) {
+  while (true) {
+    if (void *memory = tryOnce())
+      return memory;
+    std::new_handler handler = std::get_new_handler();
+    if (!handler)
+      throw std::bad_alloc();
+    handler();
+  }
+}
+
+extern "C" {
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+  return allocate([=] { return __real_malloc(bytes ? bytes : 1); });
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+  return allocate(
+      [=] { return __real_calloc(count ? count : 1, size ? size : 1); });
+}
+
+void *__wrap_realloc(void *memory, size_t bytes) {
+  return allocate([=] { return __real_realloc(memory, bytes ? bytes : 1); });
+}
+
+} // extern "C"

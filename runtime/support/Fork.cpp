@@ -1,0 +1,82 @@
+//===- Fork.cpp - What a forked process inherits --------------------------===//
+
+#include "runtime/support/Fork.h"
+
+#include "runtime/support/ThreadPool.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace heddle::runtime {
+
+namespace {
+
+/// The number of forks between the first process and this one.
+std::atomic<unsigned> generation{0};
+
+/// Held shared by a ForkDelay, and exclusively during fork().
+pthread_rwlock_t delays = PTHREAD_RWLOCK_INITIALIZER;
+/// The ForkDelays of this thread. Only the first one locks.
+thread_local unsigned delaysHere = 0;
+
+void beforeFork() {
+  // A thread that forks inside of its own call must not wait for itself.
+  if (delaysHere == 0)
+    pthread_rwlock_wrlock(&delays);
+  ThreadPool::instance().lockForFork();
+}
+
+void afterForkInParent() {
+  ThreadPool::instance().unlockAfterFork();
+  if (delaysHere == 0)
+    pthread_rwlock_unlock(&delays);
+}
+
+void afterForkInChild() {
+  generation.fetch_add(1, std::memory_order_relaxed);
+  ThreadPool::instance().resetInChild();
+  // The lock knows its owner by a thread id, which fork() changes.
+  delays = PTHREAD_RWLOCK_INITIALIZER;
+}
+
+[[maybe_unused]] const int registered =
+    pthread_atfork(beforeFork, afterForkInParent, afterForkInChild);
+
+} // namespace
+
+Creator::Creator()
+    : generation(runtime::generation.load(std::memory_order_relaxed)),
+      process(::getpid()) {}
+
+bool Creator::isHere() const {
+  return generation == runtime::generation.load(std::memory_order_relaxed);
+}
+
+Error Creator::check(StringRef what) const {
+  if (isHere())
+    return Error::success();
+  return makeError(StatusCode::BadInput,
+                   "{0}: expected a call from process {1}, which created it, "
+                   "found process {2}: CUDA objects do not survive fork(). Use "
+                   "it there, or create it after the fork",
+                   what, process, ::getpid());
+}
+
+ForkDelay::ForkDelay()
+    : generation(runtime::generation.load(std::memory_order_relaxed)) {
+  if (delaysHere++ == 0)
+    pthread_rwlock_rdlock(&delays);
+}
+
+ForkDelay::~ForkDelay() {
+  // A fork inside of this call has renewed the lock in the child.
+  bool renewed =
+      generation != runtime::generation.load(std::memory_order_relaxed);
+  if (--delaysHere == 0 && !renewed)
+    pthread_rwlock_unlock(&delays);
+}
+
+} // namespace heddle::runtime

@@ -1,0 +1,85 @@
+//===- ThreadPool.h - The threads of this process ---------------*- C++ -*-===//
+//
+// Threads start when work first needs them and wait for more. POSIX threads
+// rather than LLVM's or the standard library's, which end the process if a
+// thread cannot be created. A child of fork() starts with an empty pool.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_RUNTIME_SUPPORT_THREADPOOL_H
+#define HEDDLE_RUNTIME_SUPPORT_THREADPOOL_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <pthread.h>
+#include <vector>
+
+namespace heddle::runtime {
+
+class ThreadPool {
+public:
+  /// The pool of the process. It is never destroyed: threads may use it until
+  /// the process ends.
+  static ThreadPool &instance();
+
+  /// Calls `function` with 0 to `count` - 1, `chunk` successive numbers at a
+  /// time, on the calling thread and at most `helpers` threads of the pool.
+  /// Calls start in order. Rethrows the first exception of a call, after all
+  /// calls that have started have ended.
+  void run(size_t count, size_t chunk, unsigned helpers,
+           llvm::function_ref<void(size_t)> function);
+
+  /// Ends the threads. Later work runs on the threads of its callers.
+  void stop();
+
+  // fork() (Fork.cpp).
+  void lockForFork() { pthread_mutex_lock(&mutex); }
+  void unlockAfterFork() { pthread_mutex_unlock(&mutex); }
+  void resetInChild();
+
+private:
+  /// The work of one run().
+  struct Job {
+    llvm::function_ref<void(size_t)> function;
+    size_t count, chunk;
+    unsigned limit; ///< most helpers
+    std::atomic<size_t> next{0};
+    // Guarded by the mutex of the pool.
+    unsigned helpers = 0;  ///< threads of the pool that work on it
+    unsigned openings = 0; ///< threads of the pool that may still join
+    std::exception_ptr failure;
+    Job *following = nullptr; ///< in the list of jobs with openings
+
+    bool hasWork() const {
+      return next.load(std::memory_order_relaxed) < count;
+    }
+    /// Makes calls until none is left. Returns the exception of one.
+    std::exception_ptr work() noexcept;
+  };
+
+  ThreadPool() = default;
+
+  void add(Job &job);
+  void remove(Job &job);
+  /// Wakes or starts a thread if there is work for one.
+  void invite(const Job &job);
+  bool start();
+  void serve();
+  static void *serveThread(void *pool);
+
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t done = PTHREAD_COND_INITIALIZER; ///< a helper has left a job
+  Job *first = nullptr;                           ///< jobs with openings
+  std::vector<pthread_t> threads;
+  unsigned idle = 0;    ///< threads without a job
+  unsigned invited = 0; ///< of those, threads that have been woken
+  bool stopping = false;
+};
+
+} // namespace heddle::runtime
+
+#endif // HEDDLE_RUNTIME_SUPPORT_THREADPOOL_H

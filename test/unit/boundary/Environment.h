@@ -1,0 +1,64 @@
+//===- Environment.h - The driver and the cache of these tests ------------===//
+//
+// Before the library reads them, static variables of Environment.cpp name the
+// stand-in driver, an empty cache folder that goes with the process, and four
+// threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_UNIT_BOUNDARY_ENVIRONMENT_H
+#define HEDDLE_TEST_UNIT_BOUNDARY_ENVIRONMENT_H
+
+#include "Sequences.h"
+#include "test/unit/runtime/StandInDriver.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+/// Names of the files in the cache folder.
+std::vector<std::string> cacheFiles();
+void clearCache();
+
+/// A function of the stand-in driver.
+void *standInFunction(const char *name);
+#define HEDDLE_STAND_IN(name)                                                  \
+  reinterpret_cast<decltype(&name)>(heddle::test::standInFunction(#name))
+
+/// Executables of the sequences, compiled once. Null if they do not compile;
+/// cuda() needs NVRTC.
+struct Executables {
+  static heddle_executable *elementwise();
+  static heddle_executable *loop();
+  static heddle_executable *cuda();
+};
+
+/// Runs `body` in a child of fork(). The exit code is the result of `body`; -1
+/// after a signal or 60 seconds.
+int runInChild(const std::function<int()> &body);
+
+/// Runs this program with arguments. Its output, or nothing if it fails.
+std::string runProgram(const std::vector<std::string> &arguments);
+/// The program with "--first-compilation NTH".
+int compileFirst(long nth);
+
+inline testing::AssertionResult succeeded(const Outcome &outcome) {
+  if (outcome.succeeded())
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << outcome.call << ": status " << outcome.status << ": "
+         << outcome.error << (outcome.wrongResult ? " (wrong result)" : "");
+}
+
+/// Skips a test of the cuda target on a machine without NVRTC.
+#define HEDDLE_NEED_CUDA_EXECUTABLE()                                          \
+  if (!heddle::test::Executables::cuda())                                      \
+  GTEST_SKIP() << heddle_last_error()
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_UNIT_BOUNDARY_ENVIRONMENT_H

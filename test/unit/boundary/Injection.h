@@ -1,0 +1,35 @@
+//===- Injection.h - Requests to the system that fail on purpose ----------===//
+//
+// The test program defines malloc, operator new, pthread_create, mmap and
+// write, so libheddle.so calls these definitions. While armed, they count the
+// requests of the library, and refuse some of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_UNIT_BOUNDARY_INJECTION_H
+#define HEDDLE_TEST_UNIT_BOUNDARY_INJECTION_H
+
+#include <cstddef>
+
+namespace heddle::test {
+
+enum class Resource { None, Memory, Thread, Map, Write };
+
+/// Whether this build has the definitions. Sanitizers have their own.
+bool canInject();
+
+/// Refuses the `nth` request for `resource` from now on (1 is the first, 0
+/// none) and, if `all`, every later one, too.
+void arm(Resource resource, long nth, bool all = false);
+/// Ends it. Returns the number of requests since arm().
+long disarm();
+
+/// The allocations of the library that are not freed, since the first call.
+struct Live {
+  size_t count, bytes;
+};
+Live liveAllocations();
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_UNIT_BOUNDARY_INJECTION_H

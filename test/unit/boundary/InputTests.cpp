@@ -1,0 +1,126 @@
+//===- InputTests.cpp - Text that the C interface must refuse -------------===//
+
+#include "Environment.h"
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace heddle::test;
+
+namespace {
+
+constexpr heddle_options cpu = {sizeof(heddle_options), "cpu", nullptr};
+constexpr heddle_options sm90 = {sizeof(heddle_options), "cuda", "sm_90"};
+
+bool isUTF8(const char *text) {
+  for (auto *at = reinterpret_cast<const unsigned char *>(text); *at; ++at) {
+    int following = *at < 0x80             ? 0
+                    : (*at & 0xe0) == 0xc0 ? 1
+                    : (*at & 0xf0) == 0xe0 ? 2
+                    : (*at & 0xf8) == 0xf0 ? 3
+                                           : -1;
+    if (following < 0)
+      return false;
+    for (; following; --following)
+      if ((*++at & 0xc0) != 0x80)
+        return false;
+  }
+  return true;
+}
+
+/// Refused, with a message that any reader can decode.
+void expectBadInput(heddle_status status, const char *part) {
+  EXPECT_EQ(status, HEDDLE_BAD_INPUT) << heddle_last_error();
+  EXPECT_TRUE(isUTF8(heddle_last_error())) << heddle_last_error();
+  EXPECT_NE(std::strstr(heddle_last_error(), part), nullptr)
+      << heddle_last_error();
+}
+
+TEST(InputTest, RefusesDeeplyNestedJson) {
+  std::string deep(200000, '[');
+  heddle_executable *executable = nullptr;
+  expectBadInput(heddle_load_plan(deep.c_str(), &sm90, &executable),
+                 "[byte 640]: expected at most 640 levels of nested arrays and "
+                 "objects, found more");
+  char *text = nullptr;
+  expectBadInput(heddle_explain("sgd", deep.c_str(), 0, &sm90, &text),
+                 "640 levels");
+  std::string objects;
+  for (int k = 0; k < 100000; ++k)
+    objects += "{\"nodes\":[";
+  expectBadInput(heddle_load_plan(objects.c_str(), &sm90, &executable),
+                 "640 levels");
+  // Brackets in strings do not count.
+  std::string flat = "[\"" + deep + "\\\"" + deep + "\"]";
+  expectBadInput(heddle_load_plan(flat.c_str(), &sm90, &executable),
+                 "expected object");
+}
+
+TEST(InputTest, NamesTheByteThatIsNotUTF8) {
+  heddle_executable *executable = nullptr;
+  expectBadInput(
+      heddle_compile("func.func @f(%x: !foreach.list<tensor<?xf32>>) {\n"
+                     "  // caf\xe9\n  return\n}",
+                     &cpu, &executable),
+      "program:2:9: error: expected UTF-8 text, found byte 0xE9");
+  expectBadInput(heddle_load_plan("{\"name\": \"\xff\"}", &sm90, &executable),
+                 "UTF-8");
+  char *text = nullptr;
+  expectBadInput(heddle_explain("sgd", "[[\xff]]", 0, &sm90, &text), "UTF-8");
+}
+
+TEST(InputTest, PrintsNamesThatAreNotUTF8) {
+  heddle_executable *executable = nullptr;
+  heddle_graph *graph = nullptr;
+  char *text = nullptr;
+  expectBadInput(heddle_compile("sgd:momentum\xff=1", &cpu, &executable), "");
+  expectBadInput(heddle_compile("\xc3(", &cpu, &executable), "");
+  expectBadInput(heddle_compile("/nowhere/\xff.mlir", &cpu, &executable),
+                 "cannot read program");
+  heddle_options target = {sizeof(target), "c\xffpu", nullptr};
+  expectBadInput(heddle_compile("sgd", &target, &executable),
+                 "expected 'cuda' or 'cpu'");
+  heddle_options arch = {sizeof(arch), "cuda", "sm_\xff"};
+  heddle_status status = heddle_compile("sgd", &arch, &executable);
+  EXPECT_TRUE(status == HEDDLE_BAD_INPUT || status == HEDDLE_UNAVAILABLE);
+  EXPECT_TRUE(isUTF8(heddle_last_error()));
+  expectBadInput(heddle_emit("sgd", "\xff", &sm90, &text, nullptr),
+                 "unknown stage");
+  uint64_t value = 0;
+  expectBadInput(heddle_statistic("\xff", &value), "");
+  ASSERT_EQ(heddle_graph_create(Executables::elementwise(), &graph), HEDDLE_OK);
+  expectBadInput(heddle_set_scalar(graph, "l\xffr", 1, nullptr),
+                 "expected one of");
+  heddle_graph_free(graph);
+}
+
+TEST(InputTest, ReadsAProgramFromAFileOfAnyName) {
+  std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                 ("heddle-\xff-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::string path = (folder / "na\xffme.mlir").string();
+  char *program = nullptr;
+  ASSERT_EQ(heddle_emit("sgd", "foreach", &sm90, &program, nullptr), HEDDLE_OK);
+  std::ofstream(path) << program;
+  char *text = nullptr;
+  EXPECT_EQ(heddle_explain(path.c_str(), nullptr, 1, &sm90, &text), HEDDLE_OK)
+      << heddle_last_error();
+  EXPECT_TRUE(text && isUTF8(text));
+  heddle_free(text);
+  heddle_free(program);
+  std::ofstream(path) << "func.func @f() {";
+  expectBadInput(heddle_explain(path.c_str(), nullptr, 1, &sm90, &text),
+                 "error");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(InputTest, RefusesAnEndlessFile) {
+  heddle_executable *executable = nullptr;
+  expectBadInput(heddle_compile("/dev/zero", &cpu, &executable),
+                 "expected at most 256 MiB");
+}
+
+} // namespace

@@ -1,0 +1,139 @@
+//===- SupportTest.cpp - JSON, threads, files -----------------------------===//
+
+#include "Helpers.h"
+
+#include "runtime/support/DynamicLibrary.h"
+#include "runtime/support/Json.h"
+#include "runtime/support/Parallel.h"
+#include "runtime/support/ThreadPool.h"
+
+#include <atomic>
+#include <new>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <thread>
+
+using namespace heddle::runtime;
+using namespace llvm;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+std::string nested(unsigned depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+TEST(JsonTest, BoundsTheNesting) {
+  EXPECT_TRUE(static_cast<bool>(parseJson(nested(kDeepestJson))));
+  EXPECT_CONTAINS(
+      failure(parseJson(nested(kDeepestJson + 1)), StatusCode::BadInput),
+      "[byte 640]: expected at most 640 levels");
+  // Neighbours are not nested.
+  std::string flat = "[";
+  for (int k = 0; k < 10000; ++k)
+    flat += "[{}],";
+  EXPECT_TRUE(static_cast<bool>(parseJson(flat + "[]]")));
+  // Nor are brackets in strings, behind an escaped quote or not.
+  EXPECT_TRUE(
+      static_cast<bool>(parseJson("[\"" + std::string(1000, '[') + "\\\"" +
+                                  std::string(1000, '{') + "\\\\\"]")));
+  EXPECT_CONTAINS(failure(parseJson("[1,"), StatusCode::BadInput), "byte=3");
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+TEST(ThreadPoolTest, MakesEveryCallOnce) {
+  for (size_t count : {0, 1, 2, 7, 1000})
+    for (size_t chunk : {1, 3, 2000})
+      for (unsigned helpers : {0, 1, 5}) {
+        std::vector<std::atomic<int>> calls(count);
+        ThreadPool::instance().run(count, chunk, helpers,
+                                   [&](size_t index) { ++calls[index]; });
+        for (std::atomic<int> &call : calls)
+          EXPECT_EQ(call, 1);
+      }
+}
+
+TEST(ThreadPoolTest, RethrowsAnExceptionWhenNoCallRuns) {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> running{0}, calls{0};
+    EXPECT_THROW(ThreadPool::instance().run(1000, 1, 3,
+                                            [&](size_t index) {
+                                              ++running;
+                                              ++calls;
+                                              if (index == 20) {
+                                                --running;
+                                                throw std::runtime_error(
+                                                    "twenty");
+                                              }
+                                              --running;
+                                            }),
+                 std::runtime_error);
+    EXPECT_EQ(running, 0);
+    EXPECT_GE(calls, 21);
+  }
+  // On the calling thread alone.
+  EXPECT_THROW(ThreadPool::instance().run(
+                   3, 1, 0, [](size_t) { throw std::bad_alloc(); }),
+               std::bad_alloc);
+}
+
+TEST(ThreadPoolTest, WorkInsideOfWork) {
+  std::atomic<int> calls{0};
+  ThreadPool::instance().run(8, 1, 3, [&](size_t) {
+    ThreadPool::instance().run(8, 1, 3, [&](size_t) {
+      ThreadPool::instance().run(8, 1, 3, [&](size_t) { ++calls; });
+    });
+  });
+  EXPECT_EQ(calls, 512);
+}
+
+TEST(ThreadPoolTest, ManyCallers) {
+  std::atomic<int> calls{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round)
+        ThreadPool::instance().run(10, 1, 3, [&](size_t) { ++calls; });
+    });
+  for (std::thread &caller : callers)
+    caller.join();
+  EXPECT_EQ(calls, 8 * 200 * 10);
+}
+
+TEST(ThreadPoolTest, UsesSeveralThreads) {
+  // Two calls that wait for each other.
+  std::atomic<int> arrived{0};
+  ThreadPool::instance().run(2, 1, 1, [&](size_t) {
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ParallelTest, TheLimitIsBounded) {
+  ScopedVariable many("HEDDLE_THREADS", "4000000000");
+  EXPECT_EQ(threadLimit(), 1024u);
+  ScopedVariable none("HEDDLE_THREADS", "0");
+  EXPECT_GE(threadLimit(), 1u);
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+TEST(DynamicLibraryTest, RefusesAPipe) {
+  TemporaryFolder folder;
+  std::string path = folder.path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_CONTAINS(failure(DynamicLibrary::open(path), StatusCode::Unavailable),
+                  "expected a regular file");
+}
+
+} // namespace
