@@ -48,6 +48,17 @@ static const llvm::StringSet<> &reservedWords() {
   return words;
 }
 
+/// Whether `name` could be a function or type of a sweep: the sweep's name, an
+/// ending of this list and, if the sweep has several, a number. A variable of
+/// the same name would hide the function.
+static bool isLikeFunction(StringRef name) {
+  static const llvm::StringSet<> endings = {
+      "block",      "combine",     "count",   "end",  "epilogue", "params",
+      "precompute", "precomputed", "process", "tile", "walk"};
+  StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
+  return endings.contains(unnumbered.rsplit('_').second);
+}
+
 std::string identifierFrom(StringRef name) {
   std::string result;
   for (char c : name.take_front(48))
@@ -61,7 +72,7 @@ std::string identifierFrom(StringRef name) {
     result.pop_back(); // an underscore and a number may follow
   if (result.empty() || llvm::isDigit(result.front()) || result.front() == '_')
     result = "v" + result;
-  if (reservedWords().contains(result))
+  if (reservedWords().contains(result) || isLikeFunction(result))
     result += "_value";
   return result;
 }
