@@ -31,14 +31,14 @@ static const llvm::StringSet<> &reservedWords() {
         "using virtual void volatile wchar_t while xor xor_eq main threadIdx "
         "blockIdx blockDim gridDim warpSize aligned round base first_tile "
         "more limit arrived vector width heddle ByValue tile tile_index "
-        "table at next row column k u exp log sqrt sqrtf expf logf pow powf "
+        "table at next row column k exp log sqrt sqrtf expf logf pow powf "
         "fabs fabsf fma fmaf tanh tanhf sin sinf cos cosf erf erff floor "
         "floorf ceil ceilf exp2 exp2f log2 log2f log1p log1pf expm1 expm1f "
         "isnan isinf isfinite copysign copysignf abs fmaxf fmax fminf fmin "
         "min max add mul any all sign convert load store first last asserts "
         "assert printf malloc free float2 float4 double2 int2 int4 uint2 "
         "uint4 dim3 half INFINITY NAN NULL linux EvictFirst p whole there "
-        "all_there iteration iterations unix")
+        "all_there iteration unix")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)
