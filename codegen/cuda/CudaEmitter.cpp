@@ -90,8 +90,7 @@ runtime::Source ProgramEmitter::takeSource() {
   return std::move(source);
 }
 
-/// The name of the entry that runs a loop in one launch.
-static std::string oneLaunchEntry(fused::LoopOp loop) {
+std::string oneLaunchEntry(fused::LoopOp loop) {
   return loop.getName().value_or("loop").str() + "_in_one_launch";
 }
 
@@ -355,9 +354,10 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
                                  parameters, ") {")
      << "\n";
   os.indent();
-  os << "const " << names.params
-     << (names.isTemplate ? "<" + byValue + ">" : "") << " p = {"
-     << llvm::join(arguments, ", ") << "};\n"
+  std::string type =
+      names.params + (names.isTemplate ? "<" + byValue + ">" : "");
+  os << DeviceFunctions::wrapped("const " + type + " p = {", arguments, "};")
+     << "\n"
      << functions.call(
             names.sweep + "_block",
             {{"EvictFirst", variant.getEvictFirst() ? "true" : "false"}})

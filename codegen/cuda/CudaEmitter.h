@@ -30,6 +30,8 @@ llvm::ArrayRef<llvm::StringRef> deviceHeaderNames();
 
 /// The suffix of an entry, after the name of its sweep.
 llvm::StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant);
+/// The name of the entry that runs a loop in one launch.
+std::string oneLaunchEntry(fused::LoopOp loop);
 
 } // namespace heddle::cuda
 

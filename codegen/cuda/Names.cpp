@@ -31,14 +31,14 @@ static const llvm::StringSet<> &reservedWords() {
         "using virtual void volatile wchar_t while xor xor_eq main threadIdx "
         "blockIdx blockDim gridDim warpSize aligned round base first_tile "
         "more limit arrived vector width heddle ByValue tile tile_index "
-        "table at next row column k u exp log sqrt sqrtf expf logf pow powf "
+        "table at next row column k exp log sqrt sqrtf expf logf pow powf "
         "fabs fabsf fma fmaf tanh tanhf sin sinf cos cosf erf erff floor "
         "floorf ceil ceilf exp2 exp2f log2 log2f log1p log1pf expm1 expm1f "
         "isnan isinf isfinite copysign copysignf abs fmaxf fmax fminf fmin "
         "min max add mul any all sign convert load store first last asserts "
         "assert printf malloc free float2 float4 double2 int2 int4 uint2 "
         "uint4 dim3 half INFINITY NAN NULL linux EvictFirst p whole there "
-        "all_there iteration iterations unix")
+        "all_there iteration unix")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)
@@ -46,6 +46,17 @@ static const llvm::StringSet<> &reservedWords() {
     return set;
   }();
   return words;
+}
+
+/// Whether `name` could be a function or type of a sweep: the sweep's name, an
+/// ending of this list and, if the sweep has several, a number. A variable of
+/// the same name would hide the function.
+static bool isLikeFunction(StringRef name) {
+  static const llvm::StringSet<> endings = {
+      "block",      "combine",     "count",   "end",  "epilogue", "params",
+      "precompute", "precomputed", "process", "tile", "walk"};
+  StringRef unnumbered = name.rtrim("0123456789").rtrim('_');
+  return endings.contains(unnumbered.rsplit('_').second);
 }
 
 std::string identifierFrom(StringRef name) {
@@ -61,7 +72,7 @@ std::string identifierFrom(StringRef name) {
     result.pop_back(); // an underscore and a number may follow
   if (result.empty() || llvm::isDigit(result.front()) || result.front() == '_')
     result = "v" + result;
-  if (reservedWords().contains(result))
+  if (reservedWords().contains(result) || isLikeFunction(result))
     result += "_value";
   return result;
 }

@@ -326,20 +326,20 @@ void PanelEmitter::emitLoadMember() {
 }
 
 void PanelEmitter::emitEntry() {
-  std::string arguments, values;
+  SmallVector<std::string> arguments, values;
   for (auto &[declaration, name] : parameters.fields) {
-    arguments += (arguments.empty() ? "" : ", ") + declaration;
-    values += (values.empty() ? "" : ", ") + name;
+    arguments.push_back(declaration);
+    values.push_back(name);
   }
   bool onlyRows = !hasMemberPartsOfColumns();
   bool hasScalars = !scalars.fields.empty() || !memberScalars.empty();
   bool stops = !layout.whereOperand.empty();
   os << "extern \"C\" __global__ void HEDDLE_PANEL_CLUSTER_DIMENSIONS "
         "__launch_bounds__(HEDDLE_PANEL_THREADS, 1)\n"
-     << entry << "(" << arguments << ") {\n";
+     << DeviceFunctions::wrapped(entry + "(", arguments, ") {") << "\n";
   os.indent();
   os << "using namespace " << space << ";\n"
-     << "parameters params = {" << values << "};\n"
+     << DeviceFunctions::wrapped("parameters params = {", values, "};") << "\n"
      << "if (threadIdx.x == 0)\n"
      << "  heddle::locate_block(*params.limit_at);\n"
      << "loop_state loop = {heddle::member_barrier(params.barrier), "

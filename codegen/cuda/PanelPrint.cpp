@@ -45,19 +45,22 @@ void PanelEmitter::endFunction() {
   auto [name, parameters] = StringRef(functionHead).split('(');
   SmallVector<StringRef> all;
   parameters.drop_back().split(all, ", ");
-  std::string taken, given;
+  SmallVector<std::string> taken, given;
   for (StringRef parameter : all) {
     StringRef own = parameter.drop_front(parameter.find_last_of(" &*") + 1);
     if (!isOutlined && !usesName(code, own))
       continue;
-    taken += (taken.empty() ? "" : ", ") + parameter.str();
-    given += (given.empty() ? "" : ", ") + own.str();
+    taken.push_back(parameter.str());
+    given.push_back(own.str());
   }
   StringRef called = name.drop_front(name.find(' ') + 1);
-  callsOf[called] = (called + "(" + given + ")").str();
-  functions += "// " + functionComment + "\n__device__ " +
-               (isOutlined ? "__noinline__ " : "__forceinline__ ") +
-               name.str() + "(" + taken + ") {\n" + code + "}\n\n";
+  callsOf[called] = (called + "(" + llvm::join(given, ", ") + ")").str();
+  std::string head = std::string("__device__ ") +
+                     (isOutlined ? "__noinline__ " : "__forceinline__ ") +
+                     name.str() + "(";
+  functions += "// " + functionComment + "\n" +
+               DeviceFunctions::wrapped(head, taken, ") {") + "\n" + code +
+               "}\n\n";
 }
 
 void PanelEmitter::open(const Twine &line) {

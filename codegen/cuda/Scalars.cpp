@@ -222,9 +222,13 @@ Printer::compareFloats(arith::CmpFPredicate predicate) const {
   case P::ULE:
     return negated(">");
   case P::ORD:
+    if (a == b)
+      return simple("==");
     return Expression{a + " == " + a + " && " + b + " == " + b,
                       Binding::loosest};
   case P::UNO:
+    if (a == b)
+      return simple("!=");
     return Expression{a + " != " + a + " || " + b + " != " + b,
                       Binding::loosest};
   case P::AlwaysTrue:

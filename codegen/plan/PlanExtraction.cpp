@@ -266,7 +266,7 @@ LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
     return success();
   }
   PlanVariant launch;
-  launch.entry = node.name + "_in_one_launch";
+  launch.entry = cuda::oneLaunchEntry(loop);
   launch.block = cooperative.getThreads();
   launch.grid = GridKind::Resident;
   launch.cooperative = true;

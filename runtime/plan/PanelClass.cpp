@@ -167,16 +167,14 @@ std::vector<std::string> PanelClass::defines() const {
 std::string PanelClass::describe() const {
   std::string blocks =
       clusterPerMember
-          ? formatv("a cluster of {0} for each member, ", clusterPerMember)
-                .str()
+          ? formatv("a cluster of {0} per member, ", clusterPerMember).str()
       : cluster > 1 ? formatv("clusters of {0}, ", cluster).str()
                     : "";
   std::string of =
       groups > 1 ? formatv("{0} thread groups of ", groups).str() : "";
-  return formatv("{0}{1}{2} threads with {3} columns each, {4} rows {5}in "
-                 "flight",
+  return formatv("{0}{1}{2} threads, {3} items per thread, {4} row stages{5}",
                  blocks, of, threads / groups, itemsPerThread, stages,
-                 groups > 1 ? "of a group " : "")
+                 groups > 1 ? " per group" : "")
       .str();
 }
 

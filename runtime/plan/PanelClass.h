@@ -1,8 +1,8 @@
 //===- PanelClass.h - Size classes of panel loops ---------------*- C++ -*-===//
 //
 // A panel loop is compiled for a size class: the threads of a block, thread
-// groups, columns of a thread, rows in flight, blocks of a cluster, and whether
-// one cluster processes a member alone. A class follows from extents and from
+// groups, items per thread, row stages, blocks of a cluster, and whether one
+// cluster processes a member alone. A class follows from extents and from
 // the architecture, but not from the number of multiprocessors, because the
 // bits of the results depend on the class.
 //
@@ -36,8 +36,7 @@ struct PanelClass {
 
   /// The macros that select the class, as options of NVRTC.
   std::vector<std::string> defines() const;
-  /// A description such as "512 threads with 12 columns each, 8 rows in
-  /// flight".
+  /// A description such as "512 threads, 12 items per thread, 8 row stages".
   std::string describe() const;
   bool operator==(const PanelClass &) const = default;
 };

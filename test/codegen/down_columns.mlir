@@ -1,6 +1,9 @@
 // Columns without row values: a thread goes down some of the columns, loads a
 // row while it processes the previous row, and keeps the states of the columns
 // in registers.
+// RUN: split-file %s %t
+// RUN: %heddle emit %t/down.mlir | FileCheck %s
+// RUN: %heddle emit %t/beside.mlir | FileCheck %s --check-prefix=BESIDE
 
 // CHECK:      down_walk(
 // CHECK:        for (long long first_column = threadIdx.x; first_column < tile.columns; first_column += 1024) {

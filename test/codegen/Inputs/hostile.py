@@ -11,7 +11,7 @@ import tempfile
 ATTACK = r"*/ \22; } asm volatile(\22trap;\22); system(\22id\22); #include <stdio.h> \0A#error planted \5C\0A ??/ "
 # MLIR allows no such characters in names of values, so these are words with a meaning in C++ or the emitter.
 WORDS = ["threadIdx", "round", "there", "whole", "heddle", "asm", "__asm__", "float", "tile", "main", "printf", "L_" * 200,
-         "_Z3foo", "a$b", "x.y-z", "more", "first_tile", "at", "k"]
+         "_Z3foo", "a$b", "x.y-z", "more", "first_tile", "at", "k", "x_tile", "x_process"]
 
 heddle = sys.argv[1]
 maps, last = [], "grad"

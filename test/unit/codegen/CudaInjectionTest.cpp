@@ -157,6 +157,8 @@ const std::vector<std::string> &attempts() {
       "EvictFirst",
       "p",
       "x_1",
+      "x_tile",
+      "x_tile_0",
       "x_next",
       "x_f64",
       "unused",

@@ -175,11 +175,11 @@ TEST(PanelClass, Describes) {
   EXPECT_EQ(chosen.panels(), 66);
   EXPECT_EQ(
       chosen.describe(),
-      "clusters of 2, 2 thread groups of 256 threads with 24 columns each, 3 "
-      "rows of a group in flight");
+      "clusters of 2, 2 thread groups of 256 threads, 24 items per thread, 3 "
+      "row stages per group");
   chosen.cluster = chosen.groups = 1;
   EXPECT_EQ(chosen.describe(),
-            "512 threads with 24 columns each, 3 rows in flight");
+            "512 threads, 24 items per thread, 3 row stages");
   EXPECT_EQ(
       chosen.defines(),
       (std::vector<std::string>{
