@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/cuda/EpilogueEmitter.h"
+#include "codegen/cuda/LongLines.h"
 #include "codegen/cuda/PanelEmitter.h"
 #include "codegen/cuda/Precomputed.h"
 #include "codegen/cuda/RowsEmitter.h"
@@ -87,6 +88,8 @@ runtime::Source ProgramEmitter::takeSource() {
     while (StringRef(last).ends_with("\n\n"))
       last.pop_back();
   }
+  for (runtime::SourceSection &section : source.sections)
+    section.text = wrapLongLines(section.text);
   return std::move(source);
 }
 

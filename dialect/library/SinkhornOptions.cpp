@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/library/Programs.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -64,24 +66,36 @@ void SinkhornOptions::describe(OptionList &list) {
 }
 
 std::string SinkhornOptions::check() const {
+  auto expected = [](StringRef option, StringRef values, auto found) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "'" << option << "' must be " << values << ", found ";
+    if constexpr (std::is_floating_point_v<decltype(found)>)
+      os << llvm::format("%g", found);
+    else
+      os << found;
+    return text;
+  };
   if (!(eps > 0))
-    return "'eps' must be positive";
-  if (rhoA < 0 || rhoB < 0)
-    return std::string(rhoA < 0 ? "'rho_a'" : "'rho_b'") +
-           " must be positive, or 0 if sums must be equal";
+    return expected("eps", "positive", eps);
+  for (auto [option, rho] :
+       {std::pair<StringRef, double>("rho_a", rhoA), {"rho_b", rhoB}})
+    if (rho < 0)
+      return expected(option, "positive, or 0 if sums must be equal", rho);
   if (!(omega > 0 && omega < 2))
-    return "'omega' must be between 0 and 2";
+    return expected("omega", "between 0 and 2", omega);
   if (!(eps0 > 0))
-    return "'eps0' must be positive";
+    return expected("eps0", "positive", eps0);
   if (!(decay > 0 && decay < 1))
-    return "'decay' must be between 0 and 1";
+    return expected("decay", "between 0 and 1", decay);
   if (limit < 0 || limit > INT32_MAX)
-    return "'limit' must be a number of iterations from 0 to 2147483647";
+    return expected("limit", "a number of iterations from 0 to 2147483647",
+                    limit);
   if (anneals() && !givesCost())
     return "'anneal' needs 'matrix=cost': a log kernel contains one eps";
   bool usesPoints = hasOutput("product") || hasOutput("projection");
   if (points < 0 || points > 64)
-    return "'points' must be a number of coordinates from 0 to 64";
+    return expected("points", "a number of coordinates from 0 to 64", points);
   if (usesPoints && points == 0)
     return "'outputs=" +
            std::string(hasOutput("product") ? "product" : "projection") +

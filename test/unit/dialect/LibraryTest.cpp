@@ -192,29 +192,32 @@ TEST(LibraryErrors, Contradictions) {
 TEST(LibraryErrors, Sinkhorn) {
   for (const char *eps : {"0", "-1"})
     EXPECT_EQ(errorOf("sinkhorn:eps=" + std::string(eps)),
-              "'eps' must be positive");
+              "'eps' must be positive, found " + std::string(eps));
   EXPECT_EQ(errorOf("sinkhorn:rho_a=-1"),
-            "'rho_a' must be positive, or 0 if sums must be equal");
+            "'rho_a' must be positive, or 0 if sums must be equal, found -1");
   EXPECT_EQ(errorOf("sinkhorn:rho_b=-1"),
-            "'rho_b' must be positive, or 0 if sums must be equal");
+            "'rho_b' must be positive, or 0 if sums must be equal, found -1");
   for (const char *omega : {"0", "2", "-0.5"})
     EXPECT_EQ(errorOf("sinkhorn:omega=" + std::string(omega)),
-              "'omega' must be between 0 and 2");
+              "'omega' must be between 0 and 2, found " + std::string(omega));
   EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,eps0=0"),
-            "'eps0' must be positive");
+            "'eps0' must be positive, found 0");
   for (const char *decay : {"0", "1"})
     EXPECT_EQ(errorOf("sinkhorn:anneal=geometric,decay=" + std::string(decay)),
-              "'decay' must be between 0 and 1");
+              "'decay' must be between 0 and 1, found " + std::string(decay));
   for (const char *limit : {"-1", "2147483648"})
     EXPECT_EQ(errorOf("sinkhorn:limit=" + std::string(limit)),
-              "'limit' must be a number of iterations from 0 to 2147483647");
+              "'limit' must be a number of iterations from 0 to 2147483647, "
+              "found " +
+                  std::string(limit));
   for (const char *anneal : {"geometric", "list"})
     EXPECT_EQ(
         errorOf("sinkhorn:matrix=log_kernel,anneal=" + std::string(anneal)),
         "'anneal' needs 'matrix=cost': a log kernel contains one eps");
   for (const char *points : {"-1", "65"})
     EXPECT_EQ(errorOf("sinkhorn:outputs=product,points=" + std::string(points)),
-              "'points' must be a number of coordinates from 0 to 64");
+              "'points' must be a number of coordinates from 0 to 64, found " +
+                  std::string(points));
   for (std::string output : {"product", "projection"})
     EXPECT_EQ(errorOf("sinkhorn:outputs=plan/" + output),
               "'outputs=" + output +

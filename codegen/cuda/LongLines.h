@@ -1,0 +1,24 @@
+//===- LongLines.h - wraps long lines of emitted source ---------*- C++ -*-===//
+//
+// The emitters print a statement on one line. This last step breaks lines that
+// are too wide to read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_CODEGEN_CUDA_LONGLINES_H
+#define HEDDLE_CODEGEN_CUDA_LONGLINES_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace heddle::cuda {
+
+/// `source`, with each line of more than 120 columns broken where the fewest
+/// brackets are open. Only spaces between tokens change. Preprocessor lines
+/// stay, and so do lines with string literals.
+std::string wrapLongLines(llvm::StringRef source);
+
+} // namespace heddle::cuda
+
+#endif // HEDDLE_CODEGEN_CUDA_LONGLINES_H
