@@ -59,10 +59,18 @@ std::vector<Part> partsOf(const std::string &json) {
   return parts;
 }
 
-std::vector<std::string> replacementsOf(char kind) {
-  if (kind == '0')
-    return {"-1",    "0",   "1",   "2", "2147483648", "9223372036854775807",
-            "1e300", "0.5", "\"\""};
+std::vector<std::string> replacementsOf(char kind, size_t position) {
+  if (kind == '0') {
+    std::vector<std::string> values = {
+        "-1", "2147483648", "1e300", "9223372036854775807", "0.5", "\"\""};
+    // Most numbers are positions of buffers and tables: the first ones, and
+    // three others.
+    for (int number = 0; number < 6; ++number)
+      values.push_back(std::to_string(number));
+    for (size_t step : {1, 2, 3})
+      values.push_back(std::to_string(6 + position * step * 7 % 41));
+    return values;
+  }
   if (kind == '"')
     return {"\"\"", "\"other\"", "0"};
   if (kind == '[')
@@ -141,7 +149,8 @@ void mutate(const std::string &plan, bool canPrepare) {
   }
   int attempts = 0, refused = 0, prepared = 0;
   for (const Part &part : partsOf(plan))
-    for (const std::string &replacement : replacementsOf(part.kind)) {
+    for (const std::string &replacement :
+         replacementsOf(part.kind, part.begin)) {
       std::string changed = plan;
       changed.replace(part.begin, part.end - part.begin, replacement);
       Attempt attempt(changed, memory);
