@@ -322,13 +322,17 @@ struct ForeachShiftLogsumexp
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    changed = false;
     function.walk([&](WhileOp loop) { shiftAll(loop); });
-    if (numShifted)
+    // Statistics count only if LLVM was built so; they decide nothing.
+    if (changed)
       cleanBodies(function);
   }
 
   void shiftAll(WhileOp loop);
   void shift(foreach::ReduceOp op, WhileOp loop, ArrayRef<Value> targets);
+
+  bool changed = false;
 };
 } // namespace
 
@@ -355,6 +359,7 @@ void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
     op.replaceAllUsesWith(shifted);
     op.erase();
     ++numShifted;
+    changed = true;
     if (remarks)
       mlir::emitRemark(shifted.getLoc())
           << fused::quoted(shifted.getResult(0))

@@ -2,12 +2,14 @@
 //
 // A break replaces a space after a comma or before a binary operator. Among the
 // breaks that leave a first part of at most 120 columns, the one with the
-// fewest open brackets is taken, and the last one among equals.
+// fewest open brackets is taken, then a comma, then the last one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/LongLines.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,22 +20,27 @@ namespace heddle::cuda {
 
 static constexpr size_t kWidth = 120;
 
-/// Whether the space at `at` may become a line break.
-static bool isBreak(StringRef line, size_t at) {
+/// The rank of the space at `at` as a line break, the best first; 0 if it is
+/// none.
+static unsigned rankOfBreak(StringRef line, size_t at) {
   if (line[at] != ' ' || at == 0 || at + 1 >= line.size())
-    return false;
-  if (line[at - 1] == ',' || line[at - 1] == ';')
-    return true;
-  for (StringRef binary : {"? ", ": ", "&& ", "|| ", "+ ", "- ", "* ", "/ "})
-    if (line.substr(at + 1).starts_with(binary))
-      return true;
-  return false;
+    return 0;
+  if (line[at - 1] == ';')
+    return 1;
+  if (line[at - 1] == ',')
+    return 2;
+  auto precedes = [&](StringRef binary) {
+    return line.substr(at + 1).starts_with(binary);
+  };
+  if (any_of(ArrayRef<StringRef>{"? ", ": ", "&& ", "|| "}, precedes))
+    return 3;
+  return any_of(ArrayRef<StringRef>{"+ ", "- ", "* ", "/ "}, precedes) ? 4 : 0;
 }
 
 /// The space at which to break a line that is too long, or npos.
 static size_t breakOf(StringRef line, size_t indent) {
   size_t best = StringRef::npos;
-  unsigned depth = 0, bestDepth = ~0u;
+  std::pair<size_t, unsigned> bestCost = {~size_t(0), 0}; // open brackets, rank
   SmallVector<char> open;
   for (size_t at = indent; at < std::min(line.size(), kWidth + 1); ++at) {
     char c = line[at];
@@ -45,10 +52,11 @@ static size_t breakOf(StringRef line, size_t indent) {
                                  (c == '>' && open.back() == '<'))) {
       open.pop_back();
     }
-    depth = open.size();
-    if (depth <= bestDepth && isBreak(line, at)) {
+    unsigned rank = rankOfBreak(line, at);
+    std::pair<size_t, unsigned> cost = {open.size(), rank};
+    if (rank && cost <= bestCost) {
       best = at;
-      bestDepth = depth;
+      bestCost = cost;
     }
   }
   return best;

@@ -11,15 +11,16 @@
 // CHECK:      namespace balance_loop {
 // CHECK:      const bool weightless = 
 // CHECK:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && weightless;
-// CHECK:      if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum) && !column_mass_part_inactive)) {
-// CHECK:      const float column_mass = column_mass_part_inactive ? 0 : heddle::is_safe_column(column_mass_part_sum) ?
+// CHECK:      if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum)
+// CHECK-NEXT: && !column_mass_part_inactive)) {
+// CHECK:      const float column_mass = column_mass_part_inactive ? 0 : heddle::is_safe_column(column_mass_part_sum)
 // OTHER:      const bool [[WANTED:.*]] = bool(weightless ^ true);
 // OTHER:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && [[WANTED]];
 // NESTED:     const bool [[SMALL:.*]] = bool(huge ^ true);
 // NESTED:     const bool column_mass_part_inactive = column_mass_part_sum == 0 && [[SMALL]];
 // NEVER:      const bool column_mass_part_inactive = column_mass_part_sum == 0 && false;
 // ALWAYS:     if (heddle::any_combining_thread(is_first && !heddle::is_safe_column(column_mass_part_sum))) {
-// ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum) ?
+// ALWAYS:     const float column_mass = heddle::is_safe_column(column_mass_part_sum)
 
 !vecs = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>

@@ -24,7 +24,9 @@
 // CHECK:       anneal_x1_process{{.*}}(anneal_x1, tile, tile_index);
 // CHECK:       heddle::grid_barrier(barrier);
 // CHECK-NEXT:  ++iteration;
-// CHECK-NEXT:  more = iteration < limit && heddle::any_member<heddle::member_descriptor<{{[0-9]+}}, 1>, {{[0-9]+}}>(anneal_x1.table.members, anneal_x1.table.member_count);
+// CHECK-NEXT:  more = iteration < limit
+// CHECK-NEXT:      && heddle::any_member<heddle::member_descriptor<{{[0-9]+}}, 1>, {{[0-9]+}}>(anneal_x1.table.members,
+// CHECK-NEXT:      anneal_x1.table.member_count);
 // CHECK-NEXT:  heddle::grid_barrier(barrier);
 
 // PLAN-DAG:  "index": "length"

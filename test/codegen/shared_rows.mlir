@@ -17,7 +17,8 @@
 // CHECK-NOT:    most_part
 //             The columns of a block begin at a memory line, in each row.
 // CHECK:          before_row[row] = heddle::before_row(tile.y + row * tile.y_stride);
-// CHECK:        for (long long first_column = heddle::block_of_tile(p.table, tile_index) * 1024LL; {{.*}}; first_column += p.table.blocks_per_tile * 1024LL) {
+// CHECK:        for (long long first_column = heddle::block_of_tile(p.table, tile_index) * 1024LL;
+// CHECK-NEXT: {{.*}}; first_column += p.table.blocks_per_tile * 1024LL) {
 //             All loads, of elements and of rows, precede the first store.
 // CHECK:                x[row][k] = whole || slice.has(k) ? heddle::read_evict_first(&x_slice[k * 256]) : 0;
 // CHECK-NEXT:           c[row][k] = whole || slice.has(k) ? col_slice[k * 256] : 0;
@@ -35,7 +36,7 @@
 // CHECK-DAG:      p.sum_of_tiles[tile_index + threadIdx.x] = sum_part;
 // CHECK:      shared_process(
 // CHECK-NEXT:   shared_walk
-// CHECK-NEXT:   if (heddle::block_of_tile(p.table, tile_index) < p.table.blocks_per_tile - 1 || tile.first % 1024)
+// CHECK:        if (heddle::block_of_tile(p.table, tile_index) < p.table.blocks_per_tile - 1 || tile.first % 1024)
 // CHECK-NEXT:     return;
 // CHECK:        shared_count(p, same_tile, tile_index);
 // CHECK-NEXT:   if (heddle::arrives_last(&p.table.tickets[same_tile.member], (same_tile.tiles + 255) / 256))

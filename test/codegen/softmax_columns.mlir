@@ -32,7 +32,8 @@
 // CHECK:      softmax_columns_combine(
 // CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_combined) {
 // CHECK:          if (!heddle::arrives_last(&p.column_tickets[tile_index - own + group.first + step], group.count))
-// CHECK:            heddle::combine_pairwise<heddle::add<float>>(p.column_of_columns + base + column, step * tile.columns, group.count);
+// CHECK:            heddle::combine_pairwise<heddle::add<float>>(p.column_of_columns + base + column, step * tile.columns,
+// CHECK-NEXT: group.count);
 // CHECK:      softmax_columns_end(
 // CHECK:          tile.column_value[column] = column_value;
 // CHECK:      if (softmax_columns_combine(p, tile, tile_index))

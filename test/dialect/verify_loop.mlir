@@ -61,7 +61,7 @@ fused.program @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'fused.loop' op expected 'active' with the type of the flag, 'tensor<i1>', if and only if every member has a flag}}
+  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 arguments, found 2}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : tensor<i1> -> (!list, tensor<i32>) {
     fused.yield %a while %f : !list while tensor<i1>
   }
@@ -88,9 +88,9 @@ fused.program @arguments(%x: !list, %limit: tensor<i32>) {
   // expected-error@+1 {{'fused.loop' op expected a region of at most 1 arguments, found 2}}
   %y:2 = "fused.loop"(%x, %limit) ({
   ^bb0(%a: !list, %b: !list):
-    %z, %more = fused.sweep (%e = %a : !list) -> (!list) {
+    %z, %s, %more = fused.sweep (%e = %a : !list) -> (!list, tensor<f32>) {
       %s = fused.reduce add list %e : f32
-      fused.yield %e : f32
+      fused.yield %e, %s : f32, f32
     } epilogue [%s : f32] () -> tensor<i1> {
       %m = arith.cmpf ogt, %s, %s : f32
       fused.yield %m : i1

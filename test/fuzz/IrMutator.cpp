@@ -251,11 +251,23 @@ std::optional<std::string> mutateIr(std::string_view text,
   Mutation mutation(*module, random);
   for (unsigned count = 1 + random() % 4; count > 0; --count)
     mutation.apply();
+  // Without any value left, operands stay empty and cannot be printed.
+  bool complete = !module
+                       ->walk([](Operation *op) {
+                         return llvm::all_of(op->getOperands(),
+                                             [](Value v) { return bool(v); })
+                                    ? WalkResult::advance()
+                                    : WalkResult::interrupt();
+                       })
+                       .wasInterrupted();
   std::string printed;
   llvm::raw_string_ostream os(printed);
-  module->print(os, OpPrintingFlags().printGenericOpForm());
+  if (complete)
+    module->print(os, OpPrintingFlags().printGenericOpForm());
   // The destructor would complain about uses of erased values.
   module->walk([](Operation *op) { op->dropAllReferences(); });
+  if (!complete)
+    return std::nullopt;
   return printed;
 }
 

@@ -55,11 +55,12 @@ TEST(Text, BytecodeIsRefused) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   ASSERT_TRUE(succeeded(mlir::writeBytecodeToFile(**module, stream)));
+  testing::internal::CaptureStderr();
   EXPECT_FALSE(parseProgram(bytes, "program.mlirbc", context.get()));
-  EXPECT_NE(
-      context.message.find("expected a program as text, found MLIR bytecode"),
-      std::string::npos)
-      << context.message;
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("expected a program as text, found MLIR bytecode"),
+            std::string::npos)
+      << said;
 }
 
 /// A region that is isolated from above has names of its own, and every result
