@@ -57,11 +57,20 @@ void expectHolds(const Sequence &sequence, Injected injected) {
   long failures = 0, tested = 0;
   size_t leaked = 0, worst = 0;
   for (long nth : requestsToRefuse(total, injected.most)) {
-    Live before = liveAllocations();
-    arm(injected.resource, nth, injected.all);
-    Outcome outcome = sequence();
-    disarm();
-    Live after = liveAllocations();
+    Outcome outcome;
+    size_t lost = 0, allowed = 0;
+    // A table of LLVM may grow once and keep its memory; a leak repeats.
+    for (int attempt = 0; attempt < 2 && (attempt == 0 || lost > allowed);
+         ++attempt) {
+      Live before = liveAllocations();
+      arm(injected.resource, nth, injected.all);
+      outcome = sequence();
+      disarm();
+      Live after = liveAllocations();
+      lost = after.bytes > before.bytes ? after.bytes - before.bytes : 0;
+      // The message of the last error stays, rounded up.
+      allowed = injected.leak + std::strlen(heddle_last_error()) + 16;
+    }
     ++tested;
     SCOPED_TRACE("request " + std::to_string(nth) + " of " +
                  std::to_string(total));
@@ -71,11 +80,9 @@ void expectHolds(const Sequence &sequence, Injected injected) {
       EXPECT_STRNE(outcome.error, "");
     }
     EXPECT_FALSE(outcome.wrongResult);
-    size_t lost = after.bytes > before.bytes ? after.bytes - before.bytes : 0;
     leaked += lost;
     worst = std::max(worst, lost);
-    // The message of the last error stays, rounded up.
-    EXPECT_LE(lost, injected.leak + std::strlen(heddle_last_error()) + 16);
+    EXPECT_LE(lost, allowed);
     ASSERT_TRUE(succeeded(sequence()));
     if (testing::Test::HasFailure())
       break;
