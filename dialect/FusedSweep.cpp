@@ -270,7 +270,7 @@ static StringRef anArticle(Level level) {
   return level == Level::element ? "an" : "a";
 }
 
-static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
+LogicalResult fused::verifyResult(SweepOp op, unsigned position, Value value,
                                   LevelOf of, int64_t rank) {
   Type type = op.getResult(position).getType();
   auto error = [&]() -> InFlightDiagnostic {

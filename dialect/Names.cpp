@@ -60,7 +60,16 @@ void setName(Value value, StringRef name) {
   op->setLoc(namedLoc(context, names));
 }
 
+void setNames(Operation *op, ArrayRef<StringRef> names) {
+  if (llvm::any_of(names, [](StringRef name) { return !name.empty(); }))
+    op->setLoc(namedLoc(op->getContext(), names));
+}
+
 void copyNames(ValueRange from, ValueRange to) {
+  // All results of an operation together: they share its location.
+  Operation *op = to.empty() ? nullptr : to.front().getDefiningOp();
+  if (op && ValueRange(op->getResults()) == to)
+    return setNames(op, llvm::map_to_vector(from, nameOf));
   for (auto [a, b] : llvm::zip_equal(from, to))
     if (StringRef name = nameOf(a); !name.empty())
       setName(b, name);

@@ -27,6 +27,9 @@ mlir::Location namedLoc(mlir::MLIRContext *context,
 /// Gives `value` a name: a block argument or the result of an operation.
 void setName(mlir::Value value, llvm::StringRef name);
 
+/// Gives the results of `op` names, unless all of these are empty.
+void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
+
 /// Copies the names of `from` to `to`, pairwise.
 void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 

@@ -15,6 +15,8 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/IntEqClasses.h"
 
+#include <map>
+
 namespace heddle::fused {
 
 /// Members and extents of a list; extents are those of its rank.
@@ -57,9 +59,14 @@ private:
   int find(int id) const;
   int fresh();
 
-  mutable ProgramOp program;
+  void findArguments(ProgramOp program);
+
   mutable llvm::SmallVector<int> parents;
   llvm::DenseMap<mlir::Value, Raw> shapes;
+  /// The first arguments with an extent, with members, and of a shape.
+  llvm::DenseMap<int, std::pair<unsigned, unsigned>> byExtent;
+  llvm::DenseMap<int, unsigned> byMembers;
+  std::map<Shape, unsigned> byShape;
 };
 
 } // namespace heddle::fused

@@ -50,18 +50,18 @@ public:
                              llvm::StringRef name);
 
   /// Copies all of `sweep` as further segments and further parts of the
-  /// epilogue. `results` receives the place of each of its results.
+  /// epilogue, and returns the places of its results.
   struct Place {
     /// Segment, or -1 for the epilogue.
     int segment;
     unsigned result;
   };
-  llvm::SmallVector<Place> append(SweepOp sweep);
+  using Bound = llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)>;
+  llvm::SmallVector<Place> append(SweepOp sweep, Bound bound = nullptr);
   /// Copies the epilogue of `sweep`, whose segments were copied to `places`.
   /// Inputs for which `bound` returns a value are not bound again.
-  void appendEpilogue(
-      SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
-      llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
+  void appendEpilogue(SweepOp sweep, llvm::SmallVectorImpl<Place> &places,
+                      Bound bound = nullptr);
   /// The value that was yielded at `place`, and its result's type.
   mlir::Value yielded(Place place) const;
   mlir::Type resultType(Place place) const;
@@ -88,8 +88,17 @@ private:
     llvm::SmallVector<mlir::Value> inputs;
     llvm::SmallVector<int32_t> indices;
     llvm::SmallVector<Result> results;
+    /// The positions of operands among the inputs, by index.
+    llvm::DenseMap<std::pair<mlir::Value, int32_t>, unsigned> positions;
   };
+  llvm::SmallVector<Result> &resultsOf(Place place) {
+    return place.segment < 0 ? epilogueResults : segments[place.segment].results;
+  }
+  unsigned addResult(Place place, mlir::Value value, mlir::Type type,
+                     llvm::StringRef name);
   void dropUnusedInputs(Segment &segment);
+  void fillEpilogue(SweepOp sweep, mlir::Location loc,
+                    llvm::ArrayRef<mlir::BlockArgument> scalars);
   mlir::BlockArgument share(mlir::Block &block, mlir::BlockArgument argument,
                             mlir::Type storage, mlir::Type bound);
 
@@ -101,6 +110,8 @@ private:
   llvm::MapVector<std::pair<unsigned, unsigned>, mlir::BlockArgument>
       listValues;
   llvm::SmallVector<Result> epilogueResults;
+  /// The results that are arguments.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Place, 1>> yieldedArguments;
   mlir::Operation *built = nullptr;
 };
 
