@@ -75,6 +75,18 @@ void copyNames(ValueRange from, ValueRange to) {
       setName(b, name);
 }
 
+std::string UniqueNames::unique(StringRef name) {
+  auto [found, isNew] = next.try_emplace(name, 2);
+  if (isNew)
+    return name.str();
+  while (true) {
+    std::string numbered = (name + "_" + Twine(found->second++)).str();
+    if (next.try_emplace(numbered, 2).second)
+      return numbered;
+    found = next.find(name);
+  }
+}
+
 void printNames(ValueRange values,
                 llvm::function_ref<void(Value, StringRef)> set) {
   for (Value value : values)

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace heddle {
 
@@ -36,6 +37,18 @@ void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 /// Passes the names of values to the printer.
 void printNames(mlir::ValueRange values,
                 llvm::function_ref<void(mlir::Value, llvm::StringRef)> set);
+
+/// Makes names unique by numbers: `x`, `x_2`, `x_3`.
+class UniqueNames {
+public:
+  void take(llvm::StringRef name) { next.try_emplace(name, 2); }
+  /// `name`, or the first name with a number that is not taken; takes it.
+  std::string unique(llvm::StringRef name);
+
+private:
+  /// For each name that is taken, the next number to try with it.
+  llvm::StringMap<unsigned> next;
+};
 
 } // namespace heddle
 

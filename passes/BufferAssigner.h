@@ -12,7 +12,10 @@
 #define HEDDLE_PASSES_BUFFERASSIGNER_H
 
 #include "mlir/Pass/Pass.h"
+#include "dialect/FusedLevels.h"
 #include "passes/Domains.h"
+
+#include <set>
 
 namespace heddle::fused {
 
@@ -53,6 +56,9 @@ private:
   bool mayOverwrite(mlir::OpResult result, mlir::OpOperand &use,
                     std::string *why);
   void readFirst(mlir::Value result, mlir::Value old);
+  struct Segment;
+  const Segment &segmentOf(SweepOp sweep, unsigned number);
+  bool visitsRows(SweepOp sweep);
 
   // Wishes, from the results backwards.
   int place(mlir::Value value) const;
@@ -65,7 +71,19 @@ private:
   void placeRest(mlir::Block &block);
   void extend(int buffer, int begin, int end);
 
+  /// Temporaries of one type and shape, the last of each number: those whose
+  /// content no longer matters, and the others by the end of their lifetimes.
+  struct Holders {
+    struct ByNumber {
+      bool operator()(const NewBuffer *a, const NewBuffer *b) const {
+        return a->number < b->number;
+      }
+    };
+    std::set<NewBuffer *, ByNumber> unused;
+    std::multimap<int, NewBuffer *> busy;
+  };
   void shareTemporaries();
+  NewBuffer *takeHolder(Holders &holders, const NewBuffer &buffer);
   mlir::LogicalResult writeAttributes();
   void countCopies(mlir::Block &block);
 
@@ -81,6 +99,16 @@ private:
   llvm::DenseMap<mlir::Operation *, int> iterationBuffers, flagBuffers;
   llvm::SmallVector<int> resultPlaces;
   unsigned numArguments = 0;
+  /// What many results of one sweep ask for.
+  struct Segment {
+    mlir::FailureOr<Levels> levels = mlir::failure();
+    /// The values from which those of elements are computed.
+    llvm::DenseSet<mlir::Value> behindElements;
+  };
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>,
+                 std::unique_ptr<Segment>>
+      segments;
+  llvm::DenseMap<mlir::Operation *, bool> rows;
 };
 
 } // namespace heddle::fused

@@ -39,6 +39,24 @@ int BufferAssigner::lastUse(Value value) const {
   return last;
 }
 
+const BufferAssigner::Segment &BufferAssigner::segmentOf(SweepOp sweep,
+                                                         unsigned number) {
+  auto &segment = segments[{sweep, number}];
+  if (!segment) {
+    segment = std::make_unique<Segment>();
+    segment->levels = Levels::infer(sweep, number);
+    segment->behindElements = behind(elementResults(sweep, number));
+  }
+  return *segment;
+}
+
+bool BufferAssigner::visitsRows(SweepOp sweep) {
+  auto [found, isNew] = rows.try_emplace(sweep);
+  if (isNew)
+    found->second = needsRows(sweep);
+  return found->second;
+}
+
 /// Whether `result` of a sweep may overwrite the operand `use` of the sweep:
 /// each element of the result depends on no other element of the operand.
 bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
@@ -54,37 +72,28 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
   auto isReadLate = [&](unsigned segment, unsigned operand) {
     Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
-    return shared && behind(elementResults(sweep, segment)).contains(bound);
+    return shared && segmentOf(sweep, segment).behindElements.contains(bound);
   };
   constexpr StringRef late =
       "blocks that share its rows may still read it at the end of a member";
   // Device scalars are written after all blocks have finished. The epilogue
   // reads its operands before it writes.
   if (!isList(result.getType())) {
-    unsigned first = 0;
-    for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-      unsigned count = sweep.getInputCounts()[s];
-      if (number >= first && number < first + count &&
-          isReadLate(s, number - first))
-        return no(late);
-      first += count;
-    }
-    return true;
+    if (number >= sweep.getInputs().size())
+      return true;
+    unsigned segment = sweep.getSegmentOfInput(number);
+    unsigned first = sweep.getSegmentInputs(segment).getBeginOperandIndex();
+    return !isReadLate(segment, number - first) || no(late);
   }
   if (number >= sweep.getInputs().size()) {
     // All blocks of a member read `where` before the last one writes.
     return sweep.getNumSegments() == 1 ||
            no("the flags are read by other segments too");
   }
-  unsigned segment = 0, firstInput = 0, firstResult = 0;
-  auto inputCounts = sweep.getInputCounts();
-  auto resultCounts = sweep.getResultCounts();
-  while (number >= firstInput + inputCounts[segment]) {
-    firstInput += inputCounts[segment];
-    firstResult += resultCounts[segment++];
-  }
+  unsigned segment = sweep.getSegmentOfInput(number);
+  unsigned firstInput = sweep.getSegmentInputs(segment).getBeginOperandIndex();
   unsigned position = result.getResultNumber();
-  if (position < firstResult || position >= firstResult + resultCounts[segment])
+  if (sweep.getSegmentOfResult(position) != segment)
     return no("another segment reads it");
   int32_t index = sweep.getIndices()[number];
   // An entry replaces the entry before it, and nothing else.
@@ -100,14 +109,16 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   if (resultRank == rank) {
     // An element that is only mapped is read once, by the thread that writes
     // it.
-    if (rank == 2 && needsRows(sweep) && !shared)
+    if (rank == 2 && visitsRows(sweep) && !shared)
       return no("its rows are read more than once");
     return index == (rank == 2 ? kIJ : kI) || no("it is read by another index");
   }
-  auto levels = Levels::infer(sweep, segment);
+  unsigned firstResult =
+      sweep.getSegmentResults(segment).front().getResultNumber();
   Value value =
       sweep.getSegmentYield(segment).getValues()[position - firstResult];
-  int32_t own = levels->of(value).level == Level::column ? kJ : kI;
+  const Segment &facts = segmentOf(sweep, segment);
+  int32_t own = facts.levels->of(value).level == Level::column ? kJ : kI;
   return index == own || no("it is read by another index");
 }
 

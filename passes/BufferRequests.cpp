@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::scalarOf;
 
 int BufferAssigner::place(Value value) const {
@@ -126,10 +125,14 @@ void BufferAssigner::placeProgramResults() {
   Block &body = program.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<BlockArgument> replaced(yield.getValues().size());
-  for (BlockArgument argument : body.getArguments())
-    if (auto result = program.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), kDonateAttr))
-      replaced[result.getInt()] = argument;
+  // The argument in whose buffer a value is in the end.
+  llvm::DenseMap<Value, int> homes;
+  for (auto [k, argument] :
+       llvm::enumerate(foreach::replacedArguments(program)))
+    if (argument >= 0) {
+      replaced[k] = body.getArgument(argument);
+      homes[yield.getValues()[k]] = argument;
+    }
   resultPlaces.assign(yield.getValues().size(), -1);
   // Donated buffers first: another result of the same value shares them.
   for (bool donated : {true, false})
@@ -143,10 +146,7 @@ void BufferAssigner::placeProgramResults() {
       } else if (int known = place(value); known >= 0) {
         // A temporary that is copied to an argument's buffer is in that buffer
         // in the end.
-        resultPlaces[k] = known;
-        for (auto [other, same] : llvm::enumerate(yield.getValues()))
-          if (same == value && replaced[other])
-            resultPlaces[k] = replaced[other].getArgNumber();
+        resultPlaces[k] = homes.lookup_or(value, known);
       } else {
         resultPlaces[k] = addBuffer(value, BufferRole::result);
         want(value, resultPlaces[k], {});

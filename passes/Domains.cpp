@@ -15,7 +15,6 @@
 
 using namespace mlir;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::rankOf;
 
 namespace heddle::fused {
@@ -28,10 +27,10 @@ Domains::Domains(ProgramOp program) {
   visit(body);
   // A result that replaces an argument has its extents.
   auto yield = cast<YieldOp>(body.getTerminator());
-  for (BlockArgument argument : body.getArguments())
-    if (auto result = program.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), kDonateAttr))
-      equate(argument, yield.getValues()[result.getInt()]);
+  for (auto [argument, value] :
+       llvm::zip_equal(foreach::replacedArguments(program), yield.getValues()))
+    if (argument >= 0)
+      equate(body.getArgument(argument), value);
   findArguments(program);
 }
 

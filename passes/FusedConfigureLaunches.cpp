@@ -70,16 +70,6 @@ static Arrival arrivalOf(const SegmentLayout &segment) {
                                    : Arrival::early;
 }
 
-/// The buffers that operations before `op` in its block write.
-static llvm::DenseSet<int> writtenBefore(Operation *op,
-                                         const Buffers &buffers) {
-  llvm::DenseSet<int> written;
-  while ((op = op->getPrevNode()))
-    for (Value result : op->getResults())
-      written.insert(buffers.of(result));
-  return written;
-}
-
 /// A block loads elements before it waits if nothing before it writes them.
 static Wait waitOf(SweepOp sweep, const SweepLayout &layout, unsigned segment,
                    const llvm::DenseSet<int> &written) {
@@ -93,14 +83,15 @@ static Wait waitOf(SweepOp sweep, const SweepLayout &layout, unsigned segment,
              : Wait::first;
 }
 
+/// `written` has the buffers that operations before the sweep write.
 static LogicalResult configure(SweepOp sweep, bool isDependent,
+                               const llvm::DenseSet<int> &written,
                                const Buffers &buffers) {
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
   SmallVector<Arrival> arrivals;
   SmallVector<Wait> waits;
-  auto written = writtenBefore(sweep, buffers);
   for (auto [s, segment] : llvm::enumerate(layout->segments)) {
     arrivals.push_back(arrivalOf(segment));
     if (isDependent)
@@ -162,17 +153,22 @@ static LogicalResult configure(Block &block, const Buffers &buffers) {
   if (failed(steps))
     return failure();
   bool inLoop = isa<LoopOp>(block.getParentOp());
+  llvm::DenseSet<int> written;
   for (auto [number, step] : llvm::enumerate(steps->steps)) {
-    if (step.kind == StepKind::sweep &&
-        failed(configure(cast<SweepOp>(step.op),
-                         !inLoop && steps->followsOneSweep(number), buffers)))
-      return failure();
-    if (step.kind != StepKind::loop)
-      continue;
-    auto loop = cast<LoopOp>(step.op);
-    if (failed(configure(loop.getBody().front(), buffers)))
-      return failure();
-    configure(loop, buffers);
+    if (step.kind == StepKind::sweep) {
+      bool isDependent = !inLoop && steps->followsOneSweep(number);
+      if (failed(configure(cast<SweepOp>(step.op), isDependent, written,
+                           buffers)))
+        return failure();
+    } else if (step.kind == StepKind::loop) {
+      auto loop = cast<LoopOp>(step.op);
+      if (failed(configure(loop.getBody().front(), buffers)))
+        return failure();
+      configure(loop, buffers);
+    }
+    if (step.op)
+      for (Value result : step.op->getResults())
+        written.insert(buffers.of(result));
   }
   return success();
 }

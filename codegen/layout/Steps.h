@@ -17,7 +17,6 @@ struct BufferAccess {
   llvm::DenseSet<int> reads, writes;
   static BufferAccess of(const SweepLayout &layout);
   void add(const BufferAccess &other);
-  bool conflictsWith(const BufferAccess &other) const;
   /// The buffers that are written, in ascending order.
   std::vector<int> sortedWrites() const;
 };
@@ -58,13 +57,19 @@ private:
                                            const Buffers &buffers);
   void addCopiesOfResults(fused::ProgramOp program, const Buffers &buffers);
   void addCopy(int from, int to);
+  /// The steps so far that matter to a later one.
+  struct BufferUses {
+    llvm::DenseMap<int, int> writers;
+    llvm::DenseMap<int, llvm::SmallVector<int, 1>> readers;
+    llvm::SmallVector<int> update(int to, const BufferAccess &access);
+  };
   void findDependences();
 };
 
-/// The buffer in which result `result` of a program is in the end: that of the
+/// The buffer in which each result of a program is in the end: that of the
 /// argument that it replaces, or its own. -1 if it has none.
-int bufferOfResult(fused::ProgramOp program, unsigned result,
-                   const Buffers &buffers);
+llvm::SmallVector<int> buffersOfResults(fused::ProgramOp program,
+                                        const Buffers &buffers);
 
 /// Whether a loop yields each carried value in the buffer in which the loop
 /// carries it, so that an iteration needs no copies.

@@ -433,15 +433,10 @@ FailureOr<Plan> Extraction::run() {
   auto steps = Steps::of(block, buffers);
   if (failed(steps) || failed(addSteps(*steps, plan.graph)))
     return failure();
-  llvm::StringSet<> resultNames;
-  for (unsigned k = 0; k < yield.getValues().size(); ++k) {
-    int buffer = bufferOfResult(program, k, buffers);
-    // Two results that are one value live in one buffer.
-    std::string name = buffers[buffer].name;
-    for (unsigned n = 2; !resultNames.insert(name).second; ++n)
-      name = buffers[buffer].name + "_" + std::to_string(n);
-    plan.results.push_back({name, buffer});
-  }
+  UniqueNames names;
+  // Two results that are one value live in one buffer.
+  for (int buffer : buffersOfResults(program, buffers))
+    plan.results.push_back({names.unique(buffers[buffer].name), buffer});
   return std::move(plan);
 }
 
