@@ -59,7 +59,9 @@ void Outliner::ownYields(Block &block) {
   OpBuilder builder(yield);
   auto loop = dyn_cast<LoopOp>(block.getParentOp());
   llvm::SmallDenseSet<Value> taken;
-  SmallVector<int> replaced = foreach::replacedArguments(program);
+  SmallVector<int> replaced;
+  if (!loop)
+    replaced = foreach::replacedArguments(program);
   for (OpOperand &operand : yield->getOpOperands()) {
     Value value = operand.get();
     unsigned k = operand.getOperandNumber();

@@ -99,11 +99,15 @@ struct SweepLayout {
   int64_t columns = 0;
   std::string name;
 
+  void addScratch(ScratchSlot slot);
   /// Position in `scratch` of the area of `owner` with one value `per` tile,
   /// member or other.
   int scratchOf(mlir::Operation *owner, ScratchPer per) const;
   /// Whether the list has an end, which runs after all of its members.
   bool endsList = false;
+
+private:
+  llvm::DenseMap<std::pair<mlir::Operation *, int>, int> scratchNumbers;
 };
 
 /// Bytes of an element as stored; i1 takes one.
