@@ -51,9 +51,9 @@ bool isRecordedIn(mlir::Value argument);
 /// `inactive`.
 bool isHint(mlir::OpOperand &use);
 
-/// Whether only hints depend on `value`: a target that ignores them need not
-/// compute it.
-bool isOnlyHinted(mlir::Value value);
+/// The values in `body` on which only hints depend: a target that ignores them
+/// need not compute them.
+llvm::DenseSet<mlir::Value> onlyHinted(mlir::Block &body);
 
 /// Parses and prints what sweeps and loops say of their buffers and launches:
 /// the attributes `name`, `result_buffers` and others, each after its keyword.

@@ -53,7 +53,6 @@ public:
   bool isAfter(mlir::Value value) const { return of(value).after; }
   /// The level whose values `reduce` combines.
   Level countedBy(ReduceOp reduce) const;
-  const llvm::DenseMap<mlir::Value, LevelOf> &all() const { return levels; }
 
 private:
   llvm::DenseMap<mlir::Value, LevelOf> levels;

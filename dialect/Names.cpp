@@ -75,15 +75,37 @@ void copyNames(ValueRange from, ValueRange to) {
       setName(b, name);
 }
 
-std::string UniqueNames::unique(StringRef name) {
-  auto [found, isNew] = next.try_emplace(name, 2);
+bool UniqueNames::take(StringRef name) {
+  bool isNew = next.try_emplace(name, first).second;
   if (isNew)
+    changes.emplace_back(name, std::nullopt);
+  return isNew;
+}
+
+std::string UniqueNames::unique(StringRef name) {
+  if (take(name) && !name.empty())
     return name.str();
+  unsigned number = next.lookup(name);
+  changes.emplace_back(name, number);
   while (true) {
-    std::string numbered = (name + "_" + Twine(found->second++)).str();
-    if (next.try_emplace(numbered, 2).second)
-      return numbered;
-    found = next.find(name);
+    std::string numbered =
+        name.empty() ? std::to_string(number)
+                     : (name + "_" + Twine(number)).str();
+    ++number;
+    if (!take(numbered))
+      continue;
+    next[name] = number;
+    return numbered;
+  }
+}
+
+void UniqueNames::undo(size_t count) {
+  for (; changes.size() > count; changes.pop_back()) {
+    auto &[name, number] = changes.back();
+    if (number)
+      next[name] = *number;
+    else
+      next.erase(name);
   }
 }
 

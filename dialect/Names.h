@@ -38,16 +38,39 @@ void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 void printNames(mlir::ValueRange values,
                 llvm::function_ref<void(mlir::Value, llvm::StringRef)> set);
 
-/// Makes names unique by numbers: `x`, `x_2`, `x_3`.
+/// Makes names unique by numbers: `x`, `x_2`, `x_3`, if 2 is the first number.
 class UniqueNames {
 public:
-  void take(llvm::StringRef name) { next.try_emplace(name, 2); }
-  /// `name`, or the first name with a number that is not taken; takes it.
+  explicit UniqueNames(unsigned first) : first(first) {}
+
+  bool contains(llvm::StringRef name) const { return next.contains(name); }
+  /// Takes `name`; whether it was free.
+  bool take(llvm::StringRef name);
+  /// Takes and returns `name`, or it with the first number that makes it free.
+  /// An empty name becomes the number.
   std::string unique(llvm::StringRef name);
 
+  /// A scope: names that are taken in it are free again at its end.
+  class Nested {
+  public:
+    explicit Nested(UniqueNames &names)
+        : names(names), begin(names.changes.size()) {}
+    Nested(const Nested &) = delete;
+    ~Nested() { names.undo(begin); }
+
+  private:
+    UniqueNames &names;
+    size_t begin;
+  };
+
 private:
+  void undo(size_t count);
+
+  unsigned first;
   /// For each name that is taken, the next number to try with it.
   llvm::StringMap<unsigned> next;
+  /// Names and their numbers before a change; none if they were free.
+  std::vector<std::pair<std::string, std::optional<unsigned>>> changes;
 };
 
 } // namespace heddle

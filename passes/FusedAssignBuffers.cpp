@@ -29,7 +29,7 @@ LogicalResult BufferAssigner::writeAttributes() {
                ? buffer
                : buffers[buffer - numArguments].number;
   };
-  UniqueNames names;
+  UniqueNames names(/*first=*/2);
   for (BlockArgument argument : program.getBody().getArguments())
     names.take(nameOf(argument));
   SmallVector<Attribute> entries;

@@ -68,7 +68,7 @@ static void nameAll(ProgramOp program) {
   });
   std::string base = identifier(program.getName(), "program");
   unsigned sweeps = llvm::count_if(ops, llvm::IsaPred<SweepOp>);
-  UniqueNames names;
+  UniqueNames names(/*first=*/2);
   for (Operation *op : ops) {
     std::string name = base;
     if (isa<LoopOp>(op))

@@ -156,7 +156,14 @@ private:
     illegal
   };
   class Trial;
-  bool addLevels(SweepOp sweep);
+  /// What is known of a value in the body of its group.
+  struct Place {
+    LevelOf level;
+    /// The traversals of its row that come before.
+    unsigned phase = 0;
+    bool operator==(const Place &) const = default;
+  };
+  bool addPlaces(SweepOp sweep);
   bool isUniform(mlir::Value result, const Group &group) const;
   void findUniform(Group &group);
   Verdict tryFit(const Choice &choice, Fit fit, std::string &why);
@@ -185,7 +192,7 @@ private:
   std::priority_queue<Candidate> candidates;
   /// Whether pairs that save no bytes are candidates.
   bool pairsByDomain = false;
-  llvm::DenseMap<mlir::Value, LevelOf> levels;
+  llvm::DenseMap<mlir::Value, Place> places;
   /// How the domains of sweeps lie in those of their groups.
   llvm::DenseMap<mlir::Operation *, Fit> fits;
   /// For each argument that a result replaces, the first body behind that of

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The levels of all values are kept as those in their groups. A merge changes
+// The levels of all values are kept as they are in their groups. A merge changes
 // the levels of arguments that a result of the first group replaces, and of the
 // values that follow from them. A trial changes only these, so that n merges
 // visit each value a few times.
@@ -40,16 +40,40 @@ static Value yieldedAs(Value result) {
   return number < yielded.size() ? yielded[number] : Value();
 }
 
-bool VerticalFusion::addLevels(SweepOp sweep) {
+/// The traversals of a row before `op` is computed, if `phaseOf` gives those of
+/// its operands.
+static unsigned phaseBefore(Operation &op,
+                            llvm::function_ref<unsigned(Value)> phaseOf) {
+  unsigned phase = 0;
+  for (OpOperand &operand : op.getOpOperands())
+    if (!isHint(operand))
+      phase = std::max(phase, phaseOf(operand.get()));
+  auto reduce = dyn_cast<fused::ReduceOp>(op);
+  return reduce && reduce.getLevel() == Level::row ? phase + 1 : phase;
+}
+
+bool VerticalFusion::addPlaces(SweepOp sweep) {
   auto inferred = Levels::infer(sweep, 0);
   if (failed(inferred))
     return false;
-  levels.insert_range(inferred->all());
-  // A reduction keeps its meaning when its operand is replaced.
-  for (auto reduce : sweep.getSegmentBlock(0).getOps<fused::ReduceOp>())
-    reduce.setFrom(inferred->countedBy(reduce));
+  Block &body = sweep.getSegmentBlock(0);
+  for (Value argument : body.getArguments())
+    places[argument] = {inferred->of(argument)};
+  for (Operation &op : body.without_terminator()) {
+    unsigned phase = phaseBefore(
+        op, [&](Value value) { return places.lookup(value).phase; });
+    for (Value result : op.getResults())
+      places[result] = {inferred->of(result), phase};
+    // A reduction keeps its meaning when its operand is replaced.
+    if (auto reduce = dyn_cast<fused::ReduceOp>(op))
+      reduce.setFrom(inferred->countedBy(reduce));
+  }
   return true;
 }
+
+/// A row is traversed once more for each reduction that its elements need, and
+/// each traversal computes again what they need of the ones before.
+static constexpr unsigned kMostPhases = 16;
 
 /// Whether a result with the rank of a vector, of a domain of rank `rank`, has
 /// one value for a whole member.
@@ -60,7 +84,7 @@ static bool isUniform(Value result, LevelOf level, int64_t rank) {
 
 bool VerticalFusion::isUniform(Value result, const Group &group) const {
   Value yielded = yieldedAs(result);
-  return yielded && ::isUniform(result, levels.lookup(yielded),
+  return yielded && ::isUniform(result, places.lookup(yielded).level,
                                 group.domain.extents.size());
 }
 
@@ -88,14 +112,14 @@ public:
   void commit();
 
 private:
-  LevelOf of(Value value);
+  Place of(Value value);
   std::optional<Level> from(Operation *op);
   bool isSmaller(Operation *sweep);
-  void change(Value value, LevelOf level);
+  void change(Value value, Place place);
   bool isReadOutside(const Source &source) const;
   LogicalResult replaceArguments(const Source &source, const Reading &reading);
   Verdict follow(OpOperand &use);
-  Verdict followResult(Value result, LevelOf level);
+  Verdict followResult(Value result, Place place);
 
   VerticalFusion &fusion;
   const Choice &choice;
@@ -103,7 +127,7 @@ private:
   std::string &why;
   int larger, smaller;
   int64_t rank;
-  llvm::DenseMap<Value, LevelOf> changed;
+  llvm::DenseMap<Value, Place> changed;
   SmallVector<Value> open;
   SmallVector<int> uniform;
 };
@@ -113,16 +137,16 @@ bool VerticalFusion::Trial::isSmaller(Operation *sweep) {
   return fusion.graph.find(fusion.graph.numberOf(sweep)) == smaller;
 }
 
-LevelOf VerticalFusion::Trial::of(Value value) {
+VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
   countSteps();
   auto found = changed.find(value);
   if (found != changed.end())
     return found->second;
-  LevelOf level = fusion.levels.lookup(value);
-  if (fit != Fit::same && level.level == Level::element &&
+  Place place = fusion.places.lookup(value);
+  if (fit != Fit::same && place.level.level == Level::element &&
       isSmaller(value.getParentBlock()->getParentOp()))
-    level.level = embedded(level.level, fit);
-  return level;
+    place.level.level = embedded(place.level.level, fit);
+  return place;
 }
 
 /// The attribute of a reduction in the merged sweep.
@@ -134,10 +158,10 @@ std::optional<Level> VerticalFusion::Trial::from(Operation *op) {
                                       : *reduce.getFrom();
 }
 
-void VerticalFusion::Trial::change(Value value, LevelOf level) {
-  if (of(value) == level)
+void VerticalFusion::Trial::change(Value value, Place place) {
+  if (of(value) == place)
     return;
-  changed[value] = level;
+  changed[value] = place;
   open.push_back(value);
 }
 
@@ -160,7 +184,8 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
   Value result = source.value, yielded = yieldedAs(result);
   if (!yielded) // The epilogue computes it.
     return failure();
-  LevelOf level = of(yielded);
+  Place place = of(yielded);
+  LevelOf level = place.level;
   for (BlockArgument argument : reading.arguments) {
     auto sweep = cast<SweepOp>(argument.getOwner()->getParentOp());
     int32_t index = sweep.getSegmentIndices(0)[argument.getArgNumber()];
@@ -182,32 +207,32 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
                           quoted(result));
       return failure();
     }
-    change(argument, level);
+    change(argument, place);
   }
   return success();
 }
 
-/// The level of `result`, which one of the groups computes, is now `level`.
+/// The place of `result`, which one of the groups computes, is now `place`.
 VerticalFusion::Verdict
-VerticalFusion::Trial::followResult(Value result, LevelOf level) {
+VerticalFusion::Trial::followResult(Value result, Place place) {
   auto sweep = result.getDefiningOp<SweepOp>();
   int number = fusion.sourceNumbers.lookup(result);
   const Source &source = fusion.sources[number];
   if (isReadOutside(source) &&
       failed(verifyResult(sweep, cast<OpResult>(result).getResultNumber(),
-                          yieldedAs(result), level, rank)))
+                          yieldedAs(result), place.level, rank)))
     return Verdict::notYet;
-  if (::isUniform(result, level, rank))
+  if (::isUniform(result, place.level, rank))
     uniform.push_back(number);
   for (BlockArgument argument : source.inside)
-    change(argument, level);
+    change(argument, place);
   return Verdict::legal;
 }
 
 VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
   countSteps();
   Operation *op = use.getOwner();
-  auto level = [&](Value value) { return of(value); };
+  auto level = [&](Value value) { return of(value).level; };
   if (isa<fused::YieldOp>(op)) {
     auto sweep = cast<SweepOp>(op->getParentOp());
     return followResult(sweep.getResult(use.getOperandNumber()),
@@ -216,8 +241,15 @@ VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
   auto results = levelOfResults(*op, rank, level, from(op));
   if (failed(results))
     return Verdict::illegal;
+  unsigned phase =
+      phaseBefore(*op, [&](Value value) { return of(value).phase; });
+  if (phase > kMostPhases) {
+    why = llvm::formatv("a row would be traversed more than {0} times",
+                        kMostPhases);
+    return Verdict::illegal;
+  }
   for (Value value : op->getResults())
-    change(value, *results);
+    change(value, {*results, phase});
   return Verdict::legal;
 }
 
@@ -251,8 +283,8 @@ VerticalFusion::Verdict VerticalFusion::Trial::run() {
 void VerticalFusion::Trial::commit() {
   if (fit != Fit::same)
     fusion.embed(smaller, fit);
-  for (auto [value, level] : changed)
-    fusion.levels[value] = level;
+  for (auto [value, place] : changed)
+    fusion.places[value] = place;
   llvm::append_range(fusion.groups[larger].uniform, uniform);
 }
 
@@ -263,7 +295,7 @@ void VerticalFusion::embed(int group, Fit fit) {
     auto sweep = cast<SweepOp>(member);
     auto embedLevel = [&](Value value) {
       countSteps();
-      LevelOf &level = levels[value];
+      LevelOf &level = places[value].level;
       level.level = embedded(level.level, fit);
     };
     if (sweep.getDomainRank(0) > 0)
@@ -324,7 +356,7 @@ std::string VerticalFusion::reasonAgainst(const Choice &choice,
       [&](const Source &source, const Reading &reading) {
         for (BlockArgument argument : reading.arguments) {
           Value yielded = yieldedAs(source.value);
-          LevelOf of = yielded ? levels.lookup(yielded)
+          LevelOf of = yielded ? places.lookup(yielded).level
                                : LevelOf{Level::list, true};
           Operation *sweep = argument.getOwner()->getParentOp();
           std::pair place(graph.numberOf(sweep), argument.getArgNumber());

@@ -98,7 +98,7 @@ void VerticalFusion::addGroup(int number) {
   Operation *op = graph.operation(number);
   Group &group = groups[number];
   auto sweep = dyn_cast<SweepOp>(op);
-  if (sweep && sweep.getNumSegments() == 1 && addLevels(sweep))
+  if (sweep && sweep.getNumSegments() == 1 && addPlaces(sweep))
     group.sweep = sweep;
   if (group.sweep)
     addReadings(number, sweep);

@@ -142,7 +142,11 @@ protected:
   }
   void arriveEarly();
   /// Whether the walk uses a value.
-  bool isUsedInWalk(mlir::Value value) const;
+  bool isUsedInWalk(mlir::Value value) const {
+    return usedInWalk.contains(value);
+  }
+  /// Whether only hints use a value; the walks here ignore them.
+  bool isOnlyHinted(mlir::Value value) const { return hinted.contains(value); }
   /// Results that are complete only after the sweep are written at the member's
   /// end, all others in the walk.
   static bool isWrittenAtEnd(int32_t index) {
@@ -178,8 +182,6 @@ protected:
   std::string blockOfTile();
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
-  /// The values that elements are computed from.
-  llvm::DenseSet<mlir::Value> usedByElements;
 
   void storeMemberResults();
   /// The statement that stores `value` at `pointer`, or `record`, which stores
@@ -201,6 +203,11 @@ private:
     return usedAtEnd.contains(value);
   }
   llvm::DenseSet<mlir::Value> usedAtEnd;
+  void findUsedInWalk();
+  bool isUseInWalk(mlir::OpOperand &use) const;
+  /// If blocks share a tile, the values that elements are computed from.
+  llvm::DenseSet<mlir::Value> usedInWalk;
+  llvm::DenseSet<mlir::Value> hinted;
   llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
   mlir::LogicalResult emitWalkFunction();

@@ -433,7 +433,7 @@ FailureOr<Plan> Extraction::run() {
   auto steps = Steps::of(block, buffers);
   if (failed(steps) || failed(addSteps(*steps, plan.graph)))
     return failure();
-  UniqueNames names;
+  UniqueNames names(/*first=*/2);
   // Two results that are one value live in one buffer.
   for (int buffer : buffersOfResults(program, buffers))
     plan.results.push_back({names.unique(buffers[buffer].name), buffer});
