@@ -131,6 +131,7 @@ void printBindings(OpAsmPrinter &printer, ValueRange operands,
                    ArrayRef<int32_t> indices,
                    Block::BlockArgListType arguments) {
   printer << '(';
+  int64_t rank = domainRank(indices);
   for (size_t k = 0; k < operands.size(); ++k) {
     Type type = operands[k].getType();
     if (k)
@@ -141,7 +142,7 @@ void printBindings(OpAsmPrinter &printer, ValueRange operands,
     if (indices[k] != defaultIndex(type))
       printIndex(printer, indices[k]);
     // In a domain of rank 2 the index of every vector is printed.
-    else if (domainRank(indices) == 2 && indices[k] != kScalar)
+    else if (rank == 2 && indices[k] != kScalar)
       printIndex(printer, indices[k]);
     if (arguments[k].getType() != storageType(type))
       printer << " as " << arguments[k].getType();

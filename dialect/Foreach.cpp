@@ -113,6 +113,42 @@ RankedTensorType heddle::foreach::scalarOf(Type type) {
 // Attributes of arguments
 //===----------------------------------------------------------------------===//
 
+int64_t foreach::donatedTo(FunctionOpInterface function, unsigned argument) {
+  auto result = function.getArgAttrOfType<IntegerAttr>(argument, kDonateAttr);
+  return result && result.getType().isSignlessInteger(64) ? result.getInt()
+                                                          : -1;
+}
+
+SmallVector<int> foreach::replacedArguments(FunctionOpInterface function) {
+  SmallVector<int> arguments(function.getNumResults(), -1);
+  for (unsigned k = 0; k < function.getNumArguments(); ++k)
+    if (int64_t result = donatedTo(function, k); result >= 0)
+      arguments[result] = k;
+  return arguments;
+}
+
+/// Checks once, at the first argument that is donated, that no two arguments
+/// are donated to one result.
+static LogicalResult verifyDonations(FunctionOpInterface function,
+                                     unsigned first) {
+  for (unsigned before = first; before-- > 0;)
+    if (foreach::donatedTo(function, before) >= 0)
+      return success();
+  llvm::DenseMap<int64_t, unsigned> arguments;
+  for (unsigned k = first; k < function.getNumArguments(); ++k) {
+    // Later arguments are not yet checked.
+    int64_t result = foreach::donatedTo(function, k);
+    if (result < 0 || result >= static_cast<int64_t>(function.getNumResults()))
+      continue;
+    auto [found, isNew] = arguments.try_emplace(result, k);
+    if (!isNew)
+      return function->emitOpError("arguments #")
+             << found->second << " and #" << k
+             << " are both donated to result #" << result;
+  }
+  return success();
+}
+
 LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                        unsigned index,
                                                        NamedAttribute named) {
@@ -136,14 +172,7 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return op->emitOpError("argument #")
              << index << " of type " << type << " is donated to result #"
              << result.getInt() << " of type " << replaced;
-    for (unsigned other = 0; other < index; ++other)
-      if (auto donated =
-              function.getArgAttrOfType<IntegerAttr>(other, kDonateAttr);
-          donated && donated.getInt() == result.getInt())
-        return op->emitOpError("arguments #")
-               << other << " and #" << index << " are both donated to result #"
-               << result.getInt();
-    return success();
+    return verifyDonations(function, index);
   }
   if (named.getName() == kDefaultAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());

@@ -13,6 +13,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -46,6 +47,11 @@ mlir::RankedTensorType scalarOf(mlir::Type type);
 inline constexpr llvm::StringLiteral kDonateAttr = "foreach.donate";
 inline constexpr llvm::StringLiteral kDefaultAttr = "foreach.default";
 inline constexpr llvm::StringLiteral kInitialAttr = "foreach.initial";
+
+/// The result that replaces argument `argument` of a function, or -1.
+int64_t donatedTo(mlir::FunctionOpInterface function, unsigned argument);
+/// For each result of a function, the argument that it replaces, or -1.
+llvm::SmallVector<int> replacedArguments(mlir::FunctionOpInterface function);
 
 } // namespace heddle::foreach
 

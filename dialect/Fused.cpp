@@ -9,6 +9,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
+#include "dialect/Steps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -210,14 +211,23 @@ bool fused::isHint(OpOperand &use) {
   return isa<fused::ReduceOp>(use.getOwner()) && use.getOperandNumber() > 0;
 }
 
-bool fused::isOnlyHinted(Value value) {
-  return !value.use_empty() &&
-         llvm::all_of(value.getUses(), [](OpOperand &use) {
-           Operation *user = use.getOwner();
-           return isHint(use) ||
-                  (user->getNumResults() > 0 &&
-                   llvm::all_of(user->getResults(), isOnlyHinted));
-         });
+llvm::DenseSet<Value> fused::onlyHinted(Block &body) {
+  llvm::DenseSet<Value> hinted;
+  auto isHinted = [&](Value value) { return hinted.contains(value); };
+  auto visit = [&](Value value) {
+    bool all = llvm::all_of(value.getUses(), [&](OpOperand &use) {
+      countSteps();
+      Operation *user = use.getOwner();
+      return isHint(use) || (user->getNumResults() > 0 &&
+                             llvm::all_of(user->getResults(), isHinted));
+    });
+    if (all && !value.use_empty())
+      hinted.insert(value);
+  };
+  for (Operation &op : llvm::reverse(body))
+    llvm::for_each(op.getResults(), visit);
+  llvm::for_each(body.getArguments(), visit);
+  return hinted;
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,9 +51,9 @@ bool isRecordedIn(mlir::Value argument);
 /// `inactive`.
 bool isHint(mlir::OpOperand &use);
 
-/// Whether only hints depend on `value`: a target that ignores them need not
-/// compute it.
-bool isOnlyHinted(mlir::Value value);
+/// The values in `body` on which only hints depend: a target that ignores them
+/// need not compute them.
+llvm::DenseSet<mlir::Value> onlyHinted(mlir::Block &body);
 
 /// Parses and prints the attributes that passes set on sweeps and loops, such
 /// as `name` and `result_buffers`, each after its keyword.

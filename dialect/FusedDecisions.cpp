@@ -272,10 +272,9 @@ LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
 //===----------------------------------------------------------------------===//
 
 /// Whether the end of a member uses results of its elements, so that the blocks
-/// of segment `segment` must arrive late.
-static bool needsLateArrival(SweepOp sweep, unsigned segment) {
-  if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream ||
-      sweep.hasEpilogue() || !sweep.getListResults().empty())
+/// of segment `segment` must arrive late. `list` says that the list has an end.
+static bool needsLateArrival(SweepOp sweep, unsigned segment, bool list) {
+  if (sweep.getScheduleAttr().getKind() != ScheduleKind::stream || list)
     return true;
   return llvm::any_of(
       sweep.getSegmentBlock(segment).getOps<fused::ReduceOp>(),
@@ -298,8 +297,9 @@ LogicalResult fused::verifyLaunch(SweepOp sweep) {
       return sweep.emitOpError("expected at most ")
              << kMostThreads << " threads on a multiprocessor, found "
              << variant.getBlocks() << " blocks of " << schedule.getThreads();
+  bool list = sweep.hasEpilogue() || !sweep.getListResults().empty();
   for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
-    if (arrival == Arrival::early && needsLateArrival(sweep, s))
+    if (arrival == Arrival::early && needsLateArrival(sweep, s, list))
       return sweep.emitOpError("segment #")
              << s << " expected to arrive 'late', because the end of a member "
              << "uses the results of its elements, found 'early'";
@@ -440,8 +440,9 @@ LogicalResult BufferVerifier::verifySweep(SweepOp sweep) {
   if (failed(verifyResults(sweep, *numbers, sweep.getResultTypes(),
                            /*mayBeUnused=*/true)))
     return failure();
-  for (auto [k, number] : llvm::enumerate(*numbers))
-    if (number >= 0 && llvm::is_contained(numbers->take_front(k), number))
+  llvm::DenseSet<int64_t> taken;
+  for (int64_t number : *numbers)
+    if (number >= 0 && !taken.insert(number).second)
       return sweep.emitOpError("expected a buffer of its own for each result, "
                                "found buffer ")
              << number << " twice";

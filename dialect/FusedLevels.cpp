@@ -7,6 +7,7 @@
 
 #include "dialect/FusedLevels.h"
 #include "dialect/Bindings.h"
+#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -27,7 +28,7 @@ static std::string articleAndName(Level level) {
   return (level == Level::element ? "an " : "a ") + stringifyLevel(level).str();
 }
 
-static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
+Level levelOfArgument(Type type, int32_t index, int64_t rank) {
   if (!isList(type))
     return Level::list;
   switch (index) {
@@ -45,12 +46,12 @@ static Level levelOfArgument(Type type, int32_t index, int64_t rank) {
   }
 }
 
-static Level countedBy(ReduceOp op, Level operand) {
-  return op.getFrom() ? join(operand, *op.getFrom()) : operand;
+static Level countedBy(std::optional<Level> from, Level operand) {
+  return from ? join(operand, *from) : operand;
 }
 
 Level Levels::countedBy(ReduceOp reduce) const {
-  return fused::countedBy(reduce, of(reduce.getValue()).level);
+  return fused::countedBy(reduce.getFrom(), of(reduce.getValue()).level);
 }
 
 /// The level of a record, which stores its value when the member is complete.
@@ -62,8 +63,9 @@ static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
 }
 
 static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
+                                           std::optional<Level> from,
                                            int64_t rank) {
-  operand.level = countedBy(op, operand.level);
+  operand.level = countedBy(from, operand.level);
   Level to = op.getLevel();
   auto name = [](Level level) { return stringifyLevel(level); };
   if (to == Level::element)
@@ -112,6 +114,56 @@ static LogicalResult verifyInactive(ReduceOp op, LevelOf inactive) {
          << (inactive.after ? " that is complete only after the sweep" : "");
 }
 
+/// The level that an operation gets from its operands alone.
+static FailureOr<LevelOf>
+joinOfOperands(Operation &op, llvm::function_ref<LevelOf(Value)> of) {
+  LevelOf joined{Level::list, false};
+  for (Value operand : op.getOperands()) {
+    LevelOf level = of(operand);
+    joined.level = join(joined.level, level.level);
+    joined.after |= level.after;
+    if (level.after && level.level == Level::list)
+      return op.emitOpError("uses a list value that is complete only after "
+                            "the sweep; it belongs in the epilogue");
+  }
+  if (joined.after &&
+      (joined.level == Level::element || joined.level == Level::row))
+    return op.emitOpError("computes ")
+           << articleAndName(joined.level)
+           << " value from a value that is complete only after the sweep; "
+              "it belongs in another sweep";
+  return joined;
+}
+
+FailureOr<LevelOf> levelOfResults(Operation &op, int64_t rank,
+                                  llvm::function_ref<LevelOf(Value)> of,
+                                  std::optional<Level> from) {
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto lowered = levelOfReduction(reduce, of(reduce.getValue()), from, rank);
+    if (failed(lowered))
+      return failure();
+    if (Value shift = reduce.getShift();
+        shift && failed(verifyShift(reduce, of(shift))))
+      return failure();
+    if (Value inactive = reduce.getInactive();
+        inactive && failed(verifyInactive(reduce, of(inactive))))
+      return failure();
+    return lowered;
+  }
+  auto level = joinOfOperands(op, of);
+  if (failed(level))
+    return failure();
+  if (auto record = dyn_cast<RecordOp>(op))
+    return levelOfRecord(record, of(record.getValue()));
+  if (auto precompute = dyn_cast<PrecomputeOp>(op))
+    for (Value operand : precompute.getInputs())
+      if (!isa<BlockArgument>(operand) || of(operand).level > Level::member)
+        return precompute.emitOpError(
+            "expected operands that are member or list scalars bound to "
+            "the sweep");
+  return level;
+}
+
 FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
   Levels result;
   Block &body = sweep.getSegmentBlock(segment);
@@ -121,52 +173,15 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
     result.levels[body.getArgument(k)] = {
         levelOfArgument(operand.getType(), indices[k], rank), false};
   for (Operation &op : body.without_terminator()) {
-    LevelOf level{Level::list, false};
-    for (Value operand : op.getOperands()) {
-      LevelOf of = result.of(operand);
-      level.level = join(level.level, of.level);
-      level.after |= of.after;
-    }
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      auto lowered =
-          levelOfReduction(reduce, result.of(reduce.getValue()), rank);
-      if (failed(lowered))
-        return failure();
-      level = *lowered;
-      if (Value shift = reduce.getShift();
-          shift && failed(verifyShift(reduce, result.of(shift))))
-        return failure();
-      if (Value inactive = reduce.getInactive();
-          inactive && failed(verifyInactive(reduce, result.of(inactive))))
-        return failure();
-    } else {
-      for (Value operand : op.getOperands())
-        if (LevelOf of = result.of(operand);
-            of.after && of.level == Level::list)
-          return op.emitOpError("uses a list value that is complete only after "
-                                "the sweep; it belongs in the epilogue");
-      if (level.after &&
-          (level.level == Level::element || level.level == Level::row))
-        return op.emitOpError("computes ")
-               << articleAndName(level.level)
-               << " value from a value that is complete only after the sweep; "
-                  "it belongs in another sweep";
-      if (auto record = dyn_cast<RecordOp>(op)) {
-        auto recorded = levelOfRecord(record, result.of(record.getValue()));
-        if (failed(recorded))
-          return failure();
-        level = *recorded;
-      }
-      if (auto precompute = dyn_cast<PrecomputeOp>(op))
-        for (Value operand : precompute.getInputs())
-          if (!isa<BlockArgument>(operand) ||
-              result.of(operand).level > Level::member)
-            return precompute.emitOpError(
-                "expected operands that are member or list scalars bound to "
-                "the sweep");
-    }
+    countSteps();
+    auto reduce = dyn_cast<ReduceOp>(op);
+    auto level = levelOfResults(
+        op, rank, [&](Value value) { return result.of(value); },
+        reduce ? reduce.getFrom() : std::nullopt);
+    if (failed(level))
+      return failure();
     for (Value value : op.getResults())
-      result.levels[value] = level;
+      result.levels[value] = *level;
   }
   return result;
 }

@@ -25,6 +25,24 @@ struct LevelOf {
 /// `b`: a row value and a column value give an element value.
 Level join(Level a, Level b);
 
+/// The level of an argument that is bound to a list or scalar of type `type` at
+/// `index`, in a domain of rank `rank`.
+Level levelOfArgument(mlir::Type type, int32_t index, int64_t rank);
+
+/// The level of the results of `op`, whose operands have the levels that `of`
+/// gives. `op` is in a segment with a domain of rank `rank`; if it is a
+/// reduction, `from` replaces its attribute. Emits an error where a value is
+/// used that is complete only after the sweep.
+mlir::FailureOr<LevelOf>
+levelOfResults(mlir::Operation &op, int64_t rank,
+               llvm::function_ref<LevelOf(mlir::Value)> of,
+               std::optional<Level> from);
+
+/// Checks that result `position` of `sweep` can hold `value`, which has the
+/// level `of` in a domain of rank `rank`.
+mlir::LogicalResult verifyResult(SweepOp sweep, unsigned position,
+                                 mlir::Value value, LevelOf of, int64_t rank);
+
 /// The levels of the values in one segment of a sweep.
 class Levels {
 public:

@@ -84,8 +84,8 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     ```
   }];
   let arguments = (ins Variadic<Foreach_Operand>:$inputs, Variadic<Foreach_Scalar>:$epilogueInputs,
-                       Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputCounts,
-                       DenseI32ArrayAttr:$resultCounts, UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule,
+                       Optional<Foreach_Flag>:$where, DenseI32ArrayAttr:$indices, DenseI32ArrayAttr:$inputEnds,
+                       DenseI32ArrayAttr:$resultEnds, UnitAttr:$reversed, OptionalAttr<Fused_Schedule>:$schedule,
                        OptionalAttr<StrAttr>:$name, OptionalAttr<DenseI64ArrayAttr>:$result_buffers,
                        OptionalAttr<Fused_Launch>:$launch);
   let results = (outs Variadic<Foreach_Operand>:$results);
@@ -102,6 +102,9 @@ def Fused_SweepOp : Fused_Op<"sweep", [Pure, IsolatedFromAbove, AttrSizedOperand
     ::mlir::ResultRange getEpilogueResults();
     ::mlir::Block &getSegmentBlock(unsigned segment) { return getSegments()[segment].front(); }
     YieldOp getSegmentYield(unsigned segment);
+    /// The segment that binds input `input`, or yields result `result`; the number of segments if the epilogue yields it.
+    unsigned getSegmentOfInput(unsigned input);
+    unsigned getSegmentOfResult(unsigned result);
     bool hasEpilogue() { return !getEpilogue().empty(); }
     YieldOp getEpilogueYield();
     /// Rank of the domain of a segment: 0, 1 or 2.

@@ -21,31 +21,28 @@ using heddle::foreach::storageType;
 // Parts
 //===----------------------------------------------------------------------===//
 
-static unsigned sumBefore(ArrayRef<int32_t> counts, unsigned end) {
-  unsigned sum = 0;
-  for (int32_t count : counts.take_front(end))
-    sum += count;
-  return sum;
+/// The operands or results of a segment, of which `ends` are the ends.
+template <typename Range>
+static Range partOf(Range all, ArrayRef<int32_t> ends, unsigned segment) {
+  unsigned begin = segment == 0 ? 0 : ends[segment - 1];
+  return all.slice(begin, ends[segment] - begin);
 }
 
 OperandRange SweepOp::getSegmentInputs(unsigned segment) {
-  return getInputs().slice(sumBefore(getInputCounts(), segment),
-                           getInputCounts()[segment]);
+  return partOf(getInputs(), getInputEnds(), segment);
 }
 
 ArrayRef<int32_t> SweepOp::getSegmentIndices(unsigned segment) {
-  return getIndices().slice(sumBefore(getInputCounts(), segment),
-                            getInputCounts()[segment]);
+  return partOf(getIndices(), getInputEnds(), segment);
 }
 
 ResultRange SweepOp::getSegmentResults(unsigned segment) {
-  return getResults().slice(sumBefore(getResultCounts(), segment),
-                            getResultCounts()[segment]);
+  return partOf<ResultRange>(getResults(), getResultEnds(), segment);
 }
 
 ResultRange SweepOp::getEpilogueResults() {
-  return getResults().drop_front(
-      sumBefore(getResultCounts(), getResultCounts().size()));
+  auto ends = getResultEnds();
+  return getResults().drop_front(ends.empty() ? 0 : ends.back());
 }
 
 fused::YieldOp SweepOp::getSegmentYield(unsigned segment) {
@@ -62,23 +59,35 @@ int64_t SweepOp::getDomainRank(unsigned segment) {
 
 SmallVector<unsigned> SweepOp::getListResults() {
   SmallVector<unsigned> positions;
-  unsigned end = sumBefore(getResultCounts(), getResultCounts().size());
+  unsigned end = getNumResults() - getEpilogueResults().size();
   for (unsigned k = 0; k < end; ++k)
     if (!isList(getResult(k).getType()))
       positions.push_back(k);
   return positions;
 }
 
+/// The segment with the first end after `position`.
+static unsigned segmentAt(ArrayRef<int32_t> ends, unsigned position) {
+  return llvm::upper_bound(ends, static_cast<int32_t>(position)) -
+         ends.begin();
+}
+
+unsigned SweepOp::getSegmentOfInput(unsigned input) {
+  return segmentAt(getInputEnds(), input);
+}
+
+unsigned SweepOp::getSegmentOfResult(unsigned result) {
+  return segmentAt(getResultEnds(), result);
+}
+
 fused::RecordOp SweepOp::getRecord(unsigned result) {
-  for (unsigned s = 0; s < getNumSegments(); ++s) {
-    auto counts = getResultCounts();
-    unsigned first = sumBefore(counts, s);
-    if (result >= first && result < first + counts[s])
-      return getSegmentYield(s)
-          .getValues()[result - first]
-          .getDefiningOp<fused::RecordOp>();
-  }
-  return {};
+  unsigned segment = getSegmentOfResult(result);
+  if (segment == getNumSegments())
+    return {};
+  unsigned first = segment == 0 ? 0 : getResultEnds()[segment - 1];
+  return getSegmentYield(segment)
+      .getValues()[result - first]
+      .getDefiningOp<fused::RecordOp>();
 }
 
 bool fused::isRecordedIn(Value argument) {
@@ -101,18 +110,18 @@ SweepOp fused::createSweep(OpBuilder &builder, Location loc,
                            ValueRange epilogueInputs, TypeRange epilogueTypes,
                            bool reversed, Value where) {
   SmallVector<Value> inputs;
-  SmallVector<int32_t> indices, inputCounts, resultCounts;
+  SmallVector<int32_t> indices, inputEnds, resultEnds;
   SmallVector<Type> types;
   for (const SegmentSpec &segment : segments) {
     llvm::append_range(inputs, segment.inputs);
     llvm::append_range(indices, segment.indices);
     llvm::append_range(types, segment.resultTypes);
-    inputCounts.push_back(segment.inputs.size());
-    resultCounts.push_back(segment.resultTypes.size());
+    inputEnds.push_back(inputs.size());
+    resultEnds.push_back(types.size());
   }
   llvm::append_range(types, epilogueTypes);
   return SweepOp::create(builder, loc, types, inputs, epilogueInputs, where,
-                         indices, inputCounts, resultCounts, reversed,
+                         indices, inputEnds, resultEnds, reversed,
                          /*schedule=*/ScheduleAttr(), /*name=*/StringAttr(),
                          /*result_buffers=*/DenseI64ArrayAttr(),
                          /*launch=*/LaunchAttr(), segments.size());
@@ -127,7 +136,7 @@ namespace {
 struct SweepParts {
   SmallVector<OpAsmParser::UnresolvedOperand> operands, epilogueOperands;
   SmallVector<Type> operandTypes, epilogueTypes, resultTypes;
-  SmallVector<int32_t> indices, inputCounts, resultCounts;
+  SmallVector<int32_t> indices, inputEnds, resultEnds;
 };
 } // namespace
 
@@ -143,8 +152,8 @@ static ParseResult parseSegment(OpAsmParser &parser, SweepParts &parts,
   llvm::append_range(parts.operandTypes, bindings.types);
   llvm::append_range(parts.indices, bindings.indices);
   llvm::append_range(parts.resultTypes, results);
-  parts.inputCounts.push_back(bindings.operands.size());
-  parts.resultCounts.push_back(results.size());
+  parts.inputEnds.push_back(parts.operands.size());
+  parts.resultEnds.push_back(parts.resultTypes.size());
   return success();
 }
 
@@ -204,10 +213,10 @@ ParseResult SweepOp::parse(OpAsmParser &parser, OperationState &state) {
       (whereType && parser.resolveOperand(where, whereType, state.operands)))
     return failure();
   state.addAttribute("indices", builder.getDenseI32ArrayAttr(parts.indices));
-  state.addAttribute("inputCounts",
-                     builder.getDenseI32ArrayAttr(parts.inputCounts));
-  state.addAttribute("resultCounts",
-                     builder.getDenseI32ArrayAttr(parts.resultCounts));
+  state.addAttribute("inputEnds",
+                     builder.getDenseI32ArrayAttr(parts.inputEnds));
+  state.addAttribute("resultEnds",
+                     builder.getDenseI32ArrayAttr(parts.resultEnds));
   state.addAttribute("operandSegmentSizes",
                      builder.getDenseI32ArrayAttr(
                          {static_cast<int32_t>(parts.operands.size()),
@@ -232,9 +241,9 @@ void SweepOp::print(OpAsmPrinter &printer) {
   if (auto schedule = getScheduleAttr())
     printer << " schedule " << schedule;
   printDecisions(printer, *this);
-  SmallVector<StringRef> elided = {"indices",      "inputCounts",
-                                   "resultCounts", "reversed",
-                                   "schedule",     "operandSegmentSizes"};
+  SmallVector<StringRef> elided = {"indices",    "inputEnds",
+                                   "resultEnds", "reversed",
+                                   "schedule",   "operandSegmentSizes"};
   llvm::append_range(elided, decisionAttrs());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   for (unsigned s = 0; s < getNumSegments(); ++s) {
@@ -271,7 +280,7 @@ static StringRef anArticle(Level level) {
   return level == Level::element ? "an" : "a";
 }
 
-static LogicalResult verifyResult(SweepOp op, unsigned position, Value value,
+LogicalResult fused::verifyResult(SweepOp op, unsigned position, Value value,
                                   LevelOf of, int64_t rank) {
   Type type = op.getResult(position).getType();
   auto error = [&]() -> InFlightDiagnostic {
@@ -337,13 +346,14 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   }
   auto yield = op.getSegmentYield(segment);
   auto results = op.getSegmentResults(segment);
+  int64_t rank = op.getDomainRank(segment);
   if (yield.getMore() || yield.getValues().size() != results.size())
     return op.emitOpError("segment #")
            << segment << " expected to yield " << results.size()
            << " values, found " << yield.getValues().size();
   for (auto [result, value] : llvm::zip(results, yield.getValues()))
     if (failed(verifyResult(op, result.getResultNumber(), value,
-                            levels->of(value), op.getDomainRank(segment))))
+                            levels->of(value), rank)))
       return failure();
   return success();
 }
@@ -414,26 +424,30 @@ static LogicalResult verifySchedule(SweepOp op, ScheduleAttr schedule) {
   return success();
 }
 
+/// Whether `ends` rise from 0 to at most `size`.
+static bool areEnds(ArrayRef<int32_t> ends, size_t size) {
+  return llvm::is_sorted(ends) && ends.front() >= 0 &&
+         static_cast<size_t>(ends.back()) <= size;
+}
+
 LogicalResult SweepOp::verify() {
   unsigned segments = getNumSegments();
-  auto isNegative = [](int32_t count) { return count < 0; };
-  if (segments == 0 || getInputCounts().size() != segments ||
-      getResultCounts().size() != segments)
-    return emitOpError("expected at least one segment, and counts of operands "
+  if (segments == 0 || getInputEnds().size() != segments ||
+      getResultEnds().size() != segments)
+    return emitOpError("expected at least one segment, and ends of operands "
                        "and results for each, found ")
-           << segments << " segments, " << getInputCounts().size()
-           << " counts of operands and " << getResultCounts().size()
+           << segments << " segments, " << getInputEnds().size()
+           << " ends of operands and " << getResultEnds().size()
            << " of results";
-  if (llvm::any_of(getInputCounts(), isNegative) ||
-      llvm::any_of(getResultCounts(), isNegative) ||
-      sumBefore(getInputCounts(), segments) != getInputs().size() ||
-      getIndices().size() != getInputs().size() ||
-      sumBefore(getResultCounts(), segments) > getNumResults())
-    return emitOpError("expected counts that add up to its ")
+  if (!areEnds(getInputEnds(), getInputs().size()) ||
+      !areEnds(getResultEnds(), getNumResults()) ||
+      getInputEnds().back() != static_cast<int64_t>(getInputs().size()) ||
+      getIndices().size() != getInputs().size())
+    return emitOpError("expected ends that rise to its ")
            << getInputs().size() << " operands and indices and to at most its "
            << getNumResults() << " results";
   if (!hasEpilogue() &&
-      sumBefore(getResultCounts(), segments) != getNumResults())
+      getResultEnds().back() != static_cast<int64_t>(getNumResults()))
     return emitOpError("expected an epilogue, because it has results that no "
                        "segment yields");
   for (Region *region : getRegions())

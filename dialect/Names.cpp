@@ -60,10 +60,53 @@ void setName(Value value, StringRef name) {
   op->setLoc(namedLoc(context, names));
 }
 
+void setNames(Operation *op, ArrayRef<StringRef> names) {
+  if (llvm::any_of(names, [](StringRef name) { return !name.empty(); }))
+    op->setLoc(namedLoc(op->getContext(), names));
+}
+
 void copyNames(ValueRange from, ValueRange to) {
+  // All results of an operation together: they share its location.
+  Operation *op = to.empty() ? nullptr : to.front().getDefiningOp();
+  if (op && ValueRange(op->getResults()) == to)
+    return setNames(op, llvm::map_to_vector(from, nameOf));
   for (auto [a, b] : llvm::zip_equal(from, to))
     if (StringRef name = nameOf(a); !name.empty())
       setName(b, name);
+}
+
+bool UniqueNames::take(StringRef name) {
+  bool isNew = next.try_emplace(name, first).second;
+  if (isNew)
+    changes.emplace_back(name, std::nullopt);
+  return isNew;
+}
+
+std::string UniqueNames::unique(StringRef name) {
+  if (take(name) && !name.empty())
+    return name.str();
+  unsigned number = next.lookup(name);
+  changes.emplace_back(name, number);
+  while (true) {
+    std::string numbered =
+        name.empty() ? std::to_string(number)
+                     : (name + "_" + Twine(number)).str();
+    ++number;
+    if (!take(numbered))
+      continue;
+    next[name] = number;
+    return numbered;
+  }
+}
+
+void UniqueNames::undo(size_t count) {
+  for (; changes.size() > count; changes.pop_back()) {
+    auto &[name, number] = changes.back();
+    if (number)
+      next[name] = *number;
+    else
+      next.erase(name);
+  }
 }
 
 void printNames(ValueRange values,

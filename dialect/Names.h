@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace heddle {
 
@@ -27,12 +28,50 @@ mlir::Location namedLoc(mlir::MLIRContext *context,
 /// Sets the name of `value`, a block argument or the result of an operation.
 void setName(mlir::Value value, llvm::StringRef name);
 
+/// Gives the results of `op` names, unless all of these are empty.
+void setNames(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names);
+
 /// Copies the names of `from` to `to`, pairwise.
 void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 
 /// Passes the names of values to the printer.
 void printNames(mlir::ValueRange values,
                 llvm::function_ref<void(mlir::Value, llvm::StringRef)> set);
+
+/// Makes names unique by numbers: `x`, `x_2`, `x_3`, if 2 is the first number.
+class UniqueNames {
+public:
+  explicit UniqueNames(unsigned first) : first(first) {}
+
+  bool contains(llvm::StringRef name) const { return next.contains(name); }
+  /// Takes `name`; whether it was free.
+  bool take(llvm::StringRef name);
+  /// Takes and returns `name`, or it with the first number that makes it free.
+  /// An empty name becomes the number.
+  std::string unique(llvm::StringRef name);
+
+  /// A scope: names that are taken in it are free again at its end.
+  class Nested {
+  public:
+    explicit Nested(UniqueNames &names)
+        : names(names), begin(names.changes.size()) {}
+    Nested(const Nested &) = delete;
+    ~Nested() { names.undo(begin); }
+
+  private:
+    UniqueNames &names;
+    size_t begin;
+  };
+
+private:
+  void undo(size_t count);
+
+  unsigned first;
+  /// For each name that is taken, the next number to try with it.
+  llvm::StringMap<unsigned> next;
+  /// Names and their numbers before a change; none if they were free.
+  std::vector<std::pair<std::string, std::optional<unsigned>>> changes;
+};
 
 } // namespace heddle
 

@@ -9,6 +9,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/ProgramChecks.h"
+#include "dialect/Steps.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -20,7 +21,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -42,10 +42,13 @@ static void keepNames(const AsmParserState &state) {
       if (StringRef name = identifier(definition.loc); !name.empty())
         setName(block.block->getArgument(k), name);
   for (const auto &op : state.getOpDefs()) {
+    SmallVector<StringRef> names =
+        llvm::map_to_vector(ValueRange(op.op->getResults()), nameOf);
     // The source has one name per group of results: `%r:4` is a group of four.
     for (const auto &group : op.resultGroups)
       if (StringRef name = identifier(group.definition.loc); !name.empty())
-        setName(op.op->getResult(group.startIndex), name);
+        names[group.startIndex] = name;
+    setNames(op.op, names);
   }
 }
 
@@ -102,15 +105,19 @@ namespace {
 class PrintedNames {
 public:
   explicit PrintedNames(Operation *top) {
+    UniqueNames used(/*first=*/0);
     for (Region &region : top->getRegions())
-      nameRegion(region, {});
+      nameRegion(region, used);
   }
   StringRef of(Value value) const { return names.find(value)->second; }
 
 private:
-  void nameRegion(Region &region, llvm::StringSet<> used) {
-    if (region.getParentOp()->hasTrait<OpTrait::IsIsolatedFromAbove>())
-      used.clear();
+  void nameRegion(Region &region, UniqueNames &outer) {
+    UniqueNames own(/*first=*/0);
+    bool isolated =
+        region.getParentOp()->hasTrait<OpTrait::IsIsolatedFromAbove>();
+    UniqueNames &used = isolated ? own : outer;
+    UniqueNames::Nested scope(used);
     for (Block &block : region) {
       for (BlockArgument argument : block.getArguments())
         nameValue(argument, used);
@@ -124,18 +131,15 @@ private:
     }
   }
 
-  void nameValue(Value value, llvm::StringSet<> &used) {
+  void nameValue(Value value, UniqueNames &used) {
+    countSteps();
     std::string wanted = nameOf(value).str();
     for (char &c : wanted)
       if (!llvm::isAlnum(c) && !StringRef("_$.-").contains(c))
         c = '_';
     if (!wanted.empty() && llvm::isDigit(wanted.front()))
       wanted.insert(0, "_");
-    std::string name = wanted;
-    for (unsigned k = 0; name.empty() || !used.insert(name).second; ++k)
-      name =
-          wanted.empty() ? std::to_string(k) : wanted + "_" + std::to_string(k);
-    names.try_emplace(value, name);
+    names.try_emplace(value, used.unique(wanted));
   }
 
   llvm::DenseMap<Value, std::string> names;
@@ -230,29 +234,32 @@ void printProgram(Operation *module, llvm::raw_ostream &os) {
   OwningOpRef<Operation *> copy = module->clone();
   PrintedNames names(*copy);
   unsigned count = 0;
-  auto unique = [&](Value value) {
-    setName(value, "value" + std::to_string(count++));
-  };
-  auto forEachValue = [&](llvm::function_ref<void(Value)> visit) {
-    copy.get()->walk([&](Operation *op) {
-      for (Value result : op->getResults())
-        visit(result);
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (Value argument : block.getArguments())
-            visit(argument);
-    });
-  };
-  forEachValue(unique);
+  auto unique = [&] { return "value" + std::to_string(count++); };
+  copy.get()->walk([&](Operation *op) {
+    SmallVector<std::string> results;
+    for (unsigned k = 0; k < op->getNumResults(); ++k)
+      results.push_back(unique());
+    setNames(op, SmallVector<StringRef>(results.begin(), results.end()));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          setName(argument, unique());
+  });
   auto flags = OpPrintingFlags().printNameLocAsPrefix();
   AsmState state(*copy, flags);
   llvm::StringMap<std::string> replacements;
-  forEachValue([&](Value value) {
+  auto replace = [&](Value value) {
     std::string token;
     llvm::raw_string_ostream stream(token);
     value.printAsOperand(stream, state);
     StringRef printed = StringRef(token).drop_front();
     replacements.try_emplace(printed.split('#').first, names.of(value).str());
+  };
+  copy.get()->walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), replace);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), replace);
   });
   std::string text;
   llvm::raw_string_ostream stream(text);

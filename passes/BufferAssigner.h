@@ -14,7 +14,10 @@
 #include "cmake/LlvmStatistics.h"
 
 #include "mlir/Pass/Pass.h"
+#include "dialect/FusedLevels.h"
 #include "passes/Domains.h"
+
+#include <set>
 
 namespace heddle::fused {
 
@@ -55,6 +58,9 @@ private:
   bool mayOverwrite(mlir::OpResult result, mlir::OpOperand &use,
                     std::string *why);
   void readFirst(mlir::Value result, mlir::Value old);
+  struct Segment;
+  const Segment &segmentOf(SweepOp sweep, unsigned number);
+  bool visitsRows(SweepOp sweep);
 
   // Requests for buffers, from the results of the program backwards.
   int bufferOf(mlir::Value value) const;
@@ -67,7 +73,19 @@ private:
   void assignTemporaries(mlir::Block &block);
   void extend(int buffer, int begin, int end);
 
+  /// Temporaries of one type and shape, the last of each number: those whose
+  /// content no longer matters, and the others by the end of their lifetimes.
+  struct Holders {
+    struct ByNumber {
+      bool operator()(const NewBuffer *a, const NewBuffer *b) const {
+        return a->number < b->number;
+      }
+    };
+    std::set<NewBuffer *, ByNumber> unused;
+    std::multimap<int, NewBuffer *> busy;
+  };
   void shareTemporaries();
+  NewBuffer *takeHolder(Holders &holders, const NewBuffer &buffer);
   mlir::LogicalResult writeAttributes();
   void countCopies(mlir::Block &block);
 
@@ -83,6 +101,16 @@ private:
   llvm::DenseMap<mlir::Operation *, int> flagBuffers;
   llvm::SmallVector<int> programResultBuffers;
   unsigned numArguments = 0;
+  /// What many results of one sweep ask for.
+  struct Segment {
+    mlir::FailureOr<Levels> levels = mlir::failure();
+    /// The values from which elements are computed.
+    llvm::DenseSet<mlir::Value> usedByElements;
+  };
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>,
+                 std::unique_ptr<Segment>>
+      segments;
+  llvm::DenseMap<mlir::Operation *, bool> rows;
 };
 
 } // namespace heddle::fused

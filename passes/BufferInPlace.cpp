@@ -39,6 +39,24 @@ int BufferAssigner::lastUse(Value value) const {
   return last;
 }
 
+const BufferAssigner::Segment &BufferAssigner::segmentOf(SweepOp sweep,
+                                                         unsigned number) {
+  auto &segment = segments[{sweep, number}];
+  if (!segment) {
+    segment = std::make_unique<Segment>();
+    segment->levels = Levels::infer(sweep, number);
+    segment->usedByElements = backwardSlice(elementResults(sweep, number));
+  }
+  return *segment;
+}
+
+bool BufferAssigner::visitsRows(SweepOp sweep) {
+  auto [found, isNew] = rows.try_emplace(sweep);
+  if (isNew)
+    found->second = needsRows(sweep);
+  return found->second;
+}
+
 /// Whether `result` of a sweep may overwrite the operand `use` of the sweep:
 /// each element of the result depends on the same element of the operand only.
 bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
@@ -55,8 +73,7 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   bool shared = sweep.getSchedule() && sweep.getSchedule()->getColumns();
   auto isReadLate = [&](unsigned segment, unsigned operand) {
     Value bound = sweep.getSegmentBlock(segment).getArgument(operand);
-    return shared &&
-           backwardSlice(elementResults(sweep, segment)).contains(bound);
+    return shared && segmentOf(sweep, segment).usedByElements.contains(bound);
   };
   constexpr StringRef late =
       "blocks that share rows may still read the old value when a member is "
@@ -64,30 +81,21 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   // The epilogue writes device scalars after all members are complete, and
   // reads its operands first.
   if (!isList(result.getType())) {
-    unsigned first = 0;
-    for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
-      unsigned count = sweep.getInputCounts()[s];
-      if (number >= first && number < first + count &&
-          isReadLate(s, number - first))
-        return no(late);
-      first += count;
-    }
-    return true;
+    if (number >= sweep.getInputs().size())
+      return true;
+    unsigned segment = sweep.getSegmentOfInput(number);
+    unsigned first = sweep.getSegmentInputs(segment).getBeginOperandIndex();
+    return !isReadLate(segment, number - first) || no(late);
   }
   if (number >= sweep.getInputs().size()) {
     // All blocks of a member read `where` before the last block writes.
     return sweep.getNumSegments() == 1 ||
            no("other segments read the flags, too");
   }
-  unsigned segment = 0, firstInput = 0, firstResult = 0;
-  auto inputCounts = sweep.getInputCounts();
-  auto resultCounts = sweep.getResultCounts();
-  while (number >= firstInput + inputCounts[segment]) {
-    firstInput += inputCounts[segment];
-    firstResult += resultCounts[segment++];
-  }
+  unsigned segment = sweep.getSegmentOfInput(number);
+  unsigned firstInput = sweep.getSegmentInputs(segment).getBeginOperandIndex();
   unsigned position = result.getResultNumber();
-  if (position < firstResult || position >= firstResult + resultCounts[segment])
+  if (sweep.getSegmentOfResult(position) != segment)
     return no("another segment reads the old value");
   int32_t index = sweep.getIndices()[number];
   // A vector with a recorded entry may overwrite only its previous version.
@@ -103,15 +111,17 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   if (resultRank == rank) {
     // An element that is only mapped is read once, by the thread that writes
     // the result.
-    if (rank == 2 && needsRows(sweep) && !shared)
+    if (rank == 2 && visitsRows(sweep) && !shared)
       return no("rows of the old value are read more than once");
     return index == (rank == 2 ? kIJ : kI) ||
            no("the old value is read at another index");
   }
-  auto levels = Levels::infer(sweep, segment);
+  unsigned firstResult =
+      sweep.getSegmentResults(segment).front().getResultNumber();
   Value value =
       sweep.getSegmentYield(segment).getValues()[position - firstResult];
-  int32_t own = levels->of(value).level == Level::column ? kJ : kI;
+  const Segment &facts = segmentOf(sweep, segment);
+  int32_t own = facts.levels->of(value).level == Level::column ? kJ : kI;
   return index == own || no("the old value is read at another index");
 }
 

@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::scalarOf;
 
 int BufferAssigner::bufferOf(Value value) const {
@@ -127,10 +126,14 @@ void BufferAssigner::requestProgramResults() {
   Block &body = program.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<BlockArgument> replaced(yield.getValues().size());
-  for (BlockArgument argument : body.getArguments())
-    if (auto result = program.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), kDonateAttr))
-      replaced[result.getInt()] = argument;
+  // The argument in whose buffer a value is in the end.
+  llvm::DenseMap<Value, int> argumentOf;
+  for (auto [k, argument] :
+       llvm::enumerate(foreach::replacedArguments(program)))
+    if (argument >= 0) {
+      replaced[k] = body.getArgument(argument);
+      argumentOf[yield.getValues()[k]] = argument;
+    }
   programResultBuffers.assign(yield.getValues().size(), -1);
   // Donated buffers first: another result with the same value shares them.
   for (bool donated : {true, false})
@@ -144,10 +147,7 @@ void BufferAssigner::requestProgramResults() {
       } else if (int known = bufferOf(value); known >= 0) {
         // The value may be in a temporary that is copied to an argument's
         // buffer; the result is then that buffer.
-        programResultBuffers[k] = known;
-        for (auto [other, same] : llvm::enumerate(yield.getValues()))
-          if (same == value && replaced[other])
-            programResultBuffers[k] = replaced[other].getArgNumber();
+        programResultBuffers[k] = argumentOf.lookup_or(value, known);
       } else {
         programResultBuffers[k] = addBuffer(value, BufferRole::result);
         request(value, programResultBuffers[k], {});

@@ -8,11 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Steps.h"
 #include "passes/BufferAssigner.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
+
+/// The temporaries that a sweep reads last and that are tried for a result.
+static constexpr size_t kTouching = 16;
 
 void BufferAssigner::shareTemporaries() {
   SmallVector<NewBuffer *> order;
@@ -26,30 +30,51 @@ void BufferAssigner::shareTemporaries() {
   llvm::sort(order, [](NewBuffer *a, NewBuffer *b) {
     return std::pair(a->begin, a) < std::pair(b->begin, b);
   });
-  /// For each buffer number, the last temporary that has the number.
-  SmallVector<NewBuffer *> holders;
+  std::map<std::pair<const void *, Shape>, Holders> byClass;
   for (NewBuffer *buffer : order) {
-    for (NewBuffer *&holder : holders) {
-      if (holder->type != buffer->type || !(holder->shape == buffer->shape))
+    Holders &holders =
+        byClass[{buffer->type.getAsOpaquePointer(), buffer->shape}];
+    NewBuffer *before = takeHolder(holders, *buffer);
+    buffer->number = before ? before->number : next++;
+    numTemporaries += !before;
+    holders.busy.emplace(buffer->end, buffer);
+  }
+}
+
+/// The temporary whose number `buffer` takes over: the one with the first
+/// number that is not in use, or that the same sweep may replace in place. Null
+/// if there is none.
+NewBuffer *BufferAssigner::takeHolder(Holders &holders,
+                                      const NewBuffer &buffer) {
+  auto &[unused, busy] = holders;
+  while (!busy.empty() && busy.begin()->first < buffer.begin) {
+    countSteps();
+    unused.insert(busy.begin()->second);
+    busy.erase(busy.begin());
+  }
+  NewBuffer *first = unused.empty() ? nullptr : *unused.begin();
+  Operation *producer = buffer.first.getDefiningOp();
+  if (isa_and_nonnull<SweepOp>(producer) && buffer.begin == beginOf(producer)) {
+    auto [begin, end] = busy.equal_range(endOf(producer));
+    SmallVector<NewBuffer *> touching;
+    for (auto holder = begin; holder != end && touching.size() < kTouching;
+         ++holder)
+      touching.push_back(holder->second);
+    llvm::sort(touching, Holders::ByNumber());
+    for (NewBuffer *holder : touching) {
+      countSteps();
+      if (first && first->number < holder->number)
+        break;
+      if (holder->first != holder->last ||
+          !mayReplace(buffer.first, holder->last))
         continue;
-      Operation *producer = buffer->first.getDefiningOp();
-      bool inPlace = isa_and_nonnull<SweepOp>(producer) &&
-                     holder->first == holder->last &&
-                     holder->end == endOf(producer) &&
-                     buffer->begin == beginOf(producer) &&
-                     mayReplace(buffer->first, holder->last);
-      if (holder->end >= buffer->begin && !inPlace)
-        continue;
-      if (inPlace)
-        ++numInPlace;
-      buffer->number = holder->number;
-      holder = buffer;
-      break;
-    }
-    if (buffer->number < 0) {
-      buffer->number = next++;
-      holders.push_back(buffer);
-      ++numTemporaries;
+      ++numInPlace;
+      busy.erase(std::find_if(begin, end, [&](auto &entry) {
+        return entry.second == holder;
+      }));
+      return holder;
     }
   }
+  unused.erase(first);
+  return first;
 }

@@ -11,15 +11,15 @@
 #include "passes/Domains.h"
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
+#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::rankOf;
 
 namespace heddle::fused {
 
-Domains::Domains(ProgramOp program) : program(program) {
+Domains::Domains(ProgramOp program) {
   Block &body = program.getBody().front();
   for (BlockArgument argument : body.getArguments())
     if (isList(argument.getType()))
@@ -27,10 +27,26 @@ Domains::Domains(ProgramOp program) : program(program) {
   visit(body);
   // A donated argument agrees with the result that replaces it.
   auto yield = cast<YieldOp>(body.getTerminator());
-  for (BlockArgument argument : body.getArguments())
-    if (auto result = program.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), kDonateAttr))
-      equate(argument, yield.getValues()[result.getInt()]);
+  for (auto [argument, value] :
+       llvm::zip_equal(foreach::replacedArguments(program), yield.getValues()))
+    if (argument >= 0)
+      equate(body.getArgument(argument), value);
+  findArguments(program);
+}
+
+/// The classes do not change any more.
+void Domains::findArguments(ProgramOp program) {
+  for (BlockArgument argument : program.getBody().getArguments()) {
+    if (!isList(argument.getType()))
+      continue;
+    countSteps();
+    unsigned number = argument.getArgNumber();
+    Shape shape = shapeOf(argument);
+    for (auto [d, extent] : llvm::enumerate(shape.extents))
+      byExtent.try_emplace(extent, number, static_cast<unsigned>(d));
+    byMembers.try_emplace(shape.members, number);
+    byShape.try_emplace(shape, number);
+  }
 }
 
 int Domains::fresh() {
@@ -91,6 +107,7 @@ void Domains::visitSweep(SweepOp sweep) {
     int members = fresh(), i = fresh(), j = fresh();
     for (auto [operand, index] : llvm::zip_equal(sweep.getSegmentInputs(s),
                                                  sweep.getSegmentIndices(s))) {
+      countSteps();
       if (!isList(operand.getType()))
         continue;
       Raw shape = raw(operand);
@@ -181,28 +198,27 @@ Shape Domains::domainOf(SweepOp sweep, unsigned segment) const {
   return domain;
 }
 
+/// The entry of `key`, if there is one.
+template <typename Map>
+static std::optional<typename Map::mapped_type>
+entryOf(const Map &map, const typename Map::key_type &key) {
+  auto found = map.find(key);
+  if (found == map.end())
+    return std::nullopt;
+  return found->second;
+}
+
 std::optional<std::pair<unsigned, unsigned>>
 Domains::sourceOf(int extent) const {
-  for (BlockArgument argument : program.getBody().getArguments())
-    if (isList(argument.getType()))
-      for (auto [d, id] : llvm::enumerate(shapeOf(argument).extents))
-        if (id == extent)
-          return std::pair(argument.getArgNumber(), static_cast<unsigned>(d));
-  return std::nullopt;
+  return entryOf(byExtent, extent);
 }
 
 std::optional<unsigned> Domains::membersSource(int members) const {
-  for (BlockArgument argument : program.getBody().getArguments())
-    if (isList(argument.getType()) && shapeOf(argument).members == members)
-      return argument.getArgNumber();
-  return std::nullopt;
+  return entryOf(byMembers, members);
 }
 
 std::optional<unsigned> Domains::argumentOf(const Shape &shape) const {
-  for (BlockArgument argument : program.getBody().getArguments())
-    if (isList(argument.getType()) && shapeOf(argument) == shape)
-      return argument.getArgNumber();
-  return std::nullopt;
+  return entryOf(byShape, shape);
 }
 
 } // namespace heddle::fused

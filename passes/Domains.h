@@ -14,6 +14,8 @@
 #include "dialect/Fused.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
+
 namespace heddle::fused {
 
 /// The classes of a list's member count and extents, or of a domain's.
@@ -56,9 +58,14 @@ private:
   int find(int id) const;
   int fresh();
 
-  mutable ProgramOp program;
+  void findArguments(ProgramOp program);
+
   mutable llvm::SmallVector<int> parents;
   llvm::DenseMap<mlir::Value, Raw> shapes;
+  /// The first arguments with an extent, with members, and of a shape.
+  llvm::DenseMap<int, std::pair<unsigned, unsigned>> byExtent;
+  llvm::DenseMap<int, unsigned> byMembers;
+  std::map<Shape, unsigned> byShape;
 };
 
 } // namespace heddle::fused

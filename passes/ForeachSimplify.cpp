@@ -11,11 +11,13 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
+#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FOREACHSIMPLIFY
@@ -77,48 +79,68 @@ static void expandIf(IfOp op) {
 // Bindings
 //===----------------------------------------------------------------------===//
 
-/// Whether the operands other than `without` span the domain of all operands.
-static bool spansWithout(Operation *op, ArrayRef<int32_t> indices,
-                         unsigned without) {
-  int32_t all = 0, rest = 0;
-  bool anyList = false, restList = false;
-  for (auto [k, index] : llvm::enumerate(indices)) {
-    bool list = isList(op->getOperand(k).getType());
-    all |= index;
-    anyList |= list;
-    if (k == without)
+/// Replaces arguments to which the same operand is bound in the same way by the
+/// first of them; returns the others.
+template <typename BoundOp> static llvm::BitVector mergeInputs(BoundOp op) {
+  Block &body = op.getBody().front();
+  llvm::DenseMap<std::tuple<Value, int32_t, Type>, BlockArgument> first;
+  llvm::BitVector merged(body.getNumArguments());
+  for (auto [k, argument, operand, index] :
+       llvm::enumerate(body.getArguments(), op.getInputs(), op.getIndices())) {
+    countSteps();
+    auto [found, isNew] =
+        first.try_emplace({operand, index, argument.getType()}, argument);
+    if (isNew)
       continue;
-    rest |= index;
-    restList |= list;
+    argument.replaceAllUsesWith(found->second);
+    merged.set(k);
   }
-  return all == rest && anyList == restList;
+  return merged;
 }
 
-template <typename BoundOp> static void eraseInput(BoundOp op, unsigned k) {
-  SmallVector<int32_t> indices(op.getIndices());
-  indices.erase(indices.begin() + k);
-  op->eraseOperand(k);
-  op.setIndices(indices);
-  op.getBody().front().eraseArgument(k);
+/// Adds to `erased` the operands that are not used, unless the others do not
+/// span the domain.
+template <typename BoundOp>
+static void addUnusedInputs(BoundOp op, llvm::BitVector &erased) {
+  auto indices = op.getIndices();
+  auto inputs = op.getInputs();
+  // The operands that are lists, and those that have each bit of an index.
+  int lists = 0, bits[4] = {};
+  auto count = [&](unsigned k, int by) {
+    lists += isList(inputs[k].getType()) ? by : 0;
+    for (auto [bit, number] : llvm::enumerate(bits))
+      number += indices[k] >> bit & 1 ? by : 0;
+  };
+  for (unsigned k = 0; k < inputs.size(); ++k)
+    if (!erased[k])
+      count(k, 1);
+  for (unsigned k = inputs.size(); k-- > 0;) {
+    if (erased[k] || !op.getBody().front().getArgument(k).use_empty())
+      continue;
+    countSteps();
+    bool alone = isList(inputs[k].getType()) && lists == 1;
+    for (auto [bit, number] : llvm::enumerate(bits))
+      alone |= (indices[k] >> bit & 1) && number == 1;
+    if (alone)
+      continue;
+    count(k, -1);
+    erased.set(k);
+  }
 }
 
 /// Binds every operand once, and only if it is used.
 template <typename BoundOp> static void simplifyInputs(BoundOp op) {
-  Block &body = op.getBody().front();
-  for (unsigned k = op.getInputs().size(); k-- > 0;) {
-    BlockArgument argument = body.getArgument(k);
-    for (unsigned other = 0; other < k; ++other)
-      if (op.getInputs()[other] == op.getInputs()[k] &&
-          op.getIndices()[other] == op.getIndices()[k] &&
-          body.getArgument(other).getType() == argument.getType()) {
-        argument.replaceAllUsesWith(body.getArgument(other));
-        eraseInput(op, k);
-        break;
-      }
-  }
-  for (unsigned k = op.getInputs().size(); k-- > 0;)
-    if (body.getArgument(k).use_empty() && spansWithout(op, op.getIndices(), k))
-      eraseInput(op, k);
+  llvm::BitVector erased = mergeInputs(op);
+  addUnusedInputs(op, erased);
+  if (erased.none())
+    return;
+  SmallVector<int32_t> kept;
+  for (auto [k, index] : llvm::enumerate(op.getIndices()))
+    if (!erased[k])
+      kept.push_back(index);
+  op->eraseOperands(erased);
+  op.setIndices(kept);
+  op.getBody().front().eraseArguments(erased);
 }
 
 /// Replaces `op` by a map without its unused results and returns the map; null
@@ -145,11 +167,9 @@ static foreach::MapOp dropUnusedResults(foreach::MapOp op) {
   foreach
     ::YieldOp::create(inner, yield.getLoc(), yielded);
   yield.erase();
-  for (auto [from, to] : llvm::zip_equal(kept, map.getResults())) {
-    if (StringRef name = nameOf(from); !name.empty())
-      setName(to, name);
+  copyNames(kept, map.getResults());
+  for (auto [from, to] : llvm::zip_equal(kept, map.getResults()))
     from.replaceAllUsesWith(to);
-  }
   op.erase();
   return map;
 }
@@ -202,14 +222,13 @@ template <typename BoundOp> static bool hoistUniform(BoundOp op) {
   foreach
     ::YieldOp::create(inner, op.getLoc(), yielded);
 
+  setNames(map, llvm::map_to_vector(slice.results, nameOf));
   SmallVector<int32_t> allIndices(op.getIndices());
   for (auto [k, to] : llvm::enumerate(map.getResults())) {
     Value from = slice.results[k];
     BlockArgument argument = body.addArgument(from.getType(), from.getLoc());
-    if (StringRef name = nameOf(from); !name.empty()) {
-      setName(to, name);
+    if (StringRef name = nameOf(from); !name.empty())
       setName(argument, name);
-    }
     from.replaceUsesWithIf(argument, [&](OpOperand &use) {
       return !slice.ops.contains(use.getOwner());
     });

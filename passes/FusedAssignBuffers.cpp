@@ -10,7 +10,6 @@
 #include "dialect/Names.h"
 #include "passes/BufferAssigner.h"
 #include "passes/Passes.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FUSEDASSIGNBUFFERS
@@ -21,7 +20,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 
 LogicalResult BufferAssigner::writeAttributes() {
   MLIRContext *context = program.getContext();
@@ -31,9 +29,9 @@ LogicalResult BufferAssigner::writeAttributes() {
                ? buffer
                : buffers[buffer - numArguments].number;
   };
-  llvm::StringSet<> taken;
+  UniqueNames names(/*first=*/2);
   for (BlockArgument argument : program.getBody().getArguments())
-    taken.insert(nameOf(argument));
+    names.take(nameOf(argument));
   SmallVector<Attribute> entries;
   SmallVector<NewBuffer *> byNumber;
   for (NewBuffer &buffer : buffers) {
@@ -47,9 +45,7 @@ LogicalResult BufferAssigner::writeAttributes() {
     std::string base = buffer->name.empty()
                            ? stringifyBufferRole(buffer->role).str()
                            : buffer->name;
-    std::string name = base;
-    for (unsigned k = 2; !taken.insert(name).second; ++k)
-      name = base + "_" + std::to_string(k);
+    std::string name = names.unique(base);
     SmallVector<std::pair<int64_t, int64_t>> extents;
     auto unknown = [&](StringRef what) {
       return emitError(buffer->first.getLoc())
@@ -139,10 +135,9 @@ LogicalResult BufferAssigner::run() {
   for (BlockArgument argument : body.getArguments())
     set(argument, argument.getArgNumber());
   auto yield = cast<YieldOp>(body.getTerminator());
-  for (BlockArgument argument : body.getArguments())
-    if (auto result = program.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), kDonateAttr))
-      readFirst(yield.getValues()[result.getInt()], argument);
+  for (unsigned k = 0; k < numArguments; ++k)
+    if (int64_t result = foreach::donatedTo(program, k); result >= 0)
+      readFirst(yield.getValues()[result], body.getArgument(k));
   program.walk([&](LoopOp loop) {
     for (auto [value, carried] :
          llvm::zip(loop.getYield().getValues(), loop.getCarried()))

@@ -70,16 +70,6 @@ static Arrival arrivalOf(const SegmentLayout &segment) {
                                    : Arrival::early;
 }
 
-/// The buffers that operations before `op` in its block write.
-static llvm::DenseSet<int> writtenBefore(Operation *op,
-                                         const Buffers &buffers) {
-  llvm::DenseSet<int> written;
-  while ((op = op->getPrevNode()))
-    for (Value result : op->getResults())
-      written.insert(buffers.of(result));
-  return written;
-}
-
 /// A block loads elements before it waits if no earlier operation writes them.
 static Wait waitOf(SweepOp sweep, const SweepLayout &layout, unsigned segment,
                    const llvm::DenseSet<int> &written) {
@@ -93,14 +83,15 @@ static Wait waitOf(SweepOp sweep, const SweepLayout &layout, unsigned segment,
              : Wait::first;
 }
 
+/// `written` has the buffers that operations before the sweep write.
 static LogicalResult configure(SweepOp sweep, bool isDependent,
+                               const llvm::DenseSet<int> &written,
                                const Buffers &buffers) {
   auto layout = SweepLayout::compute(sweep, buffers);
   if (failed(layout))
     return failure();
   SmallVector<Arrival> arrivals;
   SmallVector<Wait> waits;
-  auto written = writtenBefore(sweep, buffers);
   for (auto [s, segment] : llvm::enumerate(layout->segments)) {
     arrivals.push_back(arrivalOf(segment));
     if (isDependent)
@@ -161,17 +152,22 @@ static LogicalResult configure(Block &block, const Buffers &buffers) {
   if (failed(nodes))
     return failure();
   bool inLoop = isa<LoopOp>(block.getParentOp());
+  llvm::DenseSet<int> written;
   for (auto [number, node] : llvm::enumerate(nodes->nodes)) {
-    if (node.kind == ProgramNodeKind::sweep &&
-        failed(configure(cast<SweepOp>(node.op),
-                         !inLoop && nodes->followsOneSweep(number), buffers)))
-      return failure();
-    if (node.kind != ProgramNodeKind::loop)
-      continue;
-    auto loop = cast<LoopOp>(node.op);
-    if (failed(configure(loop.getBody().front(), buffers)))
-      return failure();
-    configure(loop, buffers);
+    if (node.kind == ProgramNodeKind::sweep) {
+      bool isDependent = !inLoop && nodes->followsOneSweep(number);
+      if (failed(configure(cast<SweepOp>(node.op), isDependent, written,
+                           buffers)))
+        return failure();
+    } else if (node.kind == ProgramNodeKind::loop) {
+      auto loop = cast<LoopOp>(node.op);
+      if (failed(configure(loop.getBody().front(), buffers)))
+        return failure();
+      configure(loop, buffers);
+    }
+    if (node.op)
+      for (Value result : node.op->getResults())
+        written.insert(buffers.of(result));
   }
   return success();
 }

@@ -70,17 +70,14 @@ static void nameAll(ProgramOp program) {
   });
   std::string base = identifier(program.getName(), "program");
   unsigned sweeps = llvm::count_if(ops, llvm::IsaPred<SweepOp>);
-  llvm::StringSet<> taken;
+  UniqueNames names(/*first=*/2);
   for (Operation *op : ops) {
     std::string name = base;
     if (isa<LoopOp>(op))
       name += "_loop";
     else if (sweeps > 1)
       name += "_" + identifier(mainName(op), "sweep");
-    std::string unique = name;
-    for (unsigned k = 2; !taken.insert(unique).second; ++k)
-      unique = name + "_" + std::to_string(k);
-    auto attr = StringAttr::get(op->getContext(), unique);
+    auto attr = StringAttr::get(op->getContext(), names.unique(name));
     if (auto sweep = dyn_cast<SweepOp>(op))
       sweep.setNameAttr(attr);
     else

@@ -25,7 +25,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
@@ -117,10 +116,9 @@ static Value inNextStep(ProgramOp program, Value operand) {
   auto argument = dyn_cast<BlockArgument>(operand);
   if (!argument || argument.getOwner() != &program.getBody().front())
     return {};
-  auto donated = program.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                       kDonateAttr);
+  int64_t result = foreach::donatedTo(program, argument.getArgNumber());
   auto yield = cast<YieldOp>(program.getBody().front().getTerminator());
-  return donated ? yield.getValues()[donated.getInt()] : operand;
+  return result >= 0 ? yield.getValues()[result] : operand;
 }
 
 /// Whether blocks may share the rows of a segment that writes elements.

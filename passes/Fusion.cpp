@@ -17,47 +17,6 @@ using namespace mlir;
 
 namespace heddle::fused {
 
-/// The operation of `block` that is or contains `op`.
-static Operation *ancestorIn(Block *block, Operation *op) {
-  return block->findAncestorOpInBlock(*op);
-}
-
-bool dependsDirectly(Operation *to, Operation *from) {
-  for (Operation *user : from->getUsers())
-    if (ancestorIn(from->getBlock(), user) == to)
-      return true;
-  return false;
-}
-
-bool dependsIndirectly(Operation *to, Operation *from) {
-  Block *block = from->getBlock();
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  SmallVector<Operation *> work;
-  auto push = [&](Operation *op) {
-    for (Operation *user : op->getUsers())
-      if (Operation *next = ancestorIn(block, user);
-          next && next->isBeforeInBlock(to) && seen.insert(next).second)
-        work.push_back(next);
-  };
-  push(from);
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    if (dependsDirectly(to, op))
-      return true;
-    push(op);
-  }
-  return false;
-}
-
-bool segmentsRead(SweepOp to, SweepOp from) {
-  if (Value where = to.getWhere();
-      where && where.getDefiningOp() == from.getOperation())
-    return true;
-  return llvm::any_of(to.getInputs(), [&](Value input) {
-    return input.getDefiningOp() == from.getOperation();
-  });
-}
-
 bool needsRows(SweepOp sweep) {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     if (sweep.getDomainRank(s) != 2)
@@ -86,24 +45,6 @@ bool needsRows(SweepOp sweep) {
   return false;
 }
 
-void makeAdjacent(Operation *first, Operation *second) {
-  llvm::SmallPtrSet<Operation *, 16> following;
-  following.insert(first);
-  Operation *after = second;
-  for (Operation *op = first->getNextNode(); op != second;) {
-    Operation *next = op->getNextNode();
-    bool follows = llvm::any_of(following, [&](Operation *earlier) {
-      return dependsDirectly(op, earlier);
-    });
-    if (follows) {
-      following.insert(op);
-      op->moveAfter(after);
-      after = op;
-    }
-    op = next;
-  }
-}
-
 StringRef mainName(Operation *op) {
   StringRef best;
   int64_t bestRank = -1;
@@ -130,10 +71,6 @@ std::string quoted(Value value) {
 std::string nameForRemarks(SweepOp sweep) {
   StringRef name = mainName(sweep);
   return name.empty() ? "a sweep" : ("'" + name + "'").str();
-}
-
-SmallVector<SweepOp> sweepsOf(Block &block) {
-  return llvm::to_vector(block.getOps<SweepOp>());
 }
 
 static void visitBlock(Block &block, llvm::function_ref<void(Block &)> visit) {

@@ -10,6 +10,7 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/Steps.h"
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
@@ -22,36 +23,91 @@ using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
-/// Clones the map over device scalars that computes `result`, and the maps over
-/// device scalars on which it depends. `bind` returns the values of other
-/// operands.
-Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind) {
-  auto map = result.getDefiningOp<foreach::MapOp>();
-  Block &body = map.getBody().front();
-  IRMapping mapping;
-  for (auto [argument, operand] :
-       llvm::zip_equal(body.getArguments(), map.getInputs())) {
-    Value value;
-    if (operand.getDefiningOp<foreach::MapOp>())
-      value = convertThrough(
-          builder, map.getLoc(), cloneUniform(builder, operand, bind),
-          storageType(operand.getType()), argument.getType());
-    else
-      value = bind(operand, argument.getType(), nameOf(argument));
-    mapping.map(argument, value);
+/// Clones what `value` needs of a body, in order, unless `clones` has it.
+static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
+                        IRMapping &mapping,
+                        llvm::DenseMap<Operation *, Operation *> &clones) {
+  SmallVector<Value> open = {value};
+  SmallVector<Operation *> slice;
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (Operation *clone = clones.lookup(op)) {
+      mapping.map(op->getResults(), clone->getResults());
+      continue;
+    }
+    slice.push_back(op);
+    llvm::append_range(open, op->getOperands());
   }
-  cloneBody(builder, body, mapping);
-  return mapping.lookup(
-      map.getYield().getValues()[cast<OpResult>(result).getResultNumber()]);
+  llvm::sort(slice, [](Operation *a, Operation *b) {
+    return a->isBeforeInBlock(b);
+  });
+  for (Operation *op : slice) {
+    countSteps();
+    clones[op] = builder.clone(*op, mapping);
+  }
+  return mapping.lookup(value);
+}
+
+/// Clones the scalar math of `result`, which maps over device scalars compute,
+/// unless `clones` has it already. `bind` returns the values of operands that
+/// no such map computes.
+Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
+                             Clones &clones) {
+  struct Open {
+    OpResult result;
+    unsigned next = 0; // the operand that is bound next
+    IRMapping mapping;
+  };
+  SmallVector<Open, 1> open;
+  llvm::DenseMap<Value, Value> done;
+  open.push_back({cast<OpResult>(result), 0, {}});
+  while (!open.empty()) {
+    auto &[value, next, mapping] = open.back();
+    auto map = cast<foreach::MapOp>(value.getOwner());
+    Block &body = map.getBody().front();
+    Value yielded = map.getYield().getValues()[value.getResultNumber()];
+    countSteps();
+    if (Operation *clone = clones.lookup(yielded.getDefiningOp())) {
+      auto number = cast<OpResult>(yielded).getResultNumber();
+      done[value] = clone->getResult(number);
+      open.pop_back();
+      continue;
+    }
+    if (next == body.getNumArguments()) {
+      done[value] = cloneSlice(builder, body, yielded, mapping, clones);
+      open.pop_back();
+      continue;
+    }
+    Value operand = map.getInputs()[next];
+    BlockArgument argument = body.getArgument(next);
+    Value bound;
+    if (!operand.getDefiningOp<foreach::MapOp>()) {
+      bound = bind(operand, argument.getType(), nameOf(argument));
+    } else if (Value known = done.lookup(operand)) {
+      bound = convertThrough(builder, map.getLoc(), known,
+                             storageType(operand.getType()),
+                             argument.getType());
+    } else {
+      open.push_back({cast<OpResult>(operand), 0, {}});
+      continue;
+    }
+    mapping.map(argument, bound);
+    ++next;
+  }
+  return done.lookup(result);
 }
 
 /// The last operation of `block` on which `map` depends, or null.
 Operation *Outliner::latestSource(foreach::MapOp map, Block &block) {
   Operation *latest = nullptr;
   for (Value operand : map.getInputs()) {
+    countSteps();
     Operation *source = operand.getDefiningOp();
-    if (auto inner = dyn_cast_or_null<foreach::MapOp>(source))
-      source = latestSource(inner, block);
+    if (isa_and_nonnull<foreach::MapOp>(source))
+      source = latestSources.lookup(source);
     if (source && source->getBlock() == &block &&
         (!latest || latest->isBeforeInBlock(source)))
       latest = source;
@@ -59,68 +115,92 @@ Operation *Outliner::latestSource(foreach::MapOp map, Block &block) {
   return latest;
 }
 
-/// Appends `map` to the epilogue of `sweep`.
-void Outliner::appendToEpilogue(SweepOp sweep, foreach::MapOp map) {
+/// Appends `maps` to the epilogue of `sweep`.
+void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
   SweepBuilder parts(context, sweep.getWhere());
-  auto refs = parts.append(sweep);
+  llvm::MapVector<Value, SweepBuilder::ResultRef> refs;
+  for (auto [result, ref] :
+       llvm::zip_equal(sweep.getResults(), parts.append(sweep)))
+    refs.insert({result, ref});
   auto bind = [&](Value operand, Type bound, StringRef name) -> Value {
-    if (operand.getDefiningOp() != sweep.getOperation())
+    auto found = refs.find(operand);
+    if (found == refs.end())
       return parts.bindEpilogue(operand, bound, name);
-    auto ref = refs[cast<OpResult>(operand).getResultNumber()];
+    auto ref = found->second;
     if (ref.segment >= 0)
       return parts.listValue(ref.segment, ref.result, bound, name);
     OpBuilder builder = parts.atEpilogue();
-    return convertThrough(builder, map.getLoc(), parts.yielded(ref),
+    return convertThrough(builder, operand.getLoc(), parts.yielded(ref),
                           storageType(operand.getType()), bound);
   };
-  // Twice: binding an operand again may change the type of its argument.
-  Block &body = map.getBody().front();
-  IRMapping mapping;
-  for (int repeat = 0; repeat < 2; ++repeat)
-    for (auto [argument, operand] :
-         llvm::zip_equal(body.getArguments(), map.getInputs())) {
-      Value value;
-      OpBuilder builder = parts.atEpilogue();
-      if (operand.getDefiningOp<foreach::MapOp>())
-        value = convertThrough(
-            builder, map.getLoc(), cloneUniform(builder, operand, bind),
-            storageType(operand.getType()), argument.getType());
-      else
-        value = bind(operand, argument.getType(), nameOf(argument));
-      mapping.map(argument, value);
+  auto isElsewhere = [&](Value operand) {
+    return operand.getDefiningOp<foreach::MapOp>() && !refs.contains(operand);
+  };
+  Clones clones;
+  for (foreach::MapOp map : maps) {
+    Block &body = map.getBody().front();
+    IRMapping mapping;
+    // Twice: binding an operand again may change the type of its argument.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Clones tried;
+      for (auto [argument, operand] :
+           llvm::zip_equal(body.getArguments(), map.getInputs())) {
+        Value value;
+        OpBuilder builder = parts.atEpilogue();
+        if (isElsewhere(operand))
+          value = convertThrough(builder, map.getLoc(),
+                                 cloneUniform(builder, operand, bind,
+                                              repeat ? clones : tried),
+                                 storageType(operand.getType()),
+                                 argument.getType());
+        else
+          value = bind(operand, argument.getType(), nameOf(argument));
+        mapping.map(argument, value);
+      }
     }
-  OpBuilder builder = parts.atEpilogue();
-  cloneBody(builder, body, mapping);
-  SmallVector<SweepBuilder::ResultRef> added;
-  for (auto [result, value] :
-       llvm::zip_equal(map.getResults(), map.getYield().getValues()))
-    added.push_back(
-        {-1, parts.addEpilogueResult(mapping.lookup(value), result.getType(),
-                                     nameOf(result))});
+    OpBuilder builder = parts.atEpilogue();
+    cloneBody(builder, body, mapping);
+    for (auto [result, value] :
+         llvm::zip_equal(map.getResults(), map.getYield().getValues()))
+      refs.insert({result,
+                   {-1, parts.addEpilogueResult(mapping.lookup(value),
+                                                result.getType(),
+                                                nameOf(result))}});
+    ++numEpilogueMaps;
+  }
   OpBuilder outer(sweep);
   parts.build(outer, sweep.getLoc());
-  for (auto [result, ref] : llvm::zip_equal(sweep.getResults(), refs))
-    result.replaceAllUsesWith(parts.result(ref));
-  for (auto [result, ref] : llvm::zip_equal(map.getResults(), added))
+  for (auto [result, ref] : refs)
     result.replaceAllUsesWith(parts.result(ref));
   sweep.erase();
-  map.erase();
-  ++numEpilogueMaps;
+  for (foreach::MapOp map : maps) {
+    latestSources.erase(map);
+    map.erase();
+  }
 }
 
 /// Moves maps that depend on a sweep of the same block to the sweep's epilogue.
 LogicalResult Outliner::moveToEpilogues(Block &block) {
+  llvm::DenseMap<Operation *, SmallVector<foreach::MapOp, 1>> maps;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto loop = dyn_cast<LoopOp>(op)) {
       if (failed(moveToEpilogues(loop.getBody().front())))
         return failure();
     } else if (auto map = dyn_cast<foreach::MapOp>(op)) {
-      if (map.use_empty())
+      if (map.use_empty()) {
         map.erase();
-      else if (auto sweep = dyn_cast_or_null<SweepOp>(latestSource(map, block)))
-        appendToEpilogue(sweep, map);
+        continue;
+      }
+      Operation *latest = latestSource(map, block);
+      latestSources[map] = latest;
+      if (isa_and_nonnull<SweepOp>(latest))
+        maps[latest].push_back(map);
     }
   }
+  // An epilogue may read results of an earlier one.
+  for (SweepOp sweep : llvm::to_vector(block.getOps<SweepOp>()))
+    if (auto found = maps.find(sweep); found != maps.end())
+      appendToEpilogue(sweep, found->second);
   return success();
 }
 
@@ -146,40 +226,44 @@ FailureOr<SweepOp> Outliner::emptySweep(Operation *before) {
   return parts.build(builder, before->getLoc());
 }
 
-/// Computes the device scalar `value`, the result of a map, in the epilogue of
-/// a sweep before `before`, and returns the result of that epilogue.
-FailureOr<Value> Outliner::materialize(Value value, Operation *before) {
-  auto map = value.getDefiningOp<foreach::MapOp>();
-  Block *block = before->getBlock();
-  Operation *after = latestSource(map, *block);
-  SweepOp target;
-  for (Operation *op = before->getPrevNode(); op && op != after;
-       op = op->getPrevNode())
-    if (auto sweep = dyn_cast<SweepOp>(op)) {
-      target = sweep;
-      break;
+/// Computes device scalars that depend on others in epilogues, if a loop or the
+/// end of `block` needs them in buffers.
+LogicalResult Outliner::materialize(Block &block) {
+  llvm::MapVector<Operation *, SmallVector<foreach::MapOp, 1>> copies;
+  Operation *sweep = nullptr; // the last one
+  for (Operation &op : block) {
+    if (isa<SweepOp>(op))
+      sweep = &op;
+    if (!isa<LoopOp, fused::YieldOp>(op))
+      continue;
+    llvm::SmallDenseMap<Value, Value> done;
+    for (OpOperand &operand : op.getOpOperands()) {
+      Value value = operand.get();
+      auto map = value.getDefiningOp<foreach::MapOp>();
+      if (!map)
+        continue;
+      Value &copy = done[value];
+      if (!copy) {
+        Operation *after = latestSources.lookup(map);
+        if (after && after->getBlock() != &block)
+          after = nullptr;
+        if (!sweep || (after && sweep->isBeforeInBlock(after))) {
+          auto created = emptySweep(&op);
+          if (failed(created))
+            return failure();
+          sweep = *created;
+        }
+        // The original map stays for bodies that compute the value themselves.
+        auto clone = cast<foreach::MapOp>(map->clone());
+        copies[sweep].push_back(clone);
+        copy = clone.getResult(cast<OpResult>(value).getResultNumber());
+      }
+      operand.set(copy);
     }
-  if (!target) {
-    auto created = emptySweep(before);
-    if (failed(created))
-      return failure();
-    target = *created;
   }
-  // The original map stays for bodies that compute the value themselves.
-  OpBuilder builder(target);
-  IRMapping mapping;
-  auto copy = cast<foreach::MapOp>(builder.clone(*map, mapping));
-  Value clone = copy.getResult(cast<OpResult>(value).getResultNumber());
-  // appendToEpilogue replaces the results of the clone; the operand of `before`
-  // then has the new value.
-  OpOperand *use = nullptr;
-  for (OpOperand &operand : before->getOpOperands())
-    if (operand.get() == value) {
-      operand.set(clone);
-      use = &operand;
-    }
-  appendToEpilogue(target, copy);
-  return use->get();
+  for (auto &[target, maps] : copies)
+    appendToEpilogue(cast<SweepOp>(target), maps);
+  return success();
 }
 
 /// Clones maps over device scalars into the bodies that use them.
@@ -200,20 +284,23 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
     IRMapping mapping;
     // Twice: binding an operand again may change the type of its argument. The
     // operations of the first repetition are dead.
-    for (int repeat = 0; repeat < 2; ++repeat)
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Clones clones;
       for (auto [argument, operand, index] :
            llvm::zip_equal(body.getArguments(), sweep.getSegmentInputs(s),
                            sweep.getSegmentIndices(s))) {
         OpBuilder builder = parts.at(s);
-        Value value = isUniform(operand)
-                          ? convertThrough(builder, operand.getLoc(),
-                                           cloneUniform(builder, operand, bind),
-                                           storageType(operand.getType()),
-                                           argument.getType())
-                          : parts.bind(s, operand, index, argument.getType(),
-                                       nameOf(argument));
+        Value value =
+            isUniform(operand)
+                ? convertThrough(builder, operand.getLoc(),
+                                 cloneUniform(builder, operand, bind, clones),
+                                 storageType(operand.getType()),
+                                 argument.getType())
+                : parts.bind(s, operand, index, argument.getType(),
+                             nameOf(argument));
         mapping.map(argument, value);
       }
+    }
     OpBuilder builder = parts.at(s);
     cloneBody(builder, body, mapping);
     for (auto [value, result] : llvm::zip_equal(
@@ -229,8 +316,9 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
     auto bind = [&](Value input, Type type, StringRef name) {
       return parts.bindEpilogue(input, type, name);
     };
+    Clones clones;
     return convertThrough(builder, operand.getLoc(),
-                          cloneUniform(builder, operand, bind),
+                          cloneUniform(builder, operand, bind, clones),
                           storageType(operand.getType()), bound);
   });
   OpBuilder outer(sweep);
@@ -243,18 +331,11 @@ SweepOp Outliner::inlineUniform(SweepOp sweep) {
 
 LogicalResult Outliner::bindUniform(Block &block) {
   // Values that need a buffer come first, because they may add sweeps.
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto loop = dyn_cast<LoopOp>(op))
-      if (failed(bindUniform(loop.getBody().front())))
-        return failure();
-    if (isa<LoopOp, fused::YieldOp>(op))
-      for (OpOperand &operand : op.getOpOperands())
-        if (operand.get().getDefiningOp<foreach::MapOp>()) {
-          auto value = materialize(operand.get(), &op);
-          if (failed(value))
-            return failure();
-        }
-  }
+  for (auto loop : block.getOps<LoopOp>())
+    if (failed(bindUniform(loop.getBody().front())))
+      return failure();
+  if (failed(materialize(block)))
+    return failure();
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto sweep = dyn_cast<SweepOp>(op))
       inlineUniform(sweep);

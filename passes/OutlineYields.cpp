@@ -18,7 +18,6 @@ using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::computeType;
 using heddle::foreach::isList;
-using heddle::foreach::kDonateAttr;
 using heddle::foreach::storageType;
 
 /// Creates an operation that copies `value`, so that the copy has its own
@@ -62,6 +61,9 @@ void Outliner::ownYields(Block &block) {
   OpBuilder builder(yield);
   auto loop = dyn_cast<LoopOp>(block.getParentOp());
   llvm::SmallDenseSet<Value> taken;
+  SmallVector<int> replaced;
+  if (!loop)
+    replaced = foreach::replacedArguments(program);
   for (OpOperand &operand : yield->getOpOperands()) {
     Value value = operand.get();
     unsigned k = operand.getOperandNumber();
@@ -78,14 +80,11 @@ void Outliner::ownYields(Block &block) {
         owned = true;
     } else {
       // Results that replace no argument may share a buffer.
-      bool donated = false;
-      for (BlockArgument argument : block.getArguments())
-        if (auto result = program.getArgAttrOfType<IntegerAttr>(
-                argument.getArgNumber(), kDonateAttr)) {
-          donated |= result.getInt() == k && value != argument;
-          if (value == argument && result.getInt() != k)
-            donated = true;
-        }
+      auto argument = dyn_cast<BlockArgument>(value);
+      int own = argument ? argument.getArgNumber() : -1;
+      int64_t elsewhere = own < 0 ? -1 : foreach::donatedTo(program, own);
+      bool donated = (replaced[k] >= 0 && replaced[k] != own) ||
+                     (elsewhere >= 0 && elsewhere != k);
       owned = !donated || (value.getDefiningOp() && taken.insert(value).second);
     }
     if (!owned)

@@ -53,16 +53,17 @@ private:
   // Maps over device scalars move into sweeps (OutlineScalars.cpp).
   mlir::LogicalResult moveToEpilogues(mlir::Block &block);
   mlir::Operation *latestSource(foreach::MapOp map, mlir::Block &block);
-  void appendToEpilogue(SweepOp sweep, foreach::MapOp map);
+  void appendToEpilogue(SweepOp sweep, llvm::ArrayRef<foreach::MapOp> maps);
   mlir::LogicalResult bindUniform(mlir::Block &block);
   SweepOp inlineUniform(SweepOp sweep);
-  mlir::FailureOr<mlir::Value> materialize(mlir::Value value,
-                                           mlir::Operation *before);
+  mlir::LogicalResult materialize(mlir::Block &block);
   mlir::FailureOr<SweepOp> emptySweep(mlir::Operation *before);
   using Bind = llvm::function_ref<mlir::Value(
       mlir::Value operand, mlir::Type bound, llvm::StringRef name)>;
+  /// The clones in one body of the operations of maps over device scalars.
+  using Clones = llvm::DenseMap<mlir::Operation *, mlir::Operation *>;
   mlir::Value cloneUniform(mlir::OpBuilder &builder, mlir::Value result,
-                           Bind bind);
+                           Bind bind, Clones &clones);
 
   /// The flags of members in the loop of `block`, under which its sweeps run;
   /// null if there are none.
@@ -73,6 +74,9 @@ private:
   mlir::Pass::Statistic &numSweeps, &numEpilogueMaps;
   ProgramOp program;
   mlir::IRMapping values;
+  /// For each map over device scalars that has its form still, the last
+  /// operation of its block that it needs, or null.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> latestSources;
 };
 
 } // namespace heddle::fused

@@ -12,6 +12,7 @@
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
+#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -123,6 +124,58 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
     builder.clone(op, mapping);
 }
 
+//===----------------------------------------------------------------------===//
+// Equal operations
+//===----------------------------------------------------------------------===//
+
+/// A hash of the operations in the regions of `op`; equal for regions that
+/// differ only in names.
+static int64_t hashOfRegions(Operation *op) {
+  llvm::DenseMap<Value, size_t> numbers;
+  auto number = [&](auto values) {
+    for (Value value : values)
+      numbers.try_emplace(value, numbers.size());
+  };
+  llvm::hash_code hash(0);
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    countSteps();
+    if (inner != op) {
+      auto hashOfOperand = [&](Value value) {
+        auto found = numbers.find(value);
+        return found == numbers.end() ? hash_value(value)
+                                      : llvm::hash_value(found->second);
+      };
+      hash = llvm::hash_combine(
+          hash, OperationEquivalence::computeHash(
+                    inner, hashOfOperand,
+                    OperationEquivalence::ignoreHashValue,
+                    OperationEquivalence::Flags::IgnoreLocations));
+      number(inner->getResults());
+    }
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        number(block.getArguments());
+  });
+  return static_cast<size_t>(hash);
+}
+
+/// Merges equal operations within `root`. MLIR's hash does not look into
+/// regions, so that all maps of one list would have the same one: attributes
+/// tell them apart in the meantime.
+static void mergeEqual(Operation *root) {
+  constexpr StringLiteral mark = "heddle.regions";
+  Builder builder(root->getContext());
+  root->walk([&](Operation *op) {
+    if (op != root && op->getNumRegions() > 0)
+      op->setDiscardableAttr(mark,
+                             builder.getI64IntegerAttr(hashOfRegions(op)));
+  });
+  IRRewriter rewriter(root->getContext());
+  DominanceInfo dominance(root);
+  eliminateCommonSubExpressions(rewriter, dominance, root);
+  root->walk([&](Operation *op) { op->removeDiscardableAttr(mark); });
+}
+
 void cleanBodies(Operation *root) {
   MLIRContext *context = root->getContext();
   root->walk([](fused::SweepOp sweep) { fused::spellOutFrom(sweep); });
@@ -131,9 +184,7 @@ void cleanBodies(Operation *root) {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   (void)applyPatternsGreedily(root, RewritePatternSet(context), config);
-  IRRewriter rewriter(context);
-  DominanceInfo dominance(root);
-  eliminateCommonSubExpressions(rewriter, dominance, root);
+  mergeEqual(root);
   root->walk([](fused::SweepOp sweep) { fused::dropImpliedFrom(sweep); });
 }
 

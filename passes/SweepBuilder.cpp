@@ -11,7 +11,9 @@
 #include "passes/SweepBuilder.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/Steps.h"
 #include "passes/Scalars.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using heddle::foreach::computeType;
@@ -66,25 +68,23 @@ BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
   Value converted =
       convertThrough(builder, argument.getLoc(), argument, natural, before);
   argument.replaceAllUsesExcept(converted, converted.getDefiningOp());
-  auto update = [&](Result &result) {
-    if (result.value == argument)
-      result.value = converted;
-  };
-  for (Segment &segment : segments)
-    llvm::for_each(segment.results, update);
-  llvm::for_each(epilogueResults, update);
+  for (ResultRef ref : yieldedArguments.lookup(argument))
+    resultsOf(ref)[ref.result].value = converted;
+  yieldedArguments.erase(argument);
   return argument;
 }
 
 Value SweepBuilder::bind(unsigned number, Value operand, int32_t index,
                          Type bound, StringRef name) {
+  countSteps();
   Segment &segment = segments[number];
   Block &block = segment.region->front();
-  for (auto [k, input] : llvm::enumerate(segment.inputs)) {
-    if (input != operand || segment.indices[k] != index)
-      continue;
+  auto [found, isNew] =
+      segment.positions.try_emplace({operand, index}, segment.inputs.size());
+  if (!isNew) {
     Type storage = storageType(operand.getType());
-    BlockArgument argument = share(block, block.getArgument(k), storage, bound);
+    BlockArgument argument =
+        share(block, block.getArgument(found->second), storage, bound);
     OpBuilder builder = at(number);
     return convertThrough(builder, argument.getLoc(), argument,
                           argument.getType(), bound);
@@ -94,11 +94,20 @@ Value SweepBuilder::bind(unsigned number, Value operand, int32_t index,
   return block.addArgument(bound, locFor(context, name));
 }
 
+/// Adds a result to the list of the segment, or epilogue, of `ref`.
+unsigned SweepBuilder::addResult(ResultRef ref, Value value, Type type,
+                                 StringRef name) {
+  auto &results = resultsOf(ref);
+  ref.result = results.size();
+  results.push_back({value, type, name.str()});
+  if (isa<BlockArgument>(value))
+    yieldedArguments[value].push_back(ref);
+  return ref.result;
+}
+
 unsigned SweepBuilder::addResult(unsigned segment, Value value, Type type,
                                  StringRef name) {
-  auto &results = segments[segment].results;
-  results.push_back({value, type, name.str()});
-  return results.size() - 1;
+  return addResult(ResultRef{static_cast<int>(segment), 0}, value, type, name);
 }
 
 Value SweepBuilder::bindEpilogue(Value operand, Type bound, StringRef name) {
@@ -133,11 +142,11 @@ Value SweepBuilder::listValue(unsigned segment, unsigned result, Type bound,
 
 unsigned SweepBuilder::addEpilogueResult(Value value, Type type,
                                          StringRef name) {
-  epilogueResults.push_back({value, type, name.str()});
-  return epilogueResults.size() - 1;
+  return addResult(ResultRef{-1, 0}, value, type, name);
 }
 
-SmallVector<SweepBuilder::ResultRef> SweepBuilder::append(SweepOp sweep) {
+SmallVector<SweepBuilder::ResultRef> SweepBuilder::append(SweepOp sweep,
+                                                          Bound bound) {
   SmallVector<ResultRef> refs;
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     unsigned number = addSegment();
@@ -158,13 +167,13 @@ SmallVector<SweepBuilder::ResultRef> SweepBuilder::append(SweepOp sweep) {
                       addResult(number, mapping.lookup(value), result.getType(),
                                 nameOf(result))});
   }
-  appendEpilogue(sweep, refs);
+  appendEpilogue(sweep, refs, bound);
   return refs;
 }
 
-void SweepBuilder::appendEpilogue(
-    SweepOp sweep, SmallVectorImpl<ResultRef> &refs,
-    llvm::function_ref<Value(Value, Type)> bound) {
+void SweepBuilder::appendEpilogue(SweepOp sweep,
+                                  SmallVectorImpl<ResultRef> &refs,
+                                  Bound bound) {
   if (!sweep.hasEpilogue())
     return;
   IRMapping mapping;
@@ -204,81 +213,120 @@ void SweepBuilder::drop(ResultRef ref) {
 }
 
 /// Removes unused operations, in reverse order.
-static void removeDead(Block &block, ArrayRef<Value> yielded) {
-  llvm::SmallPtrSet<Operation *, 16> kept;
-  for (Value value : yielded)
-    if (Operation *op = value.getDefiningOp())
-      kept.insert(op);
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !kept.contains(&op))
+static void removeDead(Block &block,
+                       const llvm::SmallPtrSetImpl<Value> &yielded) {
+  auto isYielded = [&](Value value) { return yielded.contains(value); };
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    countSteps();
+    if (op.use_empty() && llvm::none_of(op.getResults(), isYielded))
       op.erase();
+  }
 }
 
+/// Omits operands that no operation uses, unless they alone span the domain.
 void SweepBuilder::dropUnusedInputs(Segment &segment) {
   Block &block = segment.region->front();
-  auto isNeeded = [&](unsigned k) {
-    Value argument = block.getArgument(k);
-    return !argument.use_empty() ||
-           llvm::any_of(segment.results, [&](const Result &result) {
-             return !result.dropped && result.value == argument;
-           });
-  };
+  llvm::SmallPtrSet<Value, 16> yielded;
+  for (const Result &result : segment.results)
+    if (!result.dropped)
+      yielded.insert(result.value);
   int64_t rank = domainRank(segment.indices);
-  for (unsigned k = segment.inputs.size(); k-- > 0;) {
-    if (isNeeded(k))
+  // The operands that are lists, and those that give each dimension.
+  int lists = 0, rows = 0, columns = 0;
+  auto count = [&](unsigned k, int by) {
+    countSteps();
+    lists += isList(segment.inputs[k].getType()) ? by : 0;
+    rows += segment.indices[k] & kI ? by : 0;
+    columns += segment.indices[k] & kJ ? by : 0;
+  };
+  unsigned size = segment.inputs.size();
+  for (unsigned k = 0; k < size; ++k)
+    count(k, 1);
+  llvm::BitVector unused(size);
+  for (unsigned k = size; k-- > 0;) {
+    BlockArgument argument = block.getArgument(k);
+    if (!argument.use_empty() || yielded.contains(argument))
       continue;
-    SmallVector<int32_t> rest;
-    bool anyList = false;
-    for (auto [other, input] : llvm::enumerate(segment.inputs))
-      if (other != k) {
-        rest.push_back(segment.indices[other]);
-        anyList |= isList(input.getType());
-      }
-    // The operand stays if it alone spans the domain.
-    if (!anyList || domainRank(rest) != rank)
-      continue;
-    if (rank == 2) {
-      int32_t named = 0;
-      for (int32_t index : rest)
-        named |= index;
-      if (named != kIJ)
-        continue;
-    }
-    segment.inputs.erase(segment.inputs.begin() + k);
-    segment.indices.erase(segment.indices.begin() + k);
-    block.eraseArgument(k);
+    count(k, -1);
+    bool spansDomain = lists == 0 || (rank > 0 && rows == 0) ||
+                       (rank == 2 && columns == 0);
+    if (spansDomain)
+      count(k, 1);
+    else
+      unused.set(k);
   }
+  SmallVector<Value> inputs;
+  SmallVector<int32_t> indices;
+  for (unsigned k = 0; k < size; ++k)
+    if (!unused[k]) {
+      inputs.push_back(segment.inputs[k]);
+      indices.push_back(segment.indices[k]);
+    }
+  segment.inputs = std::move(inputs);
+  segment.indices = std::move(indices);
+  block.eraseArguments(unused);
+}
+
+/// Moves the epilogue into `sweep`: it takes the list values first, in the
+/// order of the results, then the scalars that are bound to it.
+void SweepBuilder::fillEpilogue(SweepOp sweep, Location loc,
+                                ArrayRef<BlockArgument> scalars) {
+  SmallVector<Value> yielded;
+  for (Result &result : epilogueResults)
+    if (!result.dropped)
+      yielded.push_back(result.value);
+  Block &old = epilogue.front();
+  OpBuilder inner = atEpilogue();
+  YieldOp::create(inner, loc, yielded);
+  Block *block = new Block;
+  sweep.getEpilogue().push_back(block);
+  for (auto [s, segment] : llvm::enumerate(segments))
+    for (auto [r, result] : llvm::enumerate(segment.results)) {
+      if (result.dropped || isList(result.type))
+        continue;
+      BlockArgument argument = listValues.lookup({s, r});
+      BlockArgument taken = block->addArgument(
+          argument ? argument.getType()
+                   : computeType(storageType(result.type)),
+          argument ? argument.getLoc() : locFor(context, result.name));
+      if (argument)
+        argument.replaceAllUsesWith(taken);
+    }
+  for (BlockArgument scalar : scalars)
+    scalar.replaceAllUsesWith(
+        block->addArgument(scalar.getType(), scalar.getLoc()));
+  block->getOperations().splice(block->end(), old.getOperations());
 }
 
 SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
   bool hasEpilogue =
       llvm::any_of(epilogueResults, [](Result &r) { return !r.dropped; });
-  SmallVector<Value> values;
+  llvm::SmallPtrSet<Value, 16> values;
   for (Result &result : epilogueResults)
     if (!result.dropped)
-      values.push_back(result.value);
+      values.insert(result.value);
   removeDead(epilogue.front(), values);
   // The caller may drop a list value that the epilogue still needs.
   auto isEpilogueUsed = [&](BlockArgument argument) {
-    return !argument.use_empty() || llvm::is_contained(values, argument);
+    return !argument.use_empty() || values.contains(argument);
   };
   for (auto &[key, argument] : listValues)
     if (isEpilogueUsed(argument))
       segments[key.first].results[key.second].dropped = false;
 
   SmallVector<SegmentSpec> specs;
-  SmallVector<std::string> names;
+  SmallVector<StringRef> names;
   int position = 0;
   for (Segment &segment : segments) {
     SegmentSpec &spec = specs.emplace_back();
-    SmallVector<Value> kept;
+    llvm::SmallPtrSet<Value, 16> kept;
     for (Result &result : segment.results) {
       if (result.dropped)
         continue;
       result.position = position++;
       spec.resultTypes.push_back(result.type);
       names.push_back(result.name);
-      kept.push_back(result.value);
+      kept.insert(result.value);
     }
     removeDead(segment.region->front(), kept);
     dropUnusedInputs(segment);
@@ -293,10 +341,13 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
       names.push_back(result.name);
     }
   SmallVector<Value> scalars;
+  SmallVector<BlockArgument> scalarArguments;
   if (hasEpilogue)
     for (auto &[operand, argument] : epilogueInputs)
-      if (isEpilogueUsed(argument))
+      if (isEpilogueUsed(argument)) {
         scalars.push_back(operand);
+        scalarArguments.push_back(argument);
+      }
 
   SweepOp sweep = createSweep(builder, loc, specs, scalars, epilogueTypes,
                               /*reversed=*/false, where);
@@ -306,49 +357,12 @@ SweepOp SweepBuilder::build(OpBuilder &builder, Location loc) {
     for (Result &result : segment.results)
       if (!result.dropped)
         kept.push_back(result.value);
-    OpBuilder inner = OpBuilder::atBlockEnd(&sweep.getSegmentBlock(s));
+    OpBuilder inner = OpBuilder::atBlockEnd(&sweep.getSegments()[s].front());
     YieldOp::create(inner, loc, kept);
   }
-  if (hasEpilogue) {
-    // The arguments for list values come first, then those for scalars.
-    Block *block = new Block;
-    sweep.getEpilogue().push_back(block);
-    SmallVector<std::pair<BlockArgument, BlockArgument>> replaced;
-    for (auto [s, segment] : llvm::enumerate(segments))
-      for (auto [r, result] : llvm::enumerate(segment.results)) {
-        if (result.dropped || isList(result.type))
-          continue;
-        auto found = listValues.find({s, r});
-        BlockArgument argument = block->addArgument(
-            found == listValues.end() ? computeType(storageType(result.type))
-                                      : found->second.getType(),
-            locFor(context, result.name));
-        if (found != listValues.end()) {
-          argument.setLoc(found->second.getLoc());
-          replaced.push_back({found->second, argument});
-        }
-      }
-    for (auto &[operand, argument] : epilogueInputs)
-      if (isEpilogueUsed(argument))
-        replaced.push_back({argument, block->addArgument(argument.getType(),
-                                                         argument.getLoc())});
-    block->getOperations().splice(block->end(),
-                                  epilogue.front().getOperations());
-    for (auto [from, to] : replaced)
-      from.replaceAllUsesWith(to);
-    for (Value &value : values)
-      for (auto [from, to] : replaced)
-        if (value == from)
-          value = to;
-    OpBuilder inner = OpBuilder::atBlockEnd(block);
-    YieldOp::create(inner, loc, values);
-  }
-  // The location has one name per result; it stays if no result has a name.
-  if (llvm::any_of(names,
-                   [](const std::string &name) { return !name.empty(); }))
-    for (auto [result, name] : llvm::zip_equal(sweep.getResults(), names))
-      if (!name.empty())
-        setName(result, name);
+  if (hasEpilogue)
+    fillEpilogue(sweep, loc, scalarArguments);
+  setNames(sweep, names);
   built = sweep;
   return sweep;
 }

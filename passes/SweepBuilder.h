@@ -55,15 +55,15 @@ public:
     int segment;
     unsigned result;
   };
+  using Bound = llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)>;
   /// Copies all of `sweep` as further segments and further parts of the
-  /// epilogue. Returns the copies of its results.
-  llvm::SmallVector<ResultRef> append(SweepOp sweep);
-  /// Copies the epilogue of `sweep`. `refs` has the copies of its segments'
-  /// results; those of the epilogue are appended. An input for which `bound`
+  /// epilogue. Returns the copies of its results. An input for which `bound`
   /// returns a value is not bound again.
-  void appendEpilogue(
-      SweepOp sweep, llvm::SmallVectorImpl<ResultRef> &refs,
-      llvm::function_ref<mlir::Value(mlir::Value, mlir::Type)> bound = nullptr);
+  llvm::SmallVector<ResultRef> append(SweepOp sweep, Bound bound = nullptr);
+  /// Copies the epilogue of `sweep`. `refs` has the copies of its segments'
+  /// results; those of the epilogue are appended.
+  void appendEpilogue(SweepOp sweep, llvm::SmallVectorImpl<ResultRef> &refs,
+                      Bound bound = nullptr);
   /// The value that is yielded as `ref`.
   mlir::Value yielded(ResultRef ref) const;
 
@@ -90,8 +90,17 @@ private:
     llvm::SmallVector<mlir::Value> inputs;
     llvm::SmallVector<int32_t> indices;
     llvm::SmallVector<Result> results;
+    /// The positions of operands among the inputs, by index.
+    llvm::DenseMap<std::pair<mlir::Value, int32_t>, unsigned> positions;
   };
+  llvm::SmallVector<Result> &resultsOf(ResultRef ref) {
+    return ref.segment < 0 ? epilogueResults : segments[ref.segment].results;
+  }
+  unsigned addResult(ResultRef ref, mlir::Value value, mlir::Type type,
+                     llvm::StringRef name);
   void dropUnusedInputs(Segment &segment);
+  void fillEpilogue(SweepOp sweep, mlir::Location loc,
+                    llvm::ArrayRef<mlir::BlockArgument> scalars);
   mlir::BlockArgument share(mlir::Block &block, mlir::BlockArgument argument,
                             mlir::Type storage, mlir::Type bound);
 
@@ -103,6 +112,8 @@ private:
   llvm::MapVector<std::pair<unsigned, unsigned>, mlir::BlockArgument>
       listValues;
   llvm::SmallVector<Result> epilogueResults;
+  /// The results that are arguments.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<ResultRef, 1>> yieldedArguments;
   mlir::Operation *built = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "passes/Traffic.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "dialect/Steps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,8 +37,32 @@ static Traffic &entry(TrafficList &list, const Shape &shape,
   return traffic;
 }
 
-TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
+namespace {
+/// A sum of traffic over many domains.
+class TrafficSum {
+public:
+  Traffic &at(const Shape &shape, bool perIteration) {
+    countSteps();
+    auto [found, isNew] =
+        numbers.try_emplace({shape, perIteration}, list.size());
+    if (isNew) {
+      Traffic &traffic = list.emplace_back();
+      traffic.shape = shape;
+      traffic.perIteration = perIteration;
+    }
+    return list[found->second];
+  }
+  void add(SweepOp sweep, const Domains &domains);
+  /// The sum, with the arguments that have the shapes.
+  TrafficList take(const Domains &domains);
+
+private:
   TrafficList list;
+  std::map<std::pair<Shape, bool>, size_t> numbers;
+};
+} // namespace
+
+void TrafficSum::add(SweepOp sweep, const Domains &domains) {
   bool perIteration = sweep->getParentOfType<LoopOp>() != nullptr;
   llvm::SmallPtrSet<Value, 16> seen;
   // Only one entry moves of a vector that is bound at an iteration index.
@@ -53,22 +78,30 @@ TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
                          sweep.getSegmentBlock(s).getArguments()))
       if (isList(operand.getType()) && !argument.use_empty() &&
           !isRecordedIn(argument) && seen.insert(operand).second)
-        entry(list, shapeOf(operand, isEntryIndex(index)), perIteration).read +=
+        at(shapeOf(operand, isEntryIndex(index)), perIteration).read +=
             bytesOf(operand.getType());
   if (Value where = sweep.getWhere(); where && isList(where.getType()))
     if (seen.insert(where).second)
-      entry(list, domains.shapeOf(where), perIteration).read += 1;
+      at(domains.shapeOf(where), perIteration).read += 1;
   for (Value result : sweep.getResults())
     if (isList(result.getType()) && !result.use_empty())
-      entry(list,
-            shapeOf(result, static_cast<bool>(sweep.getRecord(
-                                cast<OpResult>(result).getResultNumber()))),
-            perIteration)
+      at(shapeOf(result, static_cast<bool>(sweep.getRecord(
+                             cast<OpResult>(result).getResultNumber()))),
+         perIteration)
           .written += bytesOf(result.getType());
+}
+
+TrafficList TrafficSum::take(const Domains &domains) {
   for (Traffic &traffic : list)
     if (auto argument = domains.argumentOf(traffic.shape))
       traffic.argument = *argument;
-  return list;
+  return std::move(list);
+}
+
+TrafficList trafficOf(SweepOp sweep, const Domains &domains) {
+  TrafficSum sum;
+  sum.add(sweep, domains);
+  return sum.take(domains);
 }
 
 void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
@@ -81,10 +114,10 @@ void addTraffic(TrafficList &to, const TrafficList &from, int sign) {
 }
 
 TrafficList trafficOf(ProgramOp program, const Domains &domains) {
-  TrafficList list;
+  TrafficSum sum;
   program.walk<WalkOrder::PreOrder>(
-      [&](SweepOp sweep) { addTraffic(list, trafficOf(sweep, domains)); });
-  return list;
+      [&](SweepOp sweep) { sum.add(sweep, domains); });
+  return sum.take(domains);
 }
 
 TrafficList trafficOf(ProgramOp program) {

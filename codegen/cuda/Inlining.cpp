@@ -31,8 +31,9 @@ static bool isPrintedOnce(OpOperand &use) {
          (user->getNumOperands() == 1 && !isa<math::AbsIOp>(user));
 }
 
-/// Whether `op` may be printed as part of its user's expression.
-static bool isCandidate(Operation &op) {
+/// Whether `op` may be printed as part of its user's expression. `next` is the
+/// operation after it that is not a constant.
+static bool isCandidate(Operation &op, Operation *next) {
   if (op.getNumResults() != 1 || !op.getResult(0).hasOneUse() ||
       isa<fused::ReduceOp, fused::PrecomputeOp, fused::RecordOp>(op))
     return false;
@@ -47,15 +48,19 @@ static bool isCandidate(Operation &op) {
     return true;
   // Named values keep their place in the order of evaluation, which affects the
   // number of registers.
-  Operation *next = op.getNextNode();
-  while (next != user && isa<arith::ConstantOp>(next))
-    next = next->getNextNode();
   return next == user && own == nameOf(user->getResult(0));
 }
 
 llvm::DenseSet<Operation *> inlinedOps(Block &block) {
   llvm::DenseSet<Operation *> inlined;
   llvm::DenseMap<Operation *, int> columns;
+  llvm::DenseMap<Operation *, Operation *> next;
+  Operation *last = nullptr;
+  for (Operation &op : llvm::reverse(block)) {
+    next[&op] = last;
+    if (!isa<arith::ConstantOp>(op))
+      last = &op;
+  }
   for (Operation &op : block.without_terminator()) {
     int width = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
                     arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)
@@ -81,7 +86,7 @@ llvm::DenseSet<Operation *> inlinedOps(Block &block) {
       inlined.erase(part);
     }
     columns[&op] = width;
-    if (isCandidate(op))
+    if (isCandidate(op, next.lookup(&op)))
       inlined.insert(&op);
   }
   return inlined;

@@ -75,6 +75,9 @@ void SegmentEmitter::storeListStates() {
 
 void SegmentEmitter::emitPrecomputeForNextStep() {
   auto yield = sweep.getSegmentYield(segment);
+  llvm::DenseMap<int, Value> replacing;
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
+    replacing[slot] = value;
   for (Operation &op : body) {
     auto precompute = dyn_cast<fused::PrecomputeOp>(op);
     if (!precompute)
@@ -85,13 +88,11 @@ void SegmentEmitter::emitPrecomputeForNextStep() {
       // The value that the operand has in the next step.
       int slot = slots.inputs[cast<BlockArgument>(input).getArgNumber()];
       std::string value = text(input);
-      if (slot >= 0)
-        for (auto [k, result] : llvm::enumerate(slots.results))
-          if (result == slot) {
-            Type storage = slots.operands[slot].storage;
-            value = converted(storedExpression(yield.getValues()[k], storage),
-                              storage, input.getType());
-          }
+      if (Value next = slot >= 0 ? replacing.lookup(slot) : Value()) {
+        Type storage = slots.operands[slot].storage;
+        value = converted(storedExpression(next, storage), storage,
+                          input.getType());
+      }
       arguments += (arguments.empty() ? "" : ", ") + value;
     }
     os << names.scratch[area] << "[tile.member] = " << names.precompute[area]

@@ -85,15 +85,14 @@ std::string typeSuffix(Type type) {
 }
 
 std::string Scope::take(std::string base, Type type) {
-  std::string candidate = base;
   // A conversion of a value has the value's name in the IR.
-  if (auto held = taken.find(base);
-      type && held != taken.end() && held->second && held->second != type)
-    candidate = base = base + typeSuffix(type);
-  for (unsigned n = 1; !taken.try_emplace(candidate, type).second; ++n)
-    candidate = base + "_" + std::to_string(n);
-  names.push_back(candidate);
-  return candidate;
+  if (auto held = types.find(base);
+      type && held != types.end() && held->second && held->second != type)
+    base += typeSuffix(type);
+  std::string name = taken.unique(base);
+  types[name] = type;
+  names.push_back(name);
+  return name;
 }
 
 std::string Scope::declare(Value value, StringRef fallback) {
@@ -112,7 +111,7 @@ void Scope::set(Value value, std::optional<std::string> text) {
 
 void Scope::undo(size_t toNames, size_t toBound) {
   for (; names.size() > toNames; names.pop_back())
-    taken.erase(names.back());
+    types.erase(names.back());
   for (; bound.size() > toBound; bound.pop_back())
     texts[bound.back().first] = std::move(bound.back().second);
 }

@@ -21,6 +21,7 @@
 #ifndef HEDDLE_CODEGEN_CUDA_NAMES_H
 #define HEDDLE_CODEGEN_CUDA_NAMES_H
 
+#include "dialect/Names.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -64,12 +65,14 @@ public:
   class Nested {
   public:
     explicit Nested(Scope &scope)
-        : scope(scope), names(scope.names.size()), bound(scope.bound.size()) {}
+        : scope(scope), taken(scope.taken), names(scope.names.size()),
+          bound(scope.bound.size()) {}
     Nested(const Nested &) = delete;
     ~Nested() { scope.undo(names, bound); }
 
   private:
     Scope &scope;
+    UniqueNames::Nested taken;
     size_t names, bound;
   };
 
@@ -78,7 +81,9 @@ private:
   void set(mlir::Value value, std::optional<std::string> text);
   void undo(size_t toNames, size_t toBound);
 
-  llvm::StringMap<mlir::Type> taken;
+  UniqueNames taken{/*first=*/1};
+  /// The types of the values that have the names; null for others.
+  llvm::StringMap<mlir::Type> types;
   llvm::DenseMap<mlir::Value, std::optional<std::string>> texts;
   // For the ends of blocks, in order: the declared names, and the replaced
   // bindings.

@@ -89,7 +89,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==
                    fused::LevelOf{Level::row, false} &&
-               !fused::isOnlyHinted(op->getResult(0)) &&
+               !isOnlyHinted(op->getResult(0)) &&
                isUsedInWalk(op->getResult(0));
       })))
     return failure();

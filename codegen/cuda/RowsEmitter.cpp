@@ -266,7 +266,7 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
   if (failed(declareOps([&](Operation *op) {
         return levels.of(op->getResult(0)) ==
                    fused::LevelOf{Level::row, false} &&
-               !fused::isOnlyHinted(op->getResult(0)) &&
+               !isOnlyHinted(op->getResult(0)) &&
                isUsedInWalk(op->getResult(0)) &&
                phases.lookup(op->getResult(0)) == phase;
       })))
@@ -277,7 +277,7 @@ LogicalResult RowsEmitter::emitPhase(unsigned phase) {
 void RowsEmitter::declareRowInputs() {
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
     if (levels.of(argument).level != Level::row || argument.use_empty() ||
-        fused::isOnlyHinted(argument))
+        isOnlyHinted(argument))
       continue;
     os << "const " << computedType(argument.getType()) << ' '
        << scope.declare(argument) << " = "

@@ -8,6 +8,7 @@
 #include "codegen/cuda/StreamEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
+#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -69,15 +70,9 @@ bool StreamEmitter::writesElements() const {
 /// The position of the statement that computes `op`, or of which `op` is a
 /// part.
 unsigned StreamEmitter::positionOf(Operation *op) const {
-  unsigned position = 0;
-  for (Operation &each : body) {
-    if (&each == op)
-      break;
-    ++position;
-  }
   if (isa<fused::ReduceOp>(op)) // accumulated after all elements are computed
-    return body.getOperations().size();
-  return position;
+    return positions.size();
+  return positions.lookup(op);
 }
 
 /// The position of the last statement that reads the elements of `argument`.
@@ -99,15 +94,19 @@ unsigned StreamEmitter::lastReadOf(BlockArgument argument) const {
 void StreamEmitter::assignOutputs() {
   outputs.assign(slots.results.size(), "");
   isAssigned.assign(slots.results.size(), false);
+  for (Operation &op : body)
+    positions.try_emplace(&op, positions.size());
+  llvm::DenseMap<int, SmallVector<BlockArgument, 1>> loadedFrom;
+  for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs))
+    if (input >= 0 && !argument.use_empty())
+      loadedFrom[input].push_back(argument);
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
+    countSteps();
     if (slot < 0 || isMemberIndex(slots.operands[slot].index))
       continue;
     Value value = yield.getValues()[k];
-    SmallVector<BlockArgument> loaded;
-    for (auto [argument, input] : llvm::zip(body.getArguments(), slots.inputs))
-      if (input == slot && !argument.use_empty())
-        loaded.push_back(argument);
+    SmallVector<BlockArgument, 1> loaded = loadedFrom.lookup(slot);
     Operation *op = value.getDefiningOp();
     bool isReplaced = loaded.size() == 1 && op &&
                       value.getType() == heldType(slots.operands[slot]) &&

@@ -48,6 +48,7 @@ private:
   /// assigned where it is computed.
   llvm::SmallVector<std::string> outputs;
   llvm::SmallVector<bool> isAssigned;
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
 };
 
 } // namespace heddle::cuda

@@ -11,6 +11,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
+#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -19,12 +20,6 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// Whether only hints use `op`. This file ignores such operations.
-static bool isOnlyHinted(Operation *op) {
-  return op->getNumResults() > 0 &&
-         llvm::all_of(op->getResults(), fused::isOnlyHinted);
-}
-
 SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
                                const SweepLayout &layout,
                                const SweepNames &names, const Buffers &buffers,
@@ -32,10 +27,11 @@ SegmentEmitter::SegmentEmitter(raw_indented_ostream &os, fused::SweepOp sweep,
     : os(os), sweep(sweep), layout(layout), names(names), buffers(buffers),
       segment(segment), slots(layout.segments[segment]),
       body(sweep.getSegmentBlock(segment)),
-      levels(*fused::Levels::infer(sweep, segment)), inlined(inlinedOps(body)) {
-  for (Operation &op : body)
-    if (auto reduce = dyn_cast<fused::ReduceOp>(op);
-        reduce && !isOnlyHinted(reduce))
+      levels(*fused::Levels::infer(sweep, segment)),
+      hinted(fused::onlyHinted(body)), inlined(inlinedOps(body)) {
+  for (auto reduce : body.getOps<fused::ReduceOp>())
+    if (!llvm::all_of(reduce.getResults(),
+                      [&](Value result) { return isOnlyHinted(result); }))
       reductions.push_back(reduce);
 }
 
@@ -74,6 +70,7 @@ Expression SegmentEmitter::expression(Value value) {
 
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
+    countSteps();
     if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
             foreach::IterationOp>(op) ||
         !wanted(&op) || scope.knows(op.getResult(0)))
@@ -229,33 +226,44 @@ void SegmentEmitter::waitForDependency() {
     os << "heddle::wait_for_dependency();\n";
 }
 
-bool SegmentEmitter::isUsedInWalk(Value value) const {
-  if (slots.columns)
-    return usedByElements.contains(value);
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (fused::isHint(use) || isOnlyHinted(user))
-      continue;
-    if (isa<fused::PrecomputeOp>(user))
-      return true;
-    if (isa<fused::YieldOp>(user)) {
-      int slot = slots.results[use.getOperandNumber()];
-      if (slot >= 0 && !isWrittenAtEnd(slots.operands[slot].index))
-        return true;
-      continue;
-    }
-    if (auto reduce = dyn_cast<fused::ReduceOp>(user)) {
-      if (levels.countedBy(reduce) > Level::member)
-        return true;
-      continue;
-    }
-    fused::LevelOf level = levels.of(user->getResult(0));
-    // Element and row values are computed even if they are unused.
-    if (!level.after &&
-        (level.level > Level::member || isUsedInWalk(user->getResult(0))))
-      return true;
+/// Whether the traversal uses the operand `use`. Later operations are known.
+bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (fused::isHint(use) ||
+      (user->getNumResults() > 0 &&
+       llvm::all_of(user->getResults(),
+                    [&](Value result) { return isOnlyHinted(result); })))
+    return false;
+  if (isa<fused::PrecomputeOp>(user))
+    return true;
+  if (isa<fused::YieldOp>(user)) {
+    int slot = slots.results[use.getOperandNumber()];
+    return slot >= 0 && !isWrittenAtEnd(slots.operands[slot].index);
   }
-  return false;
+  if (auto reduce = dyn_cast<fused::ReduceOp>(user))
+    return levels.countedBy(reduce) > Level::member;
+  Value result = user->getResult(0);
+  fused::LevelOf level = levels.of(result);
+  // Element and row values are computed even if they are unused.
+  return !level.after &&
+         (level.level > Level::member || isUsedInWalk(result));
+}
+
+void SegmentEmitter::findUsedInWalk() {
+  if (slots.columns) {
+    usedInWalk = fused::backwardSlice(fused::elementResults(sweep, segment));
+    return;
+  }
+  auto visit = [&](Value value) {
+    if (llvm::any_of(value.getUses(), [&](OpOperand &use) {
+          countSteps();
+          return isUseInWalk(use);
+        }))
+      usedInWalk.insert(value);
+  };
+  for (Operation &op : llvm::reverse(body))
+    llvm::for_each(op.getResults(), visit);
+  llvm::for_each(body.getArguments(), visit);
 }
 
 void SegmentEmitter::arriveEarly() {
@@ -445,9 +453,7 @@ void SegmentEmitter::emitProcessFunction() {
 LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
-  if (slots.columns)
-    usedByElements =
-        fused::backwardSlice(fused::elementResults(sweep, segment));
+  findUsedInWalk();
   if (failed(emitWalkFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))

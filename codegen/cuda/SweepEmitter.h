@@ -146,7 +146,11 @@ protected:
   }
   void arriveEarly();
   /// Whether the traversal uses a value.
-  bool isUsedInWalk(mlir::Value value) const;
+  bool isUsedInWalk(mlir::Value value) const {
+    return usedInWalk.contains(value);
+  }
+  /// Whether only hints use a value. The traversal ignores such values.
+  bool isOnlyHinted(mlir::Value value) const { return hinted.contains(value); }
   /// Whether a result is written at the end of the member, because it is
   /// complete only after the sweep; the traversal writes all others.
   static bool isWrittenAtEnd(int32_t index) {
@@ -178,8 +182,6 @@ protected:
   std::string blockOfTile();
   mlir::LogicalResult emitCountFunction();
   void emitEndOfSharedTile();
-  /// The values from which elements are computed.
-  llvm::DenseSet<mlir::Value> usedByElements;
 
   void storeMemberResults();
   /// The statement that stores `value` at `pointer`, or executes `record`,
@@ -201,6 +203,12 @@ private:
     return usedAtEnd.contains(value);
   }
   llvm::DenseSet<mlir::Value> usedAtEnd;
+  void findUsedInWalk();
+  bool isUseInWalk(mlir::OpOperand &use) const;
+  /// The values that the traversal uses; if blocks share a tile, the values from
+  /// which elements are computed.
+  llvm::DenseSet<mlir::Value> usedInWalk;
+  llvm::DenseSet<mlir::Value> hinted;
   llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
   mlir::LogicalResult emitWalkFunction();

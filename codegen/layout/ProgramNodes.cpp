@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/ProgramNodes.h"
+#include "dialect/Steps.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -32,15 +33,6 @@ BufferAccess BufferAccess::of(const SweepLayout &layout) {
 void BufferAccess::add(const BufferAccess &other) {
   reads.insert_range(other.reads);
   writes.insert_range(other.writes);
-}
-
-bool BufferAccess::conflictsWith(const BufferAccess &other) const {
-  auto overlap = [](const llvm::DenseSet<int> &a,
-                    const llvm::DenseSet<int> &b) {
-    return llvm::any_of(a, [&](int buffer) { return b.contains(buffer); });
-  };
-  return overlap(writes, other.reads) || overlap(reads, other.writes) ||
-         overlap(writes, other.writes);
 }
 
 std::vector<int> BufferAccess::sortedWrites() const {
@@ -133,11 +125,10 @@ LogicalResult ProgramNodes::addCopiesOfIteration(fused::LoopOp loop,
 void ProgramNodes::addCopiesOfResults(fused::ProgramOp program,
                                       const Buffers &buffers) {
   auto yield = cast<fused::YieldOp>(program.getBody().front().getTerminator());
-  for (auto [k, value] : llvm::enumerate(yield.getValues())) {
-    int from = buffers.of(value), to = bufferOfResult(program, k, buffers);
-    if (from >= 0 && from != to)
+  for (auto [value, to] :
+       llvm::zip_equal(yield.getValues(), buffersOfResults(program, buffers)))
+    if (int from = buffers.of(value); from >= 0 && from != to)
       addCopy(from, to);
-  }
 }
 
 FailureOr<ProgramNodes> ProgramNodes::of(Block &block, const Buffers &buffers) {
@@ -155,20 +146,16 @@ FailureOr<ProgramNodes> ProgramNodes::of(Block &block, const Buffers &buffers) {
   return result;
 }
 
-int bufferOfResult(fused::ProgramOp program, unsigned result,
-                   const Buffers &buffers) {
-  Block &block = program.getBody().front();
-  auto yield = cast<fused::YieldOp>(block.getTerminator());
-  int buffer = buffers.of(yield.getValues()[result]);
-  if (buffer < 0)
-    return buffer;
-  for (BlockArgument argument : block.getArguments()) {
-    auto donated = dyn_cast_or_null<IntegerAttr>(
-        program.getArgAttr(argument.getArgNumber(), foreach::kDonateAttr));
-    if (donated && donated.getInt() == static_cast<int64_t>(result))
-      return argument.getArgNumber();
+SmallVector<int> buffersOfResults(fused::ProgramOp program,
+                                  const Buffers &buffers) {
+  auto yield = cast<fused::YieldOp>(program.getBody().front().getTerminator());
+  SmallVector<int> result;
+  for (auto [value, argument] : llvm::zip_equal(
+           yield.getValues(), foreach::replacedArguments(program))) {
+    int buffer = buffers.of(value);
+    result.push_back(buffer >= 0 && argument >= 0 ? argument : buffer);
   }
-  return buffer;
+  return result;
 }
 
 bool carriesInPlace(fused::LoopOp loop, const Buffers &buffers) {
@@ -183,29 +170,52 @@ bool carriesInPlace(fused::LoopOp loop, const Buffers &buffers) {
 // Dependences
 //===----------------------------------------------------------------------===//
 
+/// The nodes on which node `to` depends directly or through others: for each
+/// buffer, the last one that writes it, and those that have read it since.
+SmallVector<int> ProgramNodes::BufferUses::update(int to,
+                                                  const BufferAccess &access) {
+  SmallVector<int> before;
+  for (int buffer : access.reads)
+    if (auto found = writers.find(buffer); found != writers.end())
+      before.push_back(found->second);
+  for (int buffer : access.writes) {
+    if (auto found = writers.find(buffer); found != writers.end())
+      before.push_back(found->second);
+    llvm::append_range(before, readers[buffer]);
+  }
+  for (int buffer : access.reads)
+    readers[buffer].push_back(to);
+  for (int buffer : access.writes) {
+    writers[buffer] = to;
+    readers[buffer].clear();
+  }
+  countSteps(before.size() + access.reads.size() + access.writes.size());
+  return before;
+}
+
 void ProgramNodes::findDependences() {
   size_t count = nodes.size();
-  std::vector<llvm::BitVector> after(count, llvm::BitVector(count));
-  for (size_t to = 0; to < count; ++to)
-    for (size_t from = to; from-- > 0;) {
-      if (after[to].test(from) ||
-          !nodes[from].access.conflictsWith(nodes[to].access))
+  std::vector<llvm::BitVector> after(count);
+  BufferUses uses;
+  for (size_t to = 0; to < count; ++to) {
+    after[to].resize(count);
+    SmallVector<int> before = uses.update(to, nodes[to].access);
+    llvm::sort(before, std::greater<>());
+    for (int from : before) {
+      if (after[to].test(from))
         continue;
       dependences.emplace_back(from, to);
       after[to] |= after[from];
       after[to].set(from);
     }
+  }
 }
 
 bool ProgramNodes::followsOneSweep(int number) const {
-  int count = 0;
-  bool isPrevious = false;
-  for (auto [from, to] : dependences)
-    if (to == number) {
-      ++count;
-      isPrevious = from + 1 == number;
-    }
-  return count == 1 && isPrevious &&
+  auto [begin, end] = std::equal_range(
+      dependences.begin(), dependences.end(), std::pair(0, number),
+      [](auto a, auto b) { return a.second < b.second; });
+  return end - begin == 1 && begin->first + 1 == number &&
          nodes[number].kind == ProgramNodeKind::sweep &&
          nodes[number - 1].kind == ProgramNodeKind::sweep;
 }

@@ -18,7 +18,6 @@ struct BufferAccess {
   llvm::DenseSet<int> reads, writes;
   static BufferAccess of(const SweepLayout &layout);
   void add(const BufferAccess &other);
-  bool conflictsWith(const BufferAccess &other) const;
   /// The buffers that are written, in ascending order.
   std::vector<int> sortedWrites() const;
 };
@@ -60,13 +59,19 @@ private:
                                            const Buffers &buffers);
   void addCopiesOfResults(fused::ProgramOp program, const Buffers &buffers);
   void addCopy(int from, int to);
+  /// The earlier nodes on which a later node may depend.
+  struct BufferUses {
+    llvm::DenseMap<int, int> writers;
+    llvm::DenseMap<int, llvm::SmallVector<int, 1>> readers;
+    llvm::SmallVector<int> update(int to, const BufferAccess &access);
+  };
   void findDependences();
 };
 
-/// The final buffer of result `result` of a program: the buffer of the argument
+/// The final buffer of each result of a program: the buffer of the argument
 /// that the result replaces, or its own. -1 if it has none.
-int bufferOfResult(fused::ProgramOp program, unsigned result,
-                   const Buffers &buffers);
+llvm::SmallVector<int> buffersOfResults(fused::ProgramOp program,
+                                        const Buffers &buffers);
 
 /// Whether a loop yields each carried value in the buffer of the carried value,
 /// so that an iteration needs no copies.

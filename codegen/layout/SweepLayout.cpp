@@ -8,6 +8,7 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
+#include "dialect/Steps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -67,14 +68,18 @@ private:
   void addScratch(unsigned number, const fused::Levels &levels);
   int scalar(Value value, bool written, bool inEpilogue = false);
   void addIteration();
-  static int operand(SegmentLayout &segment, int buffer, int32_t index,
-                     Type type, bool written);
+  int operand(SegmentLayout &segment, int buffer, int32_t index, Type type,
+              bool written);
   int32_t indexOfResult(Value yielded, Type type, const fused::Levels &levels,
                         int64_t rank);
 
   fused::SweepOp sweep;
   const Buffers &buffers;
   SweepLayout &layout;
+  /// The scalar slots by buffer, and the operand slots of the segment by buffer
+  /// and index.
+  llvm::DenseMap<int, int> scalars;
+  llvm::DenseMap<std::pair<int, int32_t>, int> operands;
 };
 } // namespace
 
@@ -84,16 +89,17 @@ int Builder::scalar(Value value, bool written, bool inEpilogue) {
   int buffer = buffers.of(value);
   if (buffer < 0)
     return SegmentLayout::kNowhere;
-  for (auto [k, slot] : llvm::enumerate(layout.scalars))
-    if (slot.buffer == buffer) {
-      (written ? slot.written : slot.read) = true;
-      return k;
-    }
+  auto [found, isNew] = scalars.try_emplace(buffer, layout.scalars.size());
+  if (!isNew) {
+    ScalarSlot &slot = layout.scalars[found->second];
+    (written ? slot.written : slot.read) = true;
+    return found->second;
+  }
   const Buffer &named = buffers[buffer];
   layout.scalars.push_back(
       {buffer, storageType(value.getType()), !written, written,
        !inEpilogue && named.role == BufferRole::argument && !named.donated});
-  return layout.scalars.size() - 1;
+  return found->second;
 }
 
 /// Adds the device scalar in which the loop counts its iterations, whatever the
@@ -101,19 +107,22 @@ int Builder::scalar(Value value, bool written, bool inEpilogue) {
 void Builder::addIteration() {
   auto loop = sweep->getParentOfType<fused::LoopOp>();
   layout.iteration = layout.scalars.size();
-  layout.scalars.push_back({buffers.of(loop.getIterations()),
-                            IntegerType::get(sweep.getContext(), 32),
+  int buffer = buffers.of(loop.getIterations());
+  scalars[buffer] = *layout.iteration;
+  layout.scalars.push_back({buffer, IntegerType::get(sweep.getContext(), 32),
                             /*read=*/true});
 }
 
 int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written) {
-  for (auto [k, slot] : llvm::enumerate(segment.operands))
-    if (slot.buffer == buffer && slot.index == index) {
-      (written ? slot.written : slot.read) = true;
-      return k;
-    }
+  countSteps();
   int position = segment.operands.size();
+  auto [found, isNew] = operands.try_emplace({buffer, index}, position);
+  if (!isNew) {
+    OperandSlot &slot = segment.operands[found->second];
+    (written ? slot.written : slot.read) = true;
+    return found->second;
+  }
   segment.operands.push_back(
       {buffer, index, storageType(type), !written, written});
   if (isEntryIndex(index))
@@ -137,6 +146,7 @@ LogicalResult Builder::addSegment(unsigned number) {
   if (failed(levels))
     return failure();
   SegmentLayout &segment = layout.segments.emplace_back();
+  operands.clear();
   int64_t rank = sweep.getDomainRank(number);
   auto schedule = sweep.getScheduleAttr();
   segment.tile = schedule.getTile()[number];
@@ -202,9 +212,9 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   for (Operation &op : sweep.getSegmentBlock(number)) {
     if (auto precompute = dyn_cast<fused::PrecomputeOp>(op)) {
       segment.endsMembers = true;
-      layout.scratch.push_back({ScratchPer::member,
-                                PrecomputeLayout(precompute).bytes,
-                                /*zero=*/true, &op});
+      layout.addScratch({ScratchPer::member,
+                         PrecomputeLayout(precompute).bytes,
+                         /*zero=*/true, &op});
     }
     auto reduce = dyn_cast<fused::ReduceOp>(op);
     if (!reduce || reduce.getLevel() == Level::row)
@@ -214,20 +224,20 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
       segment.endsMembers = segment.endsAfterStores = true;
       if (segment.tickets < 0) {
         segment.tickets = layout.scratch.size();
-        layout.scratch.push_back(
+        layout.addScratch(
             {ScratchPer::ticket, sizeof(int32_t), /*zero=*/true, &op});
       }
-      layout.scratch.push_back({ScratchPer::tileColumn, bytes, false, &op});
+      layout.addScratch({ScratchPer::tileColumn, bytes, false, &op});
       continue;
     }
     // A reduction over a member has a partial per tile.
     bool overMember = levels.countedBy(reduce) > Level::member;
     if (overMember)
-      layout.scratch.push_back({ScratchPer::tile, bytes, false, &op});
+      layout.addScratch({ScratchPer::tile, bytes, false, &op});
     segment.endsMembers = segment.endsAfterStores = true;
     if (reduce.getLevel() == Level::list) {
       layout.endsList = true;
-      layout.scratch.push_back({ScratchPer::member, bytes, false, &op});
+      layout.addScratch({ScratchPer::member, bytes, false, &op});
     }
   }
 }
@@ -299,11 +309,14 @@ FailureOr<SweepLayout> SweepLayout::compute(fused::SweepOp sweep,
   return layout;
 }
 
+void SweepLayout::addScratch(ScratchSlot slot) {
+  scratchNumbers.try_emplace({slot.owner, static_cast<int>(slot.per)},
+                             scratch.size());
+  scratch.push_back(slot);
+}
+
 int SweepLayout::scratchOf(Operation *owner, ScratchPer per) const {
-  for (auto [k, slot] : llvm::enumerate(scratch))
-    if (slot.owner == owner && slot.per == per)
-      return k;
-  return -1;
+  return scratchNumbers.lookup_or({owner, static_cast<int>(per)}, -1);
 }
 
 } // namespace heddle

@@ -98,10 +98,14 @@ struct SweepLayout {
   int64_t columns = 0;
   std::string name;
 
+  void addScratch(ScratchSlot slot);
   /// The position in `scratch` of the area of `owner`; -1 if there is none.
   int scratchOf(mlir::Operation *owner, ScratchPer per) const;
   /// Whether work remains when all members are complete (the end of the list).
   bool endsList = false;
+
+private:
+  llvm::DenseMap<std::pair<mlir::Operation *, int>, int> scratchNumbers;
 };
 
 /// Bytes of an element as stored; an i1 takes one byte.

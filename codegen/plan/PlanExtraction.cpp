@@ -435,15 +435,10 @@ FailureOr<Plan> Extraction::run() {
   auto nodes = ProgramNodes::of(block, buffers);
   if (failed(nodes) || failed(addNodes(*nodes, plan.graph)))
     return failure();
-  llvm::StringSet<> resultNames;
-  for (unsigned k = 0; k < yield.getValues().size(); ++k) {
-    int buffer = bufferOfResult(program, k, buffers);
-    // Two results with the same value have one buffer.
-    std::string name = buffers[buffer].name;
-    for (unsigned n = 2; !resultNames.insert(name).second; ++n)
-      name = buffers[buffer].name + "_" + std::to_string(n);
-    plan.results.push_back({name, buffer});
-  }
+  UniqueNames names(/*first=*/2);
+  // Two results with the same value have one buffer.
+  for (int buffer : buffersOfResults(program, buffers))
+    plan.results.push_back({names.unique(buffers[buffer].name), buffer});
   return std::move(plan);
 }
 

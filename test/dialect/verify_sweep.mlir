@@ -244,12 +244,12 @@ fused.program @epilogue_result(%x: !list) -> tensor<i32> {
 
 // -----
 
-// Counts that can be wrong only in the generic form.
+// Ends that can be wrong only in the generic form.
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_segment(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected at least one segment, and counts of operands and results for each, found 1 segments}}
-  "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 1, 0>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
+  // expected-error@+1 {{'fused.sweep' op expected at least one segment, and ends of operands and results for each, found 1 segments}}
+  "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
     fused.yield
@@ -261,8 +261,8 @@ fused.program @no_segment(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @operands(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected counts that add up to its}}
-  "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
+  // expected-error@+1 {{'fused.sweep' op expected ends that rise to its}}
+  "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
     fused.yield
@@ -274,8 +274,8 @@ fused.program @operands(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @negative(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected counts that add up to its}}
-  "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: -1, 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0, 0>}> ({
+  // expected-error@+1 {{'fused.sweep' op expected ends that rise to its}}
+  "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: -1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0, 0>}> ({
   }, {
   ^bb0(%a: f32):
     fused.yield
@@ -291,7 +291,7 @@ fused.program @negative(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @results(%x: !list) -> !list {
   // expected-error@+1 {{'fused.sweep' op expected an epilogue, because it has results that no segment yields}}
-  %r = "fused.sweep"(%x) <{indices = array<i32: 1>, inputCounts = array<i32: 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultCounts = array<i32: 0>}> ({
+  %r = "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
     fused.yield
