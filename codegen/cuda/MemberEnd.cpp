@@ -77,7 +77,8 @@ void SegmentEmitter::emitPrecomputeForNextStep() {
   auto yield = sweep.getSegmentYield(segment);
   llvm::DenseMap<int, Value> replacing;
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    replacing[slot] = value;
+    if (slot >= 0) // list values have no slot
+      replacing[slot] = value;
   for (Operation &op : body) {
     auto precompute = dyn_cast<fused::PrecomputeOp>(op);
     if (!precompute)

@@ -341,3 +341,48 @@ fused.program @either(%x: !list, %t: !each) -> tensor<f32> {
   }
   fused.yield %s : tensor<f32>
 }
+
+// -----
+
+!vec = !foreach.list<tensor<?xf32>>
+!mats = !foreach.list<tensor<?x?xf32>>
+
+// Where rows and columns are equally many, a vector is read at one index: the
+// values of `r` at [j] follow from those of `v` at [j].
+// CHECK-LABEL: fused.program @columns_of_a_square
+// CHECK:         fused.sweep (%[[V:.*]] = %{{.*}}[j] : {{.*}}, %{{.*}} = %{{.*}}[i, j] : {{.*}}, %[[A:.*]] = %{{.*}}[i] :
+// CHECK:           %[[R:.*]] = arith.mulf %[[V]], %[[V]] : f32
+// CHECK:           arith.addf %{{.*}}, %[[R]] : f32
+// CHECK:           arith.mulf %{{.*}}, %[[A]] : f32
+// CHECK-NOT:     fused.sweep
+fused.program @columns_of_a_square(%l: !mats, %v: !vec) -> !mats {
+  %r = fused.sweep (%v = %v : !vec) -> !vec {
+    %r = arith.mulf %v, %v : f32
+    fused.yield %r : f32
+  }
+  %y = fused.sweep (%l = %l[i, j] : !mats, %a = %v[i], %b = %r[j] : !vec) -> !mats {
+    %s = arith.addf %l, %b : f32
+    %y = arith.mulf %s, %a : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !mats
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// An entry of a vector is not the element that a sweep computes at a time.
+// CHECK-LABEL: fused.program @entry
+// CHECK-COUNT-2: fused.sweep
+fused.program @entry(%x: !list) -> !list {
+  %r = fused.sweep (%x = %x : !list) -> !list {
+    %r = arith.mulf %x, %x : f32
+    fused.yield %r : f32
+  }
+  %y = fused.sweep (%x = %x : !list, %e = %r[first] : !list) -> !list {
+    %y = arith.addf %x, %e : f32
+    fused.yield %y : f32
+  }
+  fused.yield %y : !list
+}
