@@ -1,7 +1,7 @@
 //===- Fork.h - What a forked process inherits ----------------------------===//
 //
 // A child of fork() has the memory of its parent but only the forking thread.
-// So a child creates its threads anew, a lock that another thread held at the
+// So a child creates threads of its own, a lock that another thread held at the
 // fork would never be released, and CUDA does not work with objects of the
 // parent.
 //

@@ -6,9 +6,9 @@ doubled = "\n".join(f"      %y{k + 1} = arith.addf %y{k}, %y{k} : f32" for k in 
 print(f"""!mats = !foreach.list<tensor<?x?xf32>>
 !list = !foreach.list<tensor<?xf32>>
 !flag = !foreach.list<tensor<i1>>
-!trip = !foreach.list<tensor<i32>>
-func.func @many_terms(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) -> (!list, !trip) {{
-  %u, %v, %n = foreach.while (%u = %a, %v = %b : !list) upto %limit -> (!list, !list, !trip) {{
+!count = !foreach.list<tensor<i32>>
+func.func @many_terms(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) -> (!list, !count) {{
+  %u, %v, %n = foreach.while (%u = %a, %v = %b : !list) upto %limit -> (!list, !list, !count) {{
     %r = foreach.reduce logsumexp along j (%l = %x[i, j] : !mats, %v = %v[j] : !list) -> !list {{
       %y0 = arith.addf %l, %v : f32
 {doubled}
@@ -29,5 +29,5 @@ func.func @many_terms(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) -> (
     }}
     foreach.yield %r, %c while %more : !list, !list while !flag
   }}
-  return %v, %n : !list, !trip
+  return %v, %n : !list, !count
 }}""")

@@ -19,9 +19,9 @@ struct Environment {
   pid_t process = getpid();
 
   Environment() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "heddle-boundary-XXXXXX")
-            .string();
+    std::string name = // mkdtemp() replaces six letters X
+        (std::filesystem::temp_directory_path() / "heddle-boundary-").string() +
+        std::string(6, 'X');
     if (!mkdtemp(name.data()))
       std::abort();
     cache = name;
