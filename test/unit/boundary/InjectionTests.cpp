@@ -28,7 +28,7 @@ struct Injected {
   Resource resource;
   bool all = false; ///< every later request, too
   long most = 100;  ///< values of n to test, spread over the sequence
-  size_t leak = 0;  ///< bytes that a failure may leave behind
+  size_t leak = 0;  ///< bytes that a failure may lose
 };
 
 /// The values of n to test, of a sequence with `total` requests.

@@ -40,7 +40,7 @@ struct OptimizerRow {
   double handwritten = 0;
   std::string handwrittenName;
   int handwrittenLaunches = 0;
-  double multiTensorApply = 0; ///< 0: not implemented
+  double multiTensorApply = 0; ///< 0: no such kernel
   int multiTensorApplyLaunches = 0;
   /// Whether three steps give the same bits as the hand-written kernels; unset
   /// if the model is too large to compare.
