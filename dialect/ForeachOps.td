@@ -68,7 +68,7 @@ def Foreach_ReduceOp : Foreach_BoundOp<"reduce"> {
     the list. `logsumexp` is log(sum(exp(x))), computed without overflow. `argmax` has a second result, the first
     position of the maximum along the axis. The reduction of no elements is the neutral element of the kind: 0 for
     `add`, 1 for `mul`, +inf for `min`, -inf for `max` and `logsumexp`, false for `any`, true for `all`, (-inf, -1) for
-    `argmax`.
+    `argmax`. The sum of zeros of either sign is +0.
 
     The region of `logsumexp` may yield a second value, the *shift*: exponentials are then taken of x - shift, and with
     a shift near the result no running maximum is needed. The shift may depend only on operands of the result's level or

@@ -16,9 +16,9 @@ namespace heddle {
 
 ArrayRef<ScalarOp> scalarOps() {
   static const ScalarOp table[] = {
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)               \
   {TypeID::get<OP>(), OP::getOperationName(), ScalarCost::COST,                \
-   ScalarRounding::ROUNDING},
+   accuracy::ACCURACY},
 #include "dialect/ScalarOps.def"
   };
   return table;

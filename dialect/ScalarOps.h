@@ -18,15 +18,20 @@ namespace heddle {
 /// The cost of an operation in a thread; see ScalarOps.def.
 enum class ScalarCost { cheap, slowInDouble, slow };
 
-/// Whether faithful evaluations of an operation may differ; see ScalarOps.def.
-enum class ScalarRounding { exact, rounds };
+/// How far a faithful evaluation of an operation may be off, in units in the
+/// last place of its result; see ScalarOps.def.
+namespace accuracy {
+inline constexpr double exact = 0, nearest = 1;
+inline constexpr double ulps(double count) { return count; }
+} // namespace accuracy
 
 /// An operation of the table that has operands.
 struct ScalarOp {
   mlir::TypeID id;
   llvm::StringRef name;
   ScalarCost cost;
-  ScalarRounding rounding;
+  /// Units in the last place; 0 if every faithful evaluation is the same.
+  double accuracy;
 };
 
 /// The operations of the table that have operands.

@@ -276,7 +276,9 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
     LevelOf of = levels->of(op.getResult(0));
     if (of.after || of.level > Level::member)
       continue;
-    if (llvm::all_of(op.getOperands(),
+    // The number of an iteration has no operands, and is not known before it.
+    if (!isa<foreach::IterationOp>(op) &&
+        llvm::all_of(op.getOperands(),
                      [&](Value value) { return known.contains(value); })) {
       movable.insert(&op);
       known.insert(op.getResults().begin(), op.getResults().end());

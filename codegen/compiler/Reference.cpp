@@ -109,14 +109,11 @@ double *Reference::member(StringRef argument, size_t member) {
   return member < members.size() ? members[member].data.data() : nullptr;
 }
 
-llvm::Error Reference::step(reference::Arithmetic arithmetic, uint64_t draw) {
+llvm::Error Reference::step(const reference::InterpretOptions &options) {
   for (unsigned k = 0; k < given.size(); ++k)
     if (!given[k])
       return makeError(StatusCode::BadInput, "argument '{0}' is not set",
                        nameOf(function.getArgument(k)));
-  reference::InterpretOptions options;
-  options.arithmetic = arithmetic;
-  options.seed = draw;
   // Results replace donated arguments below, so these need no copy.
   std::vector<reference::Value> inputs(arguments.size());
   replaced.assign(function.getNumResults(), -1);
@@ -246,47 +243,45 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
   });
 }
 
-static llvm::Error step(Reference &program, heddle_arithmetic arithmetic) {
-  using heddle::reference::Arithmetic;
-  if (arithmetic > HEDDLE_PERTURBED)
-    return program.step(Arithmetic::perturbed, arithmetic - HEDDLE_PERTURBED);
-  switch (arithmetic) {
-  case HEDDLE_EXACT:
-    return program.step(Arithmetic::exact);
-  case HEDDLE_AS_WRITTEN:
-    return program.step(Arithmetic::asWritten);
-  case HEDDLE_PERTURBED:
-    return program.step(Arithmetic::perturbed);
-  }
-  return makeError(StatusCode::BadInput,
-                   "expected a heddle_arithmetic of at least 0, found {0}",
-                   static_cast<int>(arithmetic));
-}
-
-heddle_status heddle_reference_step(heddle_reference *reference,
-                                    heddle_arithmetic arithmetic) {
+heddle_status heddle_reference_step(heddle_reference *reference) {
   return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error = requireAll("heddle_reference_step", reference))
       return error;
-    return step(*reference->program, arithmetic);
+    heddle::reference::InterpretOptions options;
+    options.arithmetic = heddle::reference::Arithmetic::bounded;
+    return reference->program->step(options);
+  });
+}
+
+heddle_status heddle_reference_perturbed_step(heddle_reference *reference,
+                                              uint64_t draw, double ulps) {
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_perturbed_step", reference))
+      return error;
+    heddle::reference::InterpretOptions options;
+    options.arithmetic = heddle::reference::Arithmetic::perturbed;
+    options.seed = draw;
+    options.amplitude = ulps;
+    return reference->program->step(options);
   });
 }
 
 heddle_status heddle_reference_result(const heddle_reference *reference,
                                       size_t index, size_t member,
-                                      const double **elements, size_t *count) {
+                                      heddle_reference_elements *result) {
   return callGuarded([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_result", reference, elements, count))
+            requireAll("heddle_reference_result", reference, result))
       return error;
-    const auto *result = reference->program->getResult(index);
-    if (!result || member >= result->members.size())
+    const auto *value = reference->program->getResult(index);
+    if (!value || member >= value->members.size())
       return makeError(StatusCode::BadInput,
                        "the program has no result {0} with a member {1}", index,
                        member);
-    const auto &data = result->members[member].data;
-    *elements = data.data();
-    *count = data.size();
+    const auto &tensor = value->members[member];
+    *result = {tensor.data.data(), tensor.lows().data(), tensor.highs().data(),
+               tensor.data.size()};
     return llvm::Error::success();
   });
 }

@@ -29,9 +29,8 @@ public:
                           bool isList);
   /// The elements of a member; null if there is no such member.
   double *member(llvm::StringRef argument, size_t member);
-  /// Evaluates one step. In perturbed arithmetic, `draw` selects the
-  /// perturbation.
-  llvm::Error step(reference::Arithmetic arithmetic, uint64_t draw = 0);
+  /// Evaluates one step, with ranges or perturbed.
+  llvm::Error step(const reference::InterpretOptions &options);
 
   /// Result `index` of the last step; null if there is no such result.
   const reference::Value *getResult(size_t index) const;

@@ -21,17 +21,6 @@ extern "C" {
  * pass. */
 typedef struct heddle_reference heddle_reference;
 
-typedef enum heddle_arithmetic {
-  HEDDLE_EXACT = 0, /* double precision; values round only when stored in a
-                       narrower type */
-  HEDDLE_AS_WRITTEN =
-      1, /* the plain evaluation: each operation in its own type */
-  HEDDLE_PERTURBED = 2 /* the plain evaluation, with an error of one unit in
-                          the last place in the result of each operation on
-                          elements; greater values select other random errors
-                        */
-} heddle_arithmetic;
-
 /* Reads a program; `program` is as for heddle_compile. */
 HEDDLE_EXPORT heddle_status
 heddle_reference_create(const char *program, heddle_reference **reference);
@@ -49,23 +38,35 @@ HEDDLE_EXPORT heddle_status heddle_reference_set_list(
     heddle_reference *reference, const char *argument, size_t members,
     const int *ranks, const int64_t *extents);
 /* The elements of one member in row-major order. The caller writes them before
- * the first step. Null if the member does not exist. */
+ * a step. Null if the member does not exist. */
 HEDDLE_EXPORT double *heddle_reference_member(heddle_reference *reference,
                                               const char *argument,
                                               size_t member);
 HEDDLE_EXPORT heddle_status heddle_reference_set_scalar(
     heddle_reference *reference, const char *argument, double value);
 
-/* Evaluates one step. The results that replace donated arguments are the
- * arguments of the next step. */
-HEDDLE_EXPORT heddle_status heddle_reference_step(heddle_reference *reference,
-                                                  heddle_arithmetic arithmetic);
+/* Evaluates one step in double precision, rounded only where a list or scalar
+ * stores a narrower type, with the ranges of all elements. The results that
+ * replace donated arguments are the arguments of the next step. */
+HEDDLE_EXPORT heddle_status heddle_reference_step(heddle_reference *reference);
 
-/* The elements of a member of result `index` after a step; a scalar has one
- * member. The pointer is valid until the next step. */
+/* Evaluates one step in the types of the program, with an error of `ulps` units
+ * in the last place, up or down, in the result of each operation. `draw`
+ * selects the random signs. */
+HEDDLE_EXPORT heddle_status heddle_reference_perturbed_step(
+    heddle_reference *reference, uint64_t draw, double ulps);
+
+/* A member of result `index` after a step; a scalar has one member. `low` and
+ * `high` have the range of each element: its values in all evaluations whose
+ * operations are within their documented accuracy. Without ranges, they are
+ * `elements`. The pointers are valid until the next step. */
+typedef struct heddle_reference_elements {
+  const double *elements, *low, *high;
+  size_t count;
+} heddle_reference_elements;
 HEDDLE_EXPORT heddle_status
 heddle_reference_result(const heddle_reference *reference, size_t index,
-                        size_t member, const double **elements, size_t *count);
+                        size_t member, heddle_reference_elements *result);
 
 /*===- Standard programs --------------------------------------------------===*/
 

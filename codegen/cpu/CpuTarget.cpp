@@ -98,7 +98,9 @@ static Error resolve(Jit &jit, const std::string &name, bool exists,
   return Error::success();
 }
 
-Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp program) {
+Expected<std::unique_ptr<CpuProgram>>
+compileForCpu(fused::ProgramOp program,
+              llvm::function_ref<void(llvm::Module &)> change) {
   auto host = Host::detect();
   if (!host)
     return host.takeError();
@@ -107,6 +109,8 @@ Expected<std::unique_ptr<CpuProgram>> compileForCpu(fused::ProgramOp program) {
     return emitted.takeError();
   if (Error error = MemoryReserve::check())
     return std::move(error);
+  if (change)
+    change(*emitted->module);
   host->optimize(*emitted->module);
   if (Error error = MemoryReserve::check())
     return std::move(error);

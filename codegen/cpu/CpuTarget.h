@@ -11,15 +11,23 @@
 
 #include "dialect/Fused.h"
 #include "runtime/program/CpuProgram.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <memory>
+
+namespace llvm {
+class Module;
+}
 
 namespace heddle {
 
 /// Compiles every sweep of `program`, including those in loops. Errors in the
 /// IR are reported at its operations; the returned error then refers to them.
+/// `change` changes the emitted module before it is optimized: tests put errors
+/// there.
 llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
-compileForCpu(fused::ProgramOp program);
+compileForCpu(fused::ProgramOp program,
+              llvm::function_ref<void(llvm::Module &)> change = {});
 
 /// The LLVM IR of `program`, as emitted or `optimized` for this host.
 llvm::Expected<std::string> printCpuIr(fused::ProgramOp program,

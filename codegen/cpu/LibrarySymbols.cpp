@@ -55,7 +55,7 @@ llvm::ArrayRef<Symbol> librarySymbols() {
   {#FUNCTION, libm(std::FUNCTION, std::FUNCTION).ofDouble},                    \
       {#FUNCTION "f", libm(std::FUNCTION, std::FUNCTION).ofFloat},
 #define INTRINSIC_OR_LIBM(ID, FUNCTION) LIBM(FUNCTION)
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM) LLVM
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM) LLVM
   static const Symbol symbols[] = {
 #include "dialect/ScalarOps.def"
       LIBM(trunc) // a conversion to an integer that saturates

@@ -165,6 +165,10 @@ llvm::SmallVector<Value *, 2> Reduction::values(const State &state) {
                          b.CreateUnaryIntrinsic(Intrinsic::log, state[1]))};
   if (type.isInteger(1))
     return {b.CreateIsNotNull(state[0])};
+  // Columns start from their first value: the sum of negative zeros is +0 there
+  // too.
+  if (kind == ReduceKind::add && mlir::isa<mlir::FloatType>(type))
+    return {b.CreateFAdd(state[0], neutral()[0])};
   return state;
 }
 

@@ -310,7 +310,7 @@ LValue Emitter::emit() const {
 #define INTRINSIC_OR_LIBM(ID, FUNCTION) intrinsic(Intrinsic::ID)
 #define LIBM(FUNCTION) library(#FUNCTION)
 #define CODE special(scalar)
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   .Case([&](OP scalar) -> LValue { return LLVM; })
   return llvm::TypeSwitch<Operation *, LValue>(op)
       .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })

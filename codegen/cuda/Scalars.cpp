@@ -383,7 +383,7 @@ std::optional<Expression> Printer::print() const {
 #define LIBM(FUNCTION) library(#FUNCTION)
 #define CAST cast()
 #define CODE special(scalar)
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   .Case([&](OP scalar) -> Result { return CUDA; })
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](arith::ConstantOp c) { return constant(c.getValue()); })

@@ -16,9 +16,11 @@ template <class T> struct plain {
   static __device__ __forceinline__ T value(state s) { return s; }
 };
 
+// Columns start from their first value: the sum of negative zeros is +0 there too.
 template <class T> struct add : plain<T> {
   static __device__ __forceinline__ T neutral() { return 0; }
   static __device__ __forceinline__ T combine(T a, T b) { return a + b; }
+  static __device__ __forceinline__ T value(T s) { return s + T(0); }
 };
 template <class T> struct mul : plain<T> {
   static __device__ __forceinline__ T neutral() { return 1; }

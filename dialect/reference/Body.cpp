@@ -12,6 +12,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/ScalarOps.h"
 #include "dialect/reference/Rounding.h"
+#include "dialect/reference/ScalarMeaning.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,113 +25,6 @@
 using namespace mlir;
 
 namespace heddle::reference {
-
-//===----------------------------------------------------------------------===//
-// Scalar semantics
-//===----------------------------------------------------------------------===//
-
-static double maximum(double a, double b) {
-  if (std::isnan(a) || std::isnan(b))
-    return std::numeric_limits<double>::quiet_NaN();
-  if (a == b)
-    return std::signbit(a) ? b : a;
-  return a > b ? a : b;
-}
-
-static double minimum(double a, double b) { return -maximum(-a, -b); }
-
-static double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
-
-static int64_t toInteger(double a, unsigned width) {
-  if (std::isnan(a))
-    return 0;
-  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
-  if (a >= limit)
-    return width >= 64 ? std::numeric_limits<int64_t>::max()
-                       : (int64_t(1) << (width - 1)) - 1;
-  if (a < -limit)
-    return width >= 64 ? std::numeric_limits<int64_t>::min()
-                       : -(int64_t(1) << (width - 1));
-  return static_cast<int64_t>(a);
-}
-
-/// The operand of signed arithmetic: a set flag is -1.
-static int64_t signedView(int64_t a, unsigned width) {
-  return width == 1 ? -a : a;
-}
-
-static uint64_t unsignedView(int64_t a, unsigned width) {
-  auto bits = static_cast<uint64_t>(a);
-  return width >= 64 ? bits : bits & ((uint64_t(1) << width) - 1);
-}
-
-static bool compare(arith::CmpFPredicate predicate, double a, double b) {
-  bool unordered = std::isnan(a) || std::isnan(b);
-  switch (predicate) {
-  case arith::CmpFPredicate::AlwaysFalse:
-    return false;
-  case arith::CmpFPredicate::OEQ:
-    return a == b;
-  case arith::CmpFPredicate::OGT:
-    return a > b;
-  case arith::CmpFPredicate::OGE:
-    return a >= b;
-  case arith::CmpFPredicate::OLT:
-    return a < b;
-  case arith::CmpFPredicate::OLE:
-    return a <= b;
-  case arith::CmpFPredicate::ONE:
-    return !unordered && a != b;
-  case arith::CmpFPredicate::ORD:
-    return !unordered;
-  case arith::CmpFPredicate::UEQ:
-    return unordered || a == b;
-  case arith::CmpFPredicate::UGT:
-    return unordered || a > b;
-  case arith::CmpFPredicate::UGE:
-    return unordered || a >= b;
-  case arith::CmpFPredicate::ULT:
-    return unordered || a < b;
-  case arith::CmpFPredicate::ULE:
-    return unordered || a <= b;
-  case arith::CmpFPredicate::UNE:
-    return a != b;
-  case arith::CmpFPredicate::UNO:
-    return unordered;
-  case arith::CmpFPredicate::AlwaysTrue:
-    return true;
-  }
-  llvm_unreachable("all predicates are handled");
-}
-
-static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b,
-                    unsigned width) {
-  int64_t sa = signedView(a, width), sb = signedView(b, width);
-  uint64_t ua = unsignedView(a, width), ub = unsignedView(b, width);
-  switch (predicate) {
-  case arith::CmpIPredicate::eq:
-    return a == b;
-  case arith::CmpIPredicate::ne:
-    return a != b;
-  case arith::CmpIPredicate::slt:
-    return sa < sb;
-  case arith::CmpIPredicate::sle:
-    return sa <= sb;
-  case arith::CmpIPredicate::sgt:
-    return sa > sb;
-  case arith::CmpIPredicate::sge:
-    return sa >= sb;
-  case arith::CmpIPredicate::ult:
-    return ua < ub;
-  case arith::CmpIPredicate::ule:
-    return ua <= ub;
-  case arith::CmpIPredicate::ugt:
-    return ua > ub;
-  case arith::CmpIPredicate::uge:
-    return ua >= ub;
-  }
-  llvm_unreachable("all predicates are handled");
-}
 
 //===----------------------------------------------------------------------===//
 // Instructions
@@ -241,7 +135,7 @@ struct Operations {
     const double *base = body.floats(x.a);
     const int64_t *exponent = body.integers(x.b);
     double *result = body.floats(x.result);
-    bool exact = body.arithmetic == Arithmetic::exact;
+    bool exact = isExact(body.options.arithmetic);
     bool isDouble = x.type.isF64();
     for (int64_t k = 0; k < count; ++k) {
       int64_t n = signedView(exponent[k], x.from);
@@ -289,14 +183,14 @@ struct Operations {
   /// Moves a value up or down. The bits of the value and of the seed decide, so
   /// every run gives the same result.
   static void perturbed(const Instruction &x, Body &body, int64_t count) {
-    double unit = x.type.isF32() ? 0x1p-23 : 0x1p-52;
+    double unit = 2 * unitRoundoff(x.type) * body.options.amplitude;
     double *result = body.floats(x.result);
-    for (int64_t k = 0; k < count; ++k) {
-      uint64_t mixed = (llvm::bit_cast<uint64_t>(result[k]) ^ body.seed << 21) *
-                       0x9e3779b97f4a7c15; // 2^64 / the golden ratio
-      result[k] *= mixed >> 63 ? 1 + unit : 1 - unit;
-    }
+    for (int64_t k = 0; k < count; ++k)
+      result[k] *= 1 + unit * signOf(result[k], body.options.seed);
   }
+
+  /// The operand already has its value in `result`; only its range changes.
+  static void keep(const Instruction &, Body &, int64_t) {}
 
   /// Rounds to a 16-bit float, as if a list stored the value.
   static void stored(const Instruction &x, Body &body, int64_t count) {
@@ -344,7 +238,7 @@ Body::Run Operations::of(Operation *op) {
 #define INTEGER2(EXPRESSION)                                                   \
   integer2<[](uint64_t a, uint64_t b) -> int64_t { return EXPRESSION; }>
 #define CODE special(scalar)
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   .Case([](OP scalar) -> Body::Run { return REFERENCE; })
   return TypeSwitch<Operation *, Body::Run>(op)
 #include "dialect/ScalarOps.def"
@@ -356,6 +250,12 @@ Body::Run Operations::of(Operation *op) {
 #undef INTEGER1
 #undef INTEGER2
 #undef CODE
+}
+
+int signOf(double value, uint64_t seed) {
+  uint64_t mixed = (llvm::bit_cast<uint64_t>(value) ^ seed << 21) *
+                   0x9e3779b97f4a7c15; // 2^64 / the golden ratio
+  return mixed >> 63 ? 1 : -1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,9 +289,19 @@ void Body::perturb(Slot slot, Type type) {
   emit(instruction, slot.uniform);
 }
 
-static bool rounds(Operation &op) {
+/// Rounds the range of an operand that is bound as a narrower type.
+void Body::narrow(Slot slot, Type type) {
+  Instruction instruction;
+  instruction.run = Operations::keep;
+  instruction.range = rangeOfConversion();
+  instruction.result = slot.index;
+  instruction.type = type;
+  emit(instruction, slot.uniform);
+}
+
+static double accuracyOf(Operation &op) {
   const ScalarOp *scalar = findScalarOp(&op);
-  return scalar && scalar->rounding == ScalarRounding::rounds;
+  return scalar ? scalar->accuracy : 0;
 }
 
 static unsigned widthOf(Type type) {
@@ -404,6 +314,7 @@ void Body::compile(Operation &op) {
     return slots.lookup(operand).uniform;
   });
   Instruction instruction;
+  instruction.range = rangeOfExact(isa<FloatType>(result.getType()));
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     if (auto number = dyn_cast<FloatAttr>(constant.getValue())) {
       instruction.run = Operations::floatConstant;
@@ -418,9 +329,14 @@ void Body::compile(Operation &op) {
     instruction.integer = iteration;
   } else {
     instruction.run = Operations::of(&op);
+    instruction.range = rangeOf(&op);
+    instruction.accuracy = accuracyOf(op);
     unsigned *indices[] = {&instruction.a, &instruction.b, &instruction.c};
     for (auto [index, operand] : llvm::zip(indices, op.getOperands()))
       *index = slots.lookup(operand).index;
+    for (mlir::Value operand : op.getOperands())
+      instruction.readsFloat |= unsigned(isa<FloatType>(operand.getType()))
+                                << instruction.operands++;
     // If the operands differ in type, the last one is the integer.
     instruction.from = widthOf(op.getOperands().back().getType());
     instruction.to = widthOf(result.getType());
@@ -437,15 +353,15 @@ void Body::compile(Operation &op) {
   slots[result] = slot;
   instruction.result = slot.index;
   emit(instruction, uniform);
-  if (arithmetic == Arithmetic::perturbed && rounds(op))
+  if (options.arithmetic == Arithmetic::perturbed && accuracyOf(op) > 0)
     perturb(slot, result.getType());
-  if (arithmetic != Arithmetic::exact && result.getType().isF32())
+  if (!isExact(options.arithmetic) && result.getType().isF32())
     roundToSingle(slot);
 }
 
-Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
+Body::Body(Block &block, const InterpretOptions &options,
            ArrayRef<Operand> operands, int64_t iteration)
-    : arithmetic(arithmetic), seed(seed), iteration(iteration) {
+    : options(options), iteration(iteration) {
   for (auto [operand, argument] : llvm::zip(operands, block.getArguments())) {
     Type type = argument.getType();
     Slot slot = define(type, operand.uniform);
@@ -453,6 +369,7 @@ Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
     if (!slot.isFloat) {
       Instruction load;
       load.run = Operations::loadIntegers;
+      load.range = rangeOfLoad();
       load.a = floatCount++;
       load.result = slot.index;
       emit(load, slot.uniform);
@@ -460,9 +377,8 @@ Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
       continue;
     }
     inputs.push_back(slot.index);
-    if (arithmetic != Arithmetic::exact && type.isF32() &&
-        operand.storage.isF64())
-      roundToSingle(slot);
+    if (type.isF32() && operand.storage.isF64())
+      isExact(options.arithmetic) ? narrow(slot, type) : roundToSingle(slot);
   }
   for (Operation &op : block.without_terminator())
     compile(op);
@@ -475,6 +391,7 @@ Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
     }
     Instruction store;
     store.run = Operations::storeIntegers;
+    store.range = rangeOfStore();
     store.a = slot.index;
     store.result = floatCount++;
     emit(store, /*uniform=*/false);
@@ -482,27 +399,42 @@ Body::Body(Block &block, Arithmetic arithmetic, uint64_t seed,
   }
   floatSlots.resize(floatCount * kBlock);
   integerSlots.resize(integerCount * kBlock);
+  if (!hasRanges())
+    return;
+  for (std::vector<double> *plane : {&floatLows, &floatHighs})
+    plane->resize(floatSlots.size());
+  for (std::vector<int64_t> *plane : {&lowIntegers, &highIntegers})
+    plane->resize(integerSlots.size());
 }
 
 //===----------------------------------------------------------------------===//
 // Execution
 //===----------------------------------------------------------------------===//
 
+void Body::execute(const Instruction &instruction, int64_t count) {
+  instruction.run(instruction, *this, count);
+  if (hasRanges() && instruction.range)
+    instruction.range(instruction, *this, count);
+}
+
 void Body::beginMember(int64_t count) {
   for (const Instruction &instruction : perMember)
-    instruction.run(instruction, *this, 1);
+    execute(instruction, 1);
   count = std::min(count, kBlock);
+  auto repeat = [&](auto *first) { std::fill_n(first, count, *first); };
   for (const Slot &slot : uniforms) {
-    if (slot.isFloat)
-      std::fill_n(floats(slot.index), count, *floats(slot.index));
-    else
-      std::fill_n(integers(slot.index), count, *integers(slot.index));
+    unsigned index = slot.index;
+    slot.isFloat ? repeat(floats(index)) : repeat(integers(index));
+    if (!hasRanges())
+      continue;
+    slot.isFloat ? repeat(lows(index)) : repeat(integerLows(index));
+    slot.isFloat ? repeat(highs(index)) : repeat(integerHighs(index));
   }
 }
 
 void Body::run(int64_t count) {
   for (const Instruction &instruction : perBlock)
-    instruction.run(instruction, *this, count);
+    execute(instruction, count);
 }
 
 } // namespace heddle::reference

@@ -119,10 +119,31 @@ void BoundOperands::setUniform(Body &body, size_t member) {
                     : indices[k] == kNext    ? iteration + 1
                                              : 0;
     int64_t at = std::min(entry, from.size() - 1);
-    *body.operand(k) =
-        at >= 0 ? from.data[at]
-                : ofNoIteration(storageType(op->getOperand(k).getType()));
+    double none = ofNoIteration(storageType(op->getOperand(k).getType()));
+    auto entryOf = [&](const std::vector<double> &plane) {
+      return at >= 0 ? plane[at] : none;
+    };
+    *body.operand(k) = entryOf(from.data);
+    if (!body.hasRanges())
+      continue;
+    *body.operandLow(k) = entryOf(from.lows());
+    *body.operandHigh(k) = entryOf(from.highs());
   }
+}
+
+/// Copies `count` elements of a plane of an operand, as setElements() says.
+static void copyElements(const double *from, bool alongRun, int32_t index,
+                         bool down, const Domain &domain, int64_t run,
+                         int64_t first, int64_t count, double *to) {
+  if (!alongRun)
+    std::fill_n(to, count, from[run]);
+  else if (index != kIJ)
+    std::copy_n(from + first, count, to);
+  else if (!down)
+    std::copy_n(from + run * domain.columns + first, count, to);
+  else
+    for (int64_t e = 0; e < count; ++e)
+      to[e] = from[(first + e) * domain.columns + run];
 }
 
 void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
@@ -131,18 +152,17 @@ void BoundOperands::setElements(Body &body, size_t member, const Domain &domain,
   for (size_t k = 0; k < values.size(); ++k) {
     if (isMemberIndex(indices[k]))
       continue;
-    const double *from = tensor(k, member).data.data();
-    double *to = body.operand(k);
+    const Tensor &from = tensor(k, member);
     bool alongRun = indices[k] == kIJ || (indices[k] == kI) == down;
-    if (!alongRun)
-      std::fill_n(to, count, from[run]);
-    else if (indices[k] != kIJ)
-      std::copy_n(from + first, count, to);
-    else if (!down)
-      std::copy_n(from + run * domain.columns + first, count, to);
-    else
-      for (int64_t e = 0; e < count; ++e)
-        to[e] = from[(first + e) * domain.columns + run];
+    auto copy = [&](const std::vector<double> &plane, double *to) {
+      copyElements(plane.data(), alongRun, indices[k], down, domain, run, first,
+                   count, to);
+    };
+    copy(from.data, body.operand(k));
+    if (!body.hasRanges())
+      continue;
+    copy(from.lows(), body.operandLow(k));
+    copy(from.highs(), body.operandHigh(k));
   }
 }
 

@@ -14,11 +14,14 @@
 #include "dialect/reference/Body.h"
 #include "dialect/reference/BoundOperands.h"
 #include "dialect/reference/Families.h"
+#include "dialect/reference/RangeReduction.h"
 #include "dialect/reference/Reduction.h"
 #include "dialect/reference/Rounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -34,6 +37,56 @@ namespace heddle::reference {
 namespace {
 
 using Flags = std::vector<bool>;
+
+/// The reduction of one run of elements, or of a member or list, with the range
+/// or the perturbation that the arithmetic asks for.
+class RunReduction {
+public:
+  RunReduction(foreach::ReduceOp op, const InterpretOptions &options)
+      : op(op), options(options), exact(op.getKind(), op.getReduced().getType(),
+                                        !isExact(options.arithmetic)),
+        ranges(op.getKind(), op.getReduced().getType()) {}
+
+  void clear() {
+    exact.clear();
+    ranges.clear();
+    magnitude = 0;
+  }
+  void add(Body &body, int64_t count) {
+    exact.add(body.yielded(0), count);
+    if (body.hasRanges())
+      ranges.add(body.yieldedLow(0), body.yieldedHigh(0), count);
+    if (options.arithmetic == Arithmetic::perturbed)
+      for (int64_t k = 0; k < count; ++k)
+        magnitude += std::fabs(body.yielded(0)[k]);
+  }
+  void skip(int64_t count) {
+    exact.skip(count);
+    ranges.skip(count);
+  }
+
+  /// Stores the value, and its position if there is a second result, as element
+  /// `at` of `member`. `columns` and `members` are those of the domain.
+  void store(Values &results, size_t member, int64_t at, int64_t columns,
+             size_t members);
+
+private:
+  double value();
+  /// The largest number of operations through which a value passes, in the
+  /// order of any schedule (docs/lowering.md, The order of reductions).
+  int64_t depth(int64_t columns, size_t members) const {
+    int64_t longest = 64 + ranges.count() / 4096 + columns / 16 +
+                      static_cast<int64_t>(members) / 256;
+    return std::clamp<int64_t>(ranges.count() - 1, 0, longest);
+  }
+
+  foreach
+    ::ReduceOp op;
+  const InterpretOptions &options;
+  Reduction exact;
+  RangeReduction ranges;
+  double magnitude = 0;
+};
 
 class Interpreter {
 public:
@@ -55,8 +108,9 @@ private:
   LogicalResult evaluate(foreach::IfOp op);
   LogicalResult evaluate(arith::ConstantOp op);
   void reduceRuns(foreach::ReduceOp op, BoundOperands &operands, Body &body,
-                  Reduction &reduction, size_t member, const Domain &domain,
-                  Values &results);
+                  RunReduction &reduction, size_t member, size_t members,
+                  const Domain &domain, Values &results);
+  void allocate(Tensor &tensor, int64_t size);
   void freeUnused(Operation &op);
 
   Values valuesOf(ValueRange values) {
@@ -92,6 +146,70 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void Interpreter::allocate(Tensor &tensor, int64_t size) {
+  tensor.data.resize(size);
+  if (options.arithmetic != Arithmetic::bounded)
+    return;
+  tensor.low.resize(size);
+  tensor.high.resize(size);
+}
+
+/// Frees the ranges of a member whose elements are all exact.
+static void forgetExactRanges(Tensor &tensor) {
+  for (size_t k = 0; k < tensor.low.size(); ++k) {
+    Range range{tensor.low[k], tensor.high[k]};
+    if (!range.isExact() || !range.contains(tensor.data[k]))
+      return;
+  }
+  tensor.low = tensor.high = {};
+}
+
+/// Says that the elements of `tensor` may be anything.
+static void forgetValues(Type storage, Tensor &tensor) {
+  Range range = everyValue(storage);
+  tensor.low.assign(tensor.data.size(), range.low);
+  tensor.high.assign(tensor.data.size(), range.high);
+}
+
+static Range rangeOf(const Tensor &tensor, size_t k) {
+  return {tensor.lows()[k], tensor.highs()[k]};
+}
+
+/// Stores element 0 of `from` as element `at` of `to`.
+static void storeElement(Type storage, const Tensor &from, Tensor &to,
+                         int64_t at) {
+  if (from.hasRanges() && !to.hasRanges())
+    to.low = to.high = to.data;
+  Range range = rangeOf(from, 0);
+  to.data[at] = roundTo(storage, from.data.front());
+  if (!to.hasRanges())
+    return;
+  to.low[at] = roundTo(storage, range.low);
+  to.high[at] = roundTo(storage, range.high);
+}
+
+/// `value`, whose elements may also be those of `other`.
+static Value hullOf(const Value &value, const Value &other) {
+  Value result = value;
+  for (auto [tensor, alternative] : llvm::zip(result.members, other.members)) {
+    Tensor both = tensor;
+    both.low.resize(tensor.data.size());
+    both.high.resize(tensor.data.size());
+    for (size_t k = 0; k < tensor.data.size(); ++k) {
+      Range range = hull(rangeOf(tensor, k), rangeOf(alternative, k));
+      both.low[k] = range.low;
+      both.high[k] = range.high;
+    }
+    forgetExactRanges(both);
+    tensor = std::move(both);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // Map
 //===----------------------------------------------------------------------===//
 
@@ -101,8 +219,7 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, options.seed,
-            operands.describe(), iteration);
+  Body body(op.getBody().front(), options, operands.describe(), iteration);
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {
@@ -125,7 +242,7 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
       int64_t size = 1;
       for (int64_t extent : tensor.extents)
         size *= extent;
-      tensor.data.resize(size);
+      allocate(tensor, size);
     }
     if (skipped)
       continue;
@@ -142,11 +259,22 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
                              n);
         body.run(n);
         for (auto [k, result] : llvm::enumerate(results)) {
-          double *to = &result->members[member].data[run * length + first];
-          std::copy_n(body.yielded(k), n, to);
-          roundAll(storageType(op.getResult(k).getType()), to, n);
+          Tensor &tensor = result->members[member];
+          Type storage = storageType(op.getResult(k).getType());
+          auto put = [&](const double *from, std::vector<double> &plane) {
+            double *to = &plane[run * length + first];
+            std::copy_n(from, n, to);
+            roundAll(storage, to, n);
+          };
+          put(body.yielded(k), tensor.data);
+          if (!body.hasRanges())
+            continue;
+          put(body.yieldedLow(k), tensor.low);
+          put(body.yieldedHigh(k), tensor.high);
         }
       }
+    for (auto &result : results)
+      forgetExactRanges(result->members[member]);
   }
   return success();
 }
@@ -155,24 +283,54 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
 // Reduce
 //===----------------------------------------------------------------------===//
 
+/// The value, off by a few units in the last place in perturbed arithmetic: of
+/// a sum, those of the sum of the magnitudes.
+double RunReduction::value() {
+  double value = exact.value();
+  Type type = op.getReduced().getType();
+  if (options.arithmetic != Arithmetic::perturbed || !isa<FloatType>(type))
+    return value;
+  double scale = 0;
+  if (op.getKind() == foreach::ReduceKind::add)
+    scale = magnitude;
+  else if (op.getKind() == foreach::ReduceKind::logsumexp)
+    scale = 1 + std::fabs(value);
+  else if (op.getKind() == foreach::ReduceKind::mul)
+    scale = std::fabs(value);
+  if (!std::isfinite(value) || !std::isfinite(scale))
+    return value;
+  double error = 2 * unitRoundoff(type) * options.amplitude * scale;
+  return value + error * signOf(value, options.seed);
+}
+
+void RunReduction::store(Values &results, size_t member, int64_t at,
+                         int64_t columns, size_t members) {
+  double reduced[] = {value(), static_cast<double>(exact.position())};
+  for (auto [k, result] : llvm::enumerate(results)) {
+    Type storage = storageType(op.getResult(k).getType());
+    Tensor &tensor = result->members[member];
+    tensor.data[at] = roundTo(storage, reduced[k]);
+    if (!tensor.hasRanges())
+      continue;
+    Range range = k == 0 ? ranges.value(reduced[0], depth(columns, members))
+                         : ranges.position();
+    tensor.low[at] = roundTo(storage, range.low);
+    tensor.high[at] = roundTo(storage, range.high);
+  }
+}
+
 /// Reduces one member. Along i, or over a vector, runs are columns. The result
 /// has one element for each run. Along the list, the reduction continues in the
 /// next member.
 void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
-                             Body &body, Reduction &reduction, size_t member,
-                             const Domain &domain, Values &results) {
+                             Body &body, RunReduction &reduction, size_t member,
+                             size_t members, const Domain &domain,
+                             Values &results) {
   bool matrix = operands.getRank() == 2;
   bool down = !matrix || op.getAxis() == Axis::i;
   int64_t runs = matrix ? (down ? domain.columns : domain.rows) : 1;
   int64_t length = down ? domain.rows : domain.columns;
   bool whole = op.getAxis() == Axis::member || op.getAxis() == Axis::list;
-  auto store = [&](int64_t run) {
-    double reduced[] = {reduction.value(),
-                        static_cast<double>(reduction.position())};
-    for (auto [k, result] : llvm::enumerate(results))
-      result->members[member].data[run] =
-          roundTo(storageType(op.getResult(k).getType()), reduced[k]);
-  };
   if (op.getAxis() != Axis::list)
     reduction.clear();
   operands.setUniform(body, member);
@@ -184,13 +342,13 @@ void Interpreter::reduceRuns(foreach::ReduceOp op, BoundOperands &operands,
       int64_t n = std::min(kBlock, length - first);
       operands.setElements(body, member, domain, down, run, first, n);
       body.run(n);
-      reduction.add(body.yielded(0), n);
+      reduction.add(body, n);
     }
     if (!whole)
-      store(run);
+      reduction.store(results, member, run, domain.columns, members);
   }
   if (op.getAxis() == Axis::member)
-    store(0);
+    reduction.store(results, member, 0, domain.columns, members);
 }
 
 LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
@@ -199,11 +357,9 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
   auto members = operands.countMembers();
   if (failed(members))
     return failure();
-  Body body(op.getBody().front(), options.arithmetic, options.seed,
-            operands.describe(), iteration);
-  Type element = op.getReduced().getType();
-  Reduction reduction(op.getKind(), element,
-                      options.arithmetic != Arithmetic::exact);
+  Body body(op.getBody().front(), options, operands.describe(), iteration);
+  RunReduction reduction(op, options);
+  int64_t columns = 0;
   size_t count = members->value_or(1);
   Values results;
   for (mlir::Value result : op.getResults()) {
@@ -228,20 +384,21 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
           size = op.getAxis() == Axis::i ? domain.columns : domain.rows;
           tensor.extents = {size};
         }
-        tensor.data.resize(size);
+        allocate(tensor, size);
       }
+    columns = std::max(columns, domain.columns);
     if (!skipped)
-      reduceRuns(op, operands, body, reduction, member, domain, results);
+      reduceRuns(op, operands, body, reduction, member, count, domain, results);
     else if (op.getAxis() == Axis::list)
       reduction.skip(1); // positions count members
   }
   if (op.getAxis() == Axis::list) {
-    double reduced[] = {reduction.value(),
-                        static_cast<double>(reduction.position())};
-    for (auto [k, result] : llvm::enumerate(results))
-      result->members.front().data = {
-          roundTo(storageType(op.getResult(k).getType()), reduced[k])};
+    for (auto &result : results)
+      allocate(result->members.front(), 1);
+    reduction.store(results, 0, 0, columns, count);
   }
+  for (auto &result : results)
+    llvm::for_each(result->members, forgetExactRanges);
   return success();
 }
 
@@ -251,17 +408,31 @@ LogicalResult Interpreter::evaluate(foreach::ReduceOp op) {
 
 /// Fills a further value of a loop in which no iteration ran.
 static void fillUnknown(Type type, Value &value) {
-  for (Tensor &tensor : value.members)
+  for (Tensor &tensor : value.members) {
     std::fill(tensor.data.begin(), tensor.data.end(),
               ofNoIteration(storageType(type)));
+    tensor.low = tensor.high = {};
+  }
+}
+
+/// Says that members may have stopped in another iteration: then nothing is
+/// known of their values.
+static void forgetUndecided(Type type, const Flags &undecided, bool perMember,
+                            std::shared_ptr<Value> &value) {
+  if (!llvm::is_contained(undecided, true))
+    return;
+  value = std::make_shared<Value>(*value);
+  for (auto [member, tensor] : llvm::enumerate(value->members))
+    if (!perMember || !isList(type) || undecided[member])
+      forgetValues(storageType(type), tensor);
 }
 
 LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   Block &body = op.getBody().front();
   auto yield = op.getYield();
   size_t carried = op.getInits().size();
-  auto limit = static_cast<int64_t>(
-      environment.lookup(op.getLimit())->members.front().data.front());
+  const Tensor &bound = environment.lookup(op.getLimit())->members.front();
+  auto limit = static_cast<int64_t>(bound.data.front());
   bool perMember = isList(yield.getMore().getType());
   const void *family = perMember ? families.of(yield.getMore()) : nullptr;
   Flags absent = perMember ? inactive.lookup(family) : Flags();
@@ -277,7 +448,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   // The body is evaluated once even if no iteration runs, to find the extents
   // of the further values.
   bool ran = limit > 0;
-  Flags stopped = absent;
+  Flags stopped = absent, undecided;
   llvm::SaveAndRestore outer(iteration, int64_t(0));
   for (; iteration == 0 || iteration < limit; ++iteration) {
     if (failed(runBody()))
@@ -287,6 +458,7 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
     if (iteration == 0) {
       iterations.members.assign(more->members.size(), Tensor{{}, {0}});
       stopped.resize(more->members.size());
+      undecided.assign(more->members.size(), bound.hasRanges());
     }
     if (!ran) {
       for (size_t k = carried; k < next.size(); ++k) {
@@ -318,6 +490,8 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
         continue;
       iterations.members[member].data.front() += 1;
       stopped[member] = more->members[member].data.front() == 0;
+      undecided[member] =
+          undecided[member] || !rangeOf(more->members[member], 0).isExact();
       any |= !stopped[member];
     }
     if (perMember)
@@ -327,9 +501,11 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
   }
   if (perMember)
     inactive[family] = absent;
-  for (auto [result, value] : llvm::zip(op.getResults(), current))
+  current.push_back(std::make_shared<Value>(iterations));
+  for (auto [result, value] : llvm::zip(op.getResults(), current)) {
+    forgetUndecided(result.getType(), undecided, perMember, value);
     define(result, value);
-  define(op.getResults().back(), std::make_shared<Value>(iterations));
+  }
   return success();
 }
 
@@ -343,23 +519,30 @@ LogicalResult Interpreter::evaluate(foreach::RecordOp op) {
            << value.members.size() << " values in the vectors of " << count
            << " members";
   for (auto [member, tensor] : llvm::enumerate(recorded->members))
-    if (iteration < tensor.size() && !isInactive(op.getInto(), member)) {
-      tensor.data[iteration] = value.members[each ? member : 0].data.front();
-      roundAll(storageType(op.getInto().getType()), &tensor.data[iteration], 1);
-    }
+    if (iteration < tensor.size() && !isInactive(op.getInto(), member))
+      storeElement(storageType(op.getInto().getType()),
+                   value.members[each ? member : 0], tensor, iteration);
   define(op.getResult(), std::move(recorded));
   return success();
 }
 
 LogicalResult Interpreter::evaluate(foreach::IfOp op) {
-  bool holds =
-      environment.lookup(op.getCondition())->members.front().data.front() != 0;
-  if (holds && failed(evaluate(op.getBody().front())))
-    return failure();
-  Values values = valuesOf(holds ? ValueRange(op.getYield().getValues())
-                                 : ValueRange(op.getOtherwise()));
-  for (auto [result, value] : llvm::zip(op.getResults(), values))
+  auto flag = environment.lookup(op.getCondition());
+  bool holds = flag->members.front().data.front() != 0;
+  bool isDecided = rangeOf(flag->members.front(), 0).isExact();
+  Values values, otherwise = valuesOf(op.getOtherwise());
+  if (holds || !isDecided) {
+    if (failed(evaluate(op.getBody().front())))
+      return failure();
+    values = valuesOf(op.getYield().getValues());
+  }
+  for (auto [k, result] : llvm::enumerate(op.getResults())) {
+    std::shared_ptr<Value> value = holds ? values[k] : otherwise[k];
+    if (!isDecided)
+      value = std::make_shared<Value>(
+          hullOf(*value, holds ? *otherwise[k] : *values[k]));
     define(result, value);
+  }
   return success();
 }
 
@@ -448,7 +631,9 @@ LogicalResult Interpreter::checkArgument(unsigned number, Value &value) {
     if (rankOf(type) == 0 && size != 1)
       return error() << "has " << size << " elements in member " << k
                      << "; expected 1";
-    roundAll(storageType(type), tensor.data.data(), size);
+    for (auto *plane : {&tensor.data, &tensor.low, &tensor.high})
+      roundAll(storageType(type), plane->data(),
+               static_cast<int64_t>(plane->size()));
   }
   return success();
 }

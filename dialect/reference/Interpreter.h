@@ -26,6 +26,13 @@ namespace heddle::reference {
 struct Tensor {
   std::vector<int64_t> extents;
   std::vector<double> data;
+  /// The ends of the range of each element (Ranges.h); none if all elements are
+  /// exact.
+  std::vector<double> low = {}, high = {};
+
+  bool hasRanges() const { return !low.empty(); }
+  const std::vector<double> &lows() const { return hasRanges() ? low : data; }
+  const std::vector<double> &highs() const { return hasRanges() ? high : data; }
 
   int64_t size() const { return static_cast<int64_t>(data.size()); }
 };
@@ -41,14 +48,20 @@ enum class Arithmetic {
   /// Double throughout; values are rounded only where a list or a device scalar
   /// of a narrower type stores them.
   exact,
+  /// The same, with the range of every element.
+  bounded,
   /// Every operation on f32 is rounded to f32, as in a plain evaluation of the
   /// program (sums are taken pairwise).
   asWritten,
-  /// The same, but sums, products, quotients and functions of elements are a
-  /// unit in the last place too large or too small. Shows how far two faithful
-  /// evaluations may differ, also after cancellation.
+  /// The same, but sums, products, quotients and functions of elements are
+  /// `amplitude` units in the last place too large or too small. Shows how far
+  /// faithful evaluations may differ, also after many iterations.
   perturbed,
 };
+
+inline bool isExact(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::exact || arithmetic == Arithmetic::bounded;
+}
 
 struct InterpretOptions {
   Arithmetic arithmetic = Arithmetic::exact;
@@ -57,8 +70,9 @@ struct InterpretOptions {
   /// one list is inactive in its whole family. It is skipped: results that
   /// replace an argument keep its elements, other results are zero.
   std::vector<std::vector<bool>> inactive;
-  /// Selects the perturbation.
+  /// Selects the perturbation, and how far perturbed results are off.
   uint64_t seed = 0;
+  double amplitude = 1;
 };
 
 /// Evaluates `function` on `arguments`, which are rounded to their types as if
@@ -66,6 +80,10 @@ struct InterpretOptions {
 mlir::FailureOr<std::vector<Value>>
 interpret(mlir::func::FuncOp function, std::vector<Value> arguments,
           const InterpretOptions &options = {});
+
+/// Up (1) or down (-1), from the bits of a value and of a seed: the same in
+/// every run, and for equal values, as real rounding errors are.
+int signOf(double value, uint64_t seed);
 
 /// `value` as an element of `type`: rounded to the nearest (ties to even), or
 /// wrapped.

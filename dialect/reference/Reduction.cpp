@@ -58,7 +58,7 @@ template <Combine F> static double totalPairwise(const Reduction &r) {
   double result = r.partials.back();
   for (size_t k = r.partials.size() - 1; k-- > 0;)
     result = r.round(F(r.partials[k], result));
-  return result;
+  return F(r.neutral, result); // the sum of negative zeros is +0
 }
 
 template <Combine F>

@@ -78,3 +78,24 @@ func.func @kept(%x: !list, %history: !list, %limit: tensor<i32>) -> !list {
   }
   return %h : !list
 }
+
+// Expensive math on the number of the iteration is not known before the loop.
+// CHECK-LABEL: fused.program @power_of_the_iteration
+// CHECK:         fused.loop
+// CHECK-NOT:       fused.precompute
+// CHECK:           foreach.iteration
+// CHECK:           math.fpowi
+func.func @power_of_the_iteration(%x: !list, %limit: tensor<i32>, %go: tensor<i1>) -> !list {
+  %y, %iterations = foreach.while (%y = %x : !list) upto %limit -> (!list, tensor<i32>) {
+    %y1 = foreach.map (%y = %y : !list) -> !list {
+      %k = foreach.iteration : i32
+      %f = arith.sitofp %k : i32 to f32
+      %two = arith.constant -2 : i32
+      %p = math.fpowi %f, %two : f32, i32
+      %z = arith.mulf %y, %p : f32
+      foreach.yield %z : f32
+    }
+    foreach.yield %y1 while %go : !list while tensor<i1>
+  }
+  return %y : !list
+}

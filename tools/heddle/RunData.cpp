@@ -177,4 +177,18 @@ double unitInLastPlace(DType dtype) {
   }
 }
 
+double smallestNormal(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+    return 0x1p-1022;
+  case DType::F32:
+  case DType::BF16:
+    return 0x1p-126;
+  case DType::F16:
+    return 0x1p-14;
+  default:
+    return 0;
+  }
+}
+
 } // namespace heddle::cli

@@ -38,6 +38,10 @@ void loadElements(runtime::DType dtype, const char *from, int64_t count,
 /// for integers.
 double unitInLastPlace(runtime::DType dtype);
 
+/// Returns the smallest number of a floating-point dtype that has all its
+/// digits; 0 for integers.
+double smallestNormal(runtime::DType dtype);
+
 } // namespace heddle::cli
 
 #endif // HEDDLE_TOOLS_HEDDLE_RUNDATA_H

@@ -96,39 +96,66 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
       checks.push_back(
           json::Object{{"name", check.name},
                        {"elements", check.elements},
-                       {"holds", check.holds()},
-                       {"bound", check.bound},
-                       {"largest_error", finite(check.largest())},
-                       {"rms_ratio", finite(check.ratio())},
-                       {"rms_error", finite(check.rmsError)},
-                       {"plain_rms_error", finite(check.plainRmsError)},
-                       {"different_from_plain", check.different}});
-    object["check"] = json::Object{{"holds", report.passed()},
+                       {"holds", check.holds(request.allowUnchecked)},
+                       {"rms_error_ulp", finite(check.rmsError())},
+                       {"largest_share", finite(check.largestShare)},
+                       {"outside", check.outside},
+                       {"unknown", check.unknown},
+                       {"not_numbers", check.notNumbers}});
+    object["check"] = json::Object{{"holds", report.passed(request)},
                                    {"results", std::move(checks)}};
   }
   return object;
 }
 
-static void printChecks(const RunReport &report) {
-  outs() << "\nerrors against the reference interpreter, in units of the RMS "
-            "error of a plain evaluation\n";
-  Table table({"result", "largest error", "RMS error", "bound",
-               "differs from plain", "check"});
+static std::string shortNumber(double value) {
+  std::string text;
+  raw_string_ostream(text) << format(value < 1e6 ? "%.2f" : "%.1e", value);
+  return text;
+}
+
+/// What the table does not say about a result.
+static void printNotes(const ResultCheck &check) {
+  if (check.outside) {
+    const CheckedElement &wrong = check.wrong;
+    outs() << formatv("'{0}': {1} of {2} elements are outside of their range; "
+                      "the first is element {3} of member {4}: {5}, expected "
+                      "{6} ({7} to {8})\n",
+                      check.name, grouped(check.outside),
+                      grouped(check.elements), wrong.position, wrong.member,
+                      number(wrong.found), number(wrong.exact),
+                      number(wrong.low), number(wrong.high));
+  }
+  if (check.notNumbers)
+    outs() << formatv("'{0}': {1} of {2} elements are NaN, as expected\n",
+                      check.name, grouped(check.notNumbers),
+                      grouped(check.elements));
+  if (check.unknown)
+    outs() << formatv("'{0}': {1} of {2} elements may be anything, because "
+                      "rounding decides\n",
+                      check.name, grouped(check.unknown),
+                      grouped(check.elements));
+  if (!check.isChecked())
+    outs() << formatv("'{0}': no element could be checked (--allow-unchecked "
+                      "accepts this)\n",
+                      check.name);
+}
+
+static void printChecks(const RunRequest &request, const RunReport &report) {
+  outs() << "\nerrors against the reference interpreter\n";
+  Table table({"result", "RMS error", "largest share of a range", "check"});
   for (const ResultCheck &check : report.checks)
-    table.add({check.name, formatv("{0:f2}", check.largest()),
-               formatv("{0:f3}", check.ratio()), formatv("{0:f1}", check.bound),
-               formatv("{0} of {1}", grouped(check.different),
-                       grouped(check.elements)),
-               check.holds() ? paint(Colour::green, "passed")
-                             : paint(Colour::red, "FAILED")});
+    table.add(
+        {check.name, shortNumber(check.rmsError()) + " ulp",
+         shortNumber(check.largestShare),
+         check.holds(request.allowUnchecked)
+             ? paint(Colour::green, "passed")
+             : paint(Colour::red, check.isChecked() ? "FAILED" : "UNCHECKED")});
   table.print();
   for (const ResultCheck &check : report.checks)
-    if (check.notNumbers)
-      outs() << formatv(
-          "'{0}': {1} of {2} elements are NaN (NaN equals only NaN)\n",
-          check.name, grouped(check.notNumbers), grouped(check.elements));
-  outs() << (report.passed() ? paint(Colour::green, "check passed")
-                             : paint(Colour::red, "check failed"))
+    printNotes(check);
+  outs() << (report.passed(request) ? paint(Colour::green, "check passed")
+                                    : paint(Colour::red, "check failed"))
          << '\n';
 }
 
@@ -185,7 +212,7 @@ void print(const RunRequest &request, const RunReport &report) {
                grouped(result.elements), result.shown()});
   table.print();
   if (request.check)
-    printChecks(report);
+    printChecks(request, report);
 }
 
 } // namespace heddle::cli

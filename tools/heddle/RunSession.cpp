@@ -131,7 +131,7 @@ Error RunSession::allocate(int number) {
                      : graph->bindResult(buffer.name, dtype, members));
 }
 
-Error RunSession::fill(int number) {
+Error RunSession::fill(int number, int64_t step) {
   const PlanBuffer &buffer = plan.buffers[number];
   List &list = lists[number];
   std::vector<double> elements(kPiece);
@@ -142,7 +142,7 @@ Error RunSession::fill(int number) {
     int64_t count = elementCount(extents);
     for (int64_t done = 0; done < count; done += kPiece) {
       int64_t now = std::min(kPiece, count - done);
-      makeElements(list.contents, settings.seed, number, position + done, now,
+      makeElements(list.contents, seedOf(step), number, position + done, now,
                    elements.data());
       storeElements(buffer.dtype, elements.data(), now, stored.data());
       if (Error error = toError(list.memory->write(offset + done * size,
@@ -204,35 +204,52 @@ Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
     if (Error error = session->allocate(number))
       return std::move(error);
     if (buffer.role == BufferRole::Argument)
-      if (Error error = session->fill(number))
+      if (Error error = session->fill(number, /*step=*/0))
         return std::move(error);
   }
   return session;
 }
 
-Error RunSession::fill(heddle_reference *reference) const {
-  for (const auto &[name, value] : scalars)
-    if (Error error = toError(
-            heddle_reference_set_scalar(reference, name.c_str(), value)))
-      return error;
+Error RunSession::beginStep(int64_t step) {
+  if (step == 0)
+    return Error::success();
+  for (size_t number = 0; number < lists.size(); ++number)
+    if (isInput(number))
+      if (Error error = fill(number, step))
+        return error;
+  return Error::success();
+}
+
+Error RunSession::setMembers(heddle_reference *reference, int number) const {
+  std::vector<int> ranks;
+  std::vector<int64_t> extents;
+  for (const Extents &member : shapes->of(number)) {
+    ranks.push_back(member.size());
+    extents.insert(extents.end(), member.begin(), member.end());
+  }
+  return toError(
+      heddle_reference_set_list(reference, plan.buffers[number].name.c_str(),
+                                ranks.size(), ranks.data(), extents.data()));
+}
+
+Error RunSession::fill(heddle_reference *reference, int64_t step) const {
+  if (step == 0)
+    for (const auto &[name, value] : scalars)
+      if (Error error = toError(
+              heddle_reference_set_scalar(reference, name.c_str(), value)))
+        return error;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
-    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+    if (buffer.role != BufferRole::Argument ||
+        buffer.kind != BufferKind::List || (step > 0 && !isInput(number)))
       continue;
-    std::vector<int> ranks;
-    std::vector<int64_t> extents;
-    for (const Extents &member : shapes->of(number)) {
-      ranks.push_back(member.size());
-      extents.insert(extents.end(), member.begin(), member.end());
-    }
-    if (Error error = toError(heddle_reference_set_list(
-            reference, buffer.name.c_str(), ranks.size(), ranks.data(),
-            extents.data())))
-      return error;
+    if (step == 0)
+      if (Error error = setMembers(reference, number))
+        return error;
     int64_t position = 0;
     for (auto [member, shape] : enumerate(shapes->of(number))) {
       int64_t count = elementCount(shape);
       makeElements(
-          lists[number].contents, settings.seed, number, position, count,
+          lists[number].contents, seedOf(step), number, position, count,
           heddle_reference_member(reference, buffer.name.c_str(), member));
       position += count;
     }

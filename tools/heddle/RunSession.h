@@ -53,8 +53,12 @@ public:
   std::string arch() const { return executable->arch(); }
   double getCompileSeconds() const { return compileSeconds; }
 
-  /// Copies all arguments to the reference interpreter.
-  llvm::Error fill(heddle_reference *reference) const;
+  /// Replaces the inputs (such as gradients) by those of step `step`. Step 0
+  /// has its inputs from the start.
+  llvm::Error beginStep(int64_t step);
+  /// Copies the inputs of step `step` to the reference interpreter; of step 0,
+  /// all arguments.
+  llvm::Error fill(heddle_reference *reference, int64_t step) const;
 
   /// Calls `visit` with the stored bytes of a member of result `index`, in
   /// pieces.
@@ -76,7 +80,16 @@ private:
   llvm::Error compile(Progress &progress);
   llvm::Error decideContents();
   llvm::Error allocate(int buffer);
-  llvm::Error fill(int buffer);
+  llvm::Error fill(int buffer, int64_t step);
+  llvm::Error setMembers(heddle_reference *reference, int buffer) const;
+  /// Whether a list has other contents in every step.
+  bool isInput(int buffer) const {
+    return !plan.buffers[buffer].donated &&
+           lists[buffer].contents.kind == Contents::normal;
+  }
+  uint64_t seedOf(int64_t step) const {
+    return settings.seed + static_cast<uint64_t>(step) * 0xd1342543de82ef95;
+  }
   llvm::Error bindScalars();
 
   Settings settings;

@@ -3,6 +3,7 @@
 #include "CudaHarness.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
+#include "dialect/reference/Ranges.h"
 #include "runtime/cpu/CpuGraph.h"
 #include "gtest/gtest.h"
 
@@ -87,16 +88,29 @@ public:
   }
 
   Numbers results() override {
+    return planes([](const reference::Tensor &tensor) -> const auto & {
+      return tensor.data;
+    });
+  }
+  std::pair<Numbers, Numbers> ranges() override {
+    return {planes([](const reference::Tensor &tensor) -> const auto & {
+              return tensor.lows();
+            }),
+            planes([](const reference::Tensor &tensor) -> const auto & {
+              return tensor.highs();
+            })};
+  }
+
+private:
+  template <class Plane> Numbers planes(Plane plane) const {
     Numbers numbers;
     for (const reference::Value &value : last) {
       auto &members = numbers.emplace_back();
       for (const reference::Tensor &tensor : value.members)
-        members.push_back(tensor.data);
+        members.push_back(plane(tensor));
     }
     return numbers;
   }
-
-private:
   unsigned find(llvm::StringRef argument) {
     for (mlir::BlockArgument candidate : function.getArguments())
       if (nameOf(candidate) == argument)
@@ -462,6 +476,38 @@ std::string differenceFrom(const Numbers &exact, const Numbers &plain,
       return llvm::formatv("RMS error {0:e3}, allowed {1:e3}; largest at {2}",
                            std::sqrt(foundSquares / count), bound, where)
           .str();
+  }
+  return {};
+}
+
+std::string differenceFromRanges(const Numbers &exact,
+                                 const std::pair<Numbers, Numbers> &ranges,
+                                 const Numbers &found, double factor) {
+  if (exact.size() != found.size())
+    return "the number of results differs";
+  for (size_t r = 0; r < exact.size(); ++r) {
+    if (exact[r].size() != found[r].size())
+      return "the number of members of result " + std::to_string(r) +
+             " differs";
+    for (size_t m = 0; m < exact[r].size(); ++m) {
+      const auto &e = exact[r][m], &f = found[r][m];
+      if (f.empty()) // nothing, or inactive
+        continue;
+      if (e.size() != f.size())
+        return place(r, m, 0) + ": the extents differ";
+      for (size_t k = 0; k < e.size(); ++k) {
+        reference::Range range{ranges.first[r][m][k], ranges.second[r][m][k]};
+        if (factor != 1 && std::isfinite(range.high - range.low))
+          range = {e[k] - factor * (e[k] - range.low),
+                   e[k] + factor * (range.high - e[k])};
+        if (!range.contains(f[k]))
+          return llvm::formatv("{0}: expected {1:e17} ({2:e17} to {3:e17}), "
+                               "found {4:e17}",
+                               place(r, m, k), e[k], range.low, range.high,
+                               f[k])
+              .str();
+      }
+    }
   }
   return {};
 }

@@ -53,6 +53,8 @@ public:
   virtual void setList(llvm::StringRef name, const ListInput &list) = 0;
   /// The results of the last step; inactive members have no elements.
   virtual Numbers results() = 0;
+  /// The ends of their ranges, in bounded arithmetic.
+  virtual std::pair<Numbers, Numbers> ranges() { return {}; }
   std::string name;
 };
 
@@ -146,6 +148,12 @@ std::string differenceInBits(const Numbers &expected, const Numbers &found);
 std::string differenceFrom(const Numbers &exact, const Numbers &plain,
                            const Numbers &found, double unit,
                            double factor = 1.5);
+
+/// Empty, or where `found` is outside of the ranges of `reference`, whose
+/// results are `exact`. With `factor`, ranges are that many times as wide.
+std::string differenceFromRanges(const Numbers &exact,
+                                 const std::pair<Numbers, Numbers> &ranges,
+                                 const Numbers &found, double factor = 1);
 
 /// The suffixes of the entries that a sweep may have.
 llvm::ArrayRef<llvm::StringRef> entrySuffixes();

@@ -45,7 +45,7 @@ struct Entry {
 #define CODE Form::code
 using namespace mlir;
 const Entry table[] = {
-#define HEDDLE_SCALAR(OP, COST, ROUNDING, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   {OP::getOperationName(), REFERENCE},
 #include "dialect/ScalarOps.def"
 };
@@ -372,9 +372,9 @@ TEST(CudaScalars, EveryOperationHasAProgram) {
 }
 
 TEST(CudaScalars, EveryOperationHasOneMeaning) {
-  std::map<std::string, ScalarRounding> rounding;
+  std::map<std::string, double> accuracy;
   for (const ScalarOp &op : scalarOps())
-    rounding[op.name.str()] = op.rounding;
+    accuracy[op.name.str()] = op.accuracy;
 
   std::vector<Group> all = groups();
   std::vector<std::unique_ptr<Program>> programs;
@@ -405,7 +405,7 @@ TEST(CudaScalars, EveryOperationHasOneMeaning) {
       Numbers found = target->results();
       ASSERT_EQ(found.size(), group.codes.size());
       for (auto [k, code] : llvm::enumerate(group.codes)) {
-        bool rounds = rounding[code.entry] == ScalarRounding::rounds;
+        bool rounds = accuracy[code.entry] > 0;
         const auto &e = expected[k][0], &f = found[k][0];
         ASSERT_EQ(e.size(), inputs.lists["a"].members[0].data.size());
         ASSERT_EQ(e.size(), f.size());
@@ -526,6 +526,72 @@ TEST(CudaScalars, EveryReductionKindHasOneMeaning) {
                     rounds ? 4 : 0)
               << "result " << r << ", member " << m << ": expected "
               << expected[r][m][0] << ", found " << found[r][m][0];
+    }
+  }
+}
+
+/// A sum starts from +0, so that of negative zeros is +0, along every axis and
+/// in every schedule.
+TEST(CudaScalars, SumOfNegativeZerosIsPositive) {
+  std::string text = R"mlir(
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!each = !foreach.list<tensor<f32>>
+!num = tensor<f32>
+func.func @zeros(%m: !mats, %x: !list, %s: !each) -> (!list, !list, !each, !num, !each, !num, !num) {
+)mlir";
+  struct Sum {
+    const char *axis, *operand, *type, *result;
+  };
+  const Sum sums[] = {
+      {"j", "%m[i, j]", "!mats", "!list"}, {"i", "%m[i, j]", "!mats", "!list"},
+      {"member", "%m", "!mats", "!each"},  {"list", "%m", "!mats", "!num"},
+      {"member", "%x", "!list", "!each"},  {"list", "%x", "!list", "!num"},
+      {"list", "%s", "!each", "!num"}};
+  std::string results, types;
+  for (auto [k, sum] : llvm::enumerate(sums)) {
+    std::string name = "%r" + std::to_string(k);
+    text += "  " + name + " = foreach.reduce add along " + sum.axis +
+            " (%a = " + sum.operand + " : " + sum.type + ") -> " + sum.result +
+            " {\n    foreach.yield %a : f32\n  }\n";
+    results += (k ? ", " : "") + name;
+    types += std::string(k ? ", " : "") + sum.result;
+  }
+  Program program(text + "  return " + results + " : " + types + "\n}\n");
+  ASSERT_TRUE(program.isGood());
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
+                               {1, 300},
+                               {3, 1},
+                               {40, 2},
+                               {2, 1025}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    auto zeros = [](std::vector<int64_t> extents) {
+      ListInput::Member member{extents, {}};
+      int64_t count = 1;
+      for (int64_t extent : extents)
+        count *= extent;
+      member.data.assign(count, -0.0);
+      ListInput list;
+      list.members.push_back(member);
+      return list;
+    };
+    Inputs inputs;
+    inputs.lists["m"] = zeros({rows, columns});
+    inputs.lists["x"] = zeros({rows * columns});
+    inputs.lists["s"] = zeros({});
+    std::vector<std::unique_ptr<Runnable>> runs;
+    runs.push_back(program.reference(inputs, Arithmetic::asWritten));
+    runs.push_back(program.reference(inputs, Arithmetic::exact));
+    runs.push_back(program.cpu(inputs));
+    runs.push_back(program.cpu(inputs, /*fuse=*/false));
+    runs.push_back(emitted(program, inputs));
+    for (auto &run : runs) {
+      ASSERT_TRUE(run);
+      ASSERT_FALSE(static_cast<bool>(run->step()));
+      for (auto [k, result] : llvm::enumerate(run->results()))
+        for (double value : result[0])
+          EXPECT_TRUE(value == 0 && !std::signbit(value))
+              << run->name << ": result " << k << " is " << value;
     }
   }
 }

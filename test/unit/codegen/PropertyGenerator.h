@@ -11,6 +11,12 @@
 
 namespace heddle::test {
 
+/// What a random program has.
+struct Features {
+  int loops = 0, nestedLoops = 0, branches = 0, balancing = 0, records = 0;
+  int matrices = 0, rowsOrColumns = 0;
+};
+
 struct RandomProgram {
   /// A module whose function is called `name`.
   std::string text;
@@ -21,6 +27,7 @@ struct RandomProgram {
   /// Whether fusion keeps the order of reductions.
   bool keepsOrder = true;
   int statements = 0;
+  Features features;
 };
 
 /// Draws the program of `seed`. With fewer statements, the beginning of the

@@ -1,0 +1,127 @@
+//===- ScalarMeaning.h - functions of the column REFERENCE ------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The scalar functions that expressions of dialect/ScalarOps.def call, on
+// doubles and sign-extended integers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
+#define HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace heddle::reference {
+
+inline double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (a == b)
+    return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+inline double minimum(double a, double b) { return -maximum(-a, -b); }
+
+inline double sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
+
+inline int64_t toInteger(double a, unsigned width) {
+  if (std::isnan(a))
+    return 0;
+  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
+  if (a >= limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::max()
+                       : (int64_t(1) << (width - 1)) - 1;
+  if (a < -limit)
+    return width >= 64 ? std::numeric_limits<int64_t>::min()
+                       : -(int64_t(1) << (width - 1));
+  return static_cast<int64_t>(a);
+}
+
+/// The operand of signed arithmetic: a set flag is -1.
+inline int64_t signedView(int64_t a, unsigned width) {
+  return width == 1 ? -a : a;
+}
+
+inline uint64_t unsignedView(int64_t a, unsigned width) {
+  auto bits = static_cast<uint64_t>(a);
+  return width >= 64 ? bits : bits & ((uint64_t(1) << width) - 1);
+}
+
+inline bool compare(mlir::arith::CmpFPredicate predicate, double a, double b) {
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case mlir::arith::CmpFPredicate::AlwaysFalse:
+    return false;
+  case mlir::arith::CmpFPredicate::OEQ:
+    return a == b;
+  case mlir::arith::CmpFPredicate::OGT:
+    return a > b;
+  case mlir::arith::CmpFPredicate::OGE:
+    return a >= b;
+  case mlir::arith::CmpFPredicate::OLT:
+    return a < b;
+  case mlir::arith::CmpFPredicate::OLE:
+    return a <= b;
+  case mlir::arith::CmpFPredicate::ONE:
+    return !unordered && a != b;
+  case mlir::arith::CmpFPredicate::ORD:
+    return !unordered;
+  case mlir::arith::CmpFPredicate::UEQ:
+    return unordered || a == b;
+  case mlir::arith::CmpFPredicate::UGT:
+    return unordered || a > b;
+  case mlir::arith::CmpFPredicate::UGE:
+    return unordered || a >= b;
+  case mlir::arith::CmpFPredicate::ULT:
+    return unordered || a < b;
+  case mlir::arith::CmpFPredicate::ULE:
+    return unordered || a <= b;
+  case mlir::arith::CmpFPredicate::UNE:
+    return a != b;
+  case mlir::arith::CmpFPredicate::UNO:
+    return unordered;
+  case mlir::arith::CmpFPredicate::AlwaysTrue:
+    return true;
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+inline bool compare(mlir::arith::CmpIPredicate predicate, int64_t a, int64_t b,
+                    unsigned width) {
+  int64_t sa = signedView(a, width), sb = signedView(b, width);
+  uint64_t ua = unsignedView(a, width), ub = unsignedView(b, width);
+  switch (predicate) {
+  case mlir::arith::CmpIPredicate::eq:
+    return a == b;
+  case mlir::arith::CmpIPredicate::ne:
+    return a != b;
+  case mlir::arith::CmpIPredicate::slt:
+    return sa < sb;
+  case mlir::arith::CmpIPredicate::sle:
+    return sa <= sb;
+  case mlir::arith::CmpIPredicate::sgt:
+    return sa > sb;
+  case mlir::arith::CmpIPredicate::sge:
+    return sa >= sb;
+  case mlir::arith::CmpIPredicate::ult:
+    return ua < ub;
+  case mlir::arith::CmpIPredicate::ule:
+    return ua <= ub;
+  case mlir::arith::CmpIPredicate::ugt:
+    return ua > ub;
+  case mlir::arith::CmpIPredicate::uge:
+    return ua >= ub;
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+} // namespace heddle::reference
+
+#endif // HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
