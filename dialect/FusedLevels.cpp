@@ -65,7 +65,8 @@ static FailureOr<LevelOf> levelOfRecord(RecordOp op, LevelOf value) {
 static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
                                            std::optional<Level> from,
                                            int64_t rank) {
-  operand.level = countedBy(from, operand.level);
+  Level own = operand.level;
+  operand.level = countedBy(from, own);
   Level to = op.getLevel();
   auto name = [](Level level) { return stringifyLevel(level); };
   if (to == Level::element)
@@ -81,9 +82,12 @@ static FailureOr<LevelOf> levelOfReduction(ReduceOp op, LevelOf operand,
     return op.emitOpError("cannot reduce ")
            << articleAndName(operand.level) << " value to "
            << articleAndName(to) << " value";
-  if (operand.after && !(operand.level == Level::member && to == Level::list))
+  // A value of the whole list stays incomplete, also if `from` counts it once
+  // per member.
+  bool isMember = own == Level::member && operand.level == Level::member;
+  if (operand.after && !(isMember && to == Level::list))
     return op.emitOpError("reduces ")
-           << articleAndName(operand.level)
+           << articleAndName(own)
            << " value that is complete only after the sweep; it belongs in "
               "another sweep";
   return LevelOf{to, to != Level::row};

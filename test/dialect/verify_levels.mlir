@@ -131,6 +131,20 @@ fused.program @after_the_sweep(%x: !mats) {
 
 // -----
 
+!each = !foreach.list<tensor<f32>>
+fused.program @list_of_list(%x: !each) {
+  fused.sweep (%a = %x : !each) {
+    %sum = fused.reduce add list %a : f32
+    // Counted once per member, too.
+    // expected-error@+1 {{'fused.reduce' op reduces a list value that is complete only after the sweep; it belongs in another sweep}}
+    %all = fused.reduce add list %sum from member : f32
+    fused.yield
+  }
+  fused.yield
+}
+
+// -----
+
 // A complete member value, however, may be reduced to the list.
 !list = !foreach.list<tensor<?xf32>>
 fused.program @list_of_members(%x: !list) -> tensor<f32> {

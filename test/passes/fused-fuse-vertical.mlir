@@ -386,3 +386,23 @@ fused.program @entry(%x: !list) -> !list {
   }
   fused.yield %y : !list
 }
+
+// -----
+
+!each = !foreach.list<tensor<f32>>
+
+// A sum over the list is complete only after the sweep, also for a reduction
+// that counts it once per member.
+// CHECK-LABEL: fused.program @sum_of_a_sum
+// CHECK-COUNT-2: fused.sweep
+fused.program @sum_of_a_sum(%x: !each) -> tensor<f32> {
+  %a = fused.sweep (%x = %x : !each) -> tensor<f32> {
+    %a = fused.reduce add list %x : f32
+    fused.yield %a : f32
+  }
+  %b = fused.sweep (%s = %a : tensor<f32>, %x = %x : !each) -> tensor<f32> {
+    %b = fused.reduce add list %s from member : f32
+    fused.yield %b : f32
+  }
+  fused.yield %b : tensor<f32>
+}
