@@ -170,6 +170,18 @@ bool isStorable(Type type, Type storage) {
   return type == storage;
 }
 
+/// Checks that `op` rounds to nearest, as the operations of all targets do.
+static LogicalResult verifyRounding(Operation &op) {
+  auto rounding = dyn_cast<arith::ArithRoundingModeInterface>(op);
+  if (!rounding || !rounding.getRoundingModeAttr())
+    return success();
+  arith::RoundingMode mode = rounding.getRoundingModeAttr().getValue();
+  if (mode == arith::RoundingMode::to_nearest_even)
+    return success();
+  return op.emitOpError("expected rounding mode 'to_nearest_even', found '")
+         << arith::stringifyRoundingMode(mode) << "'";
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
@@ -178,6 +190,8 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
+    if (failed(verifyRounding(inner)))
+      return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
     if (isa<arith::TruncFOp, arith::ExtFOp>(inner))

@@ -96,6 +96,9 @@ private:
 
   void scanCharacter() {
     char c = text[at];
+    // MLIR allocates as a resource says: any size, at any alignment.
+    if (text.substr(at).starts_with("{-#"))
+      fail("expected no resources, found '{-#'");
     bool isArrow = c == '>' && at > 0 && text[at - 1] == '-';
     if (StringRef("([{<").contains(c))
       ++depth;

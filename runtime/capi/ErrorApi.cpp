@@ -9,6 +9,7 @@
 
 #include "runtime/capi/CApi.h"
 #include "runtime/support/Cancellation.h"
+#include "runtime/support/FloatingPoint.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/JSON.h"
@@ -108,6 +109,7 @@ namespace heddle::runtime {
 
 heddle_status callGuarded(function_ref<Error()> body) {
   installHandlers();
+  DefaultFloatingPoint floatingPoint;
   try {
     return report(body());
   } catch (const abi::__forced_unwind &) {

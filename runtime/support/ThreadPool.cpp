@@ -3,6 +3,7 @@
 #include "runtime/support/ThreadPool.h"
 
 #include "runtime/support/Cancellation.h"
+#include "runtime/support/FloatingPoint.h"
 
 #include <algorithm>
 #include <csignal>
@@ -161,6 +162,7 @@ bool ThreadPool::start() {
 }
 
 void *ThreadPool::serveThread(void *pool) {
+  DefaultFloatingPoint floatingPoint; // a new thread has that of its creator
   static_cast<ThreadPool *>(pool)->serve();
   return nullptr;
 }

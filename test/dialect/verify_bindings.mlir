@@ -162,6 +162,17 @@ func.func @no_scalar_op(%x: tensor<i32>) {
 
 // -----
 
+func.func @upward(%x: tensor<f64>) {
+  %r = foreach.map (%a = %x : tensor<f64>) -> tensor<f32> {
+    // expected-error@+1 {{'arith.truncf' op expected rounding mode 'to_nearest_even', found 'upward'}}
+    %b = arith.truncf %a upward : f64 to f32
+    foreach.yield %b : f32
+  }
+  return
+}
+
+// -----
+
 func.func @nested(%x: tensor<f32>) {
   %r = foreach.map (%a = %x : tensor<f32>) -> tensor<f32> {
     // expected-error@+1 {{'foreach.map' op is not a scalar operation, which the body of 'foreach.map' requires}}
