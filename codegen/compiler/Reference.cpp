@@ -12,6 +12,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/library/Library.h"
+#include "dialect/reference/EqualExtents.h"
 #include "runtime/capi/CApi.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -81,6 +82,22 @@ Reference::initialValue(StringRef argument) const {
   if (auto integer = dyn_cast_or_null<IntegerAttr>(value))
     return static_cast<double>(integer.getInt());
   return std::nullopt;
+}
+
+llvm::Expected<int64_t> Reference::extentNumber(StringRef argument,
+                                                unsigned dimension) const {
+  auto number = find(argument);
+  if (!number)
+    return number.takeError();
+  auto target = function;
+  reference::EqualExtents extents(target);
+  auto searched = extents.of(target.getArgument(*number), dimension);
+  // The first dimension that equals it.
+  for (BlockArgument candidate : target.getArguments())
+    for (unsigned k = 0; k < 2; ++k)
+      if (extents.of(candidate, k) == searched)
+        return 2 * candidate.getArgNumber() + k;
+  llvm_unreachable("a dimension equals itself");
 }
 
 llvm::Error Reference::setArgument(StringRef name, reference::Value value,
@@ -188,6 +205,21 @@ heddle_status heddle_reference_initial(const heddle_reference *reference,
       return initial.takeError();
     *given = initial->has_value();
     *value = initial->value_or(0);
+    return llvm::Error::success();
+  });
+}
+
+heddle_status heddle_reference_extent(const heddle_reference *reference,
+                                      const char *argument, int dimension,
+                                      int64_t *number) {
+  return callCompiler([&]() -> llvm::Error {
+    if (llvm::Error error =
+            requireAll("heddle_reference_extent", reference, argument, number))
+      return error;
+    auto found = reference->program->extentNumber(argument, dimension);
+    if (!found)
+      return found.takeError();
+    *number = *found;
     return llvm::Error::success();
   });
 }

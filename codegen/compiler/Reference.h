@@ -25,6 +25,11 @@ public:
   llvm::Expected<std::optional<double>>
   initialValue(llvm::StringRef argument) const;
 
+  /// A number for a dimension of a list argument. Dimensions with one number
+  /// have equal extents.
+  llvm::Expected<int64_t> extentNumber(llvm::StringRef argument,
+                                       unsigned dimension) const;
+
   llvm::Error setArgument(llvm::StringRef name, reference::Value value,
                           bool isList);
   /// The elements of a member; null if there is no such member.

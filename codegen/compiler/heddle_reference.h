@@ -32,6 +32,13 @@ HEDDLE_EXPORT heddle_status
 heddle_reference_initial(const heddle_reference *reference,
                          const char *argument, int *given, double *value);
 
+/* A number for dimension 0 or 1 of a list argument. Dimensions with one number
+ * have equal extents, because an operation of the program as written binds them
+ * to one axis. */
+HEDDLE_EXPORT heddle_status
+heddle_reference_extent(const heddle_reference *reference, const char *argument,
+                        int dimension, int64_t *number);
+
 /* Allocates a list argument of `members` members, filled with zeros; `extents`
  * is as for heddle_bind_list. */
 HEDDLE_EXPORT heddle_status heddle_reference_set_list(

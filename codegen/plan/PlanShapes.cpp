@@ -119,8 +119,12 @@ static IntEqClasses equalDimensions(const Plan &plan) {
   return classes;
 }
 
-PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes) {
+PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes,
+                            ArrayRef<EqualPair> equal) {
   IntEqClasses classes = equalDimensions(plan);
+  for (auto [a, b] : equal)
+    classes.join(dimensionId(a.buffer, a.dimension),
+                 dimensionId(b.buffer, b.dimension));
   auto classOf = [&](int buffer, int dimension) {
     return classes.findLeader(dimensionId(buffer, dimension));
   };

@@ -32,9 +32,12 @@ public:
   /// Gives every list argument one member per shape. For a list of rank 2, the
   /// leading dimensions are collapsed into rows. For a list of rank 1, all
   /// dimensions are collapsed, unless its extent must equal the rows or columns
-  /// of a list of rank 2.
+  /// of a list of rank 2. `equal` has dimensions that are equal although no
+  /// kernel demands it.
+  using EqualPair = std::pair<runtime::ExtentRef, runtime::ExtentRef>;
   static PlanShapes bind(const runtime::Plan &plan,
-                         llvm::ArrayRef<Extents> shapes);
+                         llvm::ArrayRef<Extents> shapes,
+                         llvm::ArrayRef<EqualPair> equal = {});
 
   /// The extents of the members of a buffer; empty for a scalar.
   llvm::ArrayRef<Extents> of(int buffer) const { return buffers[buffer]; }

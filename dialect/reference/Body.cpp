@@ -12,7 +12,7 @@
 #include "dialect/Foreach.h"
 #include "dialect/ScalarOps.h"
 #include "dialect/reference/Rounding.h"
-#include "dialect/reference/ScalarMeaning.h"
+#include "dialect/reference/ScalarFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"

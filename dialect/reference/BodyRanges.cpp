@@ -13,7 +13,7 @@
 #include "dialect/reference/Body.h"
 #include "dialect/reference/Ranges.h"
 #include "dialect/reference/Rounding.h"
-#include "dialect/reference/ScalarMeaning.h"
+#include "dialect/reference/ScalarFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"

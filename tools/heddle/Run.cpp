@@ -58,8 +58,8 @@ collapsed into rows for lists of rank 2, and as one value for lists of rank 0.
 --check evaluates the same steps in the reference interpreter, in double precision and with the range of each element:
 the values of all evaluations whose operations are within their documented accuracy. The check passes if every element
 is in its range. In a loop whose ranges become wide, an element must also be as close to the exact one as perturbed
-evaluations are, in which every operation is off by at least one unit in the last place. A check needs about 150 bytes
-of host memory per element.
+evaluations are, in which every operation is off by at least one unit in the last place. A check of adamw needs 160
+bytes of host memory per parameter.
 
 examples:
   heddle run adamw --shapes examples/shapes/models.json:resnet50 --check

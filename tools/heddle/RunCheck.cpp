@@ -9,10 +9,10 @@
 
 #include "RunCheck.h"
 
-#include <atomic>
+#include "runtime/support/Parallel.h"
+
 #include <cmath>
-#include <system_error>
-#include <thread>
+#include <mutex>
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -51,12 +51,11 @@ public:
   explicit Evaluation(std::optional<int> draw = std::nullopt, double ulps = 0)
       : draw(draw), ulps(ulps) {}
 
-  void run(const RunSession &session, const std::string &program,
-           int64_t steps) {
-    Error error = evaluate(session, program, steps);
-    if (error)
+  /// Calls `beginStep` before each step.
+  void run(const RunSession &session, const std::string &program, int64_t steps,
+           function_ref<void()> beginStep) {
+    if (Error error = evaluate(session, program, steps, beginStep))
       failure = takeError(std::move(error));
-    finished = true;
   }
 
   Expected<heddle_reference_elements> result(size_t index,
@@ -68,19 +67,18 @@ public:
     return elements;
   }
 
-  std::atomic<int64_t> done{0};
-  std::atomic<bool> finished{false};
   std::optional<std::pair<StatusCode, std::string>> failure;
 
 private:
   Error evaluate(const RunSession &session, const std::string &program,
-                 int64_t steps) {
+                 int64_t steps, function_ref<void()> beginStep) {
     auto made = makeReference(program);
     if (!made)
       return made.takeError();
     reference = std::move(*made);
-    for (; done < steps; ++done) {
-      if (Error error = session.fill(reference.get(), done))
+    for (int64_t step = 0; step < steps; ++step) {
+      beginStep();
+      if (Error error = session.fill(reference.get(), step))
         return error;
       if (Error error = toError(draw ? heddle_reference_perturbed_step(
                                            reference.get(), *draw, ulps)
@@ -121,37 +119,17 @@ static Evaluations makeEvaluations(const RunSession &session, bool inPanels) {
 static Error evaluateAll(Evaluations &evaluations, const RunSession &session,
                          const std::string &program, int64_t steps,
                          Progress &progress) {
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t k = next++; k < evaluations.size(); k = next++)
-      evaluations[k]->run(session, program, steps);
+  auto total = static_cast<int64_t>(evaluations.size()) * steps;
+  int64_t begun = 0;
+  std::mutex mutex;
+  auto beginStep = [&] {
+    std::lock_guard lock(mutex);
+    progress.show("reference interpreter: step " + Twine(++begun) + " of " +
+                  Twine(total) + " ...");
   };
-  std::vector<std::thread> threads;
-  size_t most = std::max(1u, std::thread::hardware_concurrency());
-  threads.reserve(std::min(most, evaluations.size()));
-  for (size_t k = 0; k < std::min(most, evaluations.size()); ++k)
-    try {
-      threads.emplace_back(work);
-    } catch (const std::system_error &) {
-      // The system grants no more threads.
-      if (threads.empty())
-        work();
-      break;
-    }
-  while (!all_of(evaluations, [](const auto &evaluation) {
-    return evaluation->finished.load();
-  })) {
-    int64_t done = 0;
-    for (auto &evaluation : evaluations)
-      done += evaluation->done;
-    auto total = static_cast<int64_t>(evaluations.size()) * steps;
-    progress.show("reference interpreter: step " +
-                  Twine(std::min(done + 1, total)) + " of " + Twine(total) +
-                  " ...");
-    std::this_thread::sleep_for(std::chrono::milliseconds(done ? 50 : 2));
-  }
-  for (std::thread &thread : threads)
-    thread.join();
+  runInParallel(evaluations.size(), [&](size_t k) {
+    evaluations[k]->run(session, program, steps, beginStep);
+  });
   for (auto &evaluation : evaluations)
     if (evaluation->failure)
       return make_error<StatusError>(evaluation->failure->first,

@@ -31,24 +31,44 @@ Expected<ReferencePtr> makeReference(const std::string &program) {
 }
 
 //===----------------------------------------------------------------------===//
-// Initial contents
+// Extents and initial contents
 //===----------------------------------------------------------------------===//
+
+static bool isListArgument(const PlanBuffer &buffer) {
+  return buffer.role == BufferRole::Argument && buffer.kind == BufferKind::List;
+}
+
+/// The interpreter evaluates the program as written, with operands that the
+/// compiled program no longer has; their extents must fit too.
+Error RunSession::decideShapes(const heddle_reference *reference) {
+  std::map<int64_t, ExtentRef> first;
+  std::vector<PlanShapes::EqualPair> equal;
+  for (auto [number, buffer] : enumerate(plan.buffers)) {
+    for (int k = 0; isListArgument(buffer) && k < buffer.rank; ++k) {
+      int64_t extent = 0;
+      if (Error error = toError(heddle_reference_extent(
+              reference, buffer.name.c_str(), k, &extent)))
+        return error;
+      ExtentRef here{static_cast<int>(number), k};
+      equal.emplace_back(first.try_emplace(extent, here).first->second, here);
+    }
+  }
+  shapes.emplace(PlanShapes::bind(plan, settings.shapes, equal));
+  return Error::success();
+}
 
 static bool isFloat(DType dtype) { return dtype <= DType::BF16; }
 
-Error RunSession::decideContents() {
-  auto reference = makeReference(settings.program);
-  if (!reference)
-    return reference.takeError();
+Error RunSession::decideContents(const heddle_reference *reference) {
   std::vector<std::optional<double>> initial(plan.buffers.size());
   bool someGiven = false;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
-    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+    if (!isListArgument(buffer))
       continue;
     int given = 0;
     double value = 0;
     if (Error error = toError(heddle_reference_initial(
-            reference->get(), buffer.name.c_str(), &given, &value)))
+            reference, buffer.name.c_str(), &given, &value)))
       return error;
     if (given)
       initial[number] = value;
@@ -60,7 +80,7 @@ Error RunSession::decideContents() {
   bool parametersSeen = false;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
     Contents &contents = lists[number].contents;
-    if (buffer.role != BufferRole::Argument || buffer.kind != BufferKind::List)
+    if (!isListArgument(buffer))
       continue;
     if (initial[number])
       contents = {Contents::constant, *initial[number]};
@@ -190,12 +210,15 @@ Expected<std::unique_ptr<RunSession>> RunSession::create(Settings settings,
   session->settings = std::move(settings);
   if (Error error = session->compile(progress))
     return std::move(error);
-  session->shapes.emplace(
-      PlanShapes::bind(session->plan, session->settings.shapes));
+  auto reference = makeReference(session->settings.program);
+  if (!reference)
+    return reference.takeError();
+  if (Error error = session->decideShapes(reference->get()))
+    return std::move(error);
   session->lists.resize(session->plan.buffers.size());
   if (Error error = session->bindScalars())
     return std::move(error);
-  if (Error error = session->decideContents())
+  if (Error error = session->decideContents(reference->get()))
     return std::move(error);
   for (auto [number, buffer] : enumerate(session->plan.buffers)) {
     if (buffer.kind != BufferKind::List || buffer.role == BufferRole::Temporary)
@@ -239,8 +262,7 @@ Error RunSession::fill(heddle_reference *reference, int64_t step) const {
               heddle_reference_set_scalar(reference, name.c_str(), value)))
         return error;
   for (auto [number, buffer] : enumerate(plan.buffers)) {
-    if (buffer.role != BufferRole::Argument ||
-        buffer.kind != BufferKind::List || (step > 0 && !isInput(number)))
+    if (!isListArgument(buffer) || (step > 0 && !isInput(number)))
       continue;
     if (step == 0)
       if (Error error = setMembers(reference, number))

@@ -78,7 +78,8 @@ private:
   };
 
   llvm::Error compile(Progress &progress);
-  llvm::Error decideContents();
+  llvm::Error decideShapes(const heddle_reference *reference);
+  llvm::Error decideContents(const heddle_reference *reference);
   llvm::Error allocate(int buffer);
   llvm::Error fill(int buffer, int64_t step);
   llvm::Error setMembers(heddle_reference *reference, int buffer) const;

@@ -6,8 +6,9 @@
 // Correct runs must pass, and code with an error in it must fail.
 //
 // HEDDLE_CHECK_RUNS is the number of correct runs, HEDDLE_CHECK_MUTANTS the
-// number of errors that must be found, HEDDLE_CHECK_SEED the first seed. The
-// numbers in docs/reliability.md are those of 10 000 runs and 100 mutants.
+// number of errors that must be found, HEDDLE_CHECK_SEED the first seed. On
+// another machine than that of the build, HEDDLE_CHECK_SOURCE is the folder of
+// the repository. HEDDLE_CHECK_PRINT prints every mutant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,8 +67,8 @@ TEST(Check, PassesCorrectRuns) {
     Subject subject{drawSubjectProgram(seed / kRunsOfProgram), drawShapes(seed),
                     seed, 1 + static_cast<int64_t>(seed % 3)};
     Outcome outcome = run(subject);
-    ASSERT_EQ(outcome.error, "") << describe(subject);
-    ++done;
+    EXPECT_EQ(outcome.error, "") << describe(subject);
+    done += outcome.error.empty();
     for (const cli::ResultCheck &check : outcome.checks) {
       elements += check.elements;
       unknown += check.unknown;

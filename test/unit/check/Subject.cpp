@@ -68,16 +68,20 @@ static std::string drawStandard(std::mt19937_64 &random) {
   return text;
 }
 
+static std::string sourceFolder() {
+  const char *given = std::getenv("HEDDLE_CHECK_SOURCE");
+  return given ? given : HEDDLE_TEST_SOURCE;
+}
+
 std::string drawSubjectProgram(uint64_t seed) {
   std::mt19937_64 random(seed * 2 + 1);
   static const char *files[] = {
       "examples/custom_rule/lion.mlir",   "examples/adamw/adamw.mlir",
       "examples/sinkhorn/sinkhorn.mlir",  "test/codegen/Inputs/balance.mlir",
-      "test/cli/Inputs/scaled_rows.mlir", "test/cli/Inputs/check/segment_mean.mlir"};
+      "test/cli/Inputs/scaled_rows.mlir", "test/cli/Inputs/group_means.mlir"};
   unsigned kind = random() % 8;
   if (kind == 0)
-    return std::string(HEDDLE_TEST_SOURCE) + "/" +
-           files[random() % std::size(files)];
+    return sourceFolder() + "/" + files[random() % std::size(files)];
   if (kind < 3)
     return drawStandard(random);
   return drawProgram(seed, "p" + std::to_string(seed)).text;

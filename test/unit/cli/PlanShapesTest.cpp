@@ -92,6 +92,11 @@ TEST(PlanShapes, VectorsTakeTheExtentsOfTheirMatrices) {
   EXPECT_EQ(shapes.of(3)[0], Extents({30}));
   EXPECT_EQ(shapes.of(4)[0], Extents({6, 5}));
   EXPECT_EQ(shapes.tilesOf(0), 3 + 1);
+  // Equal although no table demands it.
+  PlanShapes::EqualPair equal[] = {{ExtentRef{2, 1}, ExtentRef{3, 0}}};
+  PlanShapes joined = PlanShapes::bind(plan, {{2, 3, 5}, {7}}, equal);
+  EXPECT_EQ(joined.of(3)[0], Extents({5}));
+  EXPECT_EQ(joined.of(3)[1], Extents({7}));
 }
 
 TEST(PlanShapes, ReadsShapes) {

@@ -224,6 +224,11 @@ RandomProgram Generator::run(const std::string &name, int mostStatements) {
   program.statements = std::min(statements, mostStatements);
   for (int k = 0; k < program.statements; ++k)
     statement();
+  // A program has at least one list argument.
+  if (llvm::none_of(values, [](const Value &value) {
+        return value.isArgument && value.kind != Kind::scalar;
+      }))
+    map();
 
   // A separate generator draws the results, and the arguments that they
   // replace.

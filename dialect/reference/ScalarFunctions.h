@@ -1,4 +1,4 @@
-//===- ScalarMeaning.h - functions of the column REFERENCE ------*- C++ -*-===//
+//===- ScalarFunctions.h - functions of the column REFERENCE ----*- C++ -*-===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
-#define HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
+#ifndef HEDDLE_DIALECT_REFERENCE_SCALARFUNCTIONS_H
+#define HEDDLE_DIALECT_REFERENCE_SCALARFUNCTIONS_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -124,4 +124,4 @@ inline bool compare(mlir::arith::CmpIPredicate predicate, int64_t a, int64_t b,
 
 } // namespace heddle::reference
 
-#endif // HEDDLE_DIALECT_REFERENCE_SCALARMEANING_H
+#endif // HEDDLE_DIALECT_REFERENCE_SCALARFUNCTIONS_H
