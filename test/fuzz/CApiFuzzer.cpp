@@ -8,7 +8,6 @@
 
 #include "Bytes.h"
 #include "Fuzzer.h"
-#include "StandIns.h"
 
 #include "runtime/heddle.h"
 
@@ -176,10 +175,8 @@ private:
     for (size_t m = 0; m < members; ++m) {
       pointers.push_back(address());
       int rank = static_cast<int>(bytes.below(4));
-      int64_t elements = 1;
       for (int d = 0; d < rank; ++d) {
         int64_t extent = bytes.below(6);
-        elements *= extent;
         // Null memory with elements is an error.
         if (bytes.oneIn(16)) {
           extent = bytes.oneOf(odd);
@@ -321,21 +318,21 @@ void compileOdd(Bytes &bytes) {
 
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int *, char ***) {
-  useStandIns();
+static void initialize() {
   heddle::installCompiler();
   compileAll();
-  return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void run(const uint8_t *data, size_t size) {
   Bytes bytes(data, std::min<size_t>(size, 512));
   if (bytes.oneIn(32)) {
     compileOdd(bytes);
-    return 0;
+    return;
   }
   Session session(bytes);
   while (!bytes.empty())
     session.call();
-  return 0;
 }
+
+const heddle::fuzz::Target heddle::fuzz::capiTarget = {"capi", initialize, run,
+                                                       mutateBytes};
