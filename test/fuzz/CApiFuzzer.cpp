@@ -23,16 +23,21 @@ using namespace heddle::fuzz;
 
 namespace {
 
+constexpr size_t slots = 32, slotBytes = 2048;
+
 struct Program {
   heddle_executable *executable = nullptr;
   std::vector<std::string> names;
+  /// Memory for the tensors of every graph.
+  heddle_memory *memory = nullptr;
 };
 
 std::vector<Program> *programs;
-constexpr size_t slots = 32, slotBytes = 2048;
 
 Program describe(heddle_executable *executable) {
-  Program program{executable, {}};
+  Program program{executable, {}, nullptr};
+  if (heddle_memory_create(executable, slots * slotBytes, &program.memory))
+    finding(heddle_last_error());
   heddle_buffer_info info;
   for (size_t k = 0; k < heddle_argument_count(executable); ++k)
     if (!heddle_argument(executable, k, &info))
@@ -62,19 +67,15 @@ void compileAll() {
 class Session {
 public:
   explicit Session(Bytes &bytes) : bytes(bytes) {
+    static const std::vector<char> ones(slots * slotBytes, 1);
     program = &(*programs)[bytes.below(programs->size())];
-    if (heddle_memory_create(program->executable, slots * slotBytes, &memory))
-      finding(heddle_last_error());
+    memory = program->memory;
     base = static_cast<char *>(heddle_memory_address(memory));
-    std::vector<char> ones(slots * slotBytes, 1);
     heddle_memory_write(memory, 0, ones.data(), ones.size());
     if (heddle_graph_create(program->executable, &graph))
       finding(heddle_last_error());
   }
-  ~Session() {
-    heddle_graph_free(graph);
-    heddle_memory_free(memory);
-  }
+  ~Session() { heddle_graph_free(graph); }
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
 
@@ -249,7 +250,8 @@ private:
     (void)heddle_executable_arch(program->executable);
     (void)heddle_executable_log(program->executable);
     char *text = nullptr;
-    if (bytes.oneIn(8) && !heddle_executable_plan(program->executable, &text))
+    // Printing a plan is slow, and its text is always the same.
+    if (bytes.oneIn(128) && !heddle_executable_plan(program->executable, &text))
       heddle_free(text);
   }
 
