@@ -6,8 +6,10 @@ set -u -o pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)" || exit 1
 bundle="$(mktemp -d "${TMPDIR:-/tmp}/heddle-fuzz-bundle-XXXXXX")" || exit 1
 trap 'rm -rf "$bundle"' EXIT
-# Python unpacks the archives, because the machine may have no xz.
-unpack() { python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$@"; }
+# Python unpacks the archives, because the machine may have no xz. Some builds of Python lack lzma.
+python=python3
+python3 -c 'import lzma' 2>/dev/null || python=/usr/bin/python3
+unpack() { "$python" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$@"; }
 unpack "$here/heddle-fuzz.tar.xz" "$bundle" || exit 1
 [ ! -f "$here/corpus.tar.xz" ] || unpack "$here/corpus.tar.xz" "$bundle/corpus" || exit 1
 if [[ "${1:-}" =~ ^[0-9]+$ ]]; then
@@ -15,4 +17,4 @@ if [[ "${1:-}" =~ ^[0-9]+$ ]]; then
   shift
   set -- "$left" "$@"
 fi
-python3 "$bundle/fuzz-run.py" "$@"
+"$python" "$bundle/fuzz-run.py" "$@"
