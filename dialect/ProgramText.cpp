@@ -101,7 +101,8 @@ namespace {
 /// Chooses the printed names of values. MLIR's printer makes a name unique
 /// among all enclosing regions. Here, a region that is isolated from above has
 /// a scope of its own, as in the parser, so `%lr = %lr as f32` does not change
-/// when it is printed and parsed repeatedly.
+/// when it is printed and parsed repeatedly. In the parser, a function and a
+/// module have no scope of their own.
 class PrintedNames {
 public:
   explicit PrintedNames(Operation *top) {
@@ -114,8 +115,9 @@ public:
 private:
   void nameRegion(Region &region, UniqueNames &outer) {
     UniqueNames own(/*first=*/0);
-    bool isolated =
-        region.getParentOp()->hasTrait<OpTrait::IsIsolatedFromAbove>();
+    Operation *parent = region.getParentOp();
+    bool isolated = parent->hasTrait<OpTrait::IsIsolatedFromAbove>() &&
+                    !isa<ModuleOp, FunctionOpInterface>(parent);
     UniqueNames &used = isolated ? own : outer;
     UniqueNames::Nested scope(used);
     for (Block &block : region) {

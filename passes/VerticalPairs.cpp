@@ -38,8 +38,9 @@ void VerticalFusion::push(int a, int b) {
   countSteps();
   Pair &pair = pairs[keyOf(a, b)];
   pair.queued = true;
+  // By value: the overload of two references would keep dead temporaries.
   auto [first, second] =
-      std::minmax(graph.positionOf(a), graph.positionOf(b));
+      std::minmax({graph.positionOf(a), graph.positionOf(b)});
   candidates.push({pair.bound, second, first, a, b});
 }
 

@@ -229,7 +229,7 @@ void Explanation::addKernels(const PlanGraph &graph, const PlanNode *loop,
     int64_t tiles = 0;
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table)
-        tiles += shapes.tilesOf(argument.index);
+        tiles = addCounts(tiles, shapes.tilesOf(argument.index));
     json::Object kernel{{"name", node.name}, {"schedule", schedule},
                         {"reason", reason},  {"in_loop", loop != nullptr},
                         {"tiles", tiles},    {"sweeps", std::move(described)}};

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each program has its own single-threaded MLIR context. Programs are small, so
-// a thread pool would cost more time than it saves.
+// A context is single-threaded. Programs are small, so a thread pool would cost
+// more time than it saves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,18 +31,24 @@ using heddle::runtime::StatusCode;
 
 namespace heddle {
 
-Compilation::Compilation(PipelineOptions options) : options(options) {
+std::unique_ptr<MLIRContext> createContext() {
   DialectRegistry registry;
   registerAll(registry);
-  context =
+  auto context =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   context->disableMultithreading(); // of the uniquers, which have locks
   context->loadAllAvailableDialects();
   context->printOpOnDiagnostic(false); // the source line is enough
-  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
+  return context;
+}
+
+Compilation::Compilation(PipelineOptions options, MLIRContext *shared)
+    : ownContext(shared ? nullptr : createContext()),
+      context(shared ? shared : ownContext.get()), options(options) {
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context,
                                                          diagnosticsStream);
   remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
-      context.get(), [this](Diagnostic &diagnostic) {
+      context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
           return mlir::failure(); // leave errors and notes to `handler`
         remarks.push_back(diagnostic.str());
@@ -76,12 +82,12 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
     if (!file)
       return file.takeError();
     sources.AddNewSourceBuffer(std::move(*file), SMLoc());
-    module = parseProgram(sources, context.get());
+    module = parseProgram(sources, context);
   } else if (isModuleSource(program)) {
     sources.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(program, "program"), SMLoc());
-    module = parseProgram(sources, context.get());
-  } else if (auto built = library::buildProgram(program, context.get(), dtype);
+    module = parseProgram(sources, context);
+  } else if (auto built = library::buildProgram(program, context, dtype);
              succeeded(built)) {
     module = std::move(*built);
   }
@@ -127,7 +133,7 @@ static std::string programName(ModuleOp module) {
 }
 
 llvm::Error Compilation::lower() {
-  PassManager manager(context.get());
+  PassManager manager(context);
   buildPipeline(manager, options);
   if (runtime::dumpEnabled()) {
     auto dump = std::make_unique<DumpAfterPass>(*module, programName(*module));

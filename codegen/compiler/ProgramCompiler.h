@@ -22,11 +22,17 @@
 
 namespace heddle {
 
+/// A single-threaded context with the dialects of programs.
+std::unique_ptr<mlir::MLIRContext> createContext();
+
 /// The compilation of one program. Diagnostics are collected; a function that
 /// fails returns them as its error.
 class Compilation {
 public:
-  explicit Compilation(PipelineOptions options = {});
+  /// Uses `context`, which must outlive the compilation, or its own context if
+  /// null.
+  explicit Compilation(PipelineOptions options = {},
+                       mlir::MLIRContext *context = nullptr);
   ~Compilation();
 
   /// Reads `program`: the path of a `.mlir` file, the source of a module, or
@@ -53,7 +59,8 @@ public:
   llvm::Error failure(llvm::StringRef fallback);
 
 private:
-  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<mlir::MLIRContext> ownContext;
+  mlir::MLIRContext *context;
   llvm::SourceMgr sources;
   std::string diagnostics;
   llvm::raw_string_ostream diagnosticsStream{diagnostics};

@@ -24,8 +24,14 @@ namespace heddle {
 int64_t elementCount(ArrayRef<int64_t> extents) {
   int64_t count = 1;
   for (int64_t extent : extents)
-    count *= extent;
-  return count;
+    if (MulOverflow(count, extent, count))
+      count = INT64_MAX;
+  return llvm::is_contained(extents, 0) ? 0 : count;
+}
+
+int64_t addCounts(int64_t a, int64_t b) {
+  int64_t sum;
+  return AddOverflow(a, b, sum) ? INT64_MAX : sum;
 }
 
 Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
@@ -169,7 +175,7 @@ PlanShapes PlanShapes::bind(const Plan &plan, ArrayRef<Extents> shapes,
 int64_t PlanShapes::elementsOf(int buffer) const {
   int64_t count = 0;
   for (const Extents &extents : buffers[buffer])
-    count += elementCount(extents);
+    count = addCounts(count, elementCount(extents));
   return count;
 }
 
@@ -188,7 +194,7 @@ int64_t PlanShapes::tilesOf(int number) const {
         break;
       }
     if (!list) {
-      ++tiles;
+      tiles = addCounts(tiles, 1);
       continue;
     }
     for (size_t member = 0; member < buffers[list->buffer].size(); ++member) {
@@ -198,9 +204,10 @@ int64_t PlanShapes::tilesOf(int number) const {
         count = table.rank == 1 ? elementCount(extents)
                                 : extents[segment.count->dimension];
       }
-      tiles +=
-          std::max<int64_t>(1, divideCeil(static_cast<uint64_t>(count),
-                                          static_cast<uint64_t>(segment.tile)));
+      tiles = addCounts(
+          tiles, std::max<int64_t>(
+                     1, divideCeil(static_cast<uint64_t>(count),
+                                   static_cast<uint64_t>(segment.tile))));
     }
   }
   return tiles;
@@ -217,7 +224,7 @@ int64_t PlanShapes::launches(const PlanGraph &graph) const {
     int64_t tiles = 0;
     for (const PlanArgument &argument : node.arguments)
       if (argument.kind == ArgumentKind::Table)
-        tiles += tilesOf(argument.index);
+        tiles = addCounts(tiles, tilesOf(argument.index));
     // The runtime skips a kernel without tiles unless it computes a list value.
     bool skipped = node.kind == NodeKind::Kernel && node.table >= 0 &&
                    tiles == 0 && !node.always;

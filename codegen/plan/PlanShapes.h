@@ -20,7 +20,10 @@ namespace heddle {
 /// The extents of one tensor or one member of a list, one per dimension.
 using Extents = llvm::SmallVector<int64_t, 4>;
 
+/// The number of elements of these extents, at most INT64_MAX.
 int64_t elementCount(llvm::ArrayRef<int64_t> extents);
+/// The sum of two counts, at most INT64_MAX.
+int64_t addCounts(int64_t a, int64_t b);
 
 /// Reads an array of shapes; `where` is the prefix of error messages.
 llvm::Expected<std::vector<Extents>>
@@ -41,7 +44,7 @@ public:
 
   /// The extents of the members of a buffer; empty for a scalar.
   llvm::ArrayRef<Extents> of(int buffer) const { return buffers[buffer]; }
-  /// The number of elements of all members.
+  /// The number of elements of all members, at most INT64_MAX.
   int64_t elementsOf(int buffer) const;
   int64_t tilesOf(int table) const;
   /// The number of kernels, copies and fills of one step, with one iteration of

@@ -13,6 +13,9 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 using namespace llvm;
 
@@ -219,9 +222,8 @@ private:
       return bad(field + ": expected a list, found scalar '" + buffer.name +
                  "'");
     if (extent.dimension < 0 || extent.dimension >= buffer.rank)
-      return bad(field + ": expected a dimension in 0.." +
-                 Twine(buffer.rank) + " of '" + buffer.name + "', found " +
-                 Twine(extent.dimension));
+      return bad(field + ": expected a dimension in 0.." + Twine(buffer.rank) +
+                 " of '" + buffer.name + "', found " + Twine(extent.dimension));
     return Error::success();
   }
 
@@ -401,9 +403,13 @@ private:
         return bad("variant '" + variant.entry +
                    "': expected at least 0 bytes of shared memory, found " +
                    Twine(variant.sharedBytes));
-      if (variant.fitsL2 && !(*variant.fitsL2 >= 0))
+      // JSON has no infinity, but its readers accept 1e999.
+      if (variant.fitsL2 &&
+          !(*variant.fitsL2 >= 0 && std::isfinite(*variant.fitsL2)))
         return bad("variant '" + variant.entry +
-                   "': fits_l2: expected a factor of at least 0");
+                   "': fits_l2: expected a finite factor of at least 0, "
+                   "found " +
+                   formatv("{0}", *variant.fitsL2).str());
       if (variant.fitsL2 && node.table < 0)
         return bad("variant '" + variant.entry +
                    "': fits_l2: expected a node with a table");

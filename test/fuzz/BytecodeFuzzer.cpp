@@ -7,21 +7,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzzer.h"
+#include "SharedContext.h"
 
 #include "codegen/compiler/ProgramCompiler.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace heddle;
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void run(const uint8_t *data, size_t size) {
   llvm::StringRef bytes(fuzz::textOf(data, size));
   std::string program =
       bytes.starts_with("ML\xefR") ? bytes.str() : "ML\xefR" + bytes.str();
-  Compilation compilation;
+  static fuzz::SharedContext shared;
+  Compilation compilation({}, &shared.get());
   llvm::Error error = compilation.read(program);
   if (!error)
     fuzz::finding("bytecode was accepted");
   if (!llvm::StringRef(toString(std::move(error))).contains("bytecode"))
     fuzz::finding("the error does not name bytecode");
-  return 0;
 }
+
+const heddle::fuzz::Target heddle::fuzz::bytecodeTarget = {"bytecode", [] {},
+                                                           run, mutateBytes};

@@ -1,8 +1,9 @@
-//===- Fuzzer.h - The interface of libFuzzer --------------------*- C++ -*-===//
+//===- Fuzzer.h - Fuzz targets and the interface of libFuzzer ---*- C++ -*-===//
 //
-// Every fuzz target defines LLVMFuzzerTestOneInput, and LLVMFuzzerCustomMutator
-// if it mutates by a grammar. libFuzzer calls them (preset `fuzz`), or
-// StandaloneMain.cpp does (every other build).
+// All targets are in one program. The name of the program selects the target,
+// and build/bin has one link per target. libFuzzer calls the functions that are
+// named after it (preset `fuzz`), or StandaloneMain.cpp does (every other
+// build).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,24 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 }
 
 namespace heddle::fuzz {
+
+struct Target {
+  const char *name;
+  /// Called once, before the first input.
+  void (*initialize)();
+  void (*run)(const uint8_t *data, size_t size);
+  /// Changes an input by its grammar and returns the new size.
+  size_t (*mutate)(uint8_t *data, size_t size, size_t maxSize, unsigned seed);
+};
+
+extern const Target programTarget, bytecodeTarget, planTarget, shapesTarget,
+    capiTarget;
+
+/// The mutation of inputs without a grammar.
+inline size_t mutateBytes(uint8_t *data, size_t size, size_t maxSize,
+                          unsigned) {
+  return LLVMFuzzerMutate(data, size, maxSize);
+}
 
 inline std::string_view textOf(const uint8_t *data, size_t size) {
   return {reinterpret_cast<const char *>(data), size};

@@ -1,9 +1,9 @@
 //===- IrMutator.cpp - Mutations of parsed programs -----------------------===//
 
 #include "IrMutator.h"
+#include "SharedContext.h"
 
 #include "dialect/ProgramChecks.h"
-#include "dialect/Register.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -22,10 +22,12 @@ public:
   Mutation(ModuleOp module, std::mt19937 &random)
       : module(module), random(random) {}
 
-  void apply() {
+  /// Returns whether every operand has a value. If not, the module cannot be
+  /// printed or copied.
+  bool apply() {
     change();
     collect();
-    repair();
+    return repair();
   }
 
 private:
@@ -58,12 +60,18 @@ private:
 
   size_t pick(size_t count) { return random() % count; }
 
-  /// Gives operands whose value was erased another value.
-  void repair() {
+  /// Gives operands whose value was erased another value. Returns false if
+  /// there is none.
+  bool repair() {
     for (Operation *op : ops)
-      for (OpOperand &operand : op->getOpOperands())
-        if (!operand.get() && !values.empty())
-          operand.set(values[pick(values.size())]);
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (operand.get())
+          continue;
+        if (values.empty())
+          return false;
+        operand.set(values[pick(values.size())]);
+      }
+    return true;
   }
 
   void collect() {
@@ -216,8 +224,7 @@ private:
     target.dropAllReferences();
     target.getBlocks().clear();
     collect();
-    repair();
-    if (values.empty())
+    if (!repair())
       return;
     IRMapping mapping;
     source.cloneInto(&target, mapping);
@@ -235,13 +242,8 @@ std::optional<std::string> mutateIr(std::string_view text,
                                     std::mt19937 &random) {
   if (checkText(text))
     return std::nullopt;
-  static DialectRegistry *registry = [] {
-    auto *all = new DialectRegistry;
-    registerAll(*all);
-    return all;
-  }();
-  MLIRContext context(*registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  static SharedContext shared;
+  MLIRContext &context = shared.get();
   context.allowUnregisteredDialects();
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
   ParserConfig config(&context, /*verifyAfterParse=*/false);
@@ -249,17 +251,9 @@ std::optional<std::string> mutateIr(std::string_view text,
   if (!module)
     return std::nullopt;
   Mutation mutation(*module, random);
-  for (unsigned count = 1 + random() % 4; count > 0; --count)
-    mutation.apply();
-  // Without any value left, operands stay empty and cannot be printed.
-  bool complete = !module
-                       ->walk([](Operation *op) {
-                         return llvm::all_of(op->getOperands(),
-                                             [](Value v) { return bool(v); })
-                                    ? WalkResult::advance()
-                                    : WalkResult::interrupt();
-                       })
-                       .wasInterrupted();
+  bool complete = true;
+  for (unsigned count = 1 + random() % 4; count > 0 && complete; --count)
+    complete = mutation.apply();
   std::string printed;
   llvm::raw_string_ostream os(printed);
   if (complete)

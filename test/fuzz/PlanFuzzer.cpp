@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fuzzer.h"
-#include "StandIns.h"
 #include "TokenMutator.h"
 
 #include "runtime/heddle.h"
@@ -30,11 +29,6 @@ static const std::vector<std::string_view> words = splitWords(R"(
 "kept_of_column" "cluster_per_member" "f64" "f32" "f16" "bf16" "i1" "i8" "i32"
 "i64" "inf" "" null true false -1 0 1 2 1e300 0.5 [] {} [0,0] [1,1]
 )");
-
-extern "C" int LLVMFuzzerInitialize(int *, char ***) {
-  useStandIns();
-  return 0;
-}
 
 /// Memory of the stand-in's device, which every list is bound to.
 static char *deviceMemory(heddle_executable *executable) {
@@ -62,12 +56,12 @@ static void bindArguments(heddle_executable *executable, heddle_graph *graph) {
   }
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void run(const uint8_t *data, size_t size) {
   std::string text(textOf(data, size));
   heddle_options options = {sizeof(options), "cuda", nullptr};
   heddle_executable *executable = nullptr;
   if (heddle_load_plan(text.c_str(), &options, &executable))
-    return 0;
+    return;
   char *printed = nullptr;
   if (heddle_executable_plan(executable, &printed))
     finding("a loaded plan cannot be printed");
@@ -85,10 +79,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   heddle_graph_free(graph);
   heddle_executable_free(executable);
-  return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
+static size_t mutate(uint8_t *data, size_t size, size_t maxSize,
+                     unsigned seed) {
   return mutateText(data, size, maxSize, seed, words);
 }
+
+const heddle::fuzz::Target heddle::fuzz::planTarget = {"plan", [] {}, run,
+                                                       mutate};

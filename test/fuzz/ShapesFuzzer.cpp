@@ -8,7 +8,6 @@
 
 #include "Fuzzer.h"
 #include "ShapesFile.h"
-#include "StandIns.h"
 #include "TokenMutator.h"
 
 #include "codegen/compiler/ProgramCompiler.h"
@@ -48,8 +47,7 @@ static const std::vector<std::string_view> words = {"0",
 static const char *const programs[] = {"sgd", "sinkhorn"};
 static std::vector<runtime::Plan> *plans;
 
-extern "C" int LLVMFuzzerInitialize(int *, char ***) {
-  useStandIns();
+static void initialize() {
   plans = new std::vector<runtime::Plan>;
   for (const char *program : programs) {
     Compilation compilation;
@@ -57,7 +55,6 @@ extern "C" int LLVMFuzzerInitialize(int *, char ***) {
     llvm::cantFail(compilation.lower());
     plans->push_back(llvm::cantFail(compilation.planForCuda()));
   }
-  return 0;
 }
 
 /// The shapes of the first model, or the text itself if it is no shapes file.
@@ -96,17 +93,19 @@ static void explainThroughC(const char *program, const std::string &shapes,
   heddle_free(explained);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void run(const uint8_t *data, size_t size) {
   std::string shapes = firstShapes(std::string(textOf(data, size)));
   size_t choice = size % std::size(programs);
   bindShapes((*plans)[choice], shapes);
   static size_t inputs = 0;
   if (++inputs % 1024 == 0)
     explainThroughC(programs[choice], shapes, inputs / 1024 % 2);
-  return 0;
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
+static size_t mutate(uint8_t *data, size_t size, size_t maxSize,
+                     unsigned seed) {
   return mutateText(data, size, maxSize, seed, words);
 }
+
+const heddle::fuzz::Target heddle::fuzz::shapesTarget = {"shapes", initialize,
+                                                         run, mutate};

@@ -24,17 +24,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-// A target need not define these.
-extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int *, char ***) {
-  return 0;
-}
-extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data,
-                                                                size_t size,
-                                                                size_t maxSize,
-                                                                unsigned) {
-  return LLVMFuzzerMutate(data, size, maxSize);
-}
-
 namespace {
 
 constexpr size_t maxSize = 1 << 16;

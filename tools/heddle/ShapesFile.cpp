@@ -26,7 +26,7 @@ namespace heddle::cli {
 int64_t Model::elements() const {
   int64_t count = 0;
   for (const Extents &shape : shapes)
-    count += elementCount(shape);
+    count = addCounts(count, elementCount(shape));
   return count;
 }
 

@@ -56,6 +56,22 @@ TEST(PlanShapes, FlattensForRankOne) {
   EXPECT_EQ(shapes.launches(), 1);
 }
 
+// Sums of counts have a limit instead of an overflow, which the sanitizers
+// report.
+TEST(PlanShapes, HugeShapes) {
+  Plan plan = flatPlan();
+  constexpr int64_t most = INT64_MAX;
+  EXPECT_EQ(elementCount({most, most}), most);
+  EXPECT_EQ(elementCount({most, most, 0}), 0);
+  EXPECT_EQ(elementCount({0, most}), 0);
+  PlanShapes shapes = PlanShapes::bind(plan, {{most}, {most}});
+  EXPECT_EQ(shapes.elementsOf(0), most);
+  EXPECT_EQ(shapes.tilesOf(0), 2 * (most / 1024 + 1));
+  plan.tables[0].segments[0].tile = 1;
+  EXPECT_EQ(shapes.tilesOf(0), most);
+  EXPECT_EQ(shapes.launches(), 1);
+}
+
 TEST(PlanShapes, NoMembersNeedNoLaunch) {
   Plan plan = flatPlan();
   EXPECT_EQ(PlanShapes::bind(plan, {}).launches(), 0);

@@ -114,6 +114,30 @@ module {
   EXPECT_EQ(print(*module), text);
 }
 
+/// In the parser, functions see the names of the modules around them.
+TEST(Text, ValuesOutsideOfFunctions) {
+  Context context;
+  auto module = parseProgram(R"(
+    %x = arith.constant 1.0 : f32
+    %0 = arith.constant 2.0 : f32
+    func.func @f(%y: tensor<f32>) -> tensor<f32> {
+      %1 = foreach.map (%2 = %y : tensor<f32>) -> tensor<f32> {
+        %3 = arith.addf %2, %2 : f32
+        foreach.yield %3 : f32
+      }
+      return %1 : tensor<f32>
+    }
+    module {
+      %4 = arith.constant 3.0 : f32
+    })",
+                             "program.mlir", context.get());
+  ASSERT_TRUE(module);
+  std::string once = print(*module);
+  auto read = parseProgram(once, "printed.mlir", context.get());
+  ASSERT_TRUE(read) << once;
+  EXPECT_EQ(print(*read), once);
+}
+
 TEST(Text, ClashingMissingAndStrangeNames) {
   Context context;
   Runner runner = Runner::library(context, "sgd");

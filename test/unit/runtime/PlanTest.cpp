@@ -473,7 +473,12 @@ TEST(PlanValidation, ScalarsAndProgrammaticEdges) {
       "last variant with scalars by address, found 'address'");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].variants[0].fitsL2 = -1; }),
-      "a factor of at least 0");
+      "a finite factor of at least 0");
+  EXPECT_CONTAINS(says([](Plan &p) {
+                    p.graph.nodes[0].variants[0].fitsL2 =
+                        std::numeric_limits<double>::infinity();
+                  }),
+                  "a finite factor of at least 0");
   EXPECT_CONTAINS(
       says([](Plan &p) { p.graph.nodes[0].arguments[1].index = 0; }),
       "found list 'x'");

@@ -6,7 +6,8 @@
 // the driver's documentation says. Kernels are found by name and run as C++
 // functions: the kernels of test/gpu/RuntimePlans.h and the built-in kernels.
 // If HEDDLE_STAND_IN_KERNELS is `any`, every other name is a kernel, too, that
-// does nothing.
+// does nothing. HEDDLE_STAND_IN_MEMORY is the size of its memory in bytes
+// (default: 1 GiB).
 //
 //===----------------------------------------------------------------------===//
 
@@ -328,7 +329,11 @@ struct Stream {
   Graph *captured = nullptr;
 };
 
-constexpr size_t memoryBytes = size_t(1) << 30;
+size_t readMemoryBytes() {
+  const char *bytes = std::getenv("HEDDLE_STAND_IN_MEMORY");
+  return bytes ? std::strtoull(bytes, nullptr, 10) : size_t(1) << 30;
+}
+const size_t memoryBytes = readMemoryBytes();
 std::map<uintptr_t, size_t> allocations;
 std::mutex mutex;
 CUcontext current = nullptr;
