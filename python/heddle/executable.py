@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
+import struct
 import weakref
 from typing import NamedTuple
 
@@ -91,6 +93,31 @@ def load_plan(plan: str, *, target: str | None = None, arch: str | None = None) 
     return Executable(handle, None)
 
 
+def _read_initial_values(text: str) -> dict[str, float]:
+    """The attributes `foreach.initial` of the arguments of the function in the printed text of a program."""
+    signature = re.search(r"func\.func [^\n]*", text)
+    values = {}
+    for name, attributes in re.findall(r"%(\w+): [^{}%]*\{([^{}]*)\}", signature.group() if signature else ""):
+        found = re.search(r"foreach\.initial = ([^\s,]+)(?: : (\w+))?", attributes)
+        if found:
+            values[name] = _read_number(*found.groups())
+    return values
+
+
+def _read_number(text: str, dtype: str) -> float:
+    """A number as MLIR prints it: values without a decimal form are printed as their bits."""
+    if text in ("true", "false"):
+        return float(text == "true")
+    if not text.startswith("0x"):
+        return float(text)
+    bits = int(text, 16)
+    if dtype == "bf16":
+        bits, dtype = bits << 16, "f32"
+    form, unsigned = {"f64": ("<d", "<Q"), "f32": ("<f", "<I"), "f16": ("<e", "<H")}[dtype]
+    value: float = struct.unpack(form, struct.pack(unsigned, bits))[0]
+    return value
+
+
 class Executable:
     """Compiled kernels and their plan, from `compile` or `load_plan`. Immutable.
 
@@ -146,6 +173,17 @@ class Executable:
         text = ctypes.c_void_p()
         _library.check(_library.library().heddle_executable_plan(self._handle, text))
         return _library.take_text(text)
+
+    def initial_values(self) -> dict[str, float]:
+        """The initial value of each list argument for which the program names one: the state of an optimizer.
+
+        Raises:
+            BadInput: this executable was made from a plan, which has no initial values.
+        """
+        from .inspection import emit
+
+        text = emit(self._program("initial_values"), "foreach")
+        return _read_initial_values(text)
 
     def emit(self, stage: str) -> str | bytes:
         """The program at a stage of its compilation, for this target; see `heddle.emit`."""

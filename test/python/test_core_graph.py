@@ -61,6 +61,26 @@ def test_programs_are_paths_or_text(tmp_path):
                                                                                               target="cpu")
 
 
+def test_initial_values():
+    initial = heddle.compile("adamw", target="cpu").initial_values()
+    assert initial == {"exp_avg": 0, "exp_avg_sq": 0, "step": 0}
+    assert heddle.compile("sinkhorn", target="cpu").initial_values() == {"a": 1, "b": 1}
+    text = """
+        !list = !foreach.list<tensor<?xf32>>
+        !halves = !foreach.list<tensor<?xbf16>>
+        func.func @f(%x: !list {foreach.donate = 0 : i64, foreach.initial = 0x7F800000 : f32}, %y: !list,
+                     %z: !halves {foreach.initial = -2.5 : bf16},
+                     %flag: !foreach.list<tensor<i1>> {foreach.initial = true},
+                     %count: !foreach.list<tensor<i32>> {foreach.initial = -3 : i32}) -> !list {
+          %p = foreach.map (%x = %x, %y = %y : !list) -> !list {
+            %s = arith.addf %x, %y : f32
+            foreach.yield %s : f32
+          }
+          return %p : !list
+        }"""
+    assert heddle.compile(text, target="cpu").initial_values() == {"x": float("inf"), "z": -2.5, "flag": 1, "count": -3}
+
+
 def test_steps(sgd):
     params, grads = arrays((40, 30), (7,), seed=1), arrays((40, 30), (7,), seed=2)
     momenta = [numpy.zeros_like(param) for param in params]
