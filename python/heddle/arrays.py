@@ -156,8 +156,8 @@ def view(array: Any, *, writable: bool = False, stream: int = 0) -> ArrayView:
         array: a NumPy array, a PyTorch tensor (also one that needs a gradient), a JAX or CuPy array, or any object with
             DLPack, ``__cuda_array_interface__``, ``__array_interface__`` or the buffer protocol.
         writable: the array will be written.
-        stream: the CUDA stream on which a GPU array will be used, as a handle. An array of another library that is
-            written on another stream is ordered before it, if DLPack serves the array.
+        stream: the CUDA stream on which a GPU array will be used, as a handle. DLPack orders earlier work of the other
+            library before it. With PyTorch and ``__cuda_array_interface__``, the caller orders the streams.
 
     Raises:
         BadInput: `array` is none of these; it is read-only although `writable` is set; or its element type, device or
@@ -378,18 +378,19 @@ def to_library(source: ArrayView, library: str) -> Any:
         if source.device.kind == "cpu":
             made = module.from_numpy(_to_numpy(plain))
         else:
-            made = module.as_tensor(plain, device=str(source.device))
+            made = module.as_tensor(_Memory(plain), device=str(source.device))
         return made.view(module.bfloat16) if source.dtype == "bf16" else made
-    made = module.asarray(plain) if library == "cupy" else module.numpy.asarray(plain)
+    made = module.asarray(_Memory(plain)) if library == "cupy" else module.numpy.asarray(_Memory(plain))
     return made.view(dtypes.numpy_dtype("bf16")) if source.dtype == "bf16" else made
 
 
 class _Memory:
-    """The buffer of a view on the CPU, for NumPy."""
+    """The buffer of a view, for libraries that take a view itself for a tuple."""
 
     def __init__(self, source: ArrayView) -> None:
         self.owner = source.owner
-        self.__array_interface__ = source.__array_interface__
+        name = "__array_interface__" if source.device.kind == "cpu" else "__cuda_array_interface__"
+        setattr(self, name, source._interface())
 
 
 def _to_numpy(source: ArrayView) -> Any:

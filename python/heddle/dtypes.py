@@ -48,7 +48,8 @@ def dtype_name(dtype: Any) -> str:
 
 def _find(dtype: Any) -> str:
     text = str(dtype).removeprefix("torch.")
-    if not isinstance(dtype, str) and not str(dtype).startswith("torch."):
+    # NumPy takes None for float64.
+    if dtype is not None and not isinstance(dtype, str) and not str(dtype).startswith("torch."):
         import numpy
 
         try:

@@ -273,8 +273,9 @@ class Graph:
         """The members of a result, after `prepare` or `replay`.
 
         Returns:
-            The arrays that `bind_list` or `bind_result` bound, if they did. Otherwise the result is in the graph's own
-            memory: NumPy copies on the cpu target; on a GPU, views for PyTorch, CuPy or JAX, as from `result_views`.
+            The arrays that `bind_list` or `bind_result` bound, if they did. Otherwise (the graph's own memory, or memory
+            that is bound by address) NumPy copies on the cpu target, and views on a GPU, as from `result_views`;
+            `heddle.arrays.to_library` makes arrays of them.
 
         Raises:
             BadInput: the graph has no such result, or its bindings have changed since the last `prepare` or `replay`.
