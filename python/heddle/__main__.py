@@ -1,0 +1,296 @@
+"""The command line of the Python package: ``python -m heddle doctor | explain | run | emit``.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from . import _shapes, inspection
+from .errors import BadInput, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_PROGRAM = """PROGRAM is one of
+  a .mlir file, or '-' for the text of a module on standard input
+  a standard program with options:  adamw:amsgrad=true,weight_decay=0.1
+  several of them, joined by '+':   clip_by_global_norm+adamw
+A name that does not exist prints the list of the standard programs."""
+
+_SHAPES = """A shapes file is {"MODEL": [[dim, ...], ...]}. Each shape becomes one member of every list of the program:
+flattened for lists of rank 1, with its leading dimensions collapsed into rows for lists of rank 2."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m heddle",
+        description="Programs over lists of tensors, such as optimizer steps and Sinkhorn solvers, compiled to a few\n"
+        "fused kernels.",
+        epilog="""examples:
+  python -m heddle doctor                      is there a GPU, a driver, a compiler?
+  python -m heddle explain adamw               kernels, bytes per element, and the reasons
+  python -m heddle run adamw                   run three steps on random data
+  python -m heddle emit adamw --stage foreach  the program itself, to change it
+
+exit codes: 0 success, 1 a failure, 2 bad usage or bad input""",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def add(name: str, summary: str, details: str, *, program: bool = True) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=details,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if program:
+            command.add_argument("program", metavar="PROGRAM", help="a file, '-', or a standard program (see below)")
+        return command
+
+    command = add(
+        "doctor",
+        "check the driver, the GPUs, NVRTC and the disk cache",
+        """For each missing part, the output says how to get it. Without a GPU, programs run on the cpu target; explain,
+emit and compilation for a named architecture work, too. The exit code is 1 only if no program can run.""",
+        program=False,
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+    command = add(
+        "explain",
+        "show the kernels of a program, the bytes they move, and the decisions of the compiler",
+        f"""{_PROGRAM}
+
+{_SHAPES}
+
+examples:
+  python -m heddle explain clip_by_global_norm+adamw
+  python -m heddle explain rule.mlir --shapes models.json:resnet50 --json""",
+    )
+    command.add_argument("--shapes", metavar="FILE[:MODEL]", help="shapes of the members (default: one of 1000 x 1000)")
+    command.add_argument("--arch", metavar="sm_90", help="architecture (default: that of the GPU, or sm_90)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+    command = add(
+        "run",
+        "run steps of a program on random data, and print times and checksums",
+        f"""{_PROGRAM}
+
+{_SHAPES}
+
+Data: inputs (gradients, costs) have a standard deviation of 1 and are new in every step; parameters one of 0.02; state
+starts with the value that the program names, or at 0. Scalars have the value of --set, else their default, else 1 (8
+for integers). The same seed gives the same data on every machine. The tool `heddle run` draws other data, and compares
+the results with a reference interpreter (--check).
+
+The time per step is the device time of one replay; on the cpu target, the median time of the steps.
+
+examples:
+  python -m heddle run adamw --steps 10 --set lr=0.01
+  python -m heddle run sinkhorn:normalize=true --shapes problems.json:square --target cpu""",
+    )
+    command.add_argument("--target", choices=("cuda", "cpu"), help="default: cuda if there is a GPU, else cpu")
+    command.add_argument("--shapes", metavar="FILE[:MODEL]", help="shapes of the members (default: ten small tensors)")
+    command.add_argument("--steps", type=_integer(1), default=3, metavar="N", help="number of steps (default: 3)")
+    command.add_argument("--seed", type=_integer(0), default=0, metavar="N", help="seed of the data (default: 0)")
+    command.add_argument(
+        "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="set a scalar; repeatable"
+    )
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+    command = add(
+        "emit",
+        "print a program at a stage of its compilation",
+        f"""{_PROGRAM}
+
+stages: foreach (the program as foreach IR), fused (sweeps and schedules), cuda (CUDA C++), plan (JSON), ptx and cubin
+(both need NVRTC). No stage needs a GPU.
+
+examples:
+  python -m heddle emit adamw --stage foreach > rule.mlir
+  python -m heddle emit rule.mlir --stage cubin --arch sm_90 -o rule.cubin""",
+    )
+    command.add_argument("--stage", choices=inspection.STAGES, default="cuda", help="default: cuda")
+    command.add_argument("--arch", metavar="sm_90", help="architecture (default: that of the GPU, or sm_90)")
+    command.add_argument("-o", dest="output", metavar="FILE", help="write FILE instead of standard output")
+    return parser
+
+
+def _integer(least: int) -> Any:
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"expected an integer of at least {least}, found '{text}'")
+        return value
+
+    return read
+
+
+def _setting(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        if not name:
+            raise ValueError
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE with a numeric VALUE, found '{text}'") from None
+
+
+def _program(argument: str) -> str:
+    return sys.stdin.read() if argument == "-" else argument
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, sort_keys=True))
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in (2, 3) else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Commands
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    report = inspection.doctor()
+    if options.json:
+        _print_json(report)
+    else:
+
+        def line(part: str, found: dict[str, Any], text: str) -> None:
+            state, content = ("ok", text) if found.get("ok") else ("missing", found.get("problem", "unknown"))
+            print(f"{state:7} {part:8} {content}")
+
+        driver, nvrtc, cache = report["driver"], report["nvrtc"], report["cache"]
+        line("heddle", {"ok": True}, f"{report['version']}, {report['library']['path']}")
+        line("driver", driver, f"CUDA {driver.get('version')}, {driver.get('path')}")
+        for device in report["devices"]:
+            memory = device["memory_bytes"] / 2**30
+            line(f"GPU {device['ordinal']}", {"ok": True}, f"{device['name']}, {device['arch']}, {memory:.1f} GiB")
+        if not report["devices"]:
+            line("GPU", {"problem": "no GPU found; programs run on the cpu target"}, "")
+        line("NVRTC", nvrtc, f"{nvrtc.get('version')}, {nvrtc.get('path')}")
+        line("cache", cache, f"{cache['directory']}, {cache['bytes'] / 2**20:.1f} MiB used")
+        line("compiler", report["compiler"], "targets cuda and cpu")
+        for name, value in sorted(report["environment"].items()):
+            print(f"{'':7} {name}={value}")
+    return 0 if report["compiler"]["ok"] else 1
+
+
+def _explain(options: argparse.Namespace) -> int:
+    shapes = None if options.shapes is None else _shapes.read_shapes(options.shapes)[1]
+    program = _program(options.program)
+    if options.json:
+        _print_json(inspection.explain(program, shapes=shapes, arch=options.arch, json=True))
+    else:
+        print(inspection.explain(program, shapes=shapes, arch=options.arch).rstrip("\n"))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from ._run import run
+
+    model, shapes = "built-in", _shapes.BUILT_IN
+    if options.shapes is not None:
+        model, shapes = _shapes.read_shapes(options.shapes)
+    report = run(
+        _program(options.program),
+        shapes,
+        target=options.target,
+        steps=options.steps,
+        seed=options.seed,
+        scalars=dict(options.set),
+    )
+    report["model"] = model
+    if options.json:
+        _print_json(report)
+        return 0
+    print(f"program        {report['program']}")
+    print(f"target         {report['target']}" + ("" if report["target"] == "cpu" else f", {report['arch']}"))
+    print(f"model          {model}: {report['members']:,} members, {report['parameters']:,} elements")
+    print(f"steps          {report['steps']}, seed {report['seed']}")
+    print(f"compile time   {report['compile_ms']:.2f} ms")
+    sweeps = "1 sweep" if report["sweeps"] == 1 else f"{report['sweeps']} sweeps"
+    print(f"launches       {report['launches']} per step, {sweeps}")
+    print(f"traffic        {report['bytes_per_element']:.1f} B per element")
+    print(f"time per step  {report['step_us']:.1f} us\n")
+    rows: list[tuple[str, ...]] = [("result", "dtype", "members", "elements", "checksum or values")]
+    for result in report["results"]:
+        shown = result["checksum"] + (f", {result['not_numbers']:,} NaN" if result["not_numbers"] else "")
+        if "values" in result:
+            shown = " ".join(f"{value:.9g}" for value in result["values"])
+        rows.append(
+            (result["name"], result["dtype"], f"{result['members']:,}", f"{result['elements']:,}", shown)
+        )
+    print(_table(rows))
+    return 0
+
+
+def _emit(options: argparse.Namespace) -> int:
+    emitted = inspection.emit(_program(options.program), options.stage, arch=options.arch)
+    content = emitted if isinstance(emitted, bytes) else emitted.encode()
+    if options.output is None or options.output == "-":
+        if isinstance(emitted, bytes) and sys.stdout.isatty():
+            raise BadInput("a cubin is no text: write it into a file with -o FILE")
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return 0
+    try:
+        with open(options.output + ".new", "wb") as file:
+            file.write(content)
+        os.replace(options.output + ".new", options.output)
+    except OSError as error:
+        raise Error(f"cannot write '{options.output}': {error.strerror}") from None
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command, and returns the exit code: 0 success, 1 a failure, 2 bad usage or bad input."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        if options.version:
+            from ._library import version
+
+            print(version())
+            return 0
+        if options.command is None:
+            parser.print_help(sys.stderr)
+            return 2
+        return {"doctor": _doctor, "explain": _explain, "run": _run, "emit": _emit}[options.command](options)
+    except BadInput as error:
+        print(f"heddle: error: {error}", file=sys.stderr)
+        return 2
+    except Error as error:
+        print(f"heddle: error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader of the output has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""Runs steps of a program on random data, for ``python -m heddle run``.
+
+Everything goes through the C interface, so a run needs no library but NumPy, also on a GPU.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+import time
+
+from . import dtypes
+from ._shapes import argument_shapes
+from .errors import BadInput
+from .executable import BufferInfo, Executable, compile
+from .graph import Graph, Memory
+from .inspection import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy
+
+    from ._shapes import Shape
+
+_ALIGNMENT = 256  # of a member, in bytes
+
+
+class _List:
+    """A list in memory of the target, and what it holds at the start: values about 0, or one value."""
+
+    def __init__(self, executable: Executable, info: BufferInfo, shapes: list[Shape]) -> None:
+        self.info, self.shapes = info, shapes
+        self.offsets: list[int] = []
+        size = 0
+        for shape in shapes:
+            self.offsets.append(size)
+            size += -(-math.prod(shape) * dtypes.SIZES[info.dtype] // _ALIGNMENT) * _ALIGNMENT
+        self.memory = Memory(executable, size)
+        self.deviation: float | None = None
+        self.value = 0.0
+
+    def bind(self, graph: Graph) -> None:
+        binding = graph.list_binding(self.info.name, self.shapes)
+        binding.bind([self.memory.address + offset for offset in self.offsets])
+
+    def fill(self, generator: numpy.random.Generator) -> None:
+        import numpy
+
+        kind = dtypes.numpy_dtype(self.info.dtype)
+        for shape, offset in zip(self.shapes, self.offsets):
+            if self.deviation is None:
+                values = numpy.full(shape, self.value, kind)
+            else:
+                values = (generator.standard_normal(shape, numpy.float32) * self.deviation).astype(kind)
+            self.memory.write(values, offset)
+
+    def read(self) -> list[numpy.ndarray[Any, Any]]:
+        import numpy
+
+        members = []
+        for shape, offset in zip(self.shapes, self.offsets):
+            values = numpy.empty(shape, dtypes.numpy_dtype(self.info.dtype))
+            self.memory.read(values, offset)
+            members.append(values)
+        return members
+
+
+def _choose_contents(executable: Executable, lists: dict[str, _List]) -> None:
+    """Parameters are small, inputs have a standard deviation of 1, and state starts with its initial value or at 0."""
+    initial = executable.initial_values()
+    seen = False
+    for name, entry in lists.items():
+        info = entry.info
+        if name in initial:
+            entry.value = initial[name]
+        elif not info.dtype.startswith(("f", "bf")):
+            entry.value = float(info.dtype == "i1" and not info.donated)
+        elif info.rank == 0:
+            entry.value = float(not info.donated)
+        elif not info.donated:
+            entry.deviation = 1.0
+        elif initial or not seen:
+            entry.deviation = 0.02
+        seen = seen or (info.donated and info.rank > 0)
+
+
+def _set_scalars(executable: Executable, graph: Graph, given: dict[str, float]) -> None:
+    scalars = {name: info for name, info in executable.arguments.items() if not info.is_list}
+    for name in given:
+        if name not in scalars:
+            raise BadInput(
+                f"option '--set': the program has no scalar argument '{name}'\n"
+                f"Scalar arguments: {', '.join(scalars) or 'none'}."
+            )
+    for name, info in scalars.items():
+        # Values that make most programs compute something: a factor of 1, a flag that is set, a loop of few iterations.
+        fallback = 1.0 if info.dtype.startswith(("f", "bf")) or info.dtype == "i1" else 8.0
+        if name in given or info.default is None:
+            graph.set_scalar(name, given.get(name, fallback))
+
+
+def _summarize(name: str, dtype: str, members: list[numpy.ndarray[Any, Any]]) -> dict[str, Any]:
+    import numpy
+
+    digest = hashlib.blake2b(digest_size=8)
+    for member in members:
+        digest.update(member.tobytes())
+    values = [member.astype(numpy.float64).ravel() for member in members]
+    summary: dict[str, Any] = {
+        "name": name,
+        "dtype": dtype,
+        "members": len(members),
+        "elements": sum(member.size for member in members),
+        "checksum": digest.hexdigest(),
+        "not_numbers": sum(int(numpy.isnan(member).sum()) for member in values),
+    }
+    if summary["elements"] <= 4:
+        summary["values"] = [float(value) for member in values for value in member]
+    return summary
+
+
+def run(
+    program: str,
+    shapes: list[Shape],
+    *,
+    target: str | None,
+    steps: int,
+    seed: int,
+    scalars: dict[str, float],
+) -> dict[str, Any]:
+    """Runs steps of a program, and reports times and the checksum of each result.
+
+    Returns:
+        A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
+        per step, bytes_per_element, compile_ms, step_us, and results with name, dtype, members, elements, checksum and
+        not_numbers (the number of NaN), and values for at most 4 elements.
+
+    Raises:
+        BadInput, Unavailable, Failed: as for `heddle.compile` and `Graph.replay`.
+    """
+    import numpy
+
+    begin = time.perf_counter()
+    executable = compile(program, target=target)
+    compile_seconds = time.perf_counter() - begin
+    graph = executable.graph()
+    _set_scalars(executable, graph, scalars)
+    by_name = argument_shapes(executable.plan, shapes)
+    lists = {name: _List(executable, executable.arguments[name], members) for name, members in by_name.items()}
+    _choose_contents(executable, lists)
+    for number, entry in enumerate(lists.values()):
+        entry.fill(numpy.random.default_rng([seed, 0, number]))
+        entry.bind(graph)
+    graph.prepare()
+    results = dict(lists)
+    for name, info in executable.results.items():
+        if info.is_list and name not in lists:
+            results[name] = _List(executable, info, [seen.shape for seen in graph.result_views(name)])
+            results[name].bind(graph)
+    graph.prepare()
+
+    times = []
+    for step in range(steps):
+        for number, entry in enumerate(lists.values()):
+            if step > 0 and entry.deviation is not None and not entry.info.donated:  # an input, such as a gradient
+                entry.fill(numpy.random.default_rng([seed, step, number]))
+        begin = time.perf_counter()
+        graph.replay()
+        graph.synchronize()
+        times.append(time.perf_counter() - begin)
+    summaries = []
+    for name, info in executable.results.items():
+        if info.is_list:
+            members = results[name].read()
+        else:
+            members = [numpy.array([graph.read_scalar(name)])]
+        summaries.append(_summarize(name, info.dtype, members))
+    explained = explain(program, shapes=shapes, json=True, arch=None if executable.arch == "cpu" else executable.arch)
+    # Measuring replays the program, which changes its state, so it comes last.
+    seconds = statistics.median(times) if executable.target == "cpu" else graph.measure()
+    return {
+        "program": program if "\n" not in program else "standard input",
+        "target": executable.target,
+        "arch": executable.arch,
+        "members": len(shapes),
+        "parameters": sum(math.prod(shape) for shape in shapes),
+        "steps": steps,
+        "seed": seed,
+        "launches": explained["launches"],
+        "sweeps": explained["sweeps"],
+        "bytes_per_element": explained["bytes_per_element"],
+        "compile_ms": compile_seconds * 1e3,
+        "step_us": seconds * 1e6,
+        "results": summaries,
+    }

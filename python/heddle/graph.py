@@ -1,0 +1,541 @@
+"""Graphs: executables bound to arrays, which replay a step.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import threading
+import weakref
+
+from . import _cuda, _library, arrays, dtypes
+from .errors import BadInput, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from .executable import BufferInfo, Executable
+
+
+def _free(free: Any, lock: threading.Lock, process: int, handle: int | None) -> None:
+    """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child."""
+    if lock.acquire(timeout=60 if os.getpid() == process else 0):
+        try:
+            free(handle)
+        finally:
+            lock.release()
+
+
+class Graph:
+    """An executable bound to arrays, from `Executable.graph`. A replay runs one step.
+
+    On a GPU, calls return before the device has finished, and are ordered on their stream. `stream` is None or 0 (the
+    default stream), the handle of a CUDA stream, or a stream object of PyTorch, CuPy or cuda.core. The caller orders
+    the calls of one graph: by one stream, or by events. The cpu target ignores streams and has finished when a call
+    returns.
+
+    Calls of several threads take turns. The graph keeps the arrays of `bind_list`, `bind_result` and `bind_scalar`
+    alive until the name is bound again. It does not keep memory alive that is bound by address. Wait for the stream
+    before a graph is freed.
+
+    Attributes:
+        executable: the executable.
+        device: where the arrays must be: ``Device("cpu")``, or ``Device("cuda", ordinal)``.
+    """
+
+    def __init__(self, executable: Executable, *, device: int | None = None) -> None:
+        lib = _library.library()
+        self.executable = executable
+        handle = ctypes.c_void_p()
+        if executable.target == "cpu":
+            if device is not None:
+                raise BadInput(f"device: expected None for the cpu target, found {device!r}")
+            self.device = arrays.CPU
+            place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        else:
+            if device is not None and not isinstance(device, int):
+                raise BadInput(f"device: expected the ordinal of a GPU, found {device!r}")
+            place = contextlib.nullcontext() if device is None else _cuda.on_device(device)
+        with place:
+            _library.check(lib.heddle_graph_create(executable._handle, handle))
+            if executable.target != "cpu":
+                self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
+        self._handle = handle.value
+        self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(
+            self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle.value
+        )
+        self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
+        self._owners: dict[str, Any] = {}
+        self._bindings: dict[str, ListBinding] = {}
+        self._replay = lib.heddle_replay
+        self._set_scalar = lib.heddle_set_scalar
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Binding arrays
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def bind_list(self, name: str, members: Sequence[Any]) -> None:
+        """Binds a list argument to one array for each member, from the next `prepare` or `replay` on.
+
+        Args:
+            name: the name of the argument.
+            members: arrays of any library (`heddle.arrays.view`), all of the element type of the argument. The members
+                of a list of rank 2 may have a row stride; others must be dense in the order of C.
+
+        Raises:
+            BadInput: the graph has no such list; an array has another element type or device, is read-only although the
+                program writes it, or is not dense. The binding is unchanged.
+        """
+        info = self._info(name, "argument", self.executable.arguments)
+        self._bind_arrays(info, "argument", members, writable=info.donated)
+
+    def bind_result(self, name: str, members: Sequence[Any] | None) -> None:
+        """Binds a result to the caller's memory, as `bind_list` does; a scalar has one member.
+
+        A result that replaces a donated argument has that argument's memory: bind the argument.
+
+        Args:
+            name: the name of the result.
+            members: arrays that can be written, or None: the graph's own memory is used again.
+
+        Raises:
+            BadInput: as for `bind_list`.
+        """
+        info = self._info(name, "result", self.executable.results)
+        if members is None:
+            with self._lock:
+                bind, dtype = _library.library().heddle_bind_result, dtypes.CODES[info.dtype]
+                self._check(bind(self._handle, self._names[name], dtype, 0, None, None, None))
+                self._owners.pop(name, None)
+                self._bindings.pop(name, None)
+            return
+        self._bind_arrays(info, "result", members, writable=True)
+
+    def bind_scalar(self, name: str, array: Any) -> None:
+        """Binds a scalar argument to an array of one element in the target's memory, which every replay reads.
+
+        Args:
+            name: the name of the argument.
+            array: an array of one element, or None: the graph's own value is used again.
+
+        Raises:
+            BadInput: the graph has no such scalar; or the array has another size, element type or device.
+        """
+        info = self._info(name, "argument", self.executable.arguments)
+        seen = None
+        if array is not None:
+            seen = self._view(array, f"argument '{name}'", writable=info.donated)
+            if seen.size != 1:
+                raise BadInput(f"argument '{name}': expected an array of one element, found shape {seen.shape}")
+        with self._lock:
+            code = dtypes.CODES[info.dtype if seen is None else seen.dtype]
+            address = None if seen is None else seen.address
+            self._check(_library.library().heddle_bind_scalar(self._handle, self._names[name], code, address))
+            self._owners[name] = seen
+
+    def list_binding(
+        self,
+        name: str,
+        shapes: Sequence[Sequence[int]],
+        *,
+        dtype: str | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> ListBinding:
+        """Prepares to bind a list argument or a result by addresses, which is the fastest way to bind it again.
+
+        Args:
+            name: the name of a list argument or a result.
+            shapes: the extents of each member, in elements.
+            dtype: the element type of the members, by heddle's name; None: that of the program.
+            strides: the row stride of each member in elements, 0 if dense; None: all are dense.
+
+        Raises:
+            BadInput: the graph has no such list, or a shape or stride is no integer.
+        """
+        return ListBinding(self, name, shapes, dtype=dtype, strides=strides)
+
+    def set_inactive(self, name: str, mask: Sequence[bool] | bytes | None) -> None:
+        """Marks members of a list as inactive, for example parameters without a gradient in this step.
+
+        The step skips an inactive member in every list with the same members: parameter, state and step counter keep
+        their values. Its addresses may be 0.
+
+        Args:
+            name: the name of a list argument.
+            mask: True for each inactive member; None: all are active.
+
+        Raises:
+            BadInput: the graph has no such list; `prepare` and `replay` report a mask of another length.
+        """
+        try:
+            flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))
+        except TypeError:
+            raise BadInput(f"'{name}': expected a sequence of booleans, found {type(mask).__name__}") from None
+        with self._lock:
+            self._check(
+                _library.library().heddle_set_inactive(
+                    self._handle, self._encoded(name), len(flags), flags if flags else None
+                )
+            )
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Scalars and steps
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def set_scalar(self, name: str, value: float, stream: Any = 0) -> None:
+        """Sets the graph's own value of a scalar argument for all later replays on `stream`, and for no earlier one.
+
+        Never compiles, prepares or waits.
+
+        Raises:
+            BadInput: the graph has no such scalar; or the caller captures the stream.
+        """
+        if type(stream) is not int:
+            stream = arrays.stream_handle(stream)
+        encoded = self._names.get(name) or self._encoded(name)
+        with self._lock:
+            try:
+                status = self._set_scalar(self._handle, encoded, value, stream)
+            except ctypes.ArgumentError:
+                try:
+                    status = self._set_scalar(self._handle, encoded, float(value), stream)
+                except (TypeError, ValueError):
+                    raise BadInput(
+                        f"argument '{name}': expected a number, found {type(value).__name__}"
+                    ) from None
+            if status:
+                self._check(status)
+
+    def prepare(self, stream: Any = 0) -> None:
+        """Checks the bound arrays, allocates memory, and updates tables and the CUDA graph.
+
+        `replay` does this if a binding has changed. Call it before a capture, or to get errors and costs early.
+
+        Raises:
+            BadInput: the arrays do not fit each other; an argument is not bound.
+            Failed: memory or a call of the driver.
+        """
+        stream = arrays.stream_handle(stream)
+        with self._lock:
+            self._check(_library.library().heddle_prepare(self._handle, stream))
+
+    def replay(self, stream: Any = 0) -> None:
+        """Submits one step: one graph launch.
+
+        While the caller captures the stream, the kernels of the step are added to the capture.
+
+        Raises:
+            BadInput, Failed: as for `prepare`. No array has been written.
+        """
+        if type(stream) is not int:
+            stream = arrays.stream_handle(stream)
+        with self._lock:
+            status = self._replay(self._handle, stream)
+            if status:
+                self._check(status)
+
+    def synchronize(self, stream: Any = 0) -> None:
+        """Waits for a stream."""
+        stream = arrays.stream_handle(stream)
+        with self._lock:
+            self._check(_library.library().heddle_synchronize(self._handle, stream))
+
+    def measure(self, replays: int = 20, samples: int = 9) -> float:
+        """The device time of one replay in seconds: the median of `samples` runs of `replays` replays back to back.
+
+        The state changes as in any replay.
+        """
+        seconds = ctypes.c_double()
+        with self._lock:
+            self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
+        return seconds.value
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Results
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def read_scalar(self, name: str, stream: Any = 0) -> float:
+        """The value of a scalar argument or result, after waiting for `stream`."""
+        value = ctypes.c_double()
+        stream = arrays.stream_handle(stream)
+        with self._lock:
+            self._check(_library.library().heddle_read_scalar(self._handle, self._encoded(name), value, stream))
+        return value.value
+
+    def result(self, name: str) -> list[Any]:
+        """The members of a result, after `prepare` or `replay`.
+
+        Returns:
+            The arrays that `bind_list` or `bind_result` bound, if they did. Otherwise (the graph's own memory, or memory
+            that is bound by address) NumPy copies on the cpu target, and views on a GPU, as from `result_views`;
+            `heddle.arrays.to_library` makes arrays of them.
+
+        Raises:
+            BadInput: the graph has no such result, or its bindings have changed since the last `prepare` or `replay`.
+        """
+        self._info(name, "result", self.executable.results)
+        views = self.result_views(name)
+        owners = self._owners.get(name)
+        if owners is not None:
+            return [owner for owner, _ in owners]
+        if self.device.kind != "cpu":
+            return list(views)
+        return [arrays.to_library(seen, "numpy").copy() for seen in views]
+
+    def result_views(self, name: str) -> list[arrays.ArrayView]:
+        """The memory of each member of a result, after `prepare` or `replay`.
+
+        Addresses in the graph's own memory are valid until a binding changes. The address of an inactive or empty
+        member is 0. A member in the caller's memory is shown as dense.
+        """
+        lib = _library.library()
+        info = self._info(name, "result", self.executable.results)
+        encoded, count = self._names[name], ctypes.c_size_t()
+        address, rank, extents = ctypes.c_void_p(), ctypes.c_int(), (ctypes.c_int64 * 2)()
+        views = []
+        with self._lock:
+            self._check(lib.heddle_result_members(self._handle, encoded, count))
+            for member in range(count.value):
+                self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents))
+                shape = tuple(extents[: rank.value])
+                views.append(
+                    arrays.ArrayView(address.value or 0, info.dtype, shape, None, self.device, False, self)
+                )
+        return views
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The end
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
+        self._finalizer()
+        self._handle = None
+        self._owners.clear()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._handle is None
+
+    def __repr__(self) -> str:
+        return f"<heddle.Graph of {self.executable!r} on {self.device}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Graph cannot be copied or pickled: create another one from its executable")
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise BadInput("the graph is closed") if self._handle is None else _library.error_of(status)
+
+    def _encoded(self, name: str) -> bytes:
+        return self._names.get(name) or _library.encode(name, "name")
+
+    def _info(self, name: str, role: str, infos: dict[str, BufferInfo]) -> BufferInfo:
+        try:
+            return infos[name]
+        except (KeyError, TypeError):
+            raise BadInput(
+                f"{role} '{name}': the program has no such {role}; it has {', '.join(infos) or 'none'}"
+            ) from None
+
+    def _view(self, array: Any, where: str, writable: bool) -> arrays.ArrayView:
+        try:
+            seen = arrays.view(array, writable=writable)
+        except Error as error:
+            raise type(error)(f"{where}: {error}") from None
+        expected = self.device
+        if seen.device.kind != expected.kind or (
+            seen.device.ordinal is not None and seen.device.ordinal != expected.ordinal
+        ):
+            raise BadInput(f"{where}: expected memory of {expected}, found {seen.device}")
+        return seen
+
+    def _bind_arrays(self, info: BufferInfo, role: str, members: Sequence[Any], *, writable: bool) -> None:
+        name = info.name
+        if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__"):
+            raise BadInput(f"{role} '{name}': expected a sequence of arrays, found {type(members).__name__}")
+        views, strides = [], []
+        for member, array in enumerate(members):
+            where = f"{role} '{name}', member {member}"
+            seen = self._view(array, where, writable)
+            if seen.dtype != info.dtype:
+                raise BadInput(f"{where}: expected dtype {info.dtype}, found {seen.dtype}")
+            if info.rank == 2:
+                try:
+                    strides.append(seen.row_stride)
+                except BadInput as error:
+                    raise BadInput(f"{where}: {error}") from None
+            elif not seen.is_dense:
+                raise BadInput(
+                    f"{where}: expected a dense array in the order of C, found strides {seen.strides} for shape "
+                    f"{seen.shape}: make it contiguous"
+                )
+            views.append(seen)
+        binding = ListBinding(self, name, [seen.shape for seen in views], strides=strides if any(strides) else None)
+        binding.bind([seen.address for seen in views])
+        # The callers' arrays, and what keeps their memory alive.
+        self._owners[name] = [(array, seen.owner) for array, seen in zip(members, views)]
+
+
+class ListBinding:
+    """A list of a graph that is bound by addresses, from `Graph.list_binding`.
+
+    The addresses are in an array of C that is rewritten in place. Binding the same addresses again costs a comparison.
+    The caller keeps the memory alive until the last replay that uses it has finished.
+
+        grads = graph.list_binding("grad", shapes)
+        ...
+        grads.bind([grad.data_ptr() for grad in gradients])     # every step
+
+    Attributes:
+        addresses: a ctypes array of unsigned 64-bit integers, one for each member. A caller may write it, and call
+            `bind` without arguments.
+    """
+
+    __slots__ = (
+        "addresses",
+        "_bound",
+        "_count",
+        "_dtype",
+        "_encoded",
+        "_extents",
+        "_function",
+        "_graph",
+        "_name",
+        "_ranks",
+        "_strides",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        shapes: Sequence[Sequence[int]],
+        *,
+        dtype: str | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> None:
+        lib = _library.library()
+        info = graph.executable.arguments.get(name)
+        self._function = lib.heddle_bind_list_strided
+        if info is None:
+            info = graph._info(name, "result", graph.executable.results)
+            self._function = lib.heddle_bind_result_strided
+        self._graph, self._name, self._encoded = graph, name, graph._names[name]
+        self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
+        self._bound: bytes | None = None
+        try:
+            self._count = count = len(shapes)
+            ranks = [len(shape) for shape in shapes]
+            flat = [extent for shape in shapes for extent in shape]
+            self._ranks = (ctypes.c_int * count)(*ranks)
+            self._extents = (ctypes.c_int64 * len(flat))(*flat)
+            self._strides = None if strides is None else (ctypes.c_int64 * count)(*strides)
+        except (TypeError, IndexError):
+            raise BadInput(
+                f"'{name}': expected one sequence of integers and one stride for each member, found shapes {shapes!r} "
+                f"and strides {strides!r}"
+            ) from None
+        self.addresses = (ctypes.c_uint64 * count)()
+
+    def bind(self, addresses: Sequence[int] | None = None) -> bool:
+        """Binds the list to memory at these addresses, from the next `Graph.prepare` or `Graph.replay` on.
+
+        Args:
+            addresses: the address of each member, in the target's memory; 0 if the member is inactive or has no
+                elements. None: those in `addresses`.
+
+        Returns:
+            Whether the addresses differ from those bound before.
+
+        Raises:
+            BadInput: another number of addresses, or an address that is no integer.
+        """
+        if addresses is not None:
+            try:
+                self.addresses[:] = addresses  # type: ignore[call-overload]  # any sequence is accepted
+            except (TypeError, ValueError):
+                raise BadInput(
+                    f"'{self._name}': expected {self._count} addresses, one integer for each member, "
+                    f"found {addresses!r:.200}"
+                ) from None
+        graph = self._graph
+        new = bytes(self.addresses)
+        with graph._lock:
+            if new == self._bound and graph._bindings.get(self._name) is self:
+                return False
+            self._bound = None
+            status = self._function(
+                graph._handle,
+                self._encoded,
+                self._dtype,
+                self._count,
+                self.addresses,
+                self._ranks,
+                self._extents,
+                self._strides,
+            )
+            if status:
+                graph._check(status)
+            self._bound = new
+            graph._bindings[self._name] = self
+            graph._owners.pop(self._name, None)
+        return True
+
+
+class Memory:
+    """Memory of an executable's target, for callers without an allocator of their own. Aligned to 256 bytes.
+
+    Attributes:
+        address: the address of the first byte.
+        nbytes: the size in bytes.
+    """
+
+    def __init__(self, executable: Executable, nbytes: int) -> None:
+        """Allocates memory, on the GPU whose CUDA context is current.
+
+        Raises:
+            BadInput: `nbytes` is negative or too large.
+            Failed: there is not so much memory.
+        """
+        lib = _library.library()
+        if not isinstance(nbytes, int) or not 0 <= nbytes < 1 << 63:
+            raise BadInput(f"nbytes: expected a number of bytes, found {nbytes!r}")
+        handle = ctypes.c_void_p()
+        _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
+        self._handle = handle.value
+        weakref.finalize(self, lib.heddle_memory_free, self._handle)
+        self.address: int = lib.heddle_memory_address(self._handle) or 0
+        self.nbytes = nbytes
+
+    def write(self, array: Any, offset: int = 0) -> None:
+        """Copies a dense array of the host to `offset`, in bytes. Waits for the device before and after the copy."""
+        seen = arrays.view(array)
+        if seen.device.kind != "cpu" or not seen.is_dense:
+            raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+        size = seen.size * dtypes.SIZES[seen.dtype]
+        self._copy(_library.library().heddle_memory_write, seen, offset, size)
+
+    def read(self, array: Any, offset: int = 0) -> None:
+        """Copies from `offset`, in bytes, into a dense array of the host. Waits for the device before and after."""
+        seen = arrays.view(array, writable=True)
+        if seen.device.kind != "cpu" or not seen.is_dense:
+            raise BadInput(f"array: expected a dense array on the CPU, found one on {seen.device}")
+        size = seen.size * dtypes.SIZES[seen.dtype]
+        self._copy(_library.library().heddle_memory_read, seen, offset, size)
+
+    def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
+        if not isinstance(offset, int) or offset < 0:
+            raise BadInput(f"offset: expected a number of bytes, found {offset!r}")
+        if size:
+            _library.check(function(self._handle, offset, seen.address, size))

@@ -1,0 +1,195 @@
+"""The Python package declares the functions of heddle.h, finds the library, and imports quickly."""
+
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import heddle
+from heddle import _library, dtypes, errors
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADER = ROOT / "runtime" / "heddle.h"
+
+
+def python(code, **environment):
+    """Runs code in a new interpreter, with the package on its path, and returns the finished process."""
+    kept = {name: value for name, value in os.environ.items() if environment.get(name, "") is not None}
+    kept.update({name: value for name, value in environment.items() if value is not None})
+    kept["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=kept,
+                          stdin=subprocess.DEVNULL, timeout=120)
+
+
+# --- the table of signatures ------------------------------------------------------------------------------------------
+
+
+def header():
+    text = re.sub(r"/\*.*?\*/", " ", HEADER.read_text(), flags=re.S)
+    return re.sub(r"\s+", " ", text)
+
+
+def kind_in_c(declaration):
+    """The kind of a C type: `pointer`, `text`, a type by value, or `nothing`."""
+    declaration = re.sub(r"\bconst\b", "", declaration).strip()
+    if "*" in declaration:
+        return "text" if re.match(r"^char \*\s*\w*$", declaration) else "pointer"
+    kind = declaration.split()[0]
+    return {"heddle_status": "int", "heddle_dtype": "int", "void": "nothing"}.get(kind, kind)
+
+
+def kind_in_python(kind):
+    if kind is None:
+        return "nothing"
+    by_value = {ctypes.c_int: "int", ctypes.c_double: "double", ctypes.c_char_p: "text", ctypes.c_void_p: "pointer"}
+    if kind in by_value:
+        return by_value[kind]
+    if kind is ctypes.c_size_t:
+        return "size_t"
+    return "pointer"
+
+
+def functions():
+    found = {}
+    for result, name, arguments in re.findall(r"HEDDLE_EXPORT ([\w *]+?)(\w+)\(([^)]*)\);", header()):
+        listed = [] if arguments.strip() == "void" else arguments.split(",")
+        found[name] = (kind_in_c(result + " "), [kind_in_c(argument) for argument in listed])
+    return found
+
+
+def test_the_table_has_every_function_of_the_header():
+    assert len(functions()) > 30
+    assert list(_library.SIGNATURES) == list(functions())
+
+
+@pytest.mark.parametrize("name", list(_library.SIGNATURES))
+def test_the_table_has_the_types_of_the_header(name):
+    result, arguments = _library.SIGNATURES[name]
+    declared_result, declared = functions()[name]
+    assert kind_in_python(result) == declared_result
+    # An address that is not text by itself, such as the text that heddle_free takes, may be declared either way.
+    found = [kind_in_python(argument) for argument in arguments]
+    assert len(found) == len(declared)
+    for one, other in zip(found, declared):
+        assert one == other or {one, other} == {"text", "pointer"}
+
+
+def fields(struct):
+    body = re.search(r"typedef struct " + struct + r" \{(.*?)\}", header()).group(1)
+    return re.findall(r"(\w+) *;", body)
+
+
+def test_the_structs_have_the_fields_of_the_header():
+    assert [name for name, _ in _library.Options._fields_] == fields("heddle_options")
+    assert [name for name, _ in _library.RawBufferInfo._fields_] == fields("heddle_buffer_info")
+
+
+def test_the_enumerations_are_those_of_the_header():
+    found = {name: int(value) for name, value in re.findall(r"HEDDLE_(\w+) = (\d+)", header())}
+    assert {name.upper(): code for name, code in dtypes.CODES.items()}.items() <= found.items()
+    assert errors.STATUSES == {found["FAILED"]: heddle.Failed, found["BAD_INPUT"]: heddle.BadInput,
+                               found["UNAVAILABLE"]: heddle.Unavailable}
+    assert len(found) == 1 + len(dtypes.CODES) + len(errors.STATUSES)
+
+
+# --- finding the library ----------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_the_one_of_the_build():
+    declared = re.search(r"project\(heddle VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    assert heddle.__version__ == declared == _library.expected_version()
+
+
+def test_a_missing_library_is_named():
+    result = python("""
+        import heddle
+        try:
+            heddle.compile("sgd")
+        except heddle.Unavailable as error:
+            print(error)
+        """, HEDDLE_LIBRARY="/nowhere/libheddle.so")
+    assert result.stdout == (
+        "HEDDLE_LIBRARY: expected libheddle.so or a folder that holds it, found '/nowhere/libheddle.so'\n")
+
+
+def test_another_library_is_refused(tmp_path):
+    path = tmp_path / "libheddle.so"
+    path.write_text("no library")
+    code = """
+        import heddle
+        try:
+            heddle.doctor()
+        except heddle.Unavailable as error:
+            print(error)
+        """
+    assert "does not load" in python(code, HEDDLE_LIBRARY=str(tmp_path)).stdout
+    stand_in = pathlib.Path(_library.library_path()).parent / "libheddle_stand_in_nvrtc.so"
+    if stand_in.exists():
+        assert "is not the library of heddle" in python(code, HEDDLE_LIBRARY=str(stand_in)).stdout
+
+
+def test_another_version_is_refused():
+    result = python("""
+        import heddle
+        from heddle import _library
+        _library.expected_version = lambda: "0.0.1"
+        try:
+            heddle.doctor()
+        except heddle.Unavailable as error:
+            print(error)
+        """)
+    assert f"has version {heddle.__version__}, but the Python package has version 0.0.1" in result.stdout
+
+
+def test_nvrtc_of_the_environment_is_named(tmp_path):
+    folder = tmp_path / "nvidia" / "cu13" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "libnvrtc.so.13").touch()
+    code = f"""
+        import os, sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from heddle import _library
+        _library.use_nvrtc_of_environment()
+        print(os.environ.get("HEDDLE_NVRTC"))
+        """
+    free = {"HEDDLE_NVRTC": None, "CUDA_HOME": None, "CUDA_PATH": None}
+    assert python(code, **free).stdout.strip() == str(folder)
+    assert python(code, **{**free, "HEDDLE_NVRTC": "/other"}).stdout.strip() == "/other"
+    assert python(code, **{**free, "CUDA_HOME": "/toolkit"}).stdout.strip() == "None"
+
+
+# --- importing --------------------------------------------------------------------------------------------------------
+
+
+def test_import_loads_neither_numpy_nor_the_library():
+    result = python("""
+        import sys
+        import heddle
+        print([name for name in ("numpy", "torch", "jax", "cupy", "dataclasses", "inspect") if name in sys.modules])
+        print("libheddle" in open("/proc/self/maps").read())
+        """)
+    assert result.stdout == "[]\nFalse\n", result.stderr
+
+
+def test_import_is_fast():
+    """At most 50 ms of processor time, in the best of ten runs: other processes of the machine slow a run down."""
+    code = """
+        import time
+        begin = time.process_time()
+        import heddle
+        print(time.process_time() - begin)
+        """
+    assert min(float(python(code).stdout) for _ in range(10)) < 0.05
+
+
+def test_the_public_names_exist():
+    assert set(heddle.__all__) <= set(dir(heddle))
+    for name in dir(heddle):
+        assert getattr(heddle, name) is not None
+    with pytest.raises(AttributeError, match="module 'heddle' has no attribute 'weave'"):
+        heddle.weave
