@@ -68,8 +68,7 @@ SmallVector<unsigned> SweepOp::getListResults() {
 
 /// The segment with the first end after `position`.
 static unsigned segmentAt(ArrayRef<int32_t> ends, unsigned position) {
-  return llvm::upper_bound(ends, static_cast<int32_t>(position)) -
-         ends.begin();
+  return llvm::upper_bound(ends, static_cast<int32_t>(position)) - ends.begin();
 }
 
 unsigned SweepOp::getSegmentOfInput(unsigned input) {

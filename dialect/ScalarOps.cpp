@@ -16,7 +16,7 @@ namespace heddle {
 
 ArrayRef<ScalarOp> scalarOps() {
   static const ScalarOp table[] = {
-#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)               \
+#define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   {TypeID::get<OP>(), OP::getOperationName(), ScalarCost::COST,                \
    accuracy::ACCURACY},
 #include "dialect/ScalarOps.def"

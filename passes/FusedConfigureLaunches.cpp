@@ -156,8 +156,8 @@ static LogicalResult configure(Block &block, const Buffers &buffers) {
   for (auto [number, node] : llvm::enumerate(nodes->nodes)) {
     if (node.kind == ProgramNodeKind::sweep) {
       bool isDependent = !inLoop && nodes->followsOneSweep(number);
-      if (failed(configure(cast<SweepOp>(node.op), isDependent, written,
-                           buffers)))
+      if (failed(
+              configure(cast<SweepOp>(node.op), isDependent, written, buffers)))
         return failure();
     } else if (node.kind == ProgramNodeKind::loop) {
       auto loop = cast<LoopOp>(node.op);

@@ -41,9 +41,8 @@ static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
     slice.push_back(op);
     llvm::append_range(open, op->getOperands());
   }
-  llvm::sort(slice, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : slice) {
     countSteps();
     clones[op] = builder.clone(*op, mapping);
@@ -87,9 +86,9 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
     if (!operand.getDefiningOp<foreach::MapOp>()) {
       bound = bind(operand, argument.getType(), nameOf(argument));
     } else if (Value known = done.lookup(operand)) {
-      bound = convertThrough(builder, map.getLoc(), known,
-                             storageType(operand.getType()),
-                             argument.getType());
+      bound =
+          convertThrough(builder, map.getLoc(), known,
+                         storageType(operand.getType()), argument.getType());
     } else {
       open.push_back({cast<OpResult>(operand), 0, {}});
       continue;
@@ -148,11 +147,10 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
         Value value;
         OpBuilder builder = parts.atEpilogue();
         if (isElsewhere(operand))
-          value = convertThrough(builder, map.getLoc(),
-                                 cloneUniform(builder, operand, bind,
-                                              repeat ? clones : tried),
-                                 storageType(operand.getType()),
-                                 argument.getType());
+          value = convertThrough(
+              builder, map.getLoc(),
+              cloneUniform(builder, operand, bind, repeat ? clones : tried),
+              storageType(operand.getType()), argument.getType());
         else
           value = bind(operand, argument.getType(), nameOf(argument));
         mapping.map(argument, value);
@@ -162,10 +160,10 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
     cloneBody(builder, body, mapping);
     for (auto [result, value] :
          llvm::zip_equal(map.getResults(), map.getYield().getValues()))
-      refs.insert({result,
-                   {-1, parts.addEpilogueResult(mapping.lookup(value),
-                                                result.getType(),
-                                                nameOf(result))}});
+      refs.insert(
+          {result,
+           {-1, parts.addEpilogueResult(mapping.lookup(value), result.getType(),
+                                        nameOf(result))}});
     ++numEpilogueMaps;
   }
   OpBuilder outer(sweep);

@@ -147,8 +147,7 @@ static int64_t hashOfRegions(Operation *op) {
       };
       hash = llvm::hash_combine(
           hash, OperationEquivalence::computeHash(
-                    inner, hashOfOperand,
-                    OperationEquivalence::ignoreHashValue,
+                    inner, hashOfOperand, OperationEquivalence::ignoreHashValue,
                     OperationEquivalence::Flags::IgnoreLocations));
       number(inner->getResults());
     }

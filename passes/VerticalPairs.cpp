@@ -38,8 +38,7 @@ void VerticalFusion::push(int a, int b) {
   countSteps();
   Pair &pair = pairs[keyOf(a, b)];
   pair.queued = true;
-  auto [first, second] =
-      std::minmax(graph.positionOf(a), graph.positionOf(b));
+  auto [first, second] = std::minmax(graph.positionOf(a), graph.positionOf(b));
   candidates.push({pair.bound, second, first, a, b});
 }
 

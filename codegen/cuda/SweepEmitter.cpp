@@ -245,8 +245,7 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
   Value result = user->getResult(0);
   fused::LevelOf level = levels.of(result);
   // Element and row values are computed even if they are unused.
-  return !level.after &&
-         (level.level > Level::member || isUsedInWalk(result));
+  return !level.after && (level.level > Level::member || isUsedInWalk(result));
 }
 
 void SegmentEmitter::findUsedInWalk() {

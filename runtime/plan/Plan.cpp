@@ -219,9 +219,8 @@ private:
       return bad(field + ": expected a list, found scalar '" + buffer.name +
                  "'");
     if (extent.dimension < 0 || extent.dimension >= buffer.rank)
-      return bad(field + ": expected a dimension in 0.." +
-                 Twine(buffer.rank) + " of '" + buffer.name + "', found " +
-                 Twine(extent.dimension));
+      return bad(field + ": expected a dimension in 0.." + Twine(buffer.rank) +
+                 " of '" + buffer.name + "', found " + Twine(extent.dimension));
     return Error::success();
   }
 

@@ -70,10 +70,12 @@ static std::string drawStandard(std::mt19937_64 &random) {
 
 std::string drawSubjectProgram(uint64_t seed) {
   std::mt19937_64 random(seed * 2 + 1);
-  static const char *files[] = {
-      "examples/custom_rule/lion.mlir",   "examples/adamw/adamw.mlir",
-      "examples/sinkhorn/sinkhorn.mlir",  "test/codegen/Inputs/balance.mlir",
-      "test/cli/Inputs/scaled_rows.mlir", "test/cli/Inputs/check/segment_mean.mlir"};
+  static const char *files[] = {"examples/custom_rule/lion.mlir",
+                                "examples/adamw/adamw.mlir",
+                                "examples/sinkhorn/sinkhorn.mlir",
+                                "test/codegen/Inputs/balance.mlir",
+                                "test/cli/Inputs/scaled_rows.mlir",
+                                "test/cli/Inputs/check/segment_mean.mlir"};
   unsigned kind = random() % 8;
   if (kind == 0)
     return std::string(HEDDLE_TEST_SOURCE) + "/" +

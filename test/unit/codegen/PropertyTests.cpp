@@ -98,7 +98,7 @@ std::string problemOf(Case &drawn, uint64_t seed) {
       bool bits = k == kUnfused ? drawn.drawn.keepsOrder
                   : k == kCuda  ? drawn.drawn.isExact
                                 : k > kCuda;
-        bits |= k == kCuda;
+      bits |= k == kCuda;
       if (problem.empty() && bits && !inPanels)
         problem = differenceInBits(
             results[k <= kCuda || drawn.drawn.isExact ? kFused : kCuda],
