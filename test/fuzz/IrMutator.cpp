@@ -22,10 +22,12 @@ public:
   Mutation(ModuleOp module, std::mt19937 &random)
       : module(module), random(random) {}
 
-  void apply() {
+  /// Makes one change. Returns whether all operands have a value; without any
+  /// value left, some stay empty and can be neither cloned nor printed.
+  bool apply() {
     change();
     collect();
-    repair();
+    return repair();
   }
 
 private:
@@ -59,11 +61,16 @@ private:
   size_t pick(size_t count) { return random() % count; }
 
   /// Gives operands whose value was erased another value.
-  void repair() {
+  bool repair() {
     for (Operation *op : ops)
-      for (OpOperand &operand : op->getOpOperands())
-        if (!operand.get() && !values.empty())
-          operand.set(values[pick(values.size())]);
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (operand.get())
+          continue;
+        if (values.empty())
+          return false;
+        operand.set(values[pick(values.size())]);
+      }
+    return true;
   }
 
   void collect() {
@@ -249,17 +256,9 @@ std::optional<std::string> mutateIr(std::string_view text,
   if (!module)
     return std::nullopt;
   Mutation mutation(*module, random);
-  for (unsigned count = 1 + random() % 4; count > 0; --count)
-    mutation.apply();
-  // Without any value left, operands stay empty and cannot be printed.
-  bool complete = !module
-                       ->walk([](Operation *op) {
-                         return llvm::all_of(op->getOperands(),
-                                             [](Value v) { return bool(v); })
-                                    ? WalkResult::advance()
-                                    : WalkResult::interrupt();
-                       })
-                       .wasInterrupted();
+  bool complete = true;
+  for (unsigned count = 1 + random() % 4; complete && count > 0; --count)
+    complete = mutation.apply();
   std::string printed;
   llvm::raw_string_ostream os(printed);
   if (complete)
