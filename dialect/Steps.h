@@ -1,8 +1,9 @@
 //===- Steps.h - a measure of the compiler's work ---------------*- C++ -*-===//
 //
-// Counts basic operations where the work of a stage happens: an operand bound,
-// an operation cloned, an edge followed. Unlike seconds, steps are the same on
-// every machine, so a test can hold their growth with the size of a program.
+// A step is a basic operation of the compiler: an operand bound, an operation
+// cloned, an edge followed. The count is the same on every machine, unlike a
+// time, so a test can bound its growth with the size of a program. (A step of a
+// program is another thing: one execution.)
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,7 +27,7 @@ using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::storageType;
 
-/// The number of sweeps before a sweep that are tried with it.
+/// A sweep is tried with at most so many earlier sweeps.
 static constexpr size_t kWindow = 16;
 
 /// The rank class of a sweep: 2 for matrices visited by rows, 1 for matrices
@@ -62,9 +62,8 @@ static void joinSweeps(OpBuilder &builder, ArrayRef<Operation *> sweeps) {
   }
   llvm::SmallPtrSet<Operation *, 16> inside(sweeps.begin(), sweeps.end());
   for (auto [result, ref] : refs)
-    if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-          return inside.contains(user);
-        }))
+    if (llvm::all_of(result.getUsers(),
+                     [&](Operation *user) { return inside.contains(user); }))
       parts.drop(ref);
   parts.build(builder, last.getLoc());
   for (auto [result, ref] : refs)
@@ -98,8 +97,8 @@ private:
   bool remarks;
   Pass::Statistic &numJoined;
   FusionGraph graph;
-  /// The class of each sweep, with the flags under which it runs; -1 for
-  /// others.
+  /// For each operation, a number for its rank class and its `where`; -1 if it
+  /// is no sweep.
   SmallVector<int> classes;
   /// The depth of each group in the dependence graph.
   SmallVector<int> depths;
@@ -127,8 +126,7 @@ void HorizontalFusion::findDepths() {
     for (auto [reader, segments] : graph.readersOf(group)) {
       countSteps();
       // A dependence of the epilogue alone does not add depth.
-      bool sameDepth =
-          !segments && classes[group] >= 0 && classes[reader] >= 0;
+      bool sameDepth = !segments && classes[group] >= 0 && classes[reader] >= 0;
       depths[reader] = std::max(depths[reader], depths[group] + !sameDepth);
     }
 }
@@ -139,7 +137,7 @@ bool HorizontalFusion::canJoin(int first, int second) const {
          !graph.areSeparated(first, second);
 }
 
-/// Whether an operation of the block, not only its end, reads results.
+/// Whether an operation other than the terminator reads results of `group`.
 bool HorizontalFusion::hasReaders(int group) const {
   int end = graph.size() - 1;
   return llvm::any_of(graph.readersOf(group),

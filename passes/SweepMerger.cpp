@@ -58,13 +58,14 @@ void SweepMerger::replace(BlockArgument argument, Value operand) {
   mapping.map(argument, forwarded(merged.at(0), operand, argument.getType()));
 }
 
-/// Maps the arguments of `sweep`. Twice: binding an operand again may change
-/// the type of its argument.
+/// Maps the arguments of `sweep`. Operands are bound twice, because the binding
+/// of an operand with another type can change the type of an argument to which
+/// an earlier argument was mapped.
 void SweepMerger::bindAll(SweepOp sweep, Fit fit) {
   for (bool settled : {false, true})
-    for (auto [argument, operand, index] : llvm::zip_equal(
-             sweep.getSegmentBlock(0).getArguments(),
-             sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(sweep.getSegmentBlock(0).getArguments(),
+                         sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
       if (!refs.contains(operand))
         mapping.map(argument,
                     merged.bind(0, operand, indexIn(index, fit),
@@ -99,15 +100,14 @@ void SweepMerger::add(const SweepPart &part) {
     refs.insert({result, ref});
 }
 
-/// Omits results that only parts read.
+/// Omits results that only the merged sweeps read.
 void SweepMerger::dropInternal() {
   llvm::SmallPtrSet<Operation *, 16> inside;
   for (const SweepPart &part : parts)
     inside.insert(part.sweep);
   for (auto [result, ref] : refs)
-    if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-          return inside.contains(user);
-        }))
+    if (llvm::all_of(result.getUsers(),
+                     [&](Operation *user) { return inside.contains(user); }))
       merged.drop(ref);
 }
 

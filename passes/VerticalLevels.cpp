@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The levels of all values are kept as they are in their groups. A merge
+// `places` has the level of each value in the body of its group. A merge
 // changes the levels of arguments that a result of the first group replaces,
-// and of the values that follow from them. A trial changes only these, so that
-// n merges visit each value a few times.
+// and of the values that are computed from these arguments. A trial visits only
+// these, so n merges visit each value a few times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ using namespace heddle::fused;
 using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 
-/// A level of a vector's elements in the matrix of which it is the rows or the
-/// columns.
+/// The level, in a sweep over matrices, of a value that has `level` in a sweep
+/// over their rows or columns.
 static Level embedded(Level level, Fit fit) {
   if (level != Level::element || fit == Fit::same)
     return level;
@@ -40,8 +40,8 @@ static Value yieldedAs(Value result) {
   return number < yielded.size() ? yielded[number] : Value();
 }
 
-/// The traversals of a row before `op` is computed, if `phaseOf` gives those of
-/// its operands.
+/// The number of traversals of a row before `op` is computed. `phaseOf` gives
+/// this number for its operands.
 static unsigned phaseBefore(Operation &op,
                             llvm::function_ref<unsigned(Value)> phaseOf) {
   unsigned phase = 0;
@@ -64,15 +64,17 @@ bool VerticalFusion::addPlaces(SweepOp sweep) {
         op, [&](Value value) { return places.lookup(value).phase; });
     for (Value result : op.getResults())
       places[result] = {inferred->of(result), phase};
-    // A replaced operand may have a lower level; the count must not change.
+    // A value that replaces the operand may have a lower level. The reduction
+    // must still combine as many values.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op))
       reduce.setFrom(inferred->countedBy(reduce));
   }
   return true;
 }
 
-/// A row is traversed once more for each reduction that its elements need, and
-/// each traversal computes again what they need of the ones before.
+/// The largest number of traversals of a row. A reduction of a row needs one
+/// more traversal if its elements depend on another one, and each traversal
+/// computes these elements again.
 static constexpr unsigned kMostPhases = 16;
 
 /// Whether a result with the rank of a vector, of a domain of rank `rank`, has
@@ -101,8 +103,7 @@ void VerticalFusion::findUniform(Group &group) {
 /// The levels that would change if two groups became one.
 class VerticalFusion::Trial {
 public:
-  Trial(VerticalFusion &fusion, const Choice &choice, Fit fit,
-        std::string &why)
+  Trial(VerticalFusion &fusion, const Choice &choice, Fit fit, std::string &why)
       : fusion(fusion), choice(choice), fit(fit), why(why),
         larger(choice.firstIsLarger ? choice.first : choice.second),
         smaller(choice.firstIsLarger ? choice.second : choice.first),
@@ -149,7 +150,8 @@ VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
   return place;
 }
 
-/// The attribute of a reduction in the merged sweep.
+/// The attribute `from` of the reduction `op` in the merged sweep; nothing if
+/// `op` is another operation.
 std::optional<Level> VerticalFusion::Trial::from(Operation *op) {
   auto reduce = dyn_cast<fused::ReduceOp>(op);
   if (!reduce)
@@ -174,11 +176,10 @@ bool VerticalFusion::Trial::isReadOutside(const Source &source) const {
   return readers > 0;
 }
 
-/// Gives the arguments of the second group that are bound to `source`, which
-/// the first computes, the level of the value that replaces them.
-LogicalResult
-VerticalFusion::Trial::replaceArguments(const Source &source,
-                                        const Reading &reading) {
+/// The first group computes `source`. Gives each argument of the second group
+/// that is bound to `source` the level of the value that replaces it.
+LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
+                                                      const Reading &reading) {
   if (reading.arguments.empty())
     return success();
   Value result = source.value, yielded = yieldedAs(result);
@@ -202,10 +203,10 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
       return isa<PrecomputeOp>(user);
     });
     if (otherEntry || precomputes) {
-      why = llvm::formatv("it needs {0}{1}, which is complete only after the "
-                          "sweep that computes it",
-                          otherEntry ? "other elements of " : "",
-                          quoted(result));
+      why =
+          llvm::formatv("it needs {0}{1}, which is complete only after the "
+                        "sweep that computes it",
+                        otherEntry ? "other elements of " : "", quoted(result));
       return failure();
     }
     change(argument, place);
@@ -213,9 +214,10 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
   return success();
 }
 
-/// The place of `result`, which one of the groups computes, is now `place`.
-VerticalFusion::Verdict
-VerticalFusion::Trial::followResult(Value result, Place place) {
+/// Continues with the uses of `result`, which one of the two groups computes
+/// and which has `place` in the merged sweep.
+VerticalFusion::Verdict VerticalFusion::Trial::followResult(Value result,
+                                                            Place place) {
   auto sweep = result.getDefiningOp<SweepOp>();
   int number = fusion.sourceNumbers.lookup(result);
   const Source &source = fusion.sources[number];
@@ -236,8 +238,7 @@ VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
   auto level = [&](Value value) { return of(value).level; };
   if (isa<fused::YieldOp>(op)) {
     auto sweep = cast<SweepOp>(op->getParentOp());
-    return followResult(sweep.getResult(use.getOperandNumber()),
-                        of(use.get()));
+    return followResult(sweep.getResult(use.getOperandNumber()), of(use.get()));
   }
   auto results = levelOfResults(*op, rank, level, from(op));
   if (failed(results))
@@ -257,9 +258,8 @@ VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
 VerticalFusion::Verdict VerticalFusion::Trial::run() {
   Verdict verdict = Verdict::legal;
   auto &results = fusion.groups[smaller].uniform;
-  llvm::erase_if(results, [&](int number) {
-    return fusion.sources[number].readers == 0;
-  });
+  llvm::erase_if(
+      results, [&](int number) { return fusion.sources[number].readers == 0; });
   if (fit != Fit::same)
     for (int number : results) {
       Value result = fusion.sources[number].value;
@@ -267,13 +267,12 @@ VerticalFusion::Verdict VerticalFusion::Trial::run() {
       if (verdict != Verdict::legal)
         return verdict;
     }
-  fusion.forEachForwarded(
-      choice.first, choice.second,
-      [&](const Source &source, const Reading &reading) {
-        if (verdict == Verdict::legal &&
-            failed(replaceArguments(source, reading)))
-          verdict = Verdict::illegal;
-      });
+  fusion.forEachForwarded(choice.first, choice.second,
+                          [&](const Source &source, const Reading &reading) {
+                            if (verdict == Verdict::legal &&
+                                failed(replaceArguments(source, reading)))
+                              verdict = Verdict::illegal;
+                          });
   while (verdict == Verdict::legal && !open.empty())
     for (OpOperand &use : open.pop_back_val().getUses())
       if (verdict == Verdict::legal)

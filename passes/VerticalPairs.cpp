@@ -38,8 +38,7 @@ void VerticalFusion::push(int a, int b) {
   countSteps();
   Pair &pair = pairs[keyOf(a, b)];
   pair.queued = true;
-  auto [first, second] =
-      std::minmax(graph.positionOf(a), graph.positionOf(b));
+  auto [first, second] = std::minmax(graph.positionOf(a), graph.positionOf(b));
   candidates.push({pair.bound, second, first, a, b});
 }
 
@@ -151,8 +150,8 @@ static SmallVector<Fit> fitsIn(const Shape &domain, const Shape &larger) {
   return fits;
 }
 
-/// What a merge of the candidate would be, or nothing if it is not the best
-/// candidate, or is none now. A later merge may make it one again.
+/// The choice of this candidate. Nothing if another candidate may save more, or
+/// if the two groups cannot be merged now; a later merge may change that.
 std::optional<VerticalFusion::Choice>
 VerticalFusion::choiceOf(Candidate candidate) {
   auto [bound, second, first, a, b] = candidate;
@@ -183,7 +182,7 @@ VerticalFusion::choiceOf(Candidate candidate) {
   return Choice{a, b, firstIsLarger, fits, saved};
 }
 
-/// The pair that saves the most bytes.
+/// The pair that saves the most bytes, or nothing if no pair is left.
 std::optional<VerticalFusion::Choice> VerticalFusion::next() {
   while (true) {
     countSteps();
