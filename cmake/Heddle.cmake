@@ -4,6 +4,7 @@
 #   heddle_library(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_executable(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_unit_test(NAME ...)                               a GTest binary that `tools/dev test` runs
+#   heddle_count_steps(NAME...)                              libraries whose steps are counted
 #   heddle_mark_test(NAME)                                   another target that contains test code
 #   heddle_example(NAME ...)                                 a program of examples/ that `tools/dev test` runs
 #   heddle_embed(TARGET OUTPUT.inc  FILE...)                 text files as C++ string literals
@@ -122,6 +123,16 @@ endfunction()
 function(heddle_mark_test name)
   set_property(TARGET ${name} PROPERTY HEDDLE_IS_TEST ON)
   target_compile_options(${name} PRIVATE -O0)
+endfunction()
+
+# Counts the steps of libraries (dialect/Steps.h). The blocks of their code call a function of HeddleDialect.
+function(heddle_count_steps)
+  if(HEDDLE_COUNT_STEPS)
+    foreach(name IN LISTS ARGN)
+      target_compile_options(${name} PRIVATE -fsanitize-coverage=trace-pc)
+      target_compile_definitions(${name} PRIVATE HEDDLE_COUNT_STEPS)
+    endforeach()
+  endif()
 endfunction()
 
 # An example program, in bin/. The tests run it without arguments. Exit code 0 means success; 77 means that this machine

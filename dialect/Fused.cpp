@@ -9,7 +9,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
-#include "dialect/Steps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -216,7 +215,6 @@ llvm::DenseSet<Value> fused::onlyHinted(Block &body) {
   auto isHinted = [&](Value value) { return hinted.contains(value); };
   auto visit = [&](Value value) {
     bool all = llvm::all_of(value.getUses(), [&](OpOperand &use) {
-      countSteps();
       Operation *user = use.getOwner();
       return isHint(use) || (user->getNumResults() > 0 &&
                              llvm::all_of(user->getResults(), isHinted));

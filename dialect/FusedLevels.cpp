@@ -7,7 +7,6 @@
 
 #include "dialect/FusedLevels.h"
 #include "dialect/Bindings.h"
-#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -177,7 +176,6 @@ FailureOr<Levels> Levels::infer(SweepOp sweep, unsigned segment) {
     result.levels[body.getArgument(k)] = {
         levelOfArgument(operand.getType(), indices[k], rank), false};
   for (Operation &op : body.without_terminator()) {
-    countSteps();
     auto reduce = dyn_cast<ReduceOp>(op);
     auto level = levelOfResults(
         op, rank, [&](Value value) { return result.of(value); },

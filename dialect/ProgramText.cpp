@@ -9,7 +9,6 @@
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
 #include "dialect/ProgramChecks.h"
-#include "dialect/Steps.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -134,7 +133,6 @@ private:
   }
 
   void nameValue(Value value, UniqueNames &used) {
-    countSteps();
     std::string wanted = nameOf(value).str();
     for (char &c : wanted)
       if (!llvm::isAlnum(c) && !StringRef("_$.-").contains(c))

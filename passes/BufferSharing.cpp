@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Steps.h"
 #include "passes/BufferAssigner.h"
 
 using namespace mlir;
@@ -48,7 +47,6 @@ NewBuffer *BufferAssigner::takeHolder(Holders &holders,
                                       const NewBuffer &buffer) {
   auto &[unused, busy] = holders;
   while (!busy.empty() && busy.begin()->first < buffer.begin) {
-    countSteps();
     unused.insert(busy.begin()->second);
     busy.erase(busy.begin());
   }
@@ -62,7 +60,6 @@ NewBuffer *BufferAssigner::takeHolder(Holders &holders,
       touching.push_back(holder->second);
     llvm::sort(touching, Holders::ByNumber());
     for (NewBuffer *holder : touching) {
-      countSteps();
       if (first && first->number < holder->number)
         break;
       if (holder->first != holder->last ||

@@ -11,7 +11,6 @@
 #include "passes/Domains.h"
 #include "dialect/Bindings.h"
 #include "dialect/FusedLevels.h"
-#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -39,7 +38,6 @@ void Domains::findArguments(ProgramOp program) {
   for (BlockArgument argument : program.getBody().getArguments()) {
     if (!isList(argument.getType()))
       continue;
-    countSteps();
     unsigned number = argument.getArgNumber();
     Shape shape = shapeOf(argument);
     for (auto [d, extent] : llvm::enumerate(shape.extents))
@@ -107,7 +105,6 @@ void Domains::visitSweep(SweepOp sweep) {
     int members = fresh(), i = fresh(), j = fresh();
     for (auto [operand, index] : llvm::zip_equal(sweep.getSegmentInputs(s),
                                                  sweep.getSegmentIndices(s))) {
-      countSteps();
       if (!isList(operand.getType()))
         continue;
       Raw shape = raw(operand);

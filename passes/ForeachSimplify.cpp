@@ -11,7 +11,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
-#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -87,7 +86,6 @@ template <typename BoundOp> static llvm::BitVector mergeInputs(BoundOp op) {
   llvm::BitVector merged(body.getNumArguments());
   for (auto [k, argument, operand, index] :
        llvm::enumerate(body.getArguments(), op.getInputs(), op.getIndices())) {
-    countSteps();
     auto [found, isNew] =
         first.try_emplace({operand, index, argument.getType()}, argument);
     if (isNew)
@@ -117,7 +115,6 @@ static void addUnusedInputs(BoundOp op, llvm::BitVector &erased) {
   for (unsigned k = inputs.size(); k-- > 0;) {
     if (erased[k] || !op.getBody().front().getArgument(k).use_empty())
       continue;
-    countSteps();
     bool alone = isList(inputs[k].getType()) && lists == 1;
     for (auto [bit, number] : llvm::enumerate(bits))
       alone |= (indices[k] >> bit & 1) && number == 1;

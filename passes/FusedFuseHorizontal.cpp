@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "passes/Fusion.h"
 #include "passes/FusionGraph.h"
 #include "passes/Passes.h"
@@ -125,7 +124,6 @@ void HorizontalFusion::findDepths() {
   depths.assign(graph.size(), 0);
   for (int group : graph.inOrder())
     for (auto [reader, segments] : graph.readersOf(group)) {
-      countSteps();
       // A dependence of the epilogue alone does not add depth.
       bool sameDepth =
           !segments && classes[group] >= 0 && classes[reader] >= 0;
@@ -134,7 +132,6 @@ void HorizontalFusion::findDepths() {
 }
 
 bool HorizontalFusion::canJoin(int first, int second) const {
-  countSteps();
   return !graph.segmentsRead(second, first) &&
          !graph.areSeparated(first, second);
 }

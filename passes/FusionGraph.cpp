@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/FusionGraph.h"
-#include "dialect/Steps.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -47,7 +46,6 @@ FusionGraph::FusionGraph(Block &block) : block(block) {
     node.before = k - 1;
     node.behind = k + 1 < size() ? k + 1 : -1;
     for (OpOperand &use : node.op->getUses()) {
-      countSteps();
       int reader = numberOf(use.getOwner());
       if (reader < 0)
         continue;
@@ -120,7 +118,6 @@ FusionGraph::search(int first, int second, Direction direction,
     for (auto [next, segments] : forwards ? node.readers : node.sources) {
       if (budget-- == 0)
         return Found::unknown;
-      countSteps();
       bool inside = forwards ? precedes(next, end) : precedes(end, next);
       if (next == end && group != start)
         return Found::path;
@@ -183,7 +180,6 @@ void FusionGraph::contract(int gone, int kept) {
   parents[gone] = kept;
   auto move = [&](Edges Node::*from, Edges Node::*back) {
     for (auto [other, segments] : nodes[gone].*from) {
-      countSteps();
       Edges &ends = nodes[other].*back;
       ends.erase(gone);
       if (other == kept)
@@ -249,7 +245,6 @@ void FusionGraph::linkBehind(int place, ArrayRef<int> groups) {
 void FusionGraph::renumber() {
   int64_t position = 0;
   for (int group = front; group >= 0; group = nodes[group].behind) {
-    countSteps();
     nodes[group].position = position += kDistance;
   }
 }

@@ -10,7 +10,6 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
@@ -45,7 +44,6 @@ static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
     return a->isBeforeInBlock(b);
   });
   for (Operation *op : slice) {
-    countSteps();
     clones[op] = builder.clone(*op, mapping);
   }
   return mapping.lookup(value);
@@ -69,7 +67,6 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
     auto map = cast<foreach::MapOp>(value.getOwner());
     Block &body = map.getBody().front();
     Value yielded = map.getYield().getValues()[value.getResultNumber()];
-    countSteps();
     if (Operation *clone = clones.lookup(yielded.getDefiningOp())) {
       auto number = cast<OpResult>(yielded).getResultNumber();
       done[value] = clone->getResult(number);
@@ -104,7 +101,6 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
 Operation *Outliner::latestSource(foreach::MapOp map, Block &block) {
   Operation *latest = nullptr;
   for (Value operand : map.getInputs()) {
-    countSteps();
     Operation *source = operand.getDefiningOp();
     if (isa_and_nonnull<foreach::MapOp>(source))
       source = latestSources.lookup(source);

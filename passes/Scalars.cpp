@@ -12,7 +12,6 @@
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
-#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -138,7 +137,6 @@ static int64_t hashOfRegions(Operation *op) {
   };
   llvm::hash_code hash(0);
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    countSteps();
     if (inner != op) {
       auto hashOfOperand = [&](Value value) {
         auto found = numbers.find(value);

@@ -11,7 +11,6 @@
 #include "passes/SweepBuilder.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "passes/Scalars.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -76,7 +75,6 @@ BlockArgument SweepBuilder::share(Block &block, BlockArgument argument,
 
 Value SweepBuilder::bind(unsigned number, Value operand, int32_t index,
                          Type bound, StringRef name) {
-  countSteps();
   Segment &segment = segments[number];
   Block &block = segment.region->front();
   auto [found, isNew] =
@@ -217,7 +215,6 @@ static void removeDead(Block &block,
                        const llvm::SmallPtrSetImpl<Value> &yielded) {
   auto isYielded = [&](Value value) { return yielded.contains(value); };
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    countSteps();
     if (op.use_empty() && llvm::none_of(op.getResults(), isYielded))
       op.erase();
   }
@@ -234,7 +231,6 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
   // The operands that are lists, and those that give each dimension.
   int lists = 0, rows = 0, columns = 0;
   auto count = [&](unsigned k, int by) {
-    countSteps();
     lists += isList(segment.inputs[k].getType()) ? by : 0;
     rows += segment.indices[k] & kI ? by : 0;
     columns += segment.indices[k] & kJ ? by : 0;

@@ -11,7 +11,6 @@
 #include "passes/Traffic.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -42,7 +41,6 @@ namespace {
 class TrafficSum {
 public:
   Traffic &at(const Shape &shape, bool perIteration) {
-    countSteps();
     auto [found, isNew] =
         numbers.try_emplace({shape, perIteration}, list.size());
     if (isNew) {

@@ -12,7 +12,6 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/Fusion.h"
 #include "passes/VerticalFusion.h"
@@ -138,7 +137,6 @@ bool VerticalFusion::Trial::isSmaller(Operation *sweep) {
 }
 
 VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
-  countSteps();
   auto found = changed.find(value);
   if (found != changed.end())
     return found->second;
@@ -231,7 +229,6 @@ VerticalFusion::Trial::followResult(Value result, Place place) {
 }
 
 VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
-  countSteps();
   Operation *op = use.getOwner();
   auto level = [&](Value value) { return of(value).level; };
   if (isa<fused::YieldOp>(op)) {
@@ -295,7 +292,6 @@ void VerticalFusion::embed(int group, Fit fit) {
   for (Operation *member : graph.membersOf(group)) {
     auto sweep = cast<SweepOp>(member);
     auto embedLevel = [&](Value value) {
-      countSteps();
       LevelOf &level = places[value].level;
       level.level = embedded(level.level, fit);
     };

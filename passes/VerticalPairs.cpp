@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Steps.h"
 #include "passes/VerticalFusion.h"
 
 using namespace mlir;
@@ -35,7 +34,6 @@ void VerticalFusion::addPair(int a, int b, int64_t weight) {
 }
 
 void VerticalFusion::push(int a, int b) {
-  countSteps();
   Pair &pair = pairs[keyOf(a, b)];
   pair.queued = true;
   // By value: the overload of two references would keep dead temporaries.
@@ -47,7 +45,6 @@ void VerticalFusion::push(int a, int b) {
 /// The pairs of `gone` become pairs of `kept`.
 void VerticalFusion::movePairs(int kept, int gone) {
   for (int other : groups[gone].partners) {
-    countSteps();
     auto found = pairs.find(keyOf(gone, other));
     Pair pair = found->second;
     pairs.erase(found);
@@ -87,7 +84,6 @@ void VerticalFusion::forEachForwarded(
   const auto &read = groups[second].readings;
   if (read.size() <= groups[first].numResults) {
     for (auto [source, reading] : read) {
-      countSteps();
       int maker = sources[source].maker;
       if (maker >= 0 && graph.find(maker) == first)
         visit(sources[source], readings[reading]);
@@ -96,7 +92,6 @@ void VerticalFusion::forEachForwarded(
   }
   for (const auto &list : groups[first].results)
     for (int source : list) {
-      countSteps();
       if (auto found = read.find(source); found != read.end())
         visit(sources[source], readings[found->second]);
     }
@@ -116,7 +111,6 @@ TrafficList VerticalFusion::savedBy(int first, int second) const {
   const auto &fewer = a.size() < b.size() ? a : b;
   const auto &more = a.size() < b.size() ? b : a;
   for (auto [source, reading] : fewer) {
-    countSteps();
     Value value = sources[source].value;
     if (!value || !isList(value.getType()) || !readings[reading].used)
       continue;
@@ -187,7 +181,6 @@ VerticalFusion::choiceOf(Candidate candidate) {
 /// The pair that saves the most bytes.
 std::optional<VerticalFusion::Choice> VerticalFusion::next() {
   while (true) {
-    countSteps();
     if (!pairsByDomain && (candidates.empty() || candidates.top().bound == 0))
       addPairsByDomain();
     if (candidates.empty())

@@ -12,7 +12,6 @@
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "dialect/Steps.h"
 #include "passes/Fusion.h"
 #include "passes/VerticalFusion.h"
 
@@ -46,7 +45,6 @@ VerticalFusion::Reading &VerticalFusion::readingOf(int number, int source) {
       groups[number].readings.try_emplace(source, readings.size());
   if (!isNew)
     return readings[found->second];
-  countSteps();
   Source &from = sources[source];
   ++from.readers;
   Reading &reading = readings.emplace_back();
@@ -181,7 +179,6 @@ void VerticalFusion::removeFromOrder(Reading &reading) {
     left = readings[left].before;
   for (; left >= 0 && right >= 0 && right != before;
        left = readings[left].before, right = readings[right].before) {
-    countSteps();
     addPair(readings[left].reader, readings[right].reader, source.weight);
   }
 }
@@ -231,7 +228,6 @@ void VerticalFusion::moveReadings(int kept, int gone, bool keepsFirst,
                                   Operation *body) {
   auto &into = groups[kept].readings;
   for (auto [number, id] : groups[gone].readings) {
-    countSteps();
     Source &source = sources[number];
     if (source.maker >= 0 && graph.find(source.maker) == kept) {
       becomeInternal(readings[id], body);
@@ -262,7 +258,6 @@ void VerticalFusion::moveResults(int kept, int gone, bool keepsFirst,
     longer.splice(keepsFirst ? longer.end() : longer.begin(), list);
   to.numResults += std::exchange(from.numResults, 0);
   for (int source : made) {
-    countSteps();
     auto found = to.readings.find(source);
     if (found == to.readings.end())
       continue;

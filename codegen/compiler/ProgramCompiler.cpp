@@ -17,7 +17,6 @@
 #include "dialect/Register.h"
 #include "dialect/library/Library.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
@@ -132,9 +131,11 @@ static std::string programName(ModuleOp module) {
   return "program";
 }
 
-llvm::Error Compilation::lower() {
+llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
   PassManager manager(context);
   buildPipeline(manager, options);
+  if (watch)
+    manager.addInstrumentation(std::move(watch));
   if (runtime::dumpEnabled()) {
     auto dump = std::make_unique<DumpAfterPass>(*module, programName(*module));
     dump->write("foreach");

@@ -16,6 +16,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "passes/Pipelines.h"
 #include "runtime/program/Compiler.h"
 #include "llvm/Support/SourceMgr.h"
@@ -41,8 +42,8 @@ public:
   llvm::Error read(llvm::StringRef program, llvm::StringRef dtype = "");
 
   /// Runs the pipeline. The module then holds one fused program with assigned
-  /// buffers.
-  llvm::Error lower();
+  /// buffers. `watch` is called before and after each pass.
+  llvm::Error lower(std::unique_ptr<mlir::PassInstrumentation> watch = {});
 
   mlir::ModuleOp getModule() { return *module; }
   /// The fused program and its buffers, after `lower`.

@@ -8,7 +8,6 @@
 #include "codegen/cuda/StreamEmitter.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
-#include "dialect/Steps.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -102,7 +101,6 @@ void StreamEmitter::assignOutputs() {
       loadedFrom[input].push_back(argument);
   auto yield = sweep.getSegmentYield(segment);
   for (auto [k, slot] : llvm::enumerate(slots.results)) {
-    countSteps();
     if (slot < 0 || isMemberIndex(slots.operands[slot].index))
       continue;
     Value value = yield.getValues()[k];

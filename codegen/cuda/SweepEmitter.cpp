@@ -11,7 +11,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
-#include "dialect/Steps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -70,7 +69,6 @@ Expression SegmentEmitter::expression(Value value) {
 
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
-    countSteps();
     if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
             foreach::IterationOp>(op) ||
         !wanted(&op) || scope.knows(op.getResult(0)))
@@ -256,7 +254,6 @@ void SegmentEmitter::findUsedInWalk() {
   }
   auto visit = [&](Value value) {
     if (llvm::any_of(value.getUses(), [&](OpOperand &use) {
-          countSteps();
           return isUseInWalk(use);
         }))
       usedInWalk.insert(value);

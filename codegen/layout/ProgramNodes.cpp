@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/layout/ProgramNodes.h"
-#include "dialect/Steps.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -189,7 +188,6 @@ SmallVector<int> ProgramNodes::BufferUses::update(int to,
     writers[buffer] = to;
     readers[buffer].clear();
   }
-  countSteps(before.size() + access.reads.size() + access.writes.size());
   return before;
 }
 

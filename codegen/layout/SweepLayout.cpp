@@ -8,7 +8,6 @@
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
-#include "dialect/Steps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -115,7 +114,6 @@ void Builder::addIteration() {
 
 int Builder::operand(SegmentLayout &segment, int buffer, int32_t index,
                      Type type, bool written) {
-  countSteps();
   int position = segment.operands.size();
   auto [found, isNew] = operands.try_emplace({buffer, index}, position);
   if (!isNew) {
