@@ -51,7 +51,11 @@ class Explanation {
 public:
   Explanation(Compilation &compilation, const Plan &plan,
               const PlanShapes &shapes, StringRef arch)
-      : compilation(compilation), plan(plan), shapes(shapes), arch(arch) {}
+      : compilation(compilation), plan(plan), shapes(shapes), arch(arch),
+        domains(compilation.getProgram()) {
+    for (const PlanTable &table : plan.tables)
+      tables[table.name] = &table;
+  }
 
   json::Object gather(const Bandwidth &bandwidth);
 
@@ -69,7 +73,11 @@ private:
   const Plan &plan;
   const PlanShapes &shapes;
   std::string arch;
+  fused::Domains domains;
   llvm::StringMap<fused::SweepOp> sweeps;
+  llvm::StringMap<const PlanTable *> tables;
+  /// The elements of the largest list of each rank.
+  mutable llvm::DenseMap<int64_t, double> largest;
 };
 } // namespace
 
@@ -82,11 +90,13 @@ private:
 double Explanation::elementsOf(const fused::Traffic &traffic) const {
   if (traffic.argument >= 0)
     return shapes.elementsOf(traffic.argument);
-  double most = 0;
-  for (auto [number, buffer] : llvm::enumerate(plan.buffers))
-    if (buffer.kind == BufferKind::List && buffer.rank == traffic.rank())
-      most = std::max<double>(most, shapes.elementsOf(number));
-  return most;
+  auto [found, isNew] = largest.try_emplace(traffic.rank(), 0);
+  if (isNew)
+    for (auto [number, buffer] : llvm::enumerate(plan.buffers))
+      if (buffer.kind == BufferKind::List && buffer.rank == traffic.rank())
+        found->second =
+            std::max<double>(found->second, shapes.elementsOf(number));
+  return found->second;
 }
 
 Bytes Explanation::bytesOf(const fused::TrafficList &list) const {
@@ -127,7 +137,6 @@ static std::string sweepName(fused::SweepOp sweep) {
 
 json::Object Explanation::describeSweep(fused::SweepOp sweep) {
   json::Object object{{"name", sweepName(sweep)}};
-  fused::Domains domains(compilation.getProgram());
   object["traffic"] = fused::describe(fused::trafficOf(sweep, domains),
                                       compilation.getProgram());
   object["segments"] = sweep.getNumSegments();
@@ -138,9 +147,9 @@ json::Object Explanation::describeSweep(fused::SweepOp sweep) {
     object["threads"] = schedule->getThreads();
     object["tile"] = json::Array(schedule->getTile());
     object["vector"] = json::Array(schedule->getVector());
-    for (const PlanTable &table : plan.tables)
-      if (table.blockColumns && table.name == sweepName(sweep))
-        object["columns"] = table.blockColumns;
+    if (const PlanTable *table = tables.lookup(sweepName(sweep)))
+      if (table->blockColumns)
+        object["columns"] = table->blockColumns;
   }
   return object;
 }

@@ -5,7 +5,6 @@
 #include "codegen/cpu/Storage.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
-#include "llvm/IR/MDBuilder.h"
 
 using heddle::foreach::isList;
 using llvm::Twine;
@@ -17,12 +16,15 @@ SegmentEmitter::SegmentEmitter(SweepContext &context, const Segment &segment,
                                Value *descriptor, Value *arguments)
     : context(context), ir(context.ir), b(ir.b), layout(context.layout),
       segment(segment), slots(layout.segments[segment.number]),
-      descriptor(descriptor), arguments(arguments) {
+      descriptor(descriptor), arguments(arguments),
+      aliasScopes(b.getContext(),
+                  layout.scratch.size() + slots.operands.size()) {
   if (descriptor)
     for (size_t k = 0; k < slots.operands.size(); ++k)
       operands.push_back(ir.field(b.getPtrTy(), descriptor,
                                   8 * static_cast<int64_t>(k), "operand"));
-  makeScopes();
+  for (const OperandSlot &slot : slots.operands)
+    memoryOfBuffer.try_emplace(slot.buffer, memoryOfBuffer.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,33 +85,12 @@ Value *SegmentEmitter::flag() {
 //===----------------------------------------------------------------------===//
 
 // A buffer that is written overlaps no other buffer (the runtime checks this
-// when buffers are bound), and neither does a scratch area. Each has an alias
-// scope of its own, so that loops vectorize without checks at run time.
-void SegmentEmitter::makeScopes() {
-  llvm::MDBuilder metadata(b.getContext());
-  llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain();
-  auto add = [&] {
-    scopes.push_back(metadata.createAnonymousAliasScope(domain));
-    return static_cast<int>(scopes.size()) - 1;
-  };
-  for (size_t k = 0; k < layout.scratch.size(); ++k)
-    add();
-  for (const OperandSlot &slot : slots.operands)
-    if (!scopeOfBuffer.contains(slot.buffer))
-      scopeOfBuffer[slot.buffer] = add();
-  for (llvm::MDNode *scope : scopes) {
-    llvm::SmallVector<llvm::Metadata *> rest;
-    for (llvm::MDNode *other : scopes)
-      if (other != scope)
-        rest.push_back(other);
-    others.push_back(llvm::MDNode::get(b.getContext(), rest));
-  }
-}
-
-void SegmentEmitter::tag(llvm::Instruction *access, int scope) {
-  access->setMetadata(llvm::LLVMContext::MD_alias_scope,
-                      llvm::MDNode::get(b.getContext(), {scopes[scope]}));
-  access->setMetadata(llvm::LLVMContext::MD_noalias, others[scope]);
+// when buffers are bound), and neither does a scratch area. The metadata says
+// so, so that loops vectorize without checks at run time.
+void SegmentEmitter::tag(llvm::Instruction *access, int memory) {
+  auto [scopes, others] = aliasScopes.of(memory);
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, scopes);
+  access->setMetadata(llvm::LLVMContext::MD_noalias, others);
 }
 
 std::function<void(llvm::Instruction *)> SegmentEmitter::scratchTag(int slot) {
@@ -187,7 +168,7 @@ Value *SegmentEmitter::loadArgument(mlir::BlockArgument argument,
   Value *address =
       isEntryIndex(operand.index) ? addressOfEntry(slot) : addressOf(slot, at);
   llvm::LoadInst *loaded = loadStored(ir, operand.storage, address);
-  tag(loaded, scopeOfBuffer[operand.buffer]);
+  tag(loaded, memoryOf(operand));
   Value *value = fromMemory(ir, operand.storage, loaded);
   value = convert(ir, value, operand.storage, argument.getType());
   if (llvm::StringRef name = nameOf(argument); !name.empty())
@@ -248,7 +229,7 @@ void SegmentEmitter::store(const SegmentResult &result, const Position &at) {
       convert(ir, get(result.value), result.value.getType(), operand.storage);
   auto storeAt = [&](const Position &at) {
     tag(storeStored(ir, operand.storage, value, addressOf(result.slot, at)),
-        scopeOfBuffer[operand.buffer]);
+        memoryOf(operand));
   };
   if (operand.index != kIteration)
     return storeAt(at);

@@ -9,6 +9,7 @@
 #ifndef HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 #define HEDDLE_CODEGEN_CPU_SEGMENTEMITTER_H
 
+#include "codegen/cpu/AliasScopes.h"
 #include "codegen/cpu/Reduction.h"
 #include "codegen/cpu/Segment.h"
 #include "codegen/layout/KernelSignature.h"
@@ -99,13 +100,17 @@ private:
   llvm::Value *lengthOf(int slot);
   /// The distance in elements between the rows of the matrix at `slot`.
   llvm::Value *strideOf(int slot);
-  void makeScopes();
-  void tag(llvm::Instruction *access, int scope);
+  /// Marks an access to the memory with this number: a scratch slot, or a
+  /// buffer.
+  void tag(llvm::Instruction *access, int memory);
+  int memoryOf(const OperandSlot &operand) const {
+    return layout.scratch.size() + memoryOfBuffer.lookup(operand.buffer);
+  }
 
   llvm::DenseMap<mlir::Value, llvm::Value *> values;
   llvm::SmallVector<llvm::Value *> operands; // addresses, by slot
-  llvm::SmallVector<llvm::MDNode *> scopes, others;
-  llvm::DenseMap<int, int> scopeOfBuffer;
+  llvm::DenseMap<int, int> memoryOfBuffer;
+  AliasScopes aliasScopes;
 };
 
 } // namespace heddle::cpu

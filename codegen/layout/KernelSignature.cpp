@@ -9,10 +9,11 @@ using Kind = KernelArgumentKind;
 /// The size of the barrier of a cooperative launch (device/grid.cuh).
 static constexpr int64_t kGridBarrierBytes = 8;
 
-static KernelArgument argumentOf(Kind kind, int sweep = 0) {
+static KernelArgument argumentOf(Kind kind, int sweep = 0, int slot = -1) {
   KernelArgument argument;
   argument.kind = kind;
   argument.sweep = sweep;
+  argument.slot = slot;
   return argument;
 }
 
@@ -28,14 +29,18 @@ static KernelArgument barrierOf(int64_t bytes) {
   return argument;
 }
 
+KernelArgument &KernelSignature::add(KernelArgument argument) {
+  positions.try_emplace({static_cast<int>(argument.kind), argument.slot},
+                        arguments.size());
+  return arguments.emplace_back(argument);
+}
+
 void KernelSignature::addScalars(const SweepLayout &sweep, int number,
                                  bool withIteration) {
   for (auto [k, slot] : llvm::enumerate(sweep.scalars)) {
     if (!withIteration && sweep.iteration == static_cast<int>(k))
       continue;
-    KernelArgument &argument =
-        arguments.emplace_back(argumentOf(Kind::scalar, number));
-    argument.slot = k;
+    KernelArgument &argument = add(argumentOf(Kind::scalar, number, k));
     argument.buffer = slot.buffer;
     argument.byValue = slot.isByValue;
   }
@@ -43,12 +48,12 @@ void KernelSignature::addScalars(const SweepLayout &sweep, int number,
 
 void KernelSignature::addScratch(const SweepLayout &sweep, int number) {
   for (size_t k = 0; k < sweep.scratch.size(); ++k)
-    arguments.emplace_back(argumentOf(Kind::scratch, number)).slot = k;
+    add(argumentOf(Kind::scratch, number, k));
 }
 
 KernelSignature KernelSignature::of(const SweepLayout &sweep) {
   KernelSignature signature;
-  signature.arguments.push_back(argumentOf(Kind::table));
+  signature.add(argumentOf(Kind::table));
   signature.addScalars(sweep, 0, /*withIteration=*/true);
   signature.addScratch(sweep, 0);
   return signature;
@@ -60,38 +65,34 @@ KernelSignature::ofCooperative(fused::LoopOp loop,
                                const Buffers &buffers) {
   KernelSignature signature;
   for (auto [number, sweep] : llvm::enumerate(sweeps)) {
-    signature.arguments.push_back(argumentOf(Kind::table, number));
+    signature.add(argumentOf(Kind::table, number));
     signature.addScalars(sweep, number, /*withIteration=*/false);
     signature.addScratch(sweep, number);
   }
-  signature.arguments.push_back(
-      loopScalar(Kind::iterations, buffers.of(loop.getIterations())));
-  signature.arguments.push_back(
-      loopScalar(Kind::limit, buffers.of(loop.getLimit())));
+  signature.add(loopScalar(Kind::iterations, buffers.of(loop.getIterations())));
+  signature.add(loopScalar(Kind::limit, buffers.of(loop.getLimit())));
   if (!loop.getActive())
-    signature.arguments.push_back(
+    signature.add(
         loopScalar(Kind::condition, buffers.of(loop.getYield().getMore())));
-  signature.arguments.push_back(barrierOf(kGridBarrierBytes));
+  signature.add(barrierOf(kGridBarrierBytes));
   return signature;
 }
 
 KernelSignature KernelSignature::ofPanels(const SweepLayout &sweep,
                                           const PanelLayout &panels) {
   KernelSignature signature;
-  signature.arguments.push_back(argumentOf(Kind::table));
+  signature.add(argumentOf(Kind::table));
   signature.addScalars(sweep, 0, /*withIteration=*/false);
-  signature.arguments.push_back(loopScalar(Kind::limit, panels.limit));
+  signature.add(loopScalar(Kind::limit, panels.limit));
   for (size_t k = 0; k < panels.scratch.size(); ++k)
-    signature.arguments.emplace_back(argumentOf(Kind::panelScratch)).slot = k;
-  signature.arguments.push_back(barrierOf(panel_barrier_bytes));
+    signature.add(argumentOf(Kind::panelScratch, /*sweep=*/0, k));
+  signature.add(barrierOf(panel_barrier_bytes));
   return signature;
 }
 
 int KernelSignature::positionOf(Kind kind, int slot) const {
-  for (auto [k, argument] : llvm::enumerate(arguments))
-    if (argument.kind == kind && argument.slot == slot)
-      return k;
-  return -1;
+  auto found = positions.find({static_cast<int>(kind), slot});
+  return found == positions.end() ? -1 : found->second;
 }
 
 } // namespace heddle

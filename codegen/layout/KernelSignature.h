@@ -52,14 +52,19 @@ struct KernelSignature {
   static KernelSignature ofPanels(const SweepLayout &sweep,
                                   const PanelLayout &panels);
 
-  /// The position of the argument of `kind` with `slot`; -1 if there is none.
+  /// The position of the first argument of `kind` with `slot`; -1 if there is
+  /// none.
   int positionOf(KernelArgumentKind kind, int slot = -1) const;
 
   llvm::SmallVector<KernelArgument> arguments;
 
 private:
+  KernelArgument &add(KernelArgument argument);
   void addScalars(const SweepLayout &sweep, int number, bool withIteration);
   void addScratch(const SweepLayout &sweep, int number);
+
+  /// The first argument of each kind and slot.
+  llvm::DenseMap<std::pair<int, int>, int> positions;
 };
 
 } // namespace heddle

@@ -277,10 +277,12 @@ LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   launch.maxTiles.reset();
   node.variants.push_back(launch);
   std::vector<SweepLayout> layouts;
+  std::vector<KernelSignature> signatures;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
       return failure();
+    signatures.push_back(KernelSignature::of(*layout));
     layouts.push_back(std::move(*layout));
   }
   for (const KernelArgument &argument :
@@ -289,8 +291,8 @@ LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
     case KernelArgumentKind::table:
     case KernelArgumentKind::scratch: {
       // The table and scratch areas of the sweep's own launch.
-      int position = KernelSignature::of(layouts[argument.sweep])
-                         .positionOf(argument.kind, argument.slot);
+      int position =
+          signatures[argument.sweep].positionOf(argument.kind, argument.slot);
       node.arguments.push_back(
           node.body.nodes[argument.sweep].arguments[position]);
       break;
