@@ -272,17 +272,18 @@ LogicalResult MapOp::verifyRegions() {
     return emitOpError("yields ")
            << yielded.size() << " values for " << getNumResults() << " results";
   bool anyList = llvm::any_of(getInputs().getTypes(), isList);
+  int64_t rank = getDomainRank();
   for (auto [k, value] : llvm::enumerate(yielded)) {
     Type type = getResult(k).getType();
     if (!isStorable(value.getType(), storageType(type)))
       return emitOpError("result #") << k << " has elements of "
                                      << storageType(type) << " but the region "
                                      << "yields " << value.getType();
-    if (isList(type) != anyList || rankOf(type) != getDomainRank())
+    if (isList(type) != anyList || rankOf(type) != rank)
       return emitOpError("result #")
              << k << " has type " << type << "; expected "
              << (anyList ? "a list of rank " : "a device scalar, of rank ")
-             << getDomainRank() << ", like the domain";
+             << rank << ", like the domain";
   }
   return success();
 }

@@ -219,11 +219,12 @@ llvm::DenseSet<Value> backwardSlice(ArrayRef<Value> roots) {
 
 SmallVector<Value> elementResults(SweepOp sweep, unsigned segment) {
   SmallVector<Value> values;
+  int64_t rank = sweep.getDomainRank(segment);
   for (auto [result, value] :
        llvm::zip(sweep.getSegmentResults(segment),
                  sweep.getSegmentYield(segment).getValues()))
     if (foreach::isList(result.getType()) &&
-        foreach::rankOf(result.getType()) == sweep.getDomainRank(segment))
+        foreach::rankOf(result.getType()) == rank)
       values.push_back(value);
   return values;
 }

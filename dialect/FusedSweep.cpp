@@ -68,8 +68,7 @@ SmallVector<unsigned> SweepOp::getListResults() {
 
 /// The segment with the first end after `position`.
 static unsigned segmentAt(ArrayRef<int32_t> ends, unsigned position) {
-  return llvm::upper_bound(ends, static_cast<int32_t>(position)) -
-         ends.begin();
+  return llvm::upper_bound(ends, static_cast<int32_t>(position)) - ends.begin();
 }
 
 unsigned SweepOp::getSegmentOfInput(unsigned input) {
@@ -458,11 +457,12 @@ LogicalResult SweepOp::verify() {
 }
 
 LogicalResult SweepOp::verifyRegions() {
+  int64_t first = getDomainRank(0);
   for (unsigned s = 0; s < getNumSegments(); ++s) {
-    if ((getDomainRank(s) == 2) != (getDomainRank(0) == 2))
+    if (int64_t rank = getDomainRank(s); (rank == 2) != (first == 2))
       return emitOpError("expected segments with domains of rank 2 only, or "
                          "of lower ranks only, found ranks ")
-             << getDomainRank(0) << " and " << getDomainRank(s);
+             << first << " and " << rank;
     if (failed(verifySegment(*this, s)))
       return failure();
   }

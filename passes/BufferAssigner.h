@@ -103,6 +103,7 @@ private:
   unsigned numArguments = 0;
   /// What many results of one sweep ask for.
   struct Segment {
+    int64_t rank; // of the domain
     mlir::FailureOr<Levels> levels = mlir::failure();
     /// The values from which elements are computed.
     llvm::DenseSet<mlir::Value> usedByElements;

@@ -44,6 +44,7 @@ const BufferAssigner::Segment &BufferAssigner::segmentOf(SweepOp sweep,
   auto &segment = segments[{sweep, number}];
   if (!segment) {
     segment = std::make_unique<Segment>();
+    segment->rank = sweep.getDomainRank(number);
     segment->levels = Levels::infer(sweep, number);
     segment->usedByElements = backwardSlice(elementResults(sweep, number));
   }
@@ -104,7 +105,8 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
   if (record || isEntryIndex(index))
     return (record && record.getInto() == bound) ||
            no("the old value is read at another index");
-  int64_t rank = sweep.getDomainRank(segment);
+  const Segment &facts = segmentOf(sweep, segment);
+  int64_t rank = facts.rank;
   int64_t resultRank = rankOf(result.getType());
   if (resultRank == 0) // Written when the member is complete.
     return !isReadLate(segment, number - firstInput) || no(late);
@@ -120,7 +122,6 @@ bool BufferAssigner::mayOverwrite(OpResult result, OpOperand &use,
       sweep.getSegmentResults(segment).front().getResultNumber();
   Value value =
       sweep.getSegmentYield(segment).getValues()[position - firstResult];
-  const Segment &facts = segmentOf(sweep, segment);
   int32_t own = facts.levels->of(value).level == Level::column ? kJ : kI;
   return index == own || no("the old value is read at another index");
 }

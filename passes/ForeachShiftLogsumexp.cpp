@@ -53,33 +53,49 @@ static Value boundTo(foreach::MapOp map, BlockArgument argument) {
   return map.getInputs()[argument.getArgNumber()];
 }
 
-/// Whether `list` depends on `from` through maps only.
-static bool follows(Value list, Value from);
-
-static bool follows(Inside at, Value from) {
-  if (auto argument = dyn_cast<BlockArgument>(at.scalar))
-    return follows(boundTo(at.map, argument), from);
-  return llvm::any_of(
-      at.scalar.getDefiningOp()->getOperands(),
-      [&](Value operand) { return follows({at.map, operand}, from); });
+/// What depends on `from` through maps only: lists, and scalars in the bodies
+/// of maps.
+static llvm::SetVector<Value> dependentsOf(Value from) {
+  llvm::SetVector<Value> dependents;
+  dependents.insert(from);
+  for (size_t next = 0; next < dependents.size(); ++next)
+    for (OpOperand &use : dependents[next].getUses()) {
+      Operation *user = use.getOwner();
+      unsigned number = use.getOperandNumber();
+      if (auto map = dyn_cast<foreach::MapOp>(user))
+        dependents.insert(map.getBody().getArgument(number));
+      else if (!isa<foreach::MapOp>(user->getParentOp()))
+        continue;
+      else if (isa<foreach::YieldOp>(user))
+        dependents.insert(user->getParentOp()->getResult(number));
+      else
+        dependents.insert(user->result_begin(), user->result_end());
+    }
+  return dependents;
 }
 
-static bool follows(Value list, Value from) {
-  if (list == from)
-    return true;
-  auto inside = insideOf(list);
-  return inside && follows(*inside, from);
-}
-
-/// Whether `scalar` is a product or quotient of `argument` and other values.
-static bool isScaled(Value scalar, BlockArgument argument) {
-  if (scalar == argument)
-    return true;
-  Operation *op = scalar.getDefiningOp();
-  if (!isa_and_nonnull<arith::MulFOp, arith::DivFOp>(op))
-    return false;
-  return isScaled(op->getOperand(0), argument) ||
-         (isa<arith::MulFOp>(op) && isScaled(op->getOperand(1), argument));
+/// The last result of `map` of the type of an operand whose elements are
+/// products or quotients of the operand's elements and other values; or null.
+static Value scaledIn(foreach::MapOp map, unsigned operand) {
+  llvm::SetVector<Value> scaled;
+  Value last;
+  scaled.insert(map.getBody().getArgument(operand));
+  for (size_t next = 0; next < scaled.size(); ++next)
+    for (OpOperand &use : scaled[next].getUses()) {
+      Operation *user = use.getOwner();
+      unsigned number = use.getOperandNumber();
+      if (isa<arith::MulFOp>(user) ||
+          (isa<arith::DivFOp>(user) && number == 0)) {
+        scaled.insert(user->getResult(0));
+      } else if (isa<foreach::YieldOp>(user)) {
+        OpResult result = map->getResult(number);
+        if (result.getType() == map.getInputs()[operand].getType() &&
+            (!last ||
+             cast<OpResult>(last).getResultNumber() < result.getResultNumber()))
+          last = result;
+      }
+    }
+  return last;
 }
 
 /// The value that an iteration uses for `carried`: the scaled value if the
@@ -90,12 +106,7 @@ static Value entering(Value carried) {
     auto map = dyn_cast<foreach::MapOp>(use.getOwner());
     if (!map)
       break;
-    BlockArgument argument = map.getBody().getArgument(use.getOperandNumber());
-    Value scaled;
-    for (auto [result, scalar] :
-         llvm::zip_equal(map.getResults(), map.getYield().getValues()))
-      if (result.getType() == carried.getType() && isScaled(scalar, argument))
-        scaled = result;
+    Value scaled = scaledIn(map, use.getOperandNumber());
     if (!scaled)
       break;
     carried = scaled;
@@ -111,14 +122,23 @@ namespace {
 /// Computes the shift of a reduction, in its region.
 class Inversion {
 public:
-  /// `into` is a copy of the reduction that computes `result`.
-  Inversion(foreach::ReduceOp into, Value result)
-      : into(into), result(result), builder(into.getYield()),
-        loc(UnknownLoc::get(into.getContext())) {}
+  /// `into` is a copy of the reduction that computes `result`; `dependents` are
+  /// those of `result`.
+  Inversion(foreach::ReduceOp into, Value result,
+            const llvm::SetVector<Value> &dependents)
+      : into(into), result(result), dependents(dependents),
+        builder(into.getYield()), loc(UnknownLoc::get(into.getContext())),
+        indices(into.getIndices()) {
+    for (auto [input, index, argument] : llvm::zip_equal(
+             into.getInputs(), indices, into.getBody().getArguments()))
+      bound.try_emplace({input, index, argument.getType()}, argument);
+  }
 
   /// The value of `result` for which `next`, a function of it, is `target`.
   /// Null if no such value can be computed; `why` is then the reason.
   Value run(Value next, Value target);
+  /// Adds the shift to the reduction.
+  void apply(Value shift);
   std::string why;
 
 private:
@@ -126,7 +146,7 @@ private:
                Value target);
   Value scalarOf(Inside at);
   Value elementOf(Value list, int32_t index, Type bound, StringRef name);
-  Value bind(Value list, int32_t index, Type bound, StringRef name);
+  Value bind(Value list, int32_t index, Type type, StringRef name);
   bool isAvailable(Value list);
 
   Value zero(Type type) {
@@ -142,8 +162,11 @@ private:
   foreach
     ::ReduceOp into;
   Value result;
+  const llvm::SetVector<Value> &dependents;
   OpBuilder builder;
   Location loc;
+  SmallVector<int32_t> indices; // of the reduction's operands
+  llvm::DenseMap<std::tuple<Value, int32_t, Type>, Value> bound;
   llvm::DenseMap<Value, Value> scalars;
 };
 } // namespace
@@ -171,20 +194,22 @@ bool Inversion::isAvailable(Value list) {
 
 /// Binds `list` to the reduction and returns the argument. `index` is an index
 /// in the domain of the result.
-Value Inversion::bind(Value list, int32_t index, Type bound, StringRef name) {
+Value Inversion::bind(Value list, int32_t index, Type type, StringRef name) {
   if (index == kI)
     index = into.getAxis() == Axis::j ? kI : kJ;
-  Block &body = into.getBody().front();
-  SmallVector<int32_t> indices(into.getIndices());
-  for (auto [k, input] : llvm::enumerate(into.getInputs()))
-    if (input == list && indices[k] == index &&
-        body.getArgument(k).getType() == bound)
-      return body.getArgument(k);
-  indices.push_back(index);
-  into->insertOperands(into->getNumOperands(), list);
+  Value &argument = bound[{list, index, type}];
+  if (!argument) {
+    indices.push_back(index);
+    into->insertOperands(into->getNumOperands(), list);
+    argument = into.getBody().front().addArgument(
+        type, name.empty() ? loc : namedLoc(into.getContext(), name));
+  }
+  return argument;
+}
+
+void Inversion::apply(Value shift) {
   into.setIndices(indices);
-  return body.addArgument(
-      bound, name.empty() ? loc : namedLoc(into.getContext(), name));
+  into.getYield().getValuesMutable().append(shift);
 }
 
 /// An element of `list`; if the reduction cannot bind `list`, the element is
@@ -296,7 +321,7 @@ Value Inversion::run(Value next, Value target) {
     for (OpOperand &operand : op->getOpOperands()) {
       // Only the selected values are inverted, not the condition.
       bool condition = isa<arith::SelectOp>(op) && !operand.getOperandNumber();
-      if (!condition && follows({at.map, operand.get()}, result))
+      if (!condition && dependents.contains(operand.get()))
         through.push_back(operand.getOperandNumber());
     }
     if (through.size() != 1) {
@@ -330,55 +355,94 @@ struct ForeachShiftLogsumexp
   }
 
   void shiftAll(WhileOp loop);
-  void shift(foreach::ReduceOp op, WhileOp loop, ArrayRef<Value> targets);
 
   bool changed = false;
 };
+
+/// The reductions of a loop whose results determine carried values.
+class LoopShifts {
+public:
+  explicit LoopShifts(WhileOp loop) : loop(loop) {
+    for (auto [k, carried] : llvm::enumerate(loop.getBody().getArguments())) {
+      targets.push_back(entering(carried));
+      carriedAs[loop.getYield().getValues()[k]].push_back(k);
+    }
+  }
+
+  /// Replaces `op` by a reduction with a shift. Null, with the reason, if no
+  /// carried value gives one.
+  foreach
+    ::ReduceOp shift(foreach::ReduceOp op, std::string &why);
+  /// The carried value from which the last shift was computed.
+  Value source;
+
+private:
+  WhileOp loop;
+  SmallVector<Value> targets;
+  /// The numbers of the carried values that a value becomes in the next
+  /// iteration.
+  llvm::DenseMap<Value, SmallVector<unsigned, 1>> carriedAs;
+};
 } // namespace
 
-void ForeachShiftLogsumexp::shift(foreach::ReduceOp op, WhileOp loop,
-                                  ArrayRef<Value> targets) {
-  std::string why = "no carried value depends on it";
-  for (auto [carried, target, next] :
-       llvm::zip(loop.getBody().getArguments(), targets,
-                 loop.getYield().getValues())) {
+foreach
+  ::ReduceOp LoopShifts::shift(foreach::ReduceOp op, std::string &why) {
+    why = "no carried value depends on it";
     Value result = op.getResult(0);
-    if (rankOf(next.getType()) != rankOf(result.getType()) ||
-        !follows(next, result))
-      continue;
-    OpBuilder builder(op);
-    auto shifted = cast<foreach::ReduceOp>(builder.clone(*op));
-    Inversion inversion(shifted, result);
-    Value shift = inversion.run(next, target);
-    if (!shift) {
-      shifted.erase();
-      why = inversion.why;
-      continue;
+    llvm::SetVector<Value> dependents = dependentsOf(result);
+    SmallVector<unsigned> numbers;
+    for (Value next : dependents)
+      if (auto found = carriedAs.find(next); found != carriedAs.end())
+        llvm::append_range(numbers, found->second);
+    llvm::sort(numbers);
+    for (unsigned number : numbers) {
+      Value next = loop.getYield().getValues()[number];
+      if (rankOf(next.getType()) != rankOf(result.getType()))
+        continue;
+      OpBuilder builder(op);
+      auto shifted = cast<foreach::ReduceOp>(builder.clone(*op));
+      Inversion inversion(shifted, result, dependents);
+      Value shift = inversion.run(next, targets[number]);
+      if (!shift) {
+        shifted.erase();
+        why = inversion.why;
+        continue;
+      }
+      inversion.apply(shift);
+      source = loop.getBody().getArgument(number);
+      auto carried = carriedAs.find(result);
+      if (carried != carriedAs.end()) {
+        auto moved = std::move(carried->second);
+        carriedAs.erase(carried);
+        carriedAs[shifted.getResult(0)] = std::move(moved);
+      }
+      op.replaceAllUsesWith(shifted);
+      op.erase();
+      return shifted;
     }
-    shifted.getYield().getValuesMutable().append(shift);
-    op.replaceAllUsesWith(shifted);
-    op.erase();
-    ++numShifted;
-    changed = true;
-    if (remarks)
-      mlir::emitRemark(shifted.getLoc())
-          << fused::quoted(shifted.getResult(0))
-          << " is shifted by an estimate from the carried value "
-          << fused::quoted(carried) << ": no running maximum";
-    return;
+    return {};
   }
-  ++numLeft;
-  if (remarks)
-    mlir::emitRemark(op.getLoc())
-        << fused::quoted(op.getResult(0)) << " is not shifted: " << why;
-}
 
 void ForeachShiftLogsumexp::shiftAll(WhileOp loop) {
-  Block &body = loop.getBody().front();
-  SmallVector<Value> targets;
-  for (BlockArgument carried : body.getArguments())
-    targets.push_back(entering(carried));
-  for (auto op : llvm::make_early_inc_range(body.getOps<foreach::ReduceOp>()))
-    if (op.getKind() == ReduceKind::logsumexp && !op.getShift())
-      shift(op, loop, targets);
+  LoopShifts shifts(loop);
+  auto reduces = loop.getBody().front().getOps<foreach::ReduceOp>();
+  for (auto op : llvm::make_early_inc_range(reduces)) {
+    if (op.getKind() != ReduceKind::logsumexp || op.getShift())
+      continue;
+    std::string why;
+    if (auto shifted = shifts.shift(op, why)) {
+      ++numShifted;
+      changed = true;
+      if (remarks)
+        mlir::emitRemark(shifted.getLoc())
+            << fused::quoted(shifted.getResult(0))
+            << " is shifted by an estimate from the carried value "
+            << fused::quoted(shifts.source) << ": no running maximum";
+      continue;
+    }
+    ++numLeft;
+    if (remarks)
+      mlir::emitRemark(op.getLoc())
+          << fused::quoted(op.getResult(0)) << " is not shifted: " << why;
+  }
 }

@@ -28,7 +28,7 @@ namespace {
 /// A select that discards a value that depends on the log-sum-exp, if all
 /// `flags` of the column are set; if `isNegated`, unless all are set.
 struct Discard {
-  SmallVector<Value> flags;
+  llvm::SetVector<Value> flags;
   bool isNegated;
 };
 
@@ -41,7 +41,7 @@ public:
   std::optional<SmallVector<Discard>> find() const;
 
 private:
-  std::optional<SmallVector<Value>> flagsOf(Value condition) const;
+  std::optional<llvm::SetVector<Value>> flagsOf(Value condition) const;
 
   Value result;
   const Levels &levels;
@@ -67,24 +67,32 @@ struct FusedMarkInactiveColumns
 
 /// The flags whose conjunction equals `condition` for every result below
 /// infinity. Nothing if `condition` depends on the result in another way.
-std::optional<SmallVector<Value>>
+std::optional<llvm::SetVector<Value>>
 InactiveColumns::flagsOf(Value condition) const {
-  if (levels.of(condition) == LevelOf{Level::column, false})
-    return SmallVector<Value>{condition};
-  Operation *op = condition.getDefiningOp();
-  if (auto compare = dyn_cast_or_null<arith::CmpFOp>(op))
-    if (compare.getPredicate() == arith::CmpFPredicate::OLT &&
-        compare.getLhs() == result &&
-        matchPattern(compare.getRhs(), m_PosInfFloat()))
-      return SmallVector<Value>{};
-  if (!isa_and_nonnull<arith::AndIOp>(op))
-    return std::nullopt;
-  auto all = flagsOf(op->getOperand(0));
-  auto more = flagsOf(op->getOperand(1));
-  if (!all || !more)
-    return std::nullopt;
-  llvm::append_range(*all, *more);
-  return all;
+  llvm::SetVector<Value> flags;
+  SmallVector<Value> open = {condition};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (levels.of(value) == LevelOf{Level::column, false}) {
+      flags.insert(value);
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto compare = dyn_cast_or_null<arith::CmpFOp>(op))
+      if (compare.getPredicate() == arith::CmpFPredicate::OLT &&
+          compare.getLhs() == result &&
+          matchPattern(compare.getRhs(), m_PosInfFloat()))
+        continue;
+    if (!isa_and_nonnull<arith::AndIOp>(op))
+      return std::nullopt;
+    // The first operand is on top, so that flags keep their order.
+    open.push_back(op->getOperand(1));
+    open.push_back(op->getOperand(0));
+  }
+  return flags;
 }
 
 std::optional<SmallVector<Discard>> InactiveColumns::find() const {
@@ -131,11 +139,7 @@ void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
   OpBuilder builder(column);
   // The reduction's location would name the flag like the result.
   Location loc = builder.getUnknownLoc();
-  SmallVector<Value> all;
-  auto require = [&](Value flag) {
-    if (!llvm::is_contained(all, flag))
-      all.push_back(flag);
-  };
+  llvm::SetVector<Value> all;
   auto conjunction = [&](ArrayRef<Value> flags) {
     Value result = flags.front();
     for (Value flag : flags.drop_front())
@@ -153,13 +157,14 @@ void FusedMarkInactiveColumns::mark(fused::ReduceOp column,
     if (discard.flags.empty() && discard.isNegated)
       return;
     if (discard.isNegated)
-      require(arith::XOrIOp::create(builder, loc, conjunction(discard.flags),
-                                    constant(true)));
+      all.insert(arith::XOrIOp::create(builder, loc,
+                                       conjunction(discard.flags.getArrayRef()),
+                                       constant(true)));
     else
-      llvm::for_each(discard.flags, require);
+      all.insert_range(discard.flags);
   }
-  column.getInactiveMutable().assign(all.empty() ? constant(true)
-                                                 : conjunction(all));
+  column.getInactiveMutable().assign(
+      all.empty() ? constant(true) : conjunction(all.getArrayRef()));
   ++numMarked;
   if (remarks)
     mlir::emitRemark(column.getLoc())

@@ -226,7 +226,9 @@ static bool isKnownBefore(ProgramOp program, SweepOp sweep, unsigned segment,
   if (!next || next == operand)
     return static_cast<bool>(next);
   return isList(operand.getType()) && rankOf(operand.getType()) == 0 &&
-         llvm::is_contained(sweep.getSegmentResults(segment), next);
+         next.getDefiningOp() == sweep &&
+         sweep.getSegmentOfResult(cast<OpResult>(next).getResultNumber()) ==
+             segment;
 }
 
 namespace {
@@ -355,11 +357,13 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
         << whyNoPanels;
   if (!before)
     return;
+  llvm::SmallPtrSet<Value, 16> inputsBefore(before.getInputs().begin(),
+                                            before.getInputs().end());
   for (auto [operand, index] :
        llvm::zip_equal(sweep.getInputs(), sweep.getIndices())) {
     bool again = !isMemberIndex(index) &&
                  (operand.getDefiningOp() == before.getOperation() ||
-                  llvm::is_contained(before.getInputs(), operand));
+                  inputsBefore.contains(operand));
     if (!again)
       continue;
     sweep.setReversed(!before.getReversed());

@@ -74,9 +74,10 @@ void Segment::findPhases() {
 LogicalResult Segment::verify(fused::SweepOp sweep) const {
   auto schedule = sweep.getScheduleAttr();
   bool streams = schedule.getKind() == fused::ScheduleKind::stream;
-  if (!streams && sweep.getDomainRank(number) != 2)
+  int64_t rank = sweep.getDomainRank(number);
+  if (!streams && rank != 2)
     return sweep.emitOpError("is scheduled in rows but segment #")
-           << number << " has a domain of rank " << sweep.getDomainRank(number);
+           << number << " has a domain of rank " << rank;
   auto inRows = [](Level level) {
     return level == Level::row || level == Level::column;
   };
@@ -87,7 +88,7 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
   for (const SegmentReduction &reduction : reductions) {
     fused::ReduceOp op = reduction.op;
     Type type = op.getValue().getType();
-    if (sweep.getDomainRank(number) == 0 && reduction.from != Level::member)
+    if (rank == 0 && reduction.from != Level::member)
       return op.emitOpError("reduces a ")
              << stringifyLevel(reduction.from)
              << " value in a domain of member scalars";
@@ -115,13 +116,14 @@ FailureOr<Segment> Segment::analyse(fused::SweepOp sweep, unsigned number,
   Segment segment(std::move(*levels));
   segment.number = number;
   segment.block = &sweep.getSegmentBlock(number);
+  int64_t rank = sweep.getDomainRank(number);
   for (auto [result, value, slot] :
        llvm::zip(sweep.getSegmentResults(number),
                  sweep.getSegmentYield(number).getValues(),
                  layout.segments[number].results)) {
     Type type = result.getType();
     Level at = levelOfResult(
-        type, segment.levelOf(value), sweep.getDomainRank(number),
+        type, segment.levelOf(value), rank,
         static_cast<bool>(value.getDefiningOp<fused::RecordOp>()));
     bool read = slot != SegmentLayout::kNowhere ||
                 (at == Level::list && sweep.hasEpilogue());
