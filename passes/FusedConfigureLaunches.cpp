@@ -147,21 +147,18 @@ static void configure(LoopOp loop, const Buffers &buffers) {
 /// A sweep that depends on the previous sweep, and on nothing else, may begin
 /// before the previous sweep ends. Not in a loop: the body of a conditional
 /// node has no programmatic edges.
-static LogicalResult configure(Block &block, const Buffers &buffers) {
-  auto nodes = ProgramNodes::of(block, buffers);
-  if (failed(nodes))
-    return failure();
-  bool inLoop = isa<LoopOp>(block.getParentOp());
+static LogicalResult configure(const ProgramNodes &nodes, bool inLoop,
+                               const Buffers &buffers) {
   llvm::DenseSet<int> written;
-  for (auto [number, node] : llvm::enumerate(nodes->nodes)) {
+  for (auto [number, node] : llvm::enumerate(nodes.nodes)) {
     if (node.kind == ProgramNodeKind::sweep) {
-      bool isDependent = !inLoop && nodes->followsOneSweep(number);
-      if (failed(configure(cast<SweepOp>(node.op), isDependent, written,
-                           buffers)))
+      bool isDependent = !inLoop && nodes.followsOneSweep(number);
+      if (failed(
+              configure(cast<SweepOp>(node.op), isDependent, written, buffers)))
         return failure();
     } else if (node.kind == ProgramNodeKind::loop) {
       auto loop = cast<LoopOp>(node.op);
-      if (failed(configure(loop.getBody().front(), buffers)))
+      if (failed(configure(*node.body, /*inLoop=*/true, buffers)))
         return failure();
       configure(loop, buffers);
     }
@@ -177,8 +174,10 @@ struct FusedConfigureLaunches
     : heddle::impl::FusedConfigureLaunchesBase<FusedConfigureLaunches> {
   void runOnOperation() override {
     auto buffers = Buffers::read(getOperation());
-    if (failed(buffers) ||
-        failed(configure(getOperation().getBody().front(), *buffers)))
+    if (failed(buffers))
+      return signalPassFailure();
+    auto nodes = ProgramNodes::of(getOperation().getBody().front(), *buffers);
+    if (failed(nodes) || failed(configure(*nodes, /*inLoop=*/false, *buffers)))
       signalPassFailure();
   }
 };

@@ -249,6 +249,8 @@ struct FusedSchedule : heddle::impl::FusedScheduleBase<FusedSchedule> {
 
   void schedule(SweepOp sweep, SweepOp before);
   void movePrecomputable(SweepOp sweep, unsigned segment);
+
+  std::string name; // of the sweep, for remarks
 };
 } // namespace
 
@@ -290,7 +292,7 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
   }
   if (stays && remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << " computes '" << stays->getName()
+        << name << " computes '" << stays->getName()
         << "' of scalars in its body: the operands are not known before the "
            "step begins";
   Slice slice =
@@ -332,12 +334,14 @@ void FusedSchedule::movePrecomputable(SweepOp sweep, unsigned segment) {
   ++numPrecomputed;
   if (remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << " uses " << types.size()
+        << name << " uses " << types.size()
         << (types.size() == 1 ? " scalar" : " scalars")
         << " per member that the previous step computed";
 }
 
 void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
+  if (remarks)
+    name = nameForRemarks(sweep);
   // If blocks share rows, some blocks may still read precomputed scalars when
   // the member's last block replaces them.
   bool shares = sharesRows(sweep);
@@ -350,7 +354,7 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
   sweep.setScheduleAttr(schedule);
   if (remarks)
     mlir::emitRemark(sweep.getLoc())
-        << nameForRemarks(sweep) << " has the schedule '"
+        << name << " has the schedule '"
         << stringifyScheduleKind(schedule.getKind())
         << "': " << schedule.getReason()
         << (whyNoPanels.empty() ? "" : "; not 'panel', because ")
@@ -370,8 +374,7 @@ void FusedSchedule::schedule(SweepOp sweep, SweepOp before) {
     numReversed += sweep.getReversed();
     if (remarks && sweep.getReversed())
       mlir::emitRemark(sweep.getLoc())
-          << nameForRemarks(sweep)
-          << " is reversed: after the previous sweep, the end of "
+          << name << " is reversed: after the previous sweep, the end of "
           << quoted(operand) << " is in cache";
     return;
   }

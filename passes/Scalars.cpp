@@ -127,34 +127,49 @@ void cloneBody(OpBuilder &builder, Block &body, IRMapping &mapping) {
 // Equal operations
 //===----------------------------------------------------------------------===//
 
-/// A hash of the operations in the regions of `op`; equal for regions that
-/// differ only in names.
-static int64_t hashOfRegions(Operation *op) {
-  llvm::DenseMap<Value, size_t> numbers;
-  auto number = [&](auto values) {
-    for (Value value : values)
-      numbers.try_emplace(value, numbers.size());
-  };
-  llvm::hash_code hash(0);
-  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (inner != op) {
-      auto hashOfOperand = [&](Value value) {
-        auto found = numbers.find(value);
-        return found == numbers.end() ? hash_value(value)
-                                      : llvm::hash_value(found->second);
-      };
-      hash = llvm::hash_combine(
-          hash, OperationEquivalence::computeHash(
-                    inner, hashOfOperand,
-                    OperationEquivalence::ignoreHashValue,
-                    OperationEquivalence::Flags::IgnoreLocations));
-      number(inner->getResults());
-    }
-    for (Region &region : inner->getRegions())
-      for (Block &block : region)
+/// A hash of the regions of each operation within `root`, for operations that
+/// have any; equal for regions that differ only in names. A region that is
+/// nested in another is hashed once, so values that it takes from outside count
+/// only in its own hash, not in the hash of the other.
+static SmallVector<std::pair<Operation *, int64_t>>
+hashesOfRegions(Operation *root) {
+  SmallVector<std::pair<Operation *, int64_t>> hashes;
+  llvm::DenseMap<Operation *, llvm::hash_code> nested;
+  root->walk<WalkOrder::PostOrder>([&](Operation *op) {
+    if (op == root || op->getNumRegions() == 0)
+      return;
+    llvm::DenseMap<Value, size_t> numbers;
+    auto number = [&](auto values) {
+      for (Value value : values)
+        numbers.try_emplace(value, numbers.size());
+    };
+    llvm::hash_code hash(0), fromOutside(0);
+    auto hashOfOperand = [&](Value value) {
+      auto found = numbers.find(value);
+      if (found != numbers.end())
+        return llvm::hash_value(found->second);
+      fromOutside = llvm::hash_combine(fromOutside, hash_value(value));
+      return hash_value(value.getType());
+    };
+    for (Region &region : op->getRegions())
+      for (Block &block : region) {
         number(block.getArguments());
+        for (Operation &inner : block) {
+          auto found = nested.find(&inner);
+          hash = llvm::hash_combine(
+              hash,
+              OperationEquivalence::computeHash(
+                  &inner, hashOfOperand, OperationEquivalence::ignoreHashValue,
+                  OperationEquivalence::Flags::IgnoreLocations),
+              found == nested.end() ? llvm::hash_code(0) : found->second);
+          number(inner.getResults());
+        }
+      }
+    nested.insert({op, hash});
+    hashes.emplace_back(
+        op, static_cast<size_t>(llvm::hash_combine(hash, fromOutside)));
   });
-  return static_cast<size_t>(hash);
+  return hashes;
 }
 
 /// Merges equal operations within `root`. MLIR's hash does not look into
@@ -163,11 +178,8 @@ static int64_t hashOfRegions(Operation *op) {
 static void mergeEqual(Operation *root) {
   constexpr StringLiteral mark = "heddle.regions";
   Builder builder(root->getContext());
-  root->walk([&](Operation *op) {
-    if (op != root && op->getNumRegions() > 0)
-      op->setDiscardableAttr(mark,
-                             builder.getI64IntegerAttr(hashOfRegions(op)));
-  });
+  for (auto [op, hash] : hashesOfRegions(root))
+    op->setDiscardableAttr(mark, builder.getI64IntegerAttr(hash));
   IRRewriter rewriter(root->getContext());
   DominanceInfo dominance(root);
   eliminateCommonSubExpressions(rewriter, dominance, root);

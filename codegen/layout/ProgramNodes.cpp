@@ -76,6 +76,7 @@ LogicalResult ProgramNodes::addLoop(fused::LoopOp loop,
   node.access.reads.insert(buffers.of(loop.getLimit()));
   node.access.reads.insert(body->condition);
   node.access.writes.insert(buffers.of(loop.getIterations()));
+  node.body = std::make_shared<const ProgramNodes>(std::move(*body));
   return success();
 }
 
@@ -196,8 +197,10 @@ void ProgramNodes::findDependences() {
   std::vector<llvm::BitVector> after(count);
   BufferUses uses;
   for (size_t to = 0; to < count; ++to) {
-    after[to].resize(count);
     SmallVector<int> before = uses.update(to, nodes[to].access);
+    if (before.empty())
+      continue;
+    after[to].resize(to);
     llvm::sort(before, std::greater<>());
     for (int from : before) {
       if (after[to].test(from))

@@ -11,6 +11,8 @@
 
 #include "codegen/layout/SweepLayout.h"
 
+#include <memory>
+
 namespace heddle {
 
 /// The buffers that a node reads and writes.
@@ -24,6 +26,8 @@ struct BufferAccess {
 
 enum class ProgramNodeKind { sweep, loop, copy, fill };
 
+struct ProgramNodes;
+
 struct ProgramNode {
   ProgramNodeKind kind;
   /// The sweep or loop; null for a copy or fill.
@@ -31,6 +35,8 @@ struct ProgramNode {
   /// The buffer that a copy reads, and the buffer that a copy or fill writes.
   int from = -1, to = -1;
   BufferAccess access;
+  /// The nodes of a loop's body.
+  std::shared_ptr<const ProgramNodes> body;
 };
 
 /// The nodes of a block, in order.

@@ -374,10 +374,9 @@ LogicalResult Extraction::addLoop(const ProgramNode &input, PlanGraph &graph) {
   PlanNode node;
   node.kind = NodeKind::While;
   node.name = loop.getName().value_or("loop");
-  auto nodes = ProgramNodes::of(loop.getBody().front(), buffers);
-  if (failed(nodes) || failed(addNodes(*nodes, node.body)))
+  if (failed(addNodes(*input.body, node.body)))
     return failure();
-  node.condition = nodes->condition;
+  node.condition = input.body->condition;
   node.iterations = buffers.of(loop.getIterations());
   node.limit = buffers.of(loop.getLimit());
   if (failed(addLoopVariants(loop, node)) || failed(addPanel(loop, node)))
