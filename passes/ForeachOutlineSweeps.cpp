@@ -49,6 +49,7 @@ LogicalResult Outliner::run() {
   if (failed(carryAll(body)))
     return failure();
   ownYields(body);
+  findBodies();
   if (failed(moveToEpilogues(body)) || failed(bindUniform(body)))
     return failure();
   SmallVector<foreach::MapOp> maps;

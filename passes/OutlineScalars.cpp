@@ -4,12 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A map that depends on a sweep moves to its epilogue. A map that depends on
-// arguments only is cloned into the bodies that use it.
+// arguments only is cloned into the bodies that use it, unless there are many
+// such operations in several bodies.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
+#include "mlir/IR/Iterators.h"
 #include "passes/Outliner.h"
 #include "passes/Scalars.h"
 #include "passes/SweepBuilder.h"
@@ -40,12 +42,10 @@ static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
     slice.push_back(op);
     llvm::append_range(open, op->getOperands());
   }
-  llvm::sort(slice, [](Operation *a, Operation *b) {
-    return a->isBeforeInBlock(b);
-  });
-  for (Operation *op : slice) {
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : slice)
     clones[op] = builder.clone(*op, mapping);
-  }
   return mapping.lookup(value);
 }
 
@@ -84,9 +84,9 @@ Value Outliner::cloneUniform(OpBuilder &builder, Value result, Bind bind,
     if (!operand.getDefiningOp<foreach::MapOp>()) {
       bound = bind(operand, argument.getType(), nameOf(argument));
     } else if (Value known = done.lookup(operand)) {
-      bound = convertThrough(builder, map.getLoc(), known,
-                             storageType(operand.getType()),
-                             argument.getType());
+      bound =
+          convertThrough(builder, map.getLoc(), known,
+                         storageType(operand.getType()), argument.getType());
     } else {
       open.push_back({cast<OpResult>(operand), 0, {}});
       continue;
@@ -138,15 +138,13 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
     IRMapping mapping;
     // Twice: binding an operand again may change the type of its argument.
     for (int repeat = 0; repeat < 2; ++repeat) {
-      Clones tried;
       for (auto [argument, operand] :
            llvm::zip_equal(body.getArguments(), map.getInputs())) {
         Value value;
         OpBuilder builder = parts.atEpilogue();
         if (isElsewhere(operand))
           value = convertThrough(builder, map.getLoc(),
-                                 cloneUniform(builder, operand, bind,
-                                              repeat ? clones : tried),
+                                 cloneUniform(builder, operand, bind, clones),
                                  storageType(operand.getType()),
                                  argument.getType());
         else
@@ -158,10 +156,10 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
     cloneBody(builder, body, mapping);
     for (auto [result, value] :
          llvm::zip_equal(map.getResults(), map.getYield().getValues()))
-      refs.insert({result,
-                   {-1, parts.addEpilogueResult(mapping.lookup(value),
-                                                result.getType(),
-                                                nameOf(result))}});
+      refs.insert(
+          {result,
+           {-1, parts.addEpilogueResult(mapping.lookup(value), result.getType(),
+                                        nameOf(result))}});
     ++numEpilogueMaps;
   }
   OpBuilder outer(sweep);
@@ -175,7 +173,56 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
   }
 }
 
+/// The most operations of scalar math that several bodies repeat.
+static constexpr size_t kMostRepeated = 64;
+
+/// Whether several bodies would repeat more than kMostRepeated operations for
+/// the results of `map`, which depends on no sweep. Maps are asked in order.
+bool Outliner::isRepeatedOften(foreach::MapOp map) {
+  llvm::SmallPtrSet<Operation *, 8> slice;
+  size_t operations = 0;
+  auto add = [&](Operation *needed) {
+    if (operations <= kMostRepeated && slice.insert(needed).second)
+      operations += cast<foreach::MapOp>(needed)
+                        .getBody()
+                        .front()
+                        .getOperations()
+                        .size() -
+                    1;
+  };
+  add(map);
+  for (Value operand : map.getInputs())
+    if (auto source = operand.getDefiningOp<foreach::MapOp>())
+      if (auto found = slices.find(source); found != slices.end())
+        llvm::for_each(found->second, add);
+  if (operations > kMostRepeated && bodies.lookup(map).size() > 1)
+    return true;
+  slices[map] = llvm::to_vector(slice);
+  return false;
+}
+
+/// Finds two sweeps, if there are any, whose bodies need a map over device
+/// scalars, for each such map.
+void Outliner::findBodies() {
+  program.walk<WalkOrder::PostOrder, ReverseIterator>([&](foreach::MapOp map) {
+    SmallVector<Operation *, 2> &found = bodies[map];
+    auto add = [&](Operation *sweep) {
+      if (found.size() < 2 && !llvm::is_contained(found, sweep))
+        found.push_back(sweep);
+    };
+    for (Operation *user : map->getUsers()) {
+      if (isa<SweepOp>(user))
+        add(user);
+      else if (auto more = bodies.find(user); more != bodies.end())
+        llvm::for_each(SmallVector<Operation *, 2>(more->second), add);
+      if (found.size() == 2)
+        break;
+    }
+  });
+}
+
 /// Moves maps that depend on a sweep of the same block to the sweep's epilogue.
+/// Maps that several bodies would repeat too often get a sweep of their own.
 LogicalResult Outliner::moveToEpilogues(Block &block) {
   llvm::DenseMap<Operation *, SmallVector<foreach::MapOp, 1>> maps;
   for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -188,6 +235,12 @@ LogicalResult Outliner::moveToEpilogues(Block &block) {
         continue;
       }
       Operation *latest = latestSource(map, block);
+      if (!latest && isRepeatedOften(map)) {
+        auto sweep = emptySweep(map);
+        if (failed(sweep))
+          return failure();
+        latest = *sweep;
+      }
       latestSources[map] = latest;
       if (isa_and_nonnull<SweepOp>(latest))
         maps[latest].push_back(map);

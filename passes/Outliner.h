@@ -53,6 +53,8 @@ private:
   // Maps over device scalars move into sweeps (OutlineScalars.cpp).
   mlir::LogicalResult moveToEpilogues(mlir::Block &block);
   mlir::Operation *latestSource(foreach::MapOp map, mlir::Block &block);
+  void findBodies();
+  bool isRepeatedOften(foreach::MapOp map);
   void appendToEpilogue(SweepOp sweep, llvm::ArrayRef<foreach::MapOp> maps);
   mlir::LogicalResult bindUniform(mlir::Block &block);
   SweepOp inlineUniform(SweepOp sweep);
@@ -77,6 +79,12 @@ private:
   /// For each map over device scalars that has its form still, the last
   /// operation of its block that it needs, or null.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> latestSources;
+  /// For each map over device scalars: the maps that it needs, with itself, up
+  /// to a number; and two sweeps whose bodies need it.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>>
+      slices;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
+      bodies;
 };
 
 } // namespace heddle::fused
