@@ -148,16 +148,17 @@ int Extraction::addTable(fused::SweepOp sweep, const SweepLayout &layout) {
   table.rank = layout.rank == 2 ? 2 : 1;
   table.pointers = std::max<int64_t>(1, layout.pointers);
   table.blockColumns = layout.columns;
+  // The bodies that reduce tiles.
+  llvm::SmallPtrSet<Block *, 8> reducing;
+  for (const ScratchSlot &slot : layout.scratch)
+    if (slot.per == heddle::ScratchPer::tile)
+      reducing.insert(slot.owner->getBlock());
   for (auto [s, segment] : llvm::enumerate(layout.segments)) {
     table.segments.push_back(segmentOf(segment, layout.rank));
     // Tiles of reductions must not depend on alignment.
-    Block &body = sweep.getSegmentBlock(s);
     table.segments.back().alignTiles =
         table.rank == 1 && table.segments.back().count &&
-        llvm::none_of(layout.scratch, [&](const ScratchSlot &slot) {
-          return slot.per == heddle::ScratchPer::tile &&
-                 slot.owner->getBlock() == &body;
-        });
+        !reducing.contains(&sweep.getSegmentBlock(s));
   }
   plan.tables.push_back(std::move(table));
   return plan.tables.size() - 1;

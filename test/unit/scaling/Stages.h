@@ -1,0 +1,34 @@
+//===- Stages.h - the work of each stage of a compilation -------*- C++ -*-===//
+//
+// Compiles a program and measures every stage: reading, each pass, printing,
+// plan, CUDA source, LLVM IR of the cpu target, and `explain`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_SCALING_STAGES_H
+#define HEDDLE_TEST_SCALING_STAGES_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+struct Stage {
+  std::string name;
+  uint64_t steps; ///< see dialect/Steps.h
+  double seconds; ///< of processor time
+};
+
+/// All stages, in order. With `all`, also those whose work is mostly in LLVM or
+/// in the runtime, and is therefore not counted in steps: the plan as JSON, and
+/// machine code for the cpu target.
+llvm::Expected<std::vector<Stage>> compileInStages(llvm::StringRef program,
+                                                   bool all);
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_SCALING_STAGES_H
