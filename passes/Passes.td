@@ -94,8 +94,9 @@ def ForeachOutlineSweeps : Pass<"foreach-outline-sweeps", "::mlir::ModuleOp"> {
   let description = [{
     Each map and reduction becomes a sweep, each `while` a loop. Maps over device scalars that depend on a reduction
     over the list move to the epilogue of its sweep. Maps that depend on arguments only are cloned into the bodies that
-    use them, and rounded to the type of their result. Every value that a loop returns becomes a carried value,
-    including the iteration counts of the members.
+    use them, and rounded to the type of their result. If several bodies would repeat more than 64 operations, the map
+    gets a sweep of its own. Every value that a loop returns becomes a carried value, including the iteration counts of
+    the members.
 
     The attribute `traffic` of the program has the bytes that this unfused form moves.
 
