@@ -88,9 +88,8 @@ std::string UniqueNames::unique(StringRef name) {
   unsigned number = next.lookup(name);
   changes.emplace_back(name, number);
   while (true) {
-    std::string numbered =
-        name.empty() ? std::to_string(number)
-                     : (name + "_" + Twine(number)).str();
+    std::string numbered = name.empty() ? std::to_string(number)
+                                        : (name + "_" + Twine(number)).str();
     ++number;
     if (!take(numbered))
       continue;

@@ -13,8 +13,8 @@
 
 #include "cmake/LlvmStatistics.h"
 
-#include "mlir/Pass/Pass.h"
 #include "dialect/FusedLevels.h"
+#include "mlir/Pass/Pass.h"
 #include "passes/Domains.h"
 
 #include <set>

@@ -66,9 +66,8 @@ NewBuffer *BufferAssigner::takeHolder(Holders &holders,
           !mayReplace(buffer.first, holder->last))
         continue;
       ++numInPlace;
-      busy.erase(std::find_if(begin, end, [&](auto &entry) {
-        return entry.second == holder;
-      }));
+      busy.erase(std::find_if(
+          begin, end, [&](auto &entry) { return entry.second == holder; }));
       return holder;
     }
   }

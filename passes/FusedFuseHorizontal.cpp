@@ -61,9 +61,8 @@ static void joinSweeps(OpBuilder &builder, ArrayRef<Operation *> sweeps) {
   }
   llvm::SmallPtrSet<Operation *, 16> inside(sweeps.begin(), sweeps.end());
   for (auto [result, ref] : refs)
-    if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-          return inside.contains(user);
-        }))
+    if (llvm::all_of(result.getUsers(),
+                     [&](Operation *user) { return inside.contains(user); }))
       parts.drop(ref);
   parts.build(builder, last.getLoc());
   for (auto [result, ref] : refs)
@@ -125,8 +124,7 @@ void HorizontalFusion::findDepths() {
   for (int group : graph.inOrder())
     for (auto [reader, segments] : graph.readersOf(group)) {
       // A dependence of the epilogue alone does not add depth.
-      bool sameDepth =
-          !segments && classes[group] >= 0 && classes[reader] >= 0;
+      bool sameDepth = !segments && classes[group] >= 0 && classes[reader] >= 0;
       depths[reader] = std::max(depths[reader], depths[group] + !sameDepth);
     }
 }

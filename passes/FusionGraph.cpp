@@ -49,8 +49,7 @@ FusionGraph::FusionGraph(Block &block) : block(block) {
       int reader = numberOf(use.getOwner());
       if (reader < 0)
         continue;
-      bool segments =
-          nodes[reader].op != use.getOwner() || !isInEpilogue(use);
+      bool segments = nodes[reader].op != use.getOwner() || !isInEpilogue(use);
       nodes[k].readers[reader] |= segments;
       nodes[reader].sources[k] |= segments;
     }
@@ -106,9 +105,9 @@ bool FusionGraph::segmentsRead(int to, int from) const {
 
 /// Follows dependences from one of two groups as far as the other. `between`
 /// receives the groups that are found between them.
-FusionGraph::Found
-FusionGraph::search(int first, int second, Direction direction,
-                    SmallVectorImpl<int> &between) const {
+FusionGraph::Found FusionGraph::search(int first, int second,
+                                       Direction direction,
+                                       SmallVectorImpl<int> &between) const {
   bool forwards = direction == Direction::fromFirst;
   int start = forwards ? first : second, end = forwards ? second : first;
   unsigned budget = kSearchLimit;

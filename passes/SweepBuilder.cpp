@@ -244,8 +244,8 @@ void SweepBuilder::dropUnusedInputs(Segment &segment) {
     if (!argument.use_empty() || yielded.contains(argument))
       continue;
     count(k, -1);
-    bool spansDomain = lists == 0 || (rank > 0 && rows == 0) ||
-                       (rank == 2 && columns == 0);
+    bool spansDomain =
+        lists == 0 || (rank > 0 && rows == 0) || (rank == 2 && columns == 0);
     if (spansDomain)
       count(k, 1);
     else
@@ -282,8 +282,7 @@ void SweepBuilder::fillEpilogue(SweepOp sweep, Location loc,
         continue;
       BlockArgument argument = listValues.lookup({s, r});
       BlockArgument taken = block->addArgument(
-          argument ? argument.getType()
-                   : computeType(storageType(result.type)),
+          argument ? argument.getType() : computeType(storageType(result.type)),
           argument ? argument.getLoc() : locFor(context, result.name));
       if (argument)
         argument.replaceAllUsesWith(taken);

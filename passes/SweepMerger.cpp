@@ -62,9 +62,9 @@ void SweepMerger::replace(BlockArgument argument, Value operand) {
 /// the type of its argument.
 void SweepMerger::bindAll(SweepOp sweep, Fit fit) {
   for (bool settled : {false, true})
-    for (auto [argument, operand, index] : llvm::zip_equal(
-             sweep.getSegmentBlock(0).getArguments(),
-             sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
+    for (auto [argument, operand, index] :
+         llvm::zip_equal(sweep.getSegmentBlock(0).getArguments(),
+                         sweep.getSegmentInputs(0), sweep.getSegmentIndices(0)))
       if (!refs.contains(operand))
         mapping.map(argument,
                     merged.bind(0, operand, indexIn(index, fit),
@@ -105,9 +105,8 @@ void SweepMerger::dropInternal() {
   for (const SweepPart &part : parts)
     inside.insert(part.sweep);
   for (auto [result, ref] : refs)
-    if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-          return inside.contains(user);
-        }))
+    if (llvm::all_of(result.getUsers(),
+                     [&](Operation *user) { return inside.contains(user); }))
       merged.drop(ref);
 }
 

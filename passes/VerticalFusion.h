@@ -99,8 +99,7 @@ private:
   void loseReader(Source &source);
   void becomeInternal(Reading &reading, mlir::Operation *body);
   void absorb(Reading &earlier, Reading &later);
-  void moveReadings(int kept, int gone, bool keepsFirst,
-                    mlir::Operation *body);
+  void moveReadings(int kept, int gone, bool keepsFirst, mlir::Operation *body);
   void moveResults(int kept, int gone, bool keepsFirst, mlir::Operation *body);
   void joinDomains(int larger, int smaller, int kept);
   size_t sizeOf(int number) const;

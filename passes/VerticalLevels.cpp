@@ -100,8 +100,7 @@ void VerticalFusion::findUniform(Group &group) {
 /// The levels that would change if two groups became one.
 class VerticalFusion::Trial {
 public:
-  Trial(VerticalFusion &fusion, const Choice &choice, Fit fit,
-        std::string &why)
+  Trial(VerticalFusion &fusion, const Choice &choice, Fit fit, std::string &why)
       : fusion(fusion), choice(choice), fit(fit), why(why),
         larger(choice.firstIsLarger ? choice.first : choice.second),
         smaller(choice.firstIsLarger ? choice.second : choice.first),
@@ -174,9 +173,8 @@ bool VerticalFusion::Trial::isReadOutside(const Source &source) const {
 
 /// Gives the arguments of the second group that are bound to `source`, which
 /// the first computes, the level of the value that replaces them.
-LogicalResult
-VerticalFusion::Trial::replaceArguments(const Source &source,
-                                        const Reading &reading) {
+LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
+                                                      const Reading &reading) {
   if (reading.arguments.empty())
     return success();
   Value result = source.value, yielded = yieldedAs(result);
@@ -200,10 +198,10 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
       return isa<PrecomputeOp>(user);
     });
     if (otherEntry || precomputes) {
-      why = llvm::formatv("it needs {0}{1}, which is complete only after the "
-                          "sweep that computes it",
-                          otherEntry ? "other elements of " : "",
-                          quoted(result));
+      why =
+          llvm::formatv("it needs {0}{1}, which is complete only after the "
+                        "sweep that computes it",
+                        otherEntry ? "other elements of " : "", quoted(result));
       return failure();
     }
     change(argument, place);
@@ -212,8 +210,8 @@ VerticalFusion::Trial::replaceArguments(const Source &source,
 }
 
 /// The place of `result`, which one of the groups computes, is now `place`.
-VerticalFusion::Verdict
-VerticalFusion::Trial::followResult(Value result, Place place) {
+VerticalFusion::Verdict VerticalFusion::Trial::followResult(Value result,
+                                                            Place place) {
   auto sweep = result.getDefiningOp<SweepOp>();
   int number = fusion.sourceNumbers.lookup(result);
   const Source &source = fusion.sources[number];
@@ -233,8 +231,7 @@ VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
   auto level = [&](Value value) { return of(value).level; };
   if (isa<fused::YieldOp>(op)) {
     auto sweep = cast<SweepOp>(op->getParentOp());
-    return followResult(sweep.getResult(use.getOperandNumber()),
-                        of(use.get()));
+    return followResult(sweep.getResult(use.getOperandNumber()), of(use.get()));
   }
   auto results = levelOfResults(*op, rank, level, from(op));
   if (failed(results))
@@ -254,9 +251,8 @@ VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
 VerticalFusion::Verdict VerticalFusion::Trial::run() {
   Verdict verdict = Verdict::legal;
   auto &results = fusion.groups[smaller].uniform;
-  llvm::erase_if(results, [&](int number) {
-    return fusion.sources[number].readers == 0;
-  });
+  llvm::erase_if(
+      results, [&](int number) { return fusion.sources[number].readers == 0; });
   if (fit != Fit::same)
     for (int number : results) {
       Value result = fusion.sources[number].value;
@@ -264,13 +260,12 @@ VerticalFusion::Verdict VerticalFusion::Trial::run() {
       if (verdict != Verdict::legal)
         return verdict;
     }
-  fusion.forEachForwarded(
-      choice.first, choice.second,
-      [&](const Source &source, const Reading &reading) {
-        if (verdict == Verdict::legal &&
-            failed(replaceArguments(source, reading)))
-          verdict = Verdict::illegal;
-      });
+  fusion.forEachForwarded(choice.first, choice.second,
+                          [&](const Source &source, const Reading &reading) {
+                            if (verdict == Verdict::legal &&
+                                failed(replaceArguments(source, reading)))
+                              verdict = Verdict::illegal;
+                          });
   while (verdict == Verdict::legal && !open.empty())
     for (OpOperand &use : open.pop_back_val().getUses())
       if (verdict == Verdict::legal)

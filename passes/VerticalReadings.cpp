@@ -59,9 +59,9 @@ VerticalFusion::Reading &VerticalFusion::readingOf(int number, int source) {
 }
 
 void VerticalFusion::addReadings(int number, SweepOp sweep) {
-  for (auto [argument, operand, index] : llvm::zip_equal(
-           sweep.getSegmentBlock(0).getArguments(), sweep.getSegmentInputs(0),
-           sweep.getSegmentIndices(0))) {
+  for (auto [argument, operand, index] :
+       llvm::zip_equal(sweep.getSegmentBlock(0).getArguments(),
+                       sweep.getSegmentInputs(0), sweep.getSegmentIndices(0))) {
     Reading &reading = readingOf(number, sourceOf(operand));
     if (reading.arguments.empty())
       reading.entry = isEntryIndex(index);

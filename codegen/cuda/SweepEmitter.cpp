@@ -243,8 +243,7 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
   Value result = user->getResult(0);
   fused::LevelOf level = levels.of(result);
   // Element and row values are computed even if they are unused.
-  return !level.after &&
-         (level.level > Level::member || isUsedInWalk(result));
+  return !level.after && (level.level > Level::member || isUsedInWalk(result));
 }
 
 void SegmentEmitter::findUsedInWalk() {
@@ -253,9 +252,8 @@ void SegmentEmitter::findUsedInWalk() {
     return;
   }
   auto visit = [&](Value value) {
-    if (llvm::any_of(value.getUses(), [&](OpOperand &use) {
-          return isUseInWalk(use);
-        }))
+    if (llvm::any_of(value.getUses(),
+                     [&](OpOperand &use) { return isUseInWalk(use); }))
       usedInWalk.insert(value);
   };
   for (Operation &op : llvm::reverse(body))

@@ -205,8 +205,8 @@ private:
   llvm::DenseSet<mlir::Value> usedAtEnd;
   void findUsedInWalk();
   bool isUseInWalk(mlir::OpOperand &use) const;
-  /// The values that the traversal uses; if blocks share a tile, the values from
-  /// which elements are computed.
+  /// The values that the traversal uses; if blocks share a tile, the values
+  /// from which elements are computed.
   llvm::DenseSet<mlir::Value> usedInWalk;
   llvm::DenseSet<mlir::Value> hinted;
   llvm::DenseSet<mlir::Operation *> inlined;

@@ -210,8 +210,7 @@ void Builder::addScratch(unsigned number, const fused::Levels &levels) {
   for (Operation &op : sweep.getSegmentBlock(number)) {
     if (auto precompute = dyn_cast<fused::PrecomputeOp>(op)) {
       segment.endsMembers = true;
-      layout.addScratch({ScratchPer::member,
-                         PrecomputeLayout(precompute).bytes,
+      layout.addScratch({ScratchPer::member, PrecomputeLayout(precompute).bytes,
                          /*zero=*/true, &op});
     }
     auto reduce = dyn_cast<fused::ReduceOp>(op);
