@@ -47,7 +47,6 @@ private:
   void emitBanner();
   void emitIncludes();
   SweepNames nameSweep(fused::SweepOp sweep, const SweepLayout &layout);
-  SweepNames nameScalars(fused::SweepOp sweep, const SweepLayout &layout);
   void emitTileTypes(const SweepLayout &layout, const SweepNames &names);
   LogicalResult emitPrecomputed(const SweepLayout &layout,
                                 const SweepNames &names);
@@ -197,7 +196,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
   Scope scope;
   auto field = [&](std::string type, StringRef name) {
     names.fields.push_back({std::move(type), name.str()});
-    return ("p." + name).str();
+    return ("params." + name).str();
   };
   unsigned precomputed = 0;
   for (const KernelArgument &argument : KernelSignature::of(layout).arguments) {
@@ -224,7 +223,8 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
                                                          : "_of_columns";
         wanted = ((own.empty() ? StringRef("sum") : own) + per).str();
       } else {
-        std::string number = precomputed ? std::to_string(precomputed) : "";
+        std::string number =
+            precomputed ? "_" + std::to_string(precomputed + 1) : "";
         type = names.sweep + "_precomputed" + number;
         function = names.sweep + "_precompute" + number;
         wanted = "precomputed";
@@ -234,19 +234,6 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
       names.scratchTypes.push_back(type);
       names.precompute.push_back(function);
     }
-  }
-  return names;
-}
-
-/// Names the scalars of a panel kernel, which are separate parameters.
-SweepNames ProgramEmitter::nameScalars(fused::SweepOp sweep,
-                                       const SweepLayout &layout) {
-  SweepNames names;
-  names.sweep = layout.name; // a unique C identifier, as the verifier ensures
-  Scope scope;
-  for (const ScalarSlot &slot : layout.scalars) {
-    names.scalars.push_back(scope.fresh(buffers[slot.buffer].name + "_at"));
-    names.taken.push_back(names.scalars.back());
   }
   return names;
 }
@@ -332,7 +319,7 @@ void ProgramEmitter::emitDispatch(const SweepLayout &layout,
   }
   os << "}\n";
   functions.end("", "void", process,
-                {{"const " + names.paramsType() + " &", "p"},
+                {{"const " + names.paramsType() + " &", "params"},
                  {"const " + names.sweep + "_tile &", "tile"},
                  {"int", "tile_index"}});
 }
@@ -359,7 +346,8 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
   os.indent();
   std::string type =
       names.params + (names.isTemplate ? "<" + byValue + ">" : "");
-  os << DeviceFunctions::wrapped("const " + type + " p = {", arguments, "};")
+  os << DeviceFunctions::wrapped("const " + type + " params = {", arguments,
+                                 "};")
      << "\n"
      << functions.call(
             names.sweep + "_block",
@@ -381,17 +369,17 @@ void ProgramEmitter::emitBlockFunction(fused::SweepOp sweep,
   if (layout.whereScalar)
     os << "if (!*" << names.scalars[*layout.whereScalar] << ")\n  return;\n";
   if (layout.endsList)
-    os << "if (p.table.tile_count == 0)\n  return "
+    os << "if (params.table.tile_count == 0)\n  return "
        << functions.call(names.sweep + "_epilogue") << ";\n";
   os << "const int tile_index = "
-     << (sweep.getReversed() ? "p.table.tile_count - 1 - " : "")
-     << (layout.columns ? "heddle::tile_of_block(p.table)" : "blockIdx.x")
+     << (sweep.getReversed() ? "params.table.tile_count - 1 - " : "")
+     << (layout.columns ? "heddle::tile_of_block(params.table)" : "blockIdx.x")
      << ";\n"
      << "const auto tile = heddle::descriptor_at<" << tile
-     << ">(p.table.tiles, tile_index);\n"
+     << ">(params.table.tiles, tile_index);\n"
      << functions.call(names.sweep + "_process") << ";\n";
   functions.end("", "void", names.sweep + "_block",
-                {{"const " + names.paramsType() + " &", "p"}});
+                {{"const " + names.paramsType() + " &", "params"}});
 }
 
 /// Whether the launch of `op` may begin before the previous launch has ended.
@@ -461,6 +449,10 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   std::vector<Call> calls;
   std::vector<SweepLayout> layouts;
   Scope scope;
+  const StringRef taken = "iterations_taken", limit = "iteration_limit",
+                  condition = "condition", barrier = "barrier";
+  for (StringRef own : {taken, limit, condition, barrier})
+    scope.reserve(own);
   Value active = loop.getActive();
   std::string anyActive;
   for (auto sweep : loop.getBody().front().getOps<fused::SweepOp>()) {
@@ -495,7 +487,6 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
         declare(field.typeFor("false"),
                 wanted.empty() ? StringRef(field.name) : wanted);
   };
-  std::string taken, limit, condition, barrier;
   for (const KernelArgument &argument :
        KernelSignature::ofCooperative(loop, layouts, buffers).arguments) {
     size_t scalars = layouts[argument.sweep].scalars.size();
@@ -510,16 +501,16 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
       pass(argument, 1 + scalars + argument.slot);
       break;
     case KernelArgumentKind::iterations:
-      taken = declare("int *", "iterations_taken");
+      parameters.push_back(("int *" + taken).str());
       break;
     case KernelArgumentKind::limit:
-      limit = declare("const int *", "iteration_limit");
+      parameters.push_back(("const int *" + limit).str());
       break;
     case KernelArgumentKind::condition:
-      condition = declare("const bool *", "condition");
+      parameters.push_back(("const bool *" + condition).str());
       break;
     case KernelArgumentKind::barrier:
-      barrier = declare("unsigned *", "barrier");
+      parameters.push_back(("unsigned *" + barrier).str());
       break;
     case KernelArgumentKind::panelScratch:
       break;
@@ -545,7 +536,7 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   os << "for (bool more = limit > 0; more;) {\n";
   os.indent();
   for (const Call &call : calls) {
-    std::pair<StringRef, StringRef> arguments[] = {{"p", call.params},
+    std::pair<StringRef, StringRef> arguments[] = {{"params", call.params},
                                                    {"EvictFirst", "false"}};
     std::string tile = call.names.sweep + "_tile",
                 table = call.params + ".table";
@@ -565,8 +556,9 @@ LogicalResult ProgramEmitter::emitLoop(fused::LoopOp loop) {
   }
   os << "++iteration;\n"
      << "more = iteration < limit && "
-     << (active ? anyActive
-                : "*static_cast<const volatile bool *>(" + condition + ")")
+     << (active
+             ? anyActive
+             : ("*static_cast<const volatile bool *>(" + condition + ")").str())
      << ";\n"
      << "heddle::grid_barrier(" << barrier
      << "); // no block writes the condition before all have read it\n";
@@ -606,12 +598,11 @@ LogicalResult ProgramEmitter::emitPanels() {
       done = failure();
       return;
     }
-    SweepNames names = nameScalars(sweep, *layout);
     if (!any)
       os << "// " << identifierFrom(program.getSymName()) << ": panel loops\n"
          << "#include \"panel.cuh\"\n#include \"iterations.cuh\"\n\n";
     any = true;
-    PanelEmitter emitter(sweep, *layout, names, buffers, *panel);
+    PanelEmitter emitter(sweep, *layout, buffers, *panel);
     if (failed(emitter.emitLoop(os)))
       done = failure();
   });

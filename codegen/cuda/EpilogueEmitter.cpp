@@ -36,11 +36,12 @@ void EpilogueEmitter::declareReduction(fused::ReduceOp op, unsigned segment,
   os << "const auto " << state << " = heddle::";
   if (layout.segments.size() == 1)
     os << "over_states<" << kind << ", " << layout.threads << ">(" << area
-       << ", p.table.member_count);\n";
+       << ", params.table.member_count);\n";
   else
     os << "over_members<" << kind << ", " << layout.threads << ">(" << area
        << ", static_cast<const " << names.memberType(layout)
-       << " *>(p.table.members), p.table.member_count, " << segment << ");\n";
+       << " *>(params.table.members), params.table.member_count, " << segment
+       << ");\n";
   if (foreach::hasPosition(op.getKind())) {
     os << "const " << type << ' ' << scope.declare(op.getResult(0)) << " = "
        << state << ".value;\n"
@@ -146,7 +147,8 @@ LogicalResult EpilogueEmitter::emit() {
     storeScalar(slot, value);
   names.functions->end(
       "Runs once for the list, in the block that finishes last.", "void",
-      names.sweep + "_epilogue", {{"const " + names.paramsType() + " &", "p"}});
+      names.sweep + "_epilogue",
+      {{"const " + names.paramsType() + " &", "params"}});
   return success();
 }
 

@@ -68,7 +68,7 @@ void SegmentEmitter::storeListStates() {
     if (state.empty()) // one value per member, without tiles
       state = kindOf(op) + "::lift(" + text(op.getValue()) +
               ", static_cast<const " + names.memberType(layout) +
-              " *>(p.table.members)[tile.member].index)";
+              " *>(params.table.members)[tile.member].index)";
     os << names.scratch[area] << "[tile.member] = " << state << ";\n";
   }
 }
@@ -210,8 +210,10 @@ LogicalResult SegmentEmitter::emitEnd() {
   });
   if (layout.endsList)
     os << "// Once for the list, when all its members are done.\n"
-       << "if (heddle::arrives_last(&p.table.tickets[p.table.member_count], "
-          "p.table.member_count))\n  "
+       << "if "
+          "(heddle::arrives_last(&params.table.tickets[params.table.member_"
+          "count], "
+          "params.table.member_count))\n  "
        << names.functions->call(names.sweep + "_epilogue") << ";\n";
   return success();
 }

@@ -8,7 +8,6 @@
 #include "codegen/cuda/Names.h"
 #include "dialect/Names.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -37,7 +36,7 @@ static const llvm::StringSet<> &reservedWords() {
         "isnan isinf isfinite copysign copysignf abs fmaxf fmax fminf fmin "
         "min max add mul any all sign convert load store first last asserts "
         "assert printf malloc free float2 float4 double2 int2 int4 uint2 "
-        "uint4 dim3 half INFINITY NAN NULL linux EvictFirst p whole there "
+        "uint4 dim3 half INFINITY NAN NULL linux EvictFirst params whole there "
         "all_there iteration unix")
         .split(list, ' ');
     llvm::StringSet<> set;
@@ -85,6 +84,8 @@ std::string typeSuffix(Type type) {
 }
 
 std::string Scope::take(std::string base, Type type) {
+  if (reserved.contains(base))
+    base += "_value";
   // A conversion of a value has the value's name in the IR.
   if (auto held = types.find(base);
       type && held != types.end() && held->second && held->second != type)

@@ -4,17 +4,31 @@
 // CUDA C++ and unique in their scope. No other text of a module reaches the
 // emitted source.
 //
-// The naming scheme, for a list `exp_avg` that a program updates:
+// A value has its name of the program. Around it, one scheme holds for sweeps
+// and panel loops. For a list `exp_avg` that a program updates:
 //
-//   tile.exp_avg      the address of the tile's elements (`p.lr`: a scalar)
+//   tile.exp_avg      the address of the tile's elements; `member().exp_avg` in
+//                     a panel loop, and `params.lr` for a scalar
 //   exp_avg[k]        an element, from its load to its store: the updated value
 //                     replaces the loaded value at its last use
 //   exp_avg_next[k]   the updated value, if the loaded value is used later
+//   log_a[k]          an element of a list that is only written, like an
+//                     updated value
 //   exp_avg_f64       a value converted to another type, beside the original
 //   exp_avg1          a name of the program, like any other
+//   x, scalar         a value, or a scalar argument, without a name
+//   row_value         a value whose name `row` means something else in the
+//                     source: a word of C++, a function, a loop variable
+//   good_2            the second value of one scope that has this name and type
+//                     in the program
 //
-// A number is appended only if two values of one scope have the same name and
-// type in the program.
+// For a reduction with the result `norm`:
+//
+//   norm_part         its state: of a thread, then of the tile
+//   norm_of_tiles     the memory for the states of all tiles; so `_of_members`,
+//                     `_of_columns`, `_of_panels` and `_of_rows`
+//   norm_tickets      the tickets of its groups of tiles
+//   norm_state        its state of the member
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +39,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace heddle::cuda {
 
@@ -38,6 +53,10 @@ std::string typeSuffix(mlir::Type type);
 /// The identifiers of one function.
 class Scope {
 public:
+  /// Keeps `name` for the emitter: a value with this name has another
+  /// identifier.
+  void reserve(llvm::StringRef name) { reserved.insert(name); }
+
   /// A fresh identifier close to `wanted`.
   std::string fresh(llvm::StringRef wanted) {
     return take(identifierFrom(wanted), {});
@@ -81,7 +100,8 @@ private:
   void set(mlir::Value value, std::optional<std::string> text);
   void undo(size_t toNames, size_t toBound);
 
-  UniqueNames taken{/*first=*/1};
+  UniqueNames taken{/*first=*/2};
+  llvm::StringSet<> reserved;
   /// The types of the values that have the names; null for others.
   llvm::StringMap<mlir::Type> types;
   llvm::DenseMap<mlir::Value, std::optional<std::string>> texts;

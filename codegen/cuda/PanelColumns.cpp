@@ -17,11 +17,27 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
+/// Declares the variable that holds the column result `value` until all threads
+/// of the column publish it. The value is computed into it if the types agree.
+std::string PanelEmitter::declareColumnResult(int slot, Value value) {
+  const OperandSlot &operand = slots.operands[slot];
+  bool isLoaded = llvm::any_of(
+      llvm::zip(body.getArguments(), slots.inputs), [&](auto pair) {
+        return std::get<1>(pair) == slot && scope.knows(std::get<0>(pair));
+      });
+  std::string name =
+      scope.fresh(nameOfSlot(operand) + (isLoaded ? "_next" : ""));
+  os << storedType(operand.storage) << ' ' << name << " = {};\n";
+  if (value.getType() == operand.storage && !scope.knows(value))
+    homes.try_emplace(value, name);
+  return name;
+}
+
 LogicalResult PanelEmitter::emitColumns() {
   beginFunction(
       "Combines the block's slice of the columns over the panels, and "
       "publishes their values.",
-      "void combine_columns(const parameters &params, const "
+      "void combine_columns(const loop_params &params, const "
       "loop_state &loop, const loop_scalars &scalars)");
   os << "constexpr int batch = heddle::combined_at_once;\n";
   for (fused::ReduceOp column : analysis.columns) {
@@ -34,16 +50,17 @@ LogicalResult PanelEmitter::emitColumns() {
          << "_of[batch];\n";
   }
   os << "const int thread = heddle::combining_thread();\n"
-     << "const int run = thread / batch, c = thread % batch;\n"
+     << "const int run = thread / batch, offset = thread % batch;\n"
      << "const int combined = heddle::position().combined;\n";
   open("for (int base = 0; heddle::is_combining_thread() && base < combined; "
        "base += batch) {");
-  os << "const bool has_column = run < heddle::column_threads && base + c < "
+  os << "const bool has_column = run < heddle::column_threads && base + offset "
+        "< "
         "combined;\n"
      << "const bool is_first = has_column && (run == 0 || heddle::panel_runs "
         "== 1);\n"
      << "const long long column = heddle::position().combined_column(base + "
-        "c);\n";
+        "offset);\n";
   auto yield = sweep.getSegmentYield(segment);
   SmallVector<Value> roots;
   auto isColumnResult = [&](int slot) {
@@ -74,7 +91,7 @@ LogicalResult PanelEmitter::emitColumns() {
           ": run, "
        << partsOf(column) << "::of("
        << scratch(column, PanelScratchPer::panelColumn)
-       << ", member().columns, column, base + c));\n";
+       << ", member().columns, column, base + offset));\n";
     os.unindent();
   }
   open("if constexpr (heddle::panel_runs > 1) {");
@@ -88,7 +105,7 @@ LogicalResult PanelEmitter::emitColumns() {
   for (fused::ReduceOp column : analysis.columns)
     os << columnSums[column] << "_sum = " << partKind(column) << "::combine("
        << columnSums[column] << "_sum, " << columnSums[column]
-       << "_of_run[r * batch + c]);\n";
+       << "_of_run[r * batch + offset]);\n";
   close();
   close();
   close();
@@ -112,11 +129,9 @@ LogicalResult PanelEmitter::emitColumns() {
        << "  heddle::sync_combining_threads(); // all threads of a column have "
           "read the values before they are sent\n";
   llvm::DenseMap<int, std::string> made;
-  for (int slot : slots.results)
+  for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
     if (isColumnResult(slot)) {
-      made[slot] = scope.fresh(nameOfSlot(slots.operands[slot]) + "_new");
-      os << storedType(slots.operands[slot].storage) << ' ' << made[slot]
-         << " = {};\n";
+      made[slot] = declareColumnResult(slot, value);
     }
   open("if (is_first) {");
   SmallVector<Value> before;
@@ -157,14 +172,17 @@ LogicalResult PanelEmitter::emitColumns() {
     os << "heddle::is_safe_column(" << sum << ") ? heddle::per_e<" << type
        << ">(heddle::log_2(" << sum << "))" << back << " : " << empty
        << "heddle::per_e<" << type << ">(exact_" << columnSums[column]
-       << "_of[c])" << plus << ";\n";
+       << "_of[offset])" << plus << ";\n";
   }
   if (failed(declareNeeded(roots)))
     return failure();
   for (auto [slot, value] : llvm::zip(slots.results, yield.getValues()))
-    if (isColumnResult(slot))
-      os << made[slot] << " = "
-         << storedExpression(value, slots.operands[slot].storage) << ";\n";
+    if (isColumnResult(slot)) {
+      std::string stored =
+          storedExpression(value, slots.operands[slot].storage);
+      if (stored != made[slot])
+        os << made[slot] << " = " << stored << ";\n";
+    }
   close();
   for (int slot : slots.results)
     if (isColumnResult(slot))
@@ -190,7 +208,7 @@ SmallVector<Value> PanelEmitter::rootsOfMember() {
 LogicalResult PanelEmitter::emitMember() {
   beginFunction("Computes and publishes the results of the member. The last "
                 "block calls it.",
-                "void store_member_results(const parameters &params, const "
+                "void store_member_results(const loop_params &params, const "
                 "loop_state &loop, const loop_scalars &scalars)");
   SmallVector<Value> roots = rootsOfMember();
   for (auto &[value, name] : memberScalars)

@@ -24,15 +24,10 @@ using llvm::Twine;
 
 namespace heddle::cuda {
 
-std::string PanelBuffer::take() {
-  buffer.flush();
-  return std::exchange(printed, std::string());
-}
-
 /// Identifiers that every loop uses in its namespace and functions.
 static constexpr StringRef kOwnNames[] = {
     // Types, functions and constants.
-    "parameters", "member_descriptor", "member", "resident_operands",
+    "loop_params", "member_descriptor", "member", "resident_operands",
     "resident", "block_values", "block", "loop_scalars", "loop_state",
     "column_inputs", "column_values", "column_sums", "row_elements",
     "member_sums", "row_bytes", "gather_buffer", "broadcast_buffer",
@@ -43,17 +38,36 @@ static constexpr StringRef kOwnNames[] = {
     "combine_groups", "store_row_results", "process_panels", "combine_columns",
     "store_member_results",
     // Parameters and variables.
-    "params", "loop", "scalars", "inputs", "columns", "elements", "sums",
-    "of_member", "rows", "active", "unsafe", "panel", "begin", "r", "b", "c",
-    "m", "is_row", "has_column", "has_value", "is_first", "run", "lane", "warp",
-    "to", "count", "of_thread", "iteration", "barrier", "sum_state", "batch",
-    "thread"};
+    "params", "iteration_limit", "loop", "scalars", "inputs", "columns",
+    "elements", "sums", "of_member", "rows", "active", "unsafe", "panel",
+    "begin", "r", "b", "offset", "member_index", "is_row", "has_column",
+    "has_value", "is_first", "run", "lane", "warp", "to", "count", "of_thread",
+    "iteration", "barrier", "sum_state", "batch", "thread"};
+
+static void reserveOwnNames(Scope &scope) {
+  for (StringRef name : kOwnNames)
+    scope.reserve(name);
+}
+
+PanelBuffer::PanelBuffer(const SweepLayout &layout, const Buffers &buffers) {
+  panelNames.sweep = layout.name; // a unique C identifier (verified)
+  Scope scope;
+  reserveOwnNames(scope); // the entry has a parameter for each scalar
+  for (const ScalarSlot &slot : layout.scalars)
+    panelNames.scalars.push_back("params." +
+                                 scope.fresh(buffers[slot.buffer].name));
+}
+
+std::string PanelBuffer::take() {
+  buffer.flush();
+  return std::exchange(printed, std::string());
+}
 
 PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
-                           const SweepNames &names, const Buffers &buffers,
-                           const PanelLayout &panel)
-    : PanelBuffer(names), SegmentEmitter(PanelBuffer::buffer, sweep, layout,
-                                         PanelBuffer::panelNames, buffers, 0),
+                           const Buffers &buffers, const PanelLayout &panel)
+    : PanelBuffer(layout, buffers),
+      SegmentEmitter(PanelBuffer::buffer, sweep, layout,
+                     PanelBuffer::panelNames, buffers, 0),
       panel(panel), analysis(panel.analysis) {
   for (fused::ReduceOp row : analysis.rows)
     if (row.getShift())
@@ -62,8 +76,8 @@ PanelEmitter::PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
     if (fused::PanelAnalysis::takesOwnPowers(column))
       exponentials.push_back(
           {column, *fused::decompose(column.getValue(), levels)});
-  for (StringRef name : kOwnNames)
-    globals.fresh(name);
+  reserveOwnNames(globals);
+  reserveOwnNames(parameters.scope);
 }
 
 PanelEmitter::Exponential &PanelEmitter::exponentialOf(Operation *reduce) {
@@ -304,15 +318,16 @@ LogicalResult PanelEmitter::emitLoop(raw_ostream &out) {
 
 /// Prints the function that loads a member.
 void PanelEmitter::emitLoadMember() {
-  beginFunction(
-      "Loads member `m`: its descriptor, the block's position in it, "
-      "its first rows.",
-      "void load_member(parameters &params, loop_state &loop, int m)");
+  beginFunction("Loads member `member_index`: its descriptor, the block's "
+                "position in it, "
+                "its first rows.",
+                "void load_member(loop_params &params, loop_state &loop, int "
+                "member_index)");
   os << "__syncthreads(); // the previous member has been read\n";
   open("if (threadIdx.x == 0) {");
   os << "member() = "
         "heddle::descriptor_at<member_descriptor>(params.table.members, "
-        "m);\n"
+        "member_index);\n"
      << "heddle::locate_member(member().count, member().columns);\n";
   for (auto [k, slot] : llvm::enumerate(panel.matrices))
     os << "loop.queue.set_matrix(" << k << ", " << pointers[slot] << ", "
@@ -339,9 +354,9 @@ void PanelEmitter::emitEntry() {
      << DeviceFunctions::wrapped(entry + "(", arguments, ") {") << "\n";
   os.indent();
   os << "using namespace " << space << ";\n"
-     << DeviceFunctions::wrapped("parameters params = {", values, "};") << "\n"
+     << DeviceFunctions::wrapped("loop_params params = {", values, "};") << "\n"
      << "if (threadIdx.x == 0)\n"
-     << "  heddle::locate_block(*params.limit_at);\n"
+     << "  heddle::locate_block(*params.iteration_limit);\n"
      << "loop_state loop = {heddle::member_barrier(params.barrier), "
         "heddle::row_queue<"
      << panel.matrices.size() << ">(row_bytes)};\n"
@@ -349,8 +364,10 @@ void PanelEmitter::emitEntry() {
      << "  heddle::cluster_barrier(); // every block has initialized its "
         "barriers\n"
      << "__syncthreads();\n";
-  open("for (int m = heddle::position().first_member; m < "
-       "params.table.member_count; m += heddle::position().member_step) {");
+  open(
+      "for (int member_index = heddle::position().first_member; member_index < "
+      "params.table.member_count; member_index += "
+      "heddle::position().member_step) {");
   os << callOf("load_member") << ";\n"
      << (scalars.fields.empty() ? "" : "loop_scalars scalars;\n")
      << (hasScalars ? callOf("load_scalars") + ";\n" : "")

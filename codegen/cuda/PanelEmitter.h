@@ -24,10 +24,7 @@ inline mlir::Operation *sharedBy(fused::ReduceOp column) {
 /// Collects output whose place in the source is not known yet, and names the
 /// scalar arguments as fields of the parameters.
 struct PanelBuffer {
-  explicit PanelBuffer(SweepNames names) : panelNames(std::move(names)) {
-    for (std::string &name : panelNames.scalars)
-      name = "params." + name;
-  }
+  PanelBuffer(const SweepLayout &layout, const Buffers &buffers);
   std::string take();
 
   SweepNames panelNames;
@@ -39,8 +36,7 @@ struct PanelBuffer {
 class PanelEmitter : private PanelBuffer, public SegmentEmitter {
 public:
   PanelEmitter(fused::SweepOp sweep, const SweepLayout &layout,
-               const SweepNames &names, const Buffers &buffers,
-               const PanelLayout &panel);
+               const Buffers &buffers, const PanelLayout &panel);
 
   /// Prints the loop to `os`.
   mlir::LogicalResult emitLoop(mlir::raw_ostream &os);
@@ -169,6 +165,7 @@ private:
   mlir::LogicalResult emitRowResults();
   mlir::LogicalResult emitPanels();
   void emitWait();
+  std::string declareColumnResult(int slot, mlir::Value value);
   mlir::LogicalResult emitColumns();
   mlir::LogicalResult emitMember();
   void emitResident();

@@ -56,9 +56,9 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
     for (Value input : inputsOf(elements, Level::element))
       declareInput(input, pointers[slotOf(input)] + "[row * " +
                               pointers[slotOf(input) + 1] +
-                              " + first_column + c]");
+                              " + first_column + offset]");
     for (Value input : inputsOf(columns, Level::column))
-      declareInput(input, pointers[slotOf(input)] + "[first_column + c]");
+      declareInput(input, pointers[slotOf(input)] + "[first_column + offset]");
     columns.append(elements.begin(), elements.end());
     return declareNeeded(columns);
   };
@@ -113,7 +113,8 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   for (Value value : rowValues)
     scope.bind(value, rowArrays[value] + "[r]");
   os << "#pragma unroll 1\n";
-  open("for (int c = threadIdx.x; c < width; c += heddle::block_threads) {");
+  open("for (int offset = threadIdx.x; offset < width; offset += "
+       "heddle::block_threads) {");
   Scope inner = scope;
   if (failed(readElements(&sum)))
     return failure();
@@ -138,7 +139,8 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   if (failed(declareNeeded(shifts)))
     return failure();
   os << "#pragma unroll 1\n";
-  open("for (int c = threadIdx.x; c < width; c += heddle::block_threads) {");
+  open("for (int offset = threadIdx.x; offset < width; offset += "
+       "heddle::block_threads) {");
   inner = scope;
   if (failed(readElements(read)))
     return failure();
@@ -150,7 +152,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
     std::string base = "heddle::per_bit<" + type + ">(" +
                        (shift.empty() ? "0" : shift) + ") + " +
                        columnTerm(powers);
-    os << of[column] << "[c] += heddle::exp_2("
+    os << of[column] << "[offset] += heddle::exp_2("
        << argumentInBaseTwo(powers, base) << ");\n";
   }
   scope = inner;

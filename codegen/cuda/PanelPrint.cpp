@@ -18,6 +18,7 @@ namespace heddle::cuda {
 
 void PanelEmitter::beginFunction(StringRef comment, const Twine &head) {
   scope = globals;
+  homes.clear();
   for (auto &[value, name] : scalarFields)
     scope.bind(value, prefix(name));
   functions += take();
@@ -102,9 +103,7 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
       return op.emitOpError("has no CUDA equivalent");
-    Value result = op.getResult(0);
-    os << "const " << computedType(result.getType()) << ' '
-       << scope.declare(result) << " = " << printed->text << ";\n";
+    declareResult(op.getResult(0), printed->text);
   }
   return success();
 }

@@ -26,7 +26,7 @@ void PanelEmitter::emitResident() {
   };
   beginFunction("Loads the resident values, and makes the descriptor point to "
                 "them.",
-                "void load_resident(parameters &params)");
+                "void load_resident(loop_params &params)");
   for (auto &[k, name] : residentOperands) {
     int32_t index = slots.operands[k].index;
     os << "heddle::copy_values(resident()." << name << ", " << pointers[k]
@@ -71,10 +71,11 @@ void PanelEmitter::emitResident() {
   beginFunction(
       "Stores the resident values: each block its rows, and one block "
       "all other values.",
-      "void store_resident(const parameters &params, int m)");
+      "void store_resident(const loop_params &params, int member_index)");
   os << "__syncthreads(); // other threads have stored the rows\n"
      << "const auto descriptor = "
-        "heddle::descriptor_at<member_descriptor>(params.table.members, m);\n";
+        "heddle::descriptor_at<member_descriptor>(params.table.members, "
+        "member_index);\n";
   for (auto &[k, name] : residentOperands) {
     const OperandSlot &slot = slots.operands[k];
     if (!slot.written)

@@ -33,7 +33,7 @@ LogicalResult PanelEmitter::emitRowValues() {
       normalized.push_back(column);
   beginFunction("Loads the row values, with the threads that store the results "
                 "of the same rows.",
-                "void load_row_values(const parameters &params, const "
+                "void load_row_values(const loop_params &params, const "
                 "loop_state &loop, const loop_scalars &scalars, const "
                 "heddle::row_range &rows)");
   os << "if (!rows.are_first())\n"
@@ -83,7 +83,7 @@ LogicalResult PanelEmitter::emitRowValues() {
 
 /// Prints the function that stores the row results, one thread for each row.
 LogicalResult PanelEmitter::emitRowResults() {
-  std::string head = "void store_row_results(const parameters &params, const "
+  std::string head = "void store_row_results(const loop_params &params, const "
                      "loop_state &loop, const loop_scalars &scalars, const "
                      "heddle::row_range &rows, member_sums &of_member";
   beginFunction("Row results: the values of the rows, and their part of the "
@@ -164,7 +164,7 @@ LogicalResult PanelEmitter::emitOverColumns() {
 
 /// Prints the function that combines the columns of a block's thread groups.
 void PanelEmitter::emitCombineGroups() {
-  std::string head = "void combine_groups(const parameters &params, const "
+  std::string head = "void combine_groups(const loop_params &params, const "
                      "loop_state &loop, const loop_scalars &scalars, const "
                      "heddle::row_range &rows, const column_sums &sums, bool "
                      "unsafe";
@@ -228,7 +228,7 @@ LogicalResult PanelEmitter::emitPanels() {
               "stopped."
             : "Processes the block's panels.",
       Twine(stops ? "bool" : "void") +
-          " process_panels(const parameters &params, loop_state &loop, " +
+          " process_panels(const loop_params &params, loop_state &loop, " +
           (hasIterationScalars ? "" : "const ") + "loop_scalars &scalars)");
   if (!late) {
     emitWait();

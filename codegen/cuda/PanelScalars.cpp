@@ -85,9 +85,7 @@ void PanelEmitter::nameScalars() {
   auto name = [&](Value value) {
     if (!reached.contains(value))
       return;
-    StringRef own = nameOf(value);
-    scalarFields[value] =
-        "scalars." + scalars.scope.fresh(own.empty() ? "scalar" : own);
+    scalarFields[value] = "scalars." + scalars.scope.declare(value, "scalar");
   };
   for (BlockArgument argument : body.getArguments())
     name(argument);
@@ -137,12 +135,13 @@ LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
     return success();
   if (ofLoop)
     beginFunction("Loads the scalars that are the same in every iteration.",
-                  "void load_scalars(const parameters &params, loop_scalars "
+                  "void load_scalars(const loop_params &params, loop_scalars "
                   "&scalars)");
   else
-    beginFunction("Loads the scalars of an iteration.",
-                  "void load_iteration_scalars(const parameters &params, const "
-                  "loop_state &loop, loop_scalars &scalars)");
+    beginFunction(
+        "Loads the scalars of an iteration.",
+        "void load_iteration_scalars(const loop_params &params, const "
+        "loop_state &loop, loop_scalars &scalars)");
   SmallVector<Value> used, roots;
   for (auto &[value, name] : scalarFields)
     if (ofLoop || !isOfLoop(value)) {

@@ -58,7 +58,8 @@ void PanelEmitter::nameParameters() {
              name.str(),
          name.str()});
   }
-  parameters.add("const int *", "limit_at");
+  parameters.fields.push_back(
+      {"const int *iteration_limit", "iteration_limit"});
   for (PanelScratch area : panel.scratch) {
     StringRef own = nameOf(area.owner.getResult(0));
     StringRef per = area.per != PanelScratchPer::row         ? "_of_panels"
@@ -69,14 +70,14 @@ void PanelEmitter::nameParameters() {
         (isState ? stateOf(area.owner) : computed(area.owner)) + " *",
         ((own.empty() ? StringRef("sum") : own) + per).str()));
   }
-  parameters.add("unsigned *", "barrier");
+  parameters.fields.push_back({"unsigned *barrier", "barrier"});
 }
 
 /// Names the operands of a member descriptor.
 void PanelEmitter::nameOperands() {
   for (StringRef own : {"columns", "column_base", "count", "first_tile",
                         "tiles", "segment", "index"})
-    operands.scope.fresh(own);
+    operands.scope.reserve(own);
   for (const OperandSlot &slot : slots.operands) {
     std::string type = isLengthOrStride(slot)
                            ? "long long"
@@ -125,7 +126,7 @@ std::string PanelEmitter::partKind(fused::ReduceOp op) const {
 }
 
 void PanelEmitter::emitTypes() {
-  print("The arguments of the launch.", "parameters", parameters);
+  print("The arguments of the launch.", "loop_params", parameters);
 
   os << "// A member of the list: its operands, rows (`count`) and columns.\n"
      << "struct alignas(16) member_descriptor {\n";

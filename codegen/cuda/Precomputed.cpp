@@ -17,7 +17,7 @@ namespace heddle::cuda {
 
 PrecomputedFields::PrecomputedFields(fused::PrecomputeOp op) {
   Scope scope;
-  scope.fresh("valid");
+  scope.reserve("valid");
   for (BlockArgument argument : op.getBody().getArguments())
     operands.push_back(scope.declare(argument, "operand"));
   for (Value result : op.getResults())

@@ -146,7 +146,7 @@ LogicalResult RowsEmitter::emitSharedWalk() {
   std::string step = std::to_string(slots.columns) + "LL";
   os << "for (long long " << firstColumn << " = " << blockOfTile() << " * "
      << step << "; " << firstColumn << " < tile.columns + " << mostBefore
-     << "; " << firstColumn << " += p.table.blocks_per_tile * " << step
+     << "; " << firstColumn << " += params.table.blocks_per_tile * " << step
      << ") {\n";
   os.indent();
   // In most blocks all elements exist.
@@ -211,7 +211,7 @@ LogicalResult RowsEmitter::emitCounts() {
       counted.push_back(op.getValue());
   if (!counted.empty()) {
     os << "const int " << count << " = " << counts << " ? static_cast<const "
-       << tileType() << " *>(p.table.tiles)[tile_index + threadIdx.x]"
+       << tileType() << " *>(params.table.tiles)[tile_index + threadIdx.x]"
        << ".count : 0;\n"
        << "const int " << first << " = threadIdx.x * " << slots.tile << ";\n";
     Slice rows = rowsBehind(counted, Slice());
@@ -267,8 +267,8 @@ LogicalResult SegmentEmitter::emitCountFunction() {
 
 /// The index of this block among the blocks that share the tile.
 std::string SegmentEmitter::blockOfTile() {
-  return std::string("heddle::block_of_tile(p.table, ") +
-         (sweep.getReversed() ? "p.table.tile_count - 1 - " : "") +
+  return std::string("heddle::block_of_tile(params.table, ") +
+         (sweep.getReversed() ? "params.table.tile_count - 1 - " : "") +
          "tile_index)";
 }
 
@@ -276,14 +276,14 @@ std::string SegmentEmitter::blockOfTile() {
 /// in registers, so a block that reduces reads its tile descriptor again.
 void SegmentEmitter::emitEndOfSharedTile() {
   std::pair<StringRef, StringRef> again[] = {{"tile", "same_tile"}};
-  os << "if (" << blockOfTile() << " < p.table.blocks_per_tile - 1 || "
+  os << "if (" << blockOfTile() << " < params.table.blocks_per_tile - 1 || "
      << "tile.first % " << slots.tile * layout.threads
      << ") // the last block has the fewest columns\n"
      << "  return;\n"
      << "const " << tileType() << " &same_tile = static_cast<const "
-     << tileType() << " *>(p.table.tiles)[tile_index];\n"
+     << tileType() << " *>(params.table.tiles)[tile_index];\n"
      << names.functions->call(functionName("count"), again) << ";\n"
-     << "if (heddle::arrives_last(&p.table.tickets[same_tile.member], "
+     << "if (heddle::arrives_last(&params.table.tickets[same_tile.member], "
         "(same_tile.tiles + "
      << layout.threads - 1 << ") / " << layout.threads << "))\n  "
      << names.functions->call(functionName("end"), again) << ";\n";

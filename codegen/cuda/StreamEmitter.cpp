@@ -122,6 +122,9 @@ void StreamEmitter::assignOutputs() {
     StringRef name = buffers[slots.operands[slot].buffer].name;
     outputs[k] =
         scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
+    isAssigned[k] = op && isElement(op) && !homes.contains(value);
+    if (isAssigned[k])
+      homes[value] = outputs[k] + "[k]";
     os << computedType(value.getType()) << ' ' << outputs[k] << "["
        << slots.vector << "];\n";
   }

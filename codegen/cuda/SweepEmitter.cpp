@@ -67,6 +67,16 @@ Expression SegmentEmitter::expression(Value value) {
   return printed.value_or(Expression{"0", Expression::primary});
 }
 
+void SegmentEmitter::declareResult(Value result, StringRef text) {
+  if (std::string home = homes.lookup(result); !home.empty()) {
+    os << home << " = " << text << ";\n";
+    scope.bind(result, home);
+  } else {
+    os << "const " << computedType(result.getType()) << ' '
+       << scope.declare(result) << " = " << text << ";\n";
+  }
+}
+
 LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
     if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
@@ -80,14 +90,7 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
         printScalar(&op, [&](Value operand) { return expression(operand); });
     if (!printed)
       return op.emitOpError("has no CUDA equivalent");
-    Value result = op.getResult(0);
-    if (std::string home = homes.lookup(result); !home.empty()) {
-      os << home << " = " << printed->text << ";\n";
-      scope.bind(result, home);
-      continue;
-    }
-    os << "const " << computedType(result.getType()) << ' '
-       << scope.declare(result) << " = " << printed->text << ";\n";
+    declareResult(op.getResult(0), printed->text);
   }
   return success();
 }
@@ -138,7 +141,7 @@ SmallVector<std::string> fieldNames(const SegmentLayout &segment,
   Scope scope;
   for (StringRef field : {"first", "count", "member", "segment", "tiles",
                           "columns", "column_base", "unused"})
-    scope.fresh(field);
+    scope.reserve(field);
   SmallVector<std::string> names;
   for (const OperandSlot &slot : segment.operands)
     names.push_back(scope.fresh(nameOfSlot(slot, buffers)));
@@ -271,7 +274,8 @@ void SegmentEmitter::arriveEarly() {
       seen += (seen.empty() ? "" : " || ") + scope[argument] +
               (isa<FloatType>(argument.getType()) ? " != " + scope[argument]
                                                   : " == 0");
-  os << "const unsigned arrived =\n    heddle::arrive_early(&p.table.tickets"
+  os << "const unsigned arrived =\n    "
+        "heddle::arrive_early(&params.table.tickets"
         "[tile.member], tile.tiles, "
      << (seen.empty() ? "false" : seen) << ");\n";
 }
@@ -344,8 +348,6 @@ void SegmentEmitter::newScope() {
   accumulators.clear();
   homes.clear();
   stale.clear();
-  for (const std::string &name : names.taken)
-    scope.fresh(name);
 }
 
 std::string SweepNames::memberType(const SweepLayout &layout) const {
@@ -371,7 +373,7 @@ void SegmentEmitter::beginFunction() {
 void SegmentEmitter::endFunction(StringRef comment, StringRef type,
                                  StringRef part) {
   names.functions->end(comment, type, functionName(part),
-                       {{"const " + names.paramsType() + " &", "p"},
+                       {{"const " + names.paramsType() + " &", "params"},
                         {"const " + tileType() + " &", "tile"},
                         {"int", "tile_index"},
                         {"bool", part == "walk" ? vectorFlag().str() : ""}});
@@ -401,8 +403,9 @@ void SegmentEmitter::emitSkippedTile() {
   }
   os << " {\n";
   os.indent();
-  os << "if (tile.first == 0 && heddle::arrives_last(&p.table.tickets[p.table."
-        "member_count], p.table.member_count))\n  "
+  os << "if (tile.first == 0 && "
+        "heddle::arrives_last(&params.table.tickets[params.table."
+        "member_count], params.table.member_count))\n  "
      << names.functions->call(names.sweep + "_epilogue") << ";\n"
      << "return;\n";
   os.unindent() << "}\n";
@@ -439,7 +442,7 @@ void SegmentEmitter::emitProcessFunction() {
   else if (slots.tickets >= 0)
     os << "if (" << callOf("combine") << ")\n  " << callOf("end") << ";\n";
   else if (slots.endsMembers && !arrivesEarly())
-    os << "if (heddle::arrives_last(&p.table.tickets[tile.member], "
+    os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
           "tile.tiles))\n  "
        << callOf("end") << ";\n";
   endFunction("", "void", "process");

@@ -35,8 +35,6 @@ struct SweepNames {
   llvm::SmallVector<std::string> scratchTypes; // their element types
   /// For scratch areas of precomputed scalars, the function that computes them.
   llvm::SmallVector<std::string> precompute;
-  /// Names of the parameters of the printed function.
-  llvm::SmallVector<std::string> taken;
   /// Whether the previous (next) launch may overlap with this one.
   bool hasPrevious = false, hasNext = false;
   /// The functions printed so far; null in a panel loop.
@@ -100,6 +98,8 @@ protected:
   mlir::LogicalResult declareOps(Filter wanted);
   /// Declared variables, to which these values are assigned.
   llvm::DenseMap<mlir::Value, std::string> homes;
+  /// Prints the statement that computes `result`, and gives it an identifier.
+  void declareResult(mlir::Value result, llvm::StringRef text);
 
   /// The expression of a value in the current scope.
   Expression expression(mlir::Value value);

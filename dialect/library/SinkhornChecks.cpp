@@ -24,9 +24,9 @@ namespace heddle::library::sinkhorn {
 Value Builder::allGood(const Side &side) {
   Body body(program);
   Scalar weight = body.read(side.weights, side.weight, compute);
-  Scalar good = less(weight, weight.constant(INFINITY, "most")).as("good");
+  Scalar good = less(weight, weight.constant(INFINITY, "most")).as("below");
   if (options.weights.value == "plain")
-    good = (good & atMost(weight.constant(0.0, "zero"), weight).as("known"))
+    good = (good & atMost(weight.constant(0.0, "zero"), weight).as("above"))
                .as("good");
   body.write(good, each(flag), "good_" + side.weight.str());
   return body.reduce(ReduceKind::all, Axis::i);
@@ -58,11 +58,16 @@ void Builder::checkArguments() {
   }
 
   Body body(program);
-  SmallVector<std::pair<Scalar, Status>> checks;
+  struct Check {
+    Scalar good;
+    Status status;
+    std::string failed; // the name of its bit
+  };
+  SmallVector<Check> checks;
   Scalar weighsA = body.read(goodA, "good_a", flag);
   Scalar weighsB = body.read(goodB, "good_b", flag);
-  checks.push_back({weighsA, kWeightsA});
-  checks.push_back({weighsB, kWeightsB});
+  checks.push_back({weighsA, kWeightsA, "bad_a"});
+  checks.push_back({weighsB, kWeightsB, "bad_b"});
   auto read = [&](Value value, StringRef name) {
     return body.read(value, name, program.f64());
   };
@@ -82,7 +87,7 @@ void Builder::checkArguments() {
     // The masses are compared only if the weights are valid.
     Scalar weigh = (weighsA & weighsB).as("weigh");
     good = (good.as("agree") | (!weigh).as("unknown")).as("good_masses");
-    checks.push_back({good, kMasses});
+    checks.push_back({good, kMasses, "bad_masses"});
   }
   if (eps) {
     // eps and 1 / eps must be finite in the compute type.
@@ -97,28 +102,33 @@ void Builder::checkArguments() {
       good = (good & between(read(decay, "decay"), 0, 1, "good_decay"))
                  .as("good_annealing");
     }
-    checks.push_back({good, kEps});
+    checks.push_back({good, kEps, "bad_eps"});
   }
   for (const Side *side : {&rows, &columns})
     if (side->relaxed) {
       Scalar rho = read(side->rho, side->rhoName);
       Scalar good = less(rho.constant(0.0, "low"), rho);
-      checks.push_back({good.as("good_" + side->rhoName.str()), kRho});
+      checks.push_back({good.as("good_" + side->rhoName.str()), kRho,
+                        "bad_" + side->rhoName.str()});
     }
   if (omega)
-    checks.push_back(
-        {between(read(omega, "omega"), 0, 2, "good_omega"), kOmega});
+    checks.push_back({between(read(omega, "omega"), 0, 2, "good_omega"), kOmega,
+                      "bad_omega"});
 
-  Scalar none = integer(checks.front().first, 0, "none"), bits, sound;
-  for (auto [good, status] : checks) {
-    Scalar bit = select(good, none, integer(none, status, "bit")).as("failed");
+  Scalar none = integer(checks.front().good, 0, "none"), bits, sound;
+  SmallVector<Scalar> failed;
+  for (const Check &check : checks)
+    failed.push_back(
+        select(check.good, none, integer(none, check.status, "bit"))
+            .as(check.failed));
+  for (Scalar bit : failed)
     bits = bits ? (bits | bit).as("bits") : bit;
-    sound = sound ? (sound & good).as("sound") : good;
-  }
+  for (const Check &check : checks)
+    sound = sound ? (sound & check.good).as("sound") : check.good;
   body.write(bits, each(bits.getType()), "failed");
   body.write(sound, each(flag), "sound");
   auto results = body.map();
-  failed = results[0];
+  this->failed = results[0];
   this->sound = results[1];
   takeLogarithms(rows, massA);
   takeLogarithms(columns, massB);
@@ -171,12 +181,12 @@ void Builder::concludeStatus() {
       select(isNaN(error).as("nan"), integer(bits, kNumbers, "numbers"), none)
           .as("late");
   Scalar done = atMost(error, body.read(tol, "tol", compute)).as("done");
-  done = (done & good).as("solved");
   if (stuck) {
     late = select(stuck, integer(bits, kInfeasible, "infeasible"), late)
                .as("seen");
-    done = (done & (!stuck).as("placed")).as("solved");
+    done = (done & (!stuck).as("placed")).as("ended");
   }
+  done = (done & good).as("solved");
   Scalar status = (bits | select(good, late, none).as("found")).as("status");
   body.write(status, each(status.getType()), "status");
   body.write(done, each(flag), "converged");

@@ -20,7 +20,7 @@
 // CHECK-NEXT:       heddle::keep_order();
 // CHECK:              column_down[{{.*}}] = row == 0 ? heddle::add<float>::lift({{.*}})
 // CHECK-NEXT:           : heddle::add<float>::combine(column_down[
-// CHECK:            p.mass_of_columns[tile.column_base + column] = mass_down[
+// CHECK:            params.mass_of_columns[tile.column_base + column] = mass_down[
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(3))
 // Rows with results are processed one after the other, with other launch bounds.
 // BESIDE:      beside_walk(

@@ -12,11 +12,11 @@
 // CHECK:     #include "iterations.cuh"
 // CHECK:     long long schedule_length;
 // CHECK:     anneal_x1_walk(
-// CHECK:       const float s = heddle::at_iteration<float>(tile.schedule, tile.schedule_length, *p.iteration);
+// CHECK:       const float s = heddle::at_iteration<float>(tile.schedule, tile.schedule_length, *params.iteration);
 // CHECK:     anneal_x1_end(
-// CHECK:       const bool early = *p.iteration < 2;
+// CHECK:       const bool early = *params.iteration < 2;
 // CHECK:       if (threadIdx.x == 0) {
-// CHECK:         heddle::record(tile.history, tile.history_length, *p.iteration, e);
+// CHECK:         heddle::record(tile.history, tile.history_length, *params.iteration, e);
 // CHECK:     anneal_x1_tiles(heddle::table table, const int *iteration, float *e_of_tiles) {
 // CHECK:     anneal_loop_in_one_launch(heddle::table table_of_anneal_x1,
 // CHECK:       int iteration = 0;

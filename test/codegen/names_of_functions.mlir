@@ -8,7 +8,7 @@
 // CHECK:       struct f_t_params {
 // CHECK:         const float *f_t_block_value;
 // CHECK:       f_t_tiles(heddle::table table,
-// CHECK:         f_t_block(p);
+// CHECK:         f_t_block(params);
 // CHECK-LABEL: f_loop_in_one_launch(
 // CHECK:         const f_t_params f_t = {
 // CHECK:         const f_t_tile_params f_t_tile_value = {

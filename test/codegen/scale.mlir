@@ -24,14 +24,14 @@ func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: tensor<f64> {foreach
 // CHECK-NEXT: heddle::scalar_argument<double, ByValue> by;
 
 // CHECK: float x[4];
-// CHECK: const float by = float(*p.by);
+// CHECK: const float by = float(*params.by);
 // CHECK: x[k] = x[k] * by;
 
 // One entry for each variant, and nothing after the last.
 // CHECK: scale_evict_first(heddle::table table, heddle::scalar_argument<double, true> by) {
 // CHECK: scale_tiles(heddle::table table, heddle::scalar_argument<double, true> by) {
 // CHECK: scale_tiles_by_address(heddle::table table, heddle::scalar_argument<double, false> by) {
-// CHECK-NEXT: const scale_params<false> p = {table, by};
-// CHECK-NEXT: scale_block<false>(p);
+// CHECK-NEXT: const scale_params<false> params = {table, by};
+// CHECK-NEXT: scale_block<false>(params);
 // CHECK-NEXT: }
 // CHECK-NOT: {{.}}

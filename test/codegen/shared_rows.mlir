@@ -17,8 +17,8 @@
 // CHECK-NOT:    most_part
 //             The columns of a block begin at a memory line, in each row.
 // CHECK:          before_row[row] = heddle::before_row(tile.y + row * tile.y_stride);
-// CHECK:        for (long long first_column = heddle::block_of_tile(p.table, tile_index) * 1024LL;
-// CHECK-NEXT: {{.*}}; first_column += p.table.blocks_per_tile * 1024LL) {
+// CHECK:        for (long long first_column = heddle::block_of_tile(params.table, tile_index) * 1024LL;
+// CHECK-NEXT: {{.*}}; first_column += params.table.blocks_per_tile * 1024LL) {
 //             All loads, of elements and of rows, precede the first store.
 // CHECK:                x[row][k] = whole || slice.has(k) ? heddle::read_evict_first(&x_slice[k * 256]) : 0;
 // CHECK-NEXT:           c[row][k] = whole || slice.has(k) ? col_slice[k * 256] : 0;
@@ -32,19 +32,19 @@
 // CHECK:        const bool counts = static_cast<int>(threadIdx.x) < tile.tiles - static_cast<int>(tile.first / 4);
 // CHECK:          r[row] = row < count ? tile.row_value[first_row + row] : 0;
 // CHECK:          most_part = heddle::max<float>::combine(most_part, heddle::max<float>::lift(r[row]));
-// CHECK-DAG:      p.most_of_tiles[tile_index + threadIdx.x] = most_part;
-// CHECK-DAG:      p.sum_of_tiles[tile_index + threadIdx.x] = sum_part;
+// CHECK-DAG:      params.most_of_tiles[tile_index + threadIdx.x] = most_part;
+// CHECK-DAG:      params.sum_of_tiles[tile_index + threadIdx.x] = sum_part;
 // CHECK:      shared_process(
 // CHECK-NEXT:   shared_walk
-// CHECK:        if (heddle::block_of_tile(p.table, tile_index) < p.table.blocks_per_tile - 1 || tile.first % 1024)
+// CHECK:        if (heddle::block_of_tile(params.table, tile_index) < params.table.blocks_per_tile - 1 || tile.first % 1024)
 // CHECK-NEXT:     return;
-// CHECK:        shared_count(p, same_tile, tile_index);
-// CHECK-NEXT:   if (heddle::arrives_last(&p.table.tickets[same_tile.member], (same_tile.tiles + 255) / 256))
-// CHECK-NEXT:     shared_end(p, same_tile, tile_index);
-// CHECK:        const int tile_index = heddle::tile_of_block(p.table);
+// CHECK:        shared_count(params, same_tile, tile_index);
+// CHECK-NEXT:   if (heddle::arrives_last(&params.table.tickets[same_tile.member], (same_tile.tiles + 255) / 256))
+// CHECK-NEXT:     shared_end(params, same_tile, tile_index);
+// CHECK:        const int tile_index = heddle::tile_of_block(params.table);
 // CHECK:      __launch_bounds__(256, HEDDLE_BLOCKS(5))
 
-// NAMES: for (long long first_column = heddle::block_of_tile(p.table, tile_index)
+// NAMES: for (long long first_column = heddle::block_of_tile(params.table, tile_index)
 // NAMES: &tile.first_column[slice.first];
 // PTX: .visible .entry shared_tiles(
 // PLAN: "block_columns": 1024

@@ -26,18 +26,18 @@
 // CHECK:        sum_part = heddle::over_block<heddle::add<float>, 256>(sum_part);
 //             Then the probabilities, and their part of the columns.
 // CHECK:          = expf(
-// CHECK:          p.column_of_columns[tile.column_base + column] =
-// CHECK:          tile.p_value[row * tile.p_stride + column] = p_value;
+// CHECK:          params.column_of_columns[tile.column_base + column] =
+// CHECK:          tile.p[row * tile.p_stride + column] = p;
 //             Tiles are combined in groups, then groups in groups.
 // CHECK:      softmax_columns_combine(
 // CHECK:        for (long long step = 1; step < tile.tiles; step *= heddle::tiles_combined) {
-// CHECK:          if (!heddle::arrives_last(&p.column_tickets[tile_index - own + group.first + step], group.count))
-// CHECK:            heddle::combine_pairwise<heddle::add<float>>(p.column_of_columns + base + column, step * tile.columns,
+// CHECK:          if (!heddle::arrives_last(&params.column_tickets[tile_index - own + group.first + step], group.count))
+// CHECK:            heddle::combine_pairwise<heddle::add<float>>(params.column_of_columns + base + column, step * tile.columns,
 // CHECK-NEXT: group.count);
 // CHECK:      softmax_columns_end(
 // CHECK:          tile.column_value[column] = column_value;
-// CHECK:      if (softmax_columns_combine(p, tile, tile_index))
-// CHECK-NEXT:   softmax_columns_end(p, tile, tile_index);
+// CHECK:      if (softmax_columns_combine(params, tile, tile_index))
+// CHECK-NEXT:   softmax_columns_end(params, tile, tile_index);
 // CHECK-NOT:  _search
 func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
   %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {

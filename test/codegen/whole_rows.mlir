@@ -12,7 +12,7 @@
 
 // FUSED: tile = [1], reason
 // CHECK: //   1 rows, 8 bytes per element
-// CHECK: p.precomputed[tile.member]
+// CHECK: params.precomputed[tile.member]
 // CHECK-NOT: block_of_tile
 // CHECK-NOT: blocks_per_tile
 // PLAN: "tables"

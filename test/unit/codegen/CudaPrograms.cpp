@@ -702,6 +702,48 @@ func.func @powers(%x: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bou
 })mlir",
         /*isExact=*/false);
 
+    // Balancing, with names that the source of a panel loop uses itself.
+    add("LoopWithNamesOfPanels", R"mlir(
+func.func @loop_params(%params: !mats, %rows: !list, %columns: !list, %r: !list {foreach.donate = 0 : i64},
+                       %column_values: !list {foreach.donate = 1 : i64}, %loop: !num, %iteration_limit: !num,
+                       %limit: tensor<i32>, %barrier: !each)
+    -> (!list, !list, !each, !iteration) {
+  %begin, %panel, %sums, %thread = foreach.while (%m = %r, %c = %column_values : !list) upto %limit -> (!list, !list, !each, !iteration) {
+    %lane = foreach.reduce logsumexp along j (%c = %params[i, j] : !mats, %member_index = %c[j] : !list) -> !list {
+      %has_column = arith.addf %c, %member_index : f32
+      foreach.yield %has_column : f32
+    }
+    %batch = foreach.map (%member = %rows, %lane = %lane, %m = %m : !list, %loop = %loop as f32, %iteration_limit = %iteration_limit as f32 : !num) -> !list {
+      %is_row = arith.subf %member, %lane : f32
+      %b = arith.mulf %loop, %is_row : f32
+      %scalars = arith.subf %b, %m : f32
+      %inputs = arith.mulf %iteration_limit, %scalars : f32
+      %run = arith.addf %m, %inputs : f32
+      foreach.yield %run : f32
+    }
+    %warp = foreach.reduce logsumexp along i (%offset = %params[i, j] : !mats, %block = %batch[i] : !list) -> !list {
+      %resident = arith.addf %offset, %block : f32
+      foreach.yield %resident : f32
+    }
+    %to = foreach.map (%r = %columns, %warp = %warp : !list) -> !list {
+      %elements = arith.subf %r, %warp : f32
+      foreach.yield %elements : f32
+    }
+    %of_member = foreach.reduce max along i (%m = %m, %batch = %batch : !list) -> !each {
+      %is_first = arith.subf %batch, %m : f32
+      %unsafe = math.absf %is_first : f32
+      foreach.yield %unsafe : f32
+    }
+    %active = foreach.map (%count = %of_member, %barrier = %barrier : !each) -> !flag {
+      %more = arith.cmpf ogt, %count, %barrier : f32
+      foreach.yield %more : i1
+    }
+    foreach.yield %batch, %to, %of_member while %active : !list, !list, !each while !flag
+  }
+  return %begin, %panel, %sums, %thread : !list, !list, !each, !iteration
+})mlir",
+        /*isExact=*/false);
+
     // Two sums with one read of the matrix; the second uses the first.
     add("LoopOfGrams", R"mlir(
 func.func @grams(%x: !mats, %w: !mats, %row: !list, %col: !list, %limit: tensor<i32>, %bound: !each) -> (!list, !list, !iteration) {
