@@ -228,10 +228,13 @@ LogicalResult TrafficAttr::verify(EmitError error, int64_t argument,
 static constexpr int64_t kMostThreads = 2048;
 
 LogicalResult VariantAttr::verify(EmitError error, ScalarPassing,
-                                  int64_t blocks, bool) {
+                                  int64_t blocks, int64_t percent) {
   if (blocks < 1 || blocks > 32)
     return error() << "expected 1 to 32 blocks on a multiprocessor, found "
                    << blocks;
+  if (percent < 0 || percent > 100)
+    return error() << "expected 'evict_first_l2_percent' from 1 to 100, found "
+                   << percent;
   return success();
 }
 
@@ -244,10 +247,10 @@ LogicalResult LaunchAttr::verify(EmitError error,
   for (auto [k, variant] : llvm::enumerate(variants))
     if (llvm::any_of(variants.take_front(k), [&](VariantAttr other) {
           return other.getScalars() == variant.getScalars() &&
-                 other.getEvictFirst() == variant.getEvictFirst();
+                 other.isEvictFirst() == variant.isEvictFirst();
         }))
       return error() << "expected variants that differ in 'scalars' or "
-                        "'evict_first', found another "
+                        "'evict_first_l2_percent', found another "
                      << variant;
   if (!waits.empty() && waits.size() != arrivals.size())
     return error() << "expected as many waits as arrivals, " << arrivals.size()
@@ -256,7 +259,7 @@ LogicalResult LaunchAttr::verify(EmitError error,
 }
 
 LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
-                                      int64_t blocks) {
+                                      int64_t blocks, int64_t tiles) {
   if (threads < 32 || threads > 1024 || threads % 32)
     return error() << "expected a multiple of 32 threads, at most 1024, found "
                    << threads;
@@ -264,6 +267,9 @@ LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
     return error() << "expected at least one block and at most " << kMostThreads
                    << " threads on a multiprocessor, found " << blocks
                    << " blocks of " << threads << " threads";
+  if (tiles < 0 || tiles > INT32_MAX)
+    return error() << "expected 0 to " << INT32_MAX << " tiles, found "
+                   << tiles;
   return success();
 }
 

@@ -116,17 +116,22 @@ def Fused_Variant : AttrDef<Fused_Dialect, "Variant"> {
   let description = [{
     `scalars` tells whether scalar arguments that the program never writes are passed by value or by address. `blocks`
     is the number of blocks that must be able to reside on a multiprocessor; it bounds the registers of a thread.
-    `evict_first` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements leave the
-    cache first.
+    `evict_first_l2_percent` marks the evict-first variant, for elements that nearly fit the L2 cache: replaced elements
+    leave the cache first. The variant is used if the elements take at most this percentage of the L2 cache. Its size is
+    known when buffers are bound.
 
     ```mlir
-    #fused.variant<scalars = value, blocks = 6, evict_first = true>
+    #fused.variant<scalars = value, blocks = 6, evict_first_l2_percent = 97>
     ```
   }];
   let parameters = (ins "ScalarPassing":$scalars, "int64_t":$blocks,
-                        DefaultValuedParameter<"bool", "false">:$evictFirst);
-  let assemblyFormat = [{ `<` `scalars` `=` $scalars `,` `blocks` `=` $blocks (`,` `evict_first` `=` $evictFirst^)? `>` }];
+                        DefaultValuedParameter<"int64_t", "0">:$evictFirstL2Percent);
+  let assemblyFormat = [{ `<` `scalars` `=` $scalars `,` `blocks` `=` $blocks
+                          (`,` `evict_first_l2_percent` `=` $evictFirstL2Percent^)? `>` }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    bool isEvictFirst() const { return getEvictFirstL2Percent() != 0; }
+  }];
 }
 
 def Fused_Arrival : I32EnumAttr<"Arrival", "when a block of a segment takes the ticket of its member", [
@@ -174,13 +179,15 @@ def Fused_Cooperative : AttrDef<Fused_Dialect, "Cooperative"> {
   let summary = "the cooperative launch of a whole loop";
   let description = [{
     `threads` is the size of a block. `blocks` is the number of blocks that must be able to reside on a multiprocessor.
+    `tiles` is the number of tiles up to which the loop has this form; above, it has the graph form. The number of tiles
+    is known when buffers are bound.
 
     ```mlir
-    #fused.cooperative<threads = 256, blocks = 2>
+    #fused.cooperative<threads = 256, blocks = 2, tiles = 8192>
     ```
   }];
-  let parameters = (ins "int64_t":$threads, "int64_t":$blocks);
-  let assemblyFormat = [{ `<` `threads` `=` $threads `,` `blocks` `=` $blocks `>` }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$blocks, "int64_t":$tiles);
+  let assemblyFormat = [{ `<` `threads` `=` $threads `,` `blocks` `=` $blocks `,` `tiles` `=` $tiles `>` }];
   let genVerifyDecl = 1;
 }
 

@@ -309,11 +309,12 @@ def FusedConfigureLaunches : Pass<"fused-configure-launches", "::heddle::fused::
     ==>
     ```mlir
     %p = fused.sweep schedule #fused.schedule<stream, ...> name "step"
-        launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>,
-                            <scalars = address, blocks = 5>], arrive = [none]>
+        launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>,
+                            <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [none]>
         result_buffers [0] (...) -> !list {...}
     ```
   }];
+  let options = [RemarksOption];
 }
 
 #endif // HEDDLE_PASSES_PASSES_TD

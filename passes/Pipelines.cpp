@@ -86,8 +86,9 @@ const Entry pipeline[] = {
        manager.addNestedPass<fused::ProgramOp>(createFusedPrepareCuda());
      }},
     {"fused-configure-launches", false,
-     [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedConfigureLaunches());
+     [](OpPassManager &manager, const PipelineOptions &options) {
+       manager.addNestedPass<fused::ProgramOp>(createFusedConfigureLaunches(
+           withRemarks<FusedConfigureLaunchesOptions>(options)));
      }},
 };
 

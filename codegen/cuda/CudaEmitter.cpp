@@ -22,7 +22,7 @@ using heddle::foreach::isList;
 namespace heddle::cuda {
 
 StringRef entrySuffix(fused::SweepOp sweep, fused::VariantAttr variant) {
-  if (variant.getEvictFirst())
+  if (variant.isEvictFirst())
     return "_evict_first";
   bool inLoop = isa<fused::LoopOp>(sweep->getParentOp());
   return inLoop || variant.getScalars() == fused::ScalarPassing::value
@@ -351,7 +351,7 @@ void ProgramEmitter::emitEntry(fused::SweepOp sweep, const SweepLayout &layout,
      << "\n"
      << functions.call(
             names.sweep + "_block",
-            {{"EvictFirst", variant.getEvictFirst() ? "true" : "false"}})
+            {{"EvictFirst", variant.isEvictFirst() ? "true" : "false"}})
      << ";\n";
   os.unindent() << "}\n\n";
 }

@@ -15,10 +15,6 @@ using heddle::fused::Level;
 
 namespace heddle::cuda {
 
-/// The most words of operands and states that a thread holds for a batch of
-/// columns.
-static constexpr size_t kMostHeld = 24;
-
 LogicalResult RowsEmitter::emitDownWalk() {
   declareAccumulators([&](Operation *op) {
     return layout.scratchOf(op, ScratchPer::tile) >= 0;
@@ -42,7 +38,7 @@ LogicalResult RowsEmitter::emitDownWalk() {
     words += stateBytes(op.getKind(), op.getValue().getType()) / 4;
   Scope::Nested block(scope);
   std::string first = scope.fresh("first_column");
-  int size = columnBatch(words, kMostHeld);
+  int size = columnBatch(words, kMostHeldWords);
   os << "for (long long " << first << " = threadIdx.x; " << first
      << " < tile.columns; " << first << " += " << size * layout.threads
      << ") {\n";

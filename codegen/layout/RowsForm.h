@@ -15,6 +15,10 @@ namespace heddle {
 /// The words that a thread may load before it uses them.
 inline constexpr size_t kMostLoadedWords = 16;
 
+/// The words of operands and states that a thread may hold for the columns that
+/// it goes down.
+inline constexpr size_t kMostHeldWords = 24;
+
 /// The number of columns in a batch if a thread loads `words` words per column
 /// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);

@@ -174,8 +174,8 @@ static LogicalResult addVariants(PlanNode &node, fused::SweepOp sweep,
     variant.block = layout.threads;
     variant.scalarsByValue = from.getScalars() == fused::ScalarPassing::value &&
                              node.hasByValueScalars();
-    if (from.getEvictFirst())
-      variant.fitsL2 = kEvictFirstPartOfL2;
+    if (from.isEvictFirst())
+      variant.fitsL2 = from.getEvictFirstL2Percent() / 100.0;
   }
   return success();
 }
@@ -271,8 +271,8 @@ LogicalResult Extraction::addLoopVariants(fused::LoopOp loop, PlanNode &node) {
   launch.block = cooperative.getThreads();
   launch.grid = GridKind::Resident;
   launch.cooperative = true;
-  launch.maxTiles = kMaxLoopTiles;
-  graph.minTiles = kMaxLoopTiles + 1;
+  launch.maxTiles = cooperative.getTiles();
+  graph.minTiles = cooperative.getTiles() + 1;
   node.variants.push_back(launch);
   node.variants.push_back(graph);
   launch.maxTiles.reset();

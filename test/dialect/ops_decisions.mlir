@@ -14,9 +14,9 @@ fused.program @decided(%x: !list {foreach.donate = 0 : i64}, %n: tensor<i32>) ->
                            #fused.buffer<"y", result, !list, extents = [[0, 0]], members = 0>],
                 result_buffers = array<i64: 0>,
                 traffic = [#fused.traffic<argument = 0, rank = 1, read = 4, written = 4, per_iteration = true>]} {
-  // CHECK: fused.sweep schedule {{.*}} name "first" launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]> result_buffers [3] (
+  // CHECK: fused.sweep schedule {{.*}} name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]> result_buffers [3] (
   %e = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
-      name "first" launch <variants = [<scalars = value, blocks = 6, evict_first = true>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]>
+      name "first" launch <variants = [<scalars = value, blocks = 6, evict_first_l2_percent = 97>, <scalars = value, blocks = 6>, <scalars = address, blocks = 5>], arrive = [late]>
       result_buffers [3] (%a = %x : !list) -> !each {
     %s = fused.reduce add member %a : f32
     fused.yield %s : f32
@@ -28,8 +28,8 @@ fused.program @decided(%x: !list {foreach.donate = 0 : i64}, %n: tensor<i32>) ->
     %b = arith.addf %a, %s : f32
     fused.yield %b : f32
   }
-  // CHECK: fused.loop name "loop" cooperative <threads = 256, blocks = 2> result_buffers [0, 1] condition_buffer 2 (
-  %r, %t = fused.loop name "loop" cooperative <threads = 256, blocks = 2> result_buffers [0, 1] condition_buffer 2
+  // CHECK: fused.loop name "loop" cooperative <threads = 256, blocks = 2, tiles = 8192> result_buffers [0, 1] condition_buffer 2 (
+  %r, %t = fused.loop name "loop" cooperative <threads = 256, blocks = 2, tiles = 8192> result_buffers [0, 1] condition_buffer 2
       (%a = %y : !list) upto %n -> (!list, tensor<i32>) {
     %z, %more = fused.sweep (%b = %a : !list) -> (!list, tensor<i1>) {
       %p = math.isnan %b : f32

@@ -23,9 +23,20 @@ fused.program @no_variants(%x: !list) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @more_than_the_cache(%x: !list) {
+  %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
+      // expected-error@+2 {{failed to parse Fused_Launch parameter 'variants'}}
+      // expected-error@+1 {{expected 'evict_first_l2_percent' from 1 to 100, found 101}}
+      launch <variants = [<scalars = value, blocks = 4, evict_first_l2_percent = 101>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @same_variants(%x: !list) {
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
-      // expected-error@+1 {{expected variants that differ in 'scalars' or 'evict_first', found another}}
+      // expected-error@+1 {{expected variants that differ in 'scalars' or 'evict_first_l2_percent', found another}}
       launch <variants = [<scalars = value, blocks = 4>, <scalars = value, blocks = 2>], arrive = [none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
@@ -126,7 +137,18 @@ fused.program @by_value_in_loop(%x: !list, %n: tensor<i32>) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @cooperative_threads(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   // expected-error@+1 {{expected a multiple of 32 threads, at most 1024, found 100}}
-  %r, %t = fused.loop cooperative <threads = 100, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+  %r, %t = fused.loop cooperative <threads = 100, blocks = 2, tiles = 8192> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    fused.yield %a while %f : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+fused.program @cooperative_tiles(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+  // expected-error@+1 {{expected 0 to 2147483647 tiles, found 2147483648}}
+  %r, %t = fused.loop cooperative <threads = 256, blocks = 2, tiles = 2147483648> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     fused.yield %a while %f : !list while tensor<i1>
   }
   fused.yield
@@ -137,7 +159,7 @@ fused.program @cooperative_threads(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @cooperative_size(%x: !list, %n: tensor<i32>) {
   // expected-error@+1 {{'fused.loop' op expected sweeps of 128 threads for 'cooperative', found one of 256}}
-  %r, %t = fused.loop cooperative <threads = 128, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+  %r, %t = fused.loop cooperative <threads = 128, blocks = 2, tiles = 8192> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     %y, %more = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
         (%b = %a : !list) -> (!list, tensor<i1>) {
       %p = math.isnan %b : f32
@@ -165,7 +187,7 @@ fused.program @cooperative_kind(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 !list = !foreach.list<tensor<?xf32>>
 fused.program @nested(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   // expected-error@+1 {{'fused.loop' op expected a body of sweeps only for 'cooperative', found a 'fused.loop'}}
-  %r, %t = fused.loop cooperative <threads = 256, blocks = 2> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+  %r, %t = fused.loop cooperative <threads = 256, blocks = 2, tiles = 8192> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
     %b, %u = fused.loop (%b = %a : !list) upto %n -> (!list, tensor<i32>) {
       fused.yield %b while %f : !list while tensor<i1>
     }

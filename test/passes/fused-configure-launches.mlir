@@ -1,6 +1,7 @@
 // Entries, tickets, dependent launches and forms of loops. test/codegen
 // tests the numbers of blocks.
 // RUN: %heddle_opt --heddle-pipeline --split-input-file %s | FileCheck %s
+// RUN: %heddle_opt --heddle-pipeline=remarks=true --split-input-file %s -o /dev/null 2>&1 | grep -E "evict-first|cooperative" | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 
 !list = !foreach.list<tensor<?xf32>>
 !num = tensor<f64>
@@ -9,7 +10,8 @@
 // that the first sweep does not write.
 // CHECK-LABEL: fused.program @chain
 // CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]]>], arrive = [late]>
-// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first = true>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
+// CHECK:         fused.sweep {{.*}}launch <variants = [<scalars = value, blocks = [[#]], evict_first_l2_percent = 97>, <scalars = value, blocks = [[#]]>, <scalars = address, blocks = [[#]]>], arrive = [none], wait = [after_loads]>
+// REMARK:      remark: a sweep has an evict-first variant: replaced elements leave the cache first if all elements take at most 97 % of the L2 cache
 func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
   %s = foreach.reduce add along list (%x = %x as f64 : !list) -> !num {
     foreach.yield %x : f64
@@ -30,6 +32,7 @@ func.func @chain(%x: !list {foreach.donate = 0 : i64}, %lr: !num) -> !list {
 // CHECK-LABEL: fused.program @written
 // CHECK:         fused.sweep {{.*}}arrive = [late]>
 // CHECK:         fused.sweep {{.*}}wait = [first]>
+// REMARK-COUNT-2: remark: a sweep has an evict-first variant
 func.func @written(%x: !list) -> !list {
   %y = foreach.map (%x = %x : !list) -> !list {
     %a = math.absf %x : f32
@@ -53,8 +56,9 @@ func.func @written(%x: !list) -> !list {
 // In a loop, a sweep has one entry, by address, and no dependent launch. One
 // launch runs the whole loop.
 // CHECK-LABEL: fused.program @loop
-// CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2> result_buffers
+// CHECK:         fused.loop name "loop_loop" cooperative <threads = 256, blocks = 2, tiles = 8192> result_buffers
 // CHECK:           fused.sweep {{.*}}launch <variants = [<scalars = address, blocks = [[#]]>], arrive = [late]>
+// REMARK:      remark: 'loop_loop' has the cooperative form up to 8192 tiles
 func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tensor<i32>) -> (!list, tensor<i32>) {
   %x, %iterations = foreach.while (%x = %x0 : !list) upto %limit -> (!list, tensor<i32>) {
     %y = foreach.map (%x = %x : !list) -> !list {
@@ -72,4 +76,37 @@ func.func @loop(%x0: !list {foreach.donate = 0 : i64}, %tol: !num, %limit: tenso
     foreach.yield %y while %more : !list while tensor<i1>
   }
   return %x, %iterations : !list, tensor<i32>
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+!num = tensor<f32>
+
+// The old value of a list is read after the new one is complete, so an iteration
+// ends with a copy.
+// CHECK-LABEL: fused.program @copies
+// CHECK:         fused.loop name "copies_loop" result_buffers
+// REMARK:      remark: 'copies_loop' has no cooperative form: an iteration ends with copies
+func.func @copies(%x0: !list, %y0: !list, %tol: !num, %limit: tensor<i32>) -> (!list, !list, tensor<i32>) {
+  %x, %y, %iterations = foreach.while (%x = %x0, %y = %y0 : !list) upto %limit -> (!list, !list, tensor<i32>) {
+    %x1 = foreach.map (%x = %x : !list) -> !list {
+      %a = math.absf %x : f32
+      foreach.yield %a : f32
+    }
+    %s = foreach.reduce max along list (%x = %x1 : !list) -> !num {
+      foreach.yield %x : f32
+    }
+    %y1 = foreach.map (%x = %x, %y = %y : !list, %s = %s : !num) -> !list {
+      %a = arith.mulf %x, %s : f32
+      %b = arith.addf %a, %y : f32
+      foreach.yield %b : f32
+    }
+    %more = foreach.map (%s = %s, %t = %tol : !num) -> tensor<i1> {
+      %m = arith.cmpf ogt, %s, %t : f32
+      foreach.yield %m : i1
+    }
+    foreach.yield %x1, %y1 while %more : !list, !list while tensor<i1>
+  }
+  return %x, %y, %iterations : !list, !list, tensor<i32>
 }
