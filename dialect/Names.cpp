@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Names.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -73,6 +74,29 @@ void copyNames(ValueRange from, ValueRange to) {
   for (auto [a, b] : llvm::zip_equal(from, to))
     if (StringRef name = nameOf(a); !name.empty())
       setName(b, name);
+}
+
+bool isCppKeyword(StringRef name) {
+  static const llvm::StringSet<> words = [] {
+    SmallVector<StringRef> list;
+    StringRef("alignas alignof and and_eq asm auto bitand bitor bool break "
+              "case catch char char8_t char16_t char32_t class co_await "
+              "co_return co_yield compl concept const const_cast consteval "
+              "constexpr constinit continue decltype default delete do double "
+              "dynamic_cast else enum explicit export extern false float for "
+              "friend goto if inline int long main mutable namespace new "
+              "noexcept not not_eq nullptr operator or or_eq private protected "
+              "public register reinterpret_cast requires return short signed "
+              "sizeof static static_assert static_cast struct switch template "
+              "this thread_local throw true try typedef typeid typename union "
+              "unsigned using virtual void volatile wchar_t while xor xor_eq")
+        .split(list, ' ');
+    llvm::StringSet<> set;
+    for (StringRef word : list)
+      set.insert(word);
+    return set;
+  }();
+  return words.contains(name);
 }
 
 bool UniqueNames::take(StringRef name) {

@@ -38,6 +38,10 @@ void copyNames(mlir::ValueRange from, mlir::ValueRange to);
 void printNames(mlir::ValueRange values,
                 llvm::function_ref<void(mlir::Value, llvm::StringRef)> set);
 
+/// Whether `name` is a keyword of C++ or `main`, which no function, type or
+/// variable of emitted source can be called.
+bool isCppKeyword(llvm::StringRef name);
+
 /// Makes names unique by numbers: `x`, `x_2`, `x_3`, if 2 is the first number.
 class UniqueNames {
 public:

@@ -12,7 +12,6 @@
 #include "passes/Fusion.h"
 #include "passes/Passes.h"
 #include "passes/Scalars.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FUSEDPREPARECUDA
@@ -27,25 +26,6 @@ using namespace heddle::fused;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Whether `name` is a keyword of C++ or `main`, which a program may use as a
-/// name.
-static bool isReserved(StringRef name) {
-  static const llvm::StringSet<> words = {
-      "alignas",   "alignof",  "and",       "asm",      "auto",     "bool",
-      "break",     "case",     "catch",     "char",     "class",    "compl",
-      "concept",   "const",    "continue",  "decltype", "default",  "delete",
-      "do",        "double",   "else",      "enum",     "explicit", "export",
-      "extern",    "false",    "float",     "for",      "friend",   "goto",
-      "if",        "inline",   "int",       "long",     "main",     "mutable",
-      "namespace", "new",      "noexcept",  "not",      "nullptr",  "operator",
-      "or",        "private",  "protected", "public",   "register", "requires",
-      "return",    "short",    "signed",    "sizeof",   "static",   "struct",
-      "switch",    "template", "this",      "throw",    "true",     "try",
-      "typedef",   "typeid",   "typename",  "union",    "unsigned", "using",
-      "virtual",   "void",     "volatile",  "while",    "xor"};
-  return words.contains(name);
-}
-
 /// A C identifier similar to `original`; `otherwise` if no character can be
 /// kept.
 static std::string identifier(StringRef original, StringRef otherwise) {
@@ -57,7 +37,7 @@ static std::string identifier(StringRef original, StringRef otherwise) {
   StringRef trimmed = StringRef(name).ltrim('_').rtrim('_');
   if (trimmed.empty())
     return otherwise.str();
-  if (llvm::isDigit(trimmed.front()) || isReserved(trimmed))
+  if (llvm::isDigit(trimmed.front()) || isCppKeyword(trimmed))
     return (otherwise + "_" + trimmed).str();
   return trimmed.str();
 }

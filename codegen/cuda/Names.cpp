@@ -13,38 +13,29 @@ using namespace mlir;
 
 namespace heddle::cuda {
 
-/// Words of C++ and CUDA, and the names that the emitted source uses itself.
-static const llvm::StringSet<> &reservedWords() {
+/// Names that CUDA, the device headers and the emitted source use themselves,
+/// beside the keywords of C++.
+static bool isUsedBySource(StringRef name) {
   static const llvm::StringSet<> words = [] {
     SmallVector<StringRef> list;
-    StringRef(
-        "alignas alignof and and_eq asm auto bitand bitor bool break case "
-        "catch char class compl concept const consteval constexpr constinit "
-        "const_cast continue co_await co_return co_yield decltype default "
-        "delete do double dynamic_cast else enum explicit export extern "
-        "false float for friend goto if inline int long mutable namespace "
-        "new noexcept not not_eq nullptr operator or or_eq private protected "
-        "public register reinterpret_cast requires return short signed "
-        "sizeof static static_assert static_cast struct switch template this "
-        "thread_local throw true try typedef typeid typename union unsigned "
-        "using virtual void volatile wchar_t while xor xor_eq main threadIdx "
-        "blockIdx blockDim gridDim warpSize aligned round base first_tile "
-        "more limit arrived vector width heddle ByValue tile tile_index "
-        "table at next row column k exp log sqrt sqrtf expf logf pow powf "
-        "fabs fabsf fma fmaf tanh tanhf sin sinf cos cosf erf erff floor "
-        "floorf ceil ceilf exp2 exp2f log2 log2f log1p log1pf expm1 expm1f "
-        "isnan isinf isfinite copysign copysignf abs fmaxf fmax fminf fmin "
-        "min max add mul any all sign convert load store first last asserts "
-        "assert printf malloc free float2 float4 double2 int2 int4 uint2 "
-        "uint4 dim3 half INFINITY NAN NULL linux EvictFirst params whole there "
-        "all_there iteration unix")
+    StringRef("threadIdx blockIdx blockDim gridDim warpSize aligned round "
+              "base first_tile more limit arrived vector width heddle "
+              "ByValue tile tile_index table at next row column k exp log "
+              "sqrt sqrtf expf logf pow powf fabs fabsf fma fmaf tanh tanhf "
+              "sin sinf cos cosf erf erff floor floorf ceil ceilf exp2 "
+              "exp2f log2 log2f log1p log1pf expm1 expm1f isnan isinf "
+              "isfinite copysign copysignf abs fmaxf fmax fminf fmin min "
+              "max add mul any all sign convert load store first last "
+              "asserts assert printf malloc free float2 float4 double2 int2 "
+              "int4 uint2 uint4 dim3 half INFINITY NAN NULL linux "
+              "EvictFirst params whole there all_there iteration unix")
         .split(list, ' ');
     llvm::StringSet<> set;
     for (StringRef word : list)
       set.insert(word);
     return set;
   }();
-  return words;
+  return words.contains(name);
 }
 
 /// Whether `name` could be a function or type of a sweep: the sweep's name, an
@@ -71,7 +62,7 @@ std::string identifierFrom(StringRef name) {
     result.pop_back(); // an underscore and a number may follow
   if (result.empty() || llvm::isDigit(result.front()) || result.front() == '_')
     result = "v" + result;
-  if (reservedWords().contains(result) || isLikeFunction(result))
+  if (isCppKeyword(result) || isUsedBySource(result) || isLikeFunction(result))
     result += "_value";
   return result;
 }

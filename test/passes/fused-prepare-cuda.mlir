@@ -76,6 +76,20 @@ fused.program @"7"(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 
+// A sweep called like a keyword.
+// CHECK-LABEL: fused.program @co_await
+// CHECK:         name "program_co_await"
+fused.program @co_await(%x: !list) -> !list {
+  %a = fused.sweep (%x = %x : !list) -> !list {
+    fused.yield %x : f32
+  }
+  fused.yield %a : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
 // CHECK-LABEL: fused.program @"\C3\A9"
 // CHECK:         name "program"
 fused.program @"\C3\A9"(%x: !list) -> !list {
