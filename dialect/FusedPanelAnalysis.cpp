@@ -152,7 +152,7 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
         only = row.getResult(0);
       }
     auto row = only ? only.getDefiningOp<ReduceOp>() : ReduceOp();
-    panel.awaited[column] = row && row.getShift() ? row : nullptr;
+    panel.rowBefore[column] = row && row.getShift() ? row : nullptr;
     if (llvm::any_of(exponent->element, [&](const Term &term) {
           return panel.isAccumulated(term.value);
         }))

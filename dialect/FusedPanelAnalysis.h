@@ -30,7 +30,7 @@ struct PanelAnalysis {
   /// For each log-sum-exp over columns, the shifted row reduction on which its
   /// exponents depend, or null. A row can be added to the column when this
   /// reduction is complete.
-  llvm::DenseMap<mlir::Operation *, mlir::Operation *> awaited;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> rowBefore;
 
   /// The phases of `sweep`. Returns nothing, and the reason in `why`, if it
   /// cannot have the panel schedule.

@@ -22,76 +22,14 @@ namespace heddle {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
-namespace {
-struct Entry {
-  StringRef name;
-  /// Whether `fuse=false` omits the pass.
-  bool fuses;
-  void (*add)(OpPassManager &, const PipelineOptions &);
-};
-
 template <typename Options>
-Options withRemarks(const PipelineOptions &options) {
+static Options withRemarks(const PipelineOptions &options) {
   Options result;
   result.remarks = options.remarks;
   return result;
 }
 
-const Entry pipeline[] = {
-    {"foreach-simplify", false,
-     [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addNestedPass<func::FuncOp>(createForeachSimplify());
-     }},
-    {"foreach-shift-logsumexp", true,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<func::FuncOp>(createForeachShiftLogsumexp(
-           withRemarks<ForeachShiftLogsumexpOptions>(options)));
-     }},
-    {"foreach-outline-sweeps", false,
-     [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addPass(createForeachOutlineSweeps());
-     }},
-    {"fused-fuse-vertical", true,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedFuseVertical(
-           withRemarks<FusedFuseVerticalOptions>(options)));
-     }},
-    {"fused-share-exponentials", true,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedShareExponentials(
-           withRemarks<FusedShareExponentialsOptions>(options)));
-     }},
-    {"fused-fuse-horizontal", true,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedFuseHorizontal(
-           withRemarks<FusedFuseHorizontalOptions>(options)));
-     }},
-    {"fused-schedule", false,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(
-           createFusedSchedule(withRemarks<FusedScheduleOptions>(options)));
-     }},
-    {"fused-mark-inactive-columns", true,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedMarkInactiveColumns(
-           withRemarks<FusedMarkInactiveColumnsOptions>(options)));
-     }},
-    {"fused-assign-buffers", false,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedAssignBuffers(
-           withRemarks<FusedAssignBuffersOptions>(options)));
-     }},
-    {"fused-prepare-cuda", false,
-     [](OpPassManager &manager, const PipelineOptions &) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedPrepareCuda());
-     }},
-    {"fused-configure-launches", false,
-     [](OpPassManager &manager, const PipelineOptions &options) {
-       manager.addNestedPass<fused::ProgramOp>(createFusedConfigureLaunches(
-           withRemarks<FusedConfigureLaunchesOptions>(options)));
-     }},
-};
-
+namespace {
 struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
   Option<bool> fuse{*this, "fuse", llvm::cl::init(true),
                     llvm::cl::desc("Fuse sweeps; otherwise each map and "
@@ -102,20 +40,35 @@ struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
 };
 } // namespace
 
-ArrayRef<StringRef> pipelinePasses() {
-  static const SmallVector<StringRef> names = [] {
-    SmallVector<StringRef> result;
-    for (const Entry &entry : pipeline)
-      result.push_back(entry.name);
-    return result;
-  }();
-  return names;
-}
-
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options) {
-  for (const Entry &entry : pipeline)
-    if (options.fuse || !entry.fuses)
-      entry.add(manager, options);
+  auto onFunctions = [&](std::unique_ptr<Pass> pass) {
+    manager.addNestedPass<func::FuncOp>(std::move(pass));
+  };
+  auto onPrograms = [&](std::unique_ptr<Pass> pass) {
+    manager.addNestedPass<fused::ProgramOp>(std::move(pass));
+  };
+  onFunctions(createForeachSimplify());
+  if (options.fuse)
+    onFunctions(createForeachShiftLogsumexp(
+        withRemarks<ForeachShiftLogsumexpOptions>(options)));
+  manager.addPass(createForeachOutlineSweeps());
+  if (options.fuse) {
+    onPrograms(createFusedFuseVertical(
+        withRemarks<FusedFuseVerticalOptions>(options)));
+    onPrograms(createFusedShareExponentials(
+        withRemarks<FusedShareExponentialsOptions>(options)));
+    onPrograms(createFusedFuseHorizontal(
+        withRemarks<FusedFuseHorizontalOptions>(options)));
+  }
+  onPrograms(createFusedSchedule(withRemarks<FusedScheduleOptions>(options)));
+  if (options.fuse)
+    onPrograms(createFusedMarkInactiveColumns(
+        withRemarks<FusedMarkInactiveColumnsOptions>(options)));
+  onPrograms(createFusedAssignBuffers(
+      withRemarks<FusedAssignBuffersOptions>(options)));
+  onPrograms(createFusedPrepareCuda());
+  onPrograms(createFusedConfigureLaunches(
+      withRemarks<FusedConfigureLaunchesOptions>(options)));
 }
 
 void registerPasses() {

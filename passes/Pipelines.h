@@ -27,9 +27,6 @@ struct PipelineOptions {
   bool remarks = false;
 };
 
-/// The names of the passes, in order.
-llvm::ArrayRef<llvm::StringRef> pipelinePasses();
-
 /// Adds the passes to `manager`, which runs on modules.
 void buildPipeline(mlir::OpPassManager &manager,
                    const PipelineOptions &options = {});

@@ -138,19 +138,4 @@ compileForCpu(fused::ProgramOp program,
   return compiled;
 }
 
-Expected<std::string> printCpuIr(fused::ProgramOp program, bool optimized) {
-  auto host = Host::detect();
-  if (!host)
-    return host.takeError();
-  auto emitted = emit(program, *host);
-  if (!emitted)
-    return emitted.takeError();
-  if (optimized)
-    host->optimize(*emitted->module);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << *emitted->module;
-  return text;
-}
-
 } // namespace heddle

@@ -29,10 +29,6 @@ llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
 compileForCpu(fused::ProgramOp program,
               llvm::function_ref<void(llvm::Module &)> change = {});
 
-/// The LLVM IR of `program`, as emitted or `optimized` for this host.
-llvm::Expected<std::string> printCpuIr(fused::ProgramOp program,
-                                       bool optimized);
-
 } // namespace heddle
 
 #endif // HEDDLE_CODEGEN_CPU_CPUTARGET_H

@@ -43,7 +43,6 @@ public:
   fused::Level levelOf(mlir::Value value) const {
     return levels.of(value).level;
   }
-  bool isAfter(mlir::Value value) const { return levels.isAfter(value); }
   /// The number of traversals of the row after which a value is complete.
   int phaseOf(mlir::Value value) const { return phases.lookup(value); }
 

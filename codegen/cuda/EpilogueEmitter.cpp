@@ -17,7 +17,7 @@ using heddle::foreach::isList;
 namespace heddle::cuda {
 
 Expression EpilogueEmitter::expression(Value value) {
-  if (scope.knows(value))
+  if (scope.contains(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<foreach::IterationOp>(op))

@@ -73,7 +73,7 @@ public:
     set(value, std::move(text));
   }
   void forget(mlir::Value value) { set(value, std::nullopt); }
-  bool knows(mlir::Value value) const {
+  bool contains(mlir::Value value) const {
     return texts.lookup(value).has_value();
   }
   std::string operator[](mlir::Value value) const {

@@ -23,12 +23,12 @@ std::string PanelEmitter::declareColumnResult(int slot, Value value) {
   const OperandSlot &operand = slots.operands[slot];
   bool isLoaded = llvm::any_of(
       llvm::zip(body.getArguments(), slots.inputs), [&](auto pair) {
-        return std::get<1>(pair) == slot && scope.knows(std::get<0>(pair));
+        return std::get<1>(pair) == slot && scope.contains(std::get<0>(pair));
       });
   std::string name =
       scope.fresh(nameOfSlot(operand) + (isLoaded ? "_next" : ""));
   os << storedType(operand.storage) << ' ' << name << " = {};\n";
-  if (value.getType() == operand.storage && !scope.knows(value))
+  if (value.getType() == operand.storage && !scope.contains(value))
     homes.try_emplace(value, name);
   return name;
 }

@@ -41,10 +41,10 @@ void PanelEmitter::endFallback() {
 LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   std::string type = computed(sum.reduce),
               kind = "heddle::log_sum_2<" + type + ">";
-  SmallVector<fused::ReduceOp> awaiting;
+  SmallVector<fused::ReduceOp> columnsAfter;
   for (fused::ReduceOp column : analysis.columns)
-    if (analysis.awaited.lookup(column) == sum.reduce.getOperation())
-      awaiting.push_back(column);
+    if (analysis.rowBefore.lookup(column) == sum.reduce.getOperation())
+      columnsAfter.push_back(column);
   auto readElements = [&](ArrayRef<Exponential *> sums) {
     SmallVector<Value> elements,
         columns(columnValues.begin(), columnValues.end());
@@ -77,7 +77,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   };
   reach(sum);
   llvm::append_range(roots, columnValues);
-  for (fused::ReduceOp column : awaiting) {
+  for (fused::ReduceOp column : columnsAfter) {
     arguments.push_back({partType(column) + " *",
                          scratch(column, PanelScratchPer::panelColumn)});
     llvm::append_range(
@@ -98,7 +98,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
      << "const long long first_column = heddle::position().first_column;\n"
      << "const int width = heddle::position().width;\n";
   llvm::DenseMap<Operation *, std::string> of;
-  for (fused::ReduceOp column : awaiting) {
+  for (fused::ReduceOp column : columnsAfter) {
     of[column] = scope.fresh(columnSums[column]);
     os << partType(column) << " *const " << of[column] << " = "
        << partsOf(column) << "::own("
@@ -131,7 +131,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
      << (terms.empty() ? "" : " + (" + terms + ")") << ";\n";
   SmallVector<Value> shifts;
   SmallVector<Exponential *> read;
-  for (fused::ReduceOp column : awaiting) {
+  for (fused::ReduceOp column : columnsAfter) {
     llvm::append_range(
         shifts, valuesOf(fused::decompose(column.getValue(), levels)->row));
     read.push_back(&powersOf(column));
@@ -144,7 +144,7 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   inner = scope;
   if (failed(readElements(read)))
     return failure();
-  for (fused::ReduceOp column : awaiting) {
+  for (fused::ReduceOp column : columnsAfter) {
     Exponential &powers = powersOf(column);
     std::string type = computed(column);
     std::string shift =

@@ -315,14 +315,14 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
   }
   close();
   // The fallback adds the rows whose sums are not safe.
-  SmallVector<Operation *> awaited = {nullptr};
+  SmallVector<Operation *> rows = {nullptr};
   for (Exponential &sum : exponentialsOfRows())
-    awaited.push_back(sum.reduce);
-  for (Operation *row : awaited) {
+    rows.push_back(sum.reduce);
+  for (Operation *row : rows) {
     SmallVector<fused::ReduceOp> columns;
     for (fused::ReduceOp column : analysis.columns)
       if (fused::PanelAnalysis::sumsPowers(column) &&
-          analysis.awaited.lookup(column) == row)
+          analysis.rowBefore.lookup(column) == row)
         columns.push_back(column);
     if (columns.empty())
       continue;
@@ -354,7 +354,7 @@ LogicalResult PanelEmitter::emitAccumulatePhase() {
       roots.push_back(column.getValue());
   if (!roots.empty()) {
     for (Value value : rowsUsedBy(roots))
-      if (!analysis.isAccumulated(value) && !scope.knows(value))
+      if (!analysis.isAccumulated(value) && !scope.contains(value))
         scope.bind(value, rowArrays[value] + "[r]");
     os << "#pragma unroll\n";
     open("for (int k = 0; k < heddle::items_per_thread; ++k) {");

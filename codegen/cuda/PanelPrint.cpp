@@ -77,7 +77,7 @@ LogicalResult PanelEmitter::declareNeeded(ArrayRef<Value> roots) {
   while (!left.empty()) {
     Value value = left.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (!op || scope.knows(value) || !needed.insert(op).second)
+    if (!op || scope.contains(value) || !needed.insert(op).second)
       continue;
     if (auto record = dyn_cast<fused::RecordOp>(op))
       left.push_back(record.getValue());
@@ -115,7 +115,7 @@ llvm::SetVector<Value> PanelEmitter::inputsOf(ArrayRef<Value> roots,
   SmallVector<Value> left(roots);
   while (!left.empty()) {
     Value value = left.pop_back_val();
-    if (scope.knows(value) || !seen.insert(value).second)
+    if (scope.contains(value) || !seen.insert(value).second)
       continue;
     if (Operation *op = value.getDefiningOp())
       llvm::append_range(left, op->getOperands());
@@ -148,7 +148,7 @@ void PanelEmitter::declareInput(Value argument, const Twine &at,
 
 LogicalResult PanelEmitter::declareRowsAfter(ArrayRef<Value> roots) {
   for (Value value : rowValues)
-    if (!scope.knows(value))
+    if (!scope.contains(value))
       scope.bind(value, rowArrays[value] + "[r]");
   return declareNeeded(roots);
 }

@@ -200,7 +200,7 @@ LogicalResult PanelEmitter::emitScalars(bool ofLoop) {
   if (ofLoop && !memberScalars.empty()) {
     open("if (threadIdx.x == 0) { // for store_member_results");
     declareScalarInputs([&](Value value) {
-      return memberScalars.contains(value) && !scope.knows(value);
+      return memberScalars.contains(value) && !scope.contains(value);
     });
     for (auto &[value, name] : memberScalars)
       os << name << " = " << text(value) << ";\n";

@@ -50,7 +50,7 @@ LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
   os.indent();
   llvm::DenseSet<Operation *> inlined = inlinedOps(body);
   std::function<Expression(Value)> expression = [&](Value value) {
-    if (scope.knows(value))
+    if (scope.contains(value))
       return Expression{scope[value], Expression::primary};
     return printScalar(value.getDefiningOp(), expression)
         .value_or(Expression{"0", Expression::primary});

@@ -51,7 +51,7 @@ bool SegmentEmitter::isElement(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 Expression SegmentEmitter::expression(Value value) {
-  if (scope.knows(value))
+  if (scope.contains(value))
     return {scope[value], Expression::primary};
   Operation *op = value.getDefiningOp();
   if (auto record = dyn_cast_or_null<fused::RecordOp>(op))
@@ -81,7 +81,7 @@ LogicalResult SegmentEmitter::declareOps(Filter wanted) {
   for (Operation &op : body.without_terminator()) {
     if (isa<fused::ReduceOp, fused::RecordOp, fused::PrecomputeOp,
             foreach::IterationOp>(op) ||
-        !wanted(&op) || scope.knows(op.getResult(0)))
+        !wanted(&op) || scope.contains(op.getResult(0)))
       continue;
     if (isa<arith::ConstantOp>(op) ||
         (inlined.contains(&op) && wanted(*op.getResult(0).user_begin())))
@@ -270,7 +270,7 @@ void SegmentEmitter::arriveEarly() {
   std::string seen = stale;
   for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs))
     if (slot >= 0 && slots.operands[slot].index == kScalar &&
-        slots.operands[slot].written && scope.knows(argument))
+        slots.operands[slot].written && scope.contains(argument))
       seen += (seen.empty() ? "" : " || ") + scope[argument] +
               (isa<FloatType>(argument.getType()) ? " != " + scope[argument]
                                                   : " == 0");
