@@ -1,6 +1,8 @@
 //===- GraphApi.cpp - Graphs through the C interface ----------------------===//
 
 #include "runtime/capi/CApi.h"
+#include "runtime/cpu/CpuGraph.h"
+#include "runtime/cuda/Graph.h"
 
 #include <algorithm>
 
@@ -52,6 +54,18 @@ readMembers(const char *name, size_t members, void *const *pointers,
   return list;
 }
 
+/// Creates a graph for the executable's target, on the device whose context is
+/// current (or device 0).
+Expected<std::unique_ptr<ProgramGraph>>
+createGraphOf(std::shared_ptr<Executable> executable) {
+  if (executable->target() == Target::Cpu)
+    return CpuGraph::create(std::move(executable));
+  Expected<ContextPtr> context = Context::current();
+  if (!context)
+    return context.takeError();
+  return Graph::create(std::move(executable), *context);
+}
+
 } // namespace
 
 extern "C" {
@@ -63,7 +77,7 @@ heddle_status heddle_graph_create(heddle_executable *executable,
     if (Error error = requireAll("heddle_graph_create", executable, graph))
       return error;
     Expected<std::unique_ptr<ProgramGraph>> created =
-        ProgramGraph::create(executable->executable);
+        createGraphOf(executable->executable);
     if (!created)
       return created.takeError();
     *graph = new heddle_graph{std::move(*created)};

@@ -2,8 +2,6 @@
 
 #include "runtime/program/ProgramGraph.h"
 
-#include "runtime/cpu/CpuGraph.h"
-#include "runtime/cuda/Graph.h"
 #include "runtime/support/Fork.h"
 #include "runtime/support/Statistics.h"
 
@@ -14,25 +12,6 @@
 using namespace llvm;
 
 namespace heddle::runtime {
-
-Expected<std::unique_ptr<ProgramGraph>>
-ProgramGraph::create(std::shared_ptr<Executable> executable) {
-  if (executable->target() == Target::Cpu) {
-    Expected<std::unique_ptr<CpuGraph>> graph =
-        CpuGraph::create(std::move(executable));
-    if (!graph)
-      return graph.takeError();
-    return std::move(*graph);
-  }
-  Expected<ContextPtr> context = Context::current();
-  if (!context)
-    return context.takeError();
-  Expected<std::unique_ptr<Graph>> graph =
-      Graph::create(std::move(executable), *context);
-  if (!graph)
-    return graph.takeError();
-  return std::move(*graph);
-}
 
 ProgramGraph::ProgramGraph(std::shared_ptr<Executable> executable)
     : program(std::move(executable)), binding(program->plan()) {}

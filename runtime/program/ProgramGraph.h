@@ -25,11 +25,6 @@ struct ResultMember {
 
 class ProgramGraph {
 public:
-  /// Creates a graph for the executable's target, on the device whose context
-  /// is current (or device 0).
-  static llvm::Expected<std::unique_ptr<ProgramGraph>>
-  create(std::shared_ptr<Executable> executable);
-
   virtual ~ProgramGraph() = default;
 
   const std::shared_ptr<Executable> &executable() const { return program; }

@@ -83,7 +83,7 @@ CpuProgram::Sweep addSweep() {
 std::unique_ptr<ProgramGraph> makeGraph(const char *text,
                                         std::shared_ptr<FakeProgram> program) {
   CompiledProgram compiled{parsed(text), std::move(program)};
-  return cantFail(ProgramGraph::create(
+  return cantFail(CpuGraph::create(
       cantFail(Executable::create(std::move(compiled), Target::Cpu, ""))));
 }
 
@@ -207,9 +207,8 @@ TEST(CpuGraph, NeedsItsSweeps) {
   CompiledProgram compiled{parsed(addPlan), std::make_shared<FakeProgram>()};
   auto executable =
       cantFail(Executable::create(std::move(compiled), Target::Cpu, ""));
-  EXPECT_CONTAINS(
-      failure(ProgramGraph::create(executable), StatusCode::BadInput),
-      "sweep 'add'");
+  EXPECT_CONTAINS(failure(CpuGraph::create(executable), StatusCode::BadInput),
+                  "sweep 'add'");
   EXPECT_CONTAINS(
       failure(Executable::create({parsed(addPlan), nullptr}, Target::Cpu, ""),
               StatusCode::BadInput),
