@@ -247,15 +247,18 @@ HEDDLE_EXPORT heddle_status heddle_synchronize(heddle_graph *graph,
 HEDDLE_EXPORT heddle_status heddle_result_members(heddle_graph *graph,
                                                   const char *name,
                                                   size_t *members);
-/* The address, rank and extents of a member of a result, after prepare.
- * *pointer is null for an inactive or empty member. `extents` has room for 2
- * values, of which *rank are set. Addresses in the graph's own memory are valid
- * until a binding changes. A member in the caller's memory has the row stride
- * with which it was bound; one in the graph's memory is dense. */
+/* The address, rank, extents and row stride of a member of a result, after
+ * prepare. *pointer is null for an inactive or empty member. `extents` has room
+ * for 2 values, of which *rank are set. *stride is the number of elements from
+ * one row of a matrix to the next: the row stride with which a member in the
+ * caller's memory was bound, or the number of columns of a dense matrix. It is
+ * 0 if *rank is not 2. Addresses in the graph's own memory are valid until a
+ * binding changes. */
 HEDDLE_EXPORT heddle_status heddle_result_member(heddle_graph *graph,
                                                  const char *name,
                                                  size_t member, void **pointer,
-                                                 int *rank, int64_t *extents);
+                                                 int *rank, int64_t *extents,
+                                                 int64_t *stride);
 
 /* The value of a scalar argument or result, after waiting for `stream`. */
 HEDDLE_EXPORT heddle_status heddle_read_scalar(heddle_graph *graph,

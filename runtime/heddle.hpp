@@ -327,9 +327,9 @@ public:
     for (size_t member = 0; member < members; ++member) {
       int rank = 0;
       int64_t extents[2] = {};
-      if (Status status =
-              heddle_result_member(handle.get(), name.c_str(), member,
-                                   &tensors[member].data, &rank, extents);
+      if (Status status = heddle_result_member(
+              handle.get(), name.c_str(), member, &tensors[member].data, &rank,
+              extents, &tensors[member].rowStride);
           !status)
         return status;
       tensors[member].extents.assign(extents, extents + rank);

@@ -220,10 +220,10 @@ heddle_status heddle_result_members(heddle_graph *graph, const char *name,
 
 heddle_status heddle_result_member(heddle_graph *graph, const char *name,
                                    size_t member, void **pointer, int *rank,
-                                   int64_t *extents) {
+                                   int64_t *extents, int64_t *stride) {
   return callGuarded([&]() -> Error {
     if (Error error = requireAll("heddle_result_member", graph, name, pointer,
-                                 rank, extents))
+                                 rank, extents, stride))
       return error;
     Expected<std::vector<ResultMember>> result = graph->graph->result(name);
     if (!result)
@@ -235,6 +235,7 @@ heddle_status heddle_result_member(heddle_graph *graph, const char *name,
     *pointer = found.address;
     *rank = found.rank;
     std::copy(found.extents, found.extents + found.rank, extents);
+    *stride = found.rank == 2 ? found.rowStride : 0;
     return Error::success();
   });
 }

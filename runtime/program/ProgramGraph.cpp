@@ -116,7 +116,7 @@ Expected<std::vector<ResultMember>> ProgramGraph::result(StringRef name) const {
         view.inactive || view.elements() <= 0 ? nullptr : view.address;
     member.extents[0] = std::max<int64_t>(view.extent[0], 0);
     member.extents[1] = std::max<int64_t>(view.extent[1], 0);
-    member.rowStride = view.rowStride;
+    member.rowStride = std::max<int64_t>(view.rowStride, 0);
     members.push_back(member);
   }
   return members;

@@ -107,6 +107,82 @@ static void sum_strided_rows(const heddle_options *options) {
   heddle_executable_free(executable);
 }
 
+static const char *const shares =
+    "!mats = !foreach.list<tensor<?x?xf32>>\n"
+    "!list = !foreach.list<tensor<?xf32>>\n"
+    "func.func @shares(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) "
+    "{\n"
+    "  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {\n"
+    "    foreach.yield %x : f32\n"
+    "  }\n"
+    "  %y = foreach.map (%x = %x[i, j] : !mats, %sum = %sum[i] : !list) -> "
+    "!mats {\n"
+    "    %y = arith.divf %x, %sum : f32\n"
+    "    foreach.yield %y : f32\n"
+    "  }\n"
+    "  return %y, %sum : !mats, !list\n"
+    "}\n";
+
+/* A result in the memory of a donated part of a larger matrix has its row
+ * stride; without gaps, the number of columns; a vector has none. */
+static void read_strided_result(const heddle_options *options) {
+  enum { ROWS = 4, COLUMNS = 2, STRIDE = 5 };
+  float matrix[ROWS * STRIDE];
+  for (int k = 0; k < ROWS * STRIDE; ++k)
+    matrix[k] = k % STRIDE < COLUMNS ? 1 : -7;
+  heddle_executable *executable = NULL;
+  heddle_graph *graph = NULL;
+  if (heddle_compile(shares, options, &executable) != HEDDLE_OK ||
+      heddle_graph_create(executable, &graph) != HEDDLE_OK) {
+    fail("compiling shares of rows");
+    return;
+  }
+  heddle_buffer_info result;
+  expect_ok(heddle_result(executable, 0, &result), "result");
+  void *pointer = matrix;
+  int rank = 2;
+  int64_t shape[] = {ROWS, COLUMNS}, stride = STRIDE;
+  expect_ok(heddle_bind_list_strided(graph, "x", HEDDLE_F32, 1, &pointer, &rank,
+                                     shape, &stride),
+            "bind_list_strided");
+  expect_ok(heddle_replay(graph, NULL), "replay");
+  void *found = NULL;
+  int64_t extents[2] = {0, 0}, step = 0;
+  expect_ok(heddle_result_member(graph, result.name, 0, &found, &rank, extents,
+                                 &step),
+            "result_member");
+  if (found != matrix || rank != 2 || extents[0] != ROWS ||
+      extents[1] != COLUMNS || step != STRIDE) {
+    fail("a result with a row stride");
+  } else {
+    for (int k = 0; k < ROWS * STRIDE; ++k)
+      if (matrix[k] != (k % STRIDE < COLUMNS ? 0.5f : -7.0f))
+        fail("elements of a result with a row stride");
+  }
+  expect_ok(heddle_result(executable, 1, &result), "result");
+  expect_ok(heddle_result_member(graph, result.name, 0, &found, &rank, extents,
+                                 &step),
+            "result_member");
+  if (rank != 1 || extents[0] != ROWS || step != 0)
+    fail("a vector has no row stride");
+  expect_mistake(
+      heddle_result_member(graph, result.name, 0, &found, &rank, extents, NULL),
+      "heddle_result_member", "a null row stride");
+
+  rank = 2;
+  expect_ok(heddle_bind_list(graph, "x", HEDDLE_F32, 1, &pointer, &rank, shape),
+            "bind_list");
+  expect_ok(heddle_prepare(graph, NULL), "prepare");
+  expect_ok(heddle_result(executable, 0, &result), "result");
+  expect_ok(heddle_result_member(graph, result.name, 0, &found, &rank, extents,
+                                 &step),
+            "result_member");
+  if (step != COLUMNS)
+    fail("a dense result has as many columns as its row stride");
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+}
+
 /* Weights with the wrong number of elements: the message names the argument,
  * not a list that is computed from it. */
 static void bind_wrong_weights(const heddle_options *options) {
@@ -219,8 +295,9 @@ int main(void) {
   heddle_graph_free(graph);
   heddle_executable_free(executable);
   sum_strided_rows(&options);
+  read_strided_result(&options);
   bind_wrong_weights(&options);
   printf("heddle %s from C: %s\n", heddle_version(),
-         failures ? "failed" : "two steps and ten mistakes as expected");
+         failures ? "failed" : "two steps and eleven mistakes as expected");
   return failures != 0;
 }

@@ -221,9 +221,9 @@ private:
     heddle_result_members(graph, result, &members);
     void *pointer = nullptr;
     int rank = 0;
-    int64_t extents[2];
+    int64_t extents[2], stride = 0;
     heddle_result_member(graph, result, bytes.below(6), &pointer, &rank,
-                         extents);
+                         extents, &stride);
     double value = 0;
     heddle_read_scalar(graph, name(), &value, nullptr);
   }

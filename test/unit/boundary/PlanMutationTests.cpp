@@ -128,9 +128,10 @@ private:
       return;
     void *address = nullptr;
     int rank = 0;
-    int64_t extents[2];
+    int64_t extents[2], stride = 0;
     for (size_t member = 0; member < std::min<size_t>(members, 3); ++member)
-      heddle_result_member(graph, info.name, member, &address, &rank, extents);
+      heddle_result_member(graph, info.name, member, &address, &rank, extents,
+                           &stride);
   }
 
   heddle_executable *executable = nullptr;

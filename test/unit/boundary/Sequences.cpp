@@ -133,7 +133,7 @@ static bool replayLoop(Calls &calls, heddle_graph *graph, int64_t rows) {
   size_t members = 0;
   void *address = nullptr;
   int rank = 0;
-  int64_t extents[2];
+  int64_t extents[2], stride = 0;
   double eps = 0;
   if (!calls("heddle_bind_list", bindOne(graph, "C", values[0], rows, rows)) ||
       !calls("heddle_bind_list", bindOne(graph, "a", values[1], rows)) ||
@@ -142,7 +142,8 @@ static bool replayLoop(Calls &calls, heddle_graph *graph, int64_t rows) {
       !calls("heddle_result_members",
              heddle_result_members(graph, "u", &members)) ||
       !calls("heddle_result_member",
-             heddle_result_member(graph, "u", 0, &address, &rank, extents)) ||
+             heddle_result_member(graph, "u", 0, &address, &rank, extents,
+                                  &stride)) ||
       !calls("heddle_read_scalar",
              heddle_read_scalar(graph, "eps", &eps, nullptr)))
     return false;
