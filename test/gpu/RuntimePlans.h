@@ -1,7 +1,7 @@
 //===- RuntimePlans.h - Hand-written plans and kernels ----------*- C++ -*-===//
 //
 // The stand-in driver has C++ functions for these kernels
-// (test/unit/runtime/StandInDriver.cpp).
+// (test/unit/runtime/StandInKernels.cpp).
 //
 //===----------------------------------------------------------------------===//
 

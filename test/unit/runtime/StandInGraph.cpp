@@ -1,0 +1,47 @@
+//===- StandInGraph.cpp - Graphs of the stand-in driver -------------------===//
+
+#include "StandInGraph.h"
+
+#include <cstring>
+#include <utility>
+
+namespace stand_in {
+
+void setParameters(Node &node, const CUDA_KERNEL_NODE_PARAMS &parameters) {
+  node.function = reinterpret_cast<Function *>(parameters.func);
+  node.grid = parameters.gridDimX;
+  node.arguments.resize(argumentCount(node.function->name));
+  for (size_t i = 0; i < node.arguments.size(); ++i)
+    std::memcpy(node.arguments[i].data(), parameters.kernelParams[i], 32);
+}
+
+std::unique_ptr<Graph> copyGraph(const Graph &graph,
+                                 std::map<const Node *, Node *> &copies) {
+  auto copy = std::make_unique<Graph>();
+  for (const auto &node : graph.nodes) {
+    auto fresh = std::make_unique<Node>();
+    fresh->function = node->function;
+    fresh->grid = node->grid;
+    fresh->arguments = node->arguments;
+    fresh->condition = node->condition;
+    for (Node *dependency : node->dependencies)
+      fresh->dependencies.push_back(copies.at(dependency)); // an earlier node
+    if (node->body)
+      fresh->body = copyGraph(*node->body, copies);
+    copies[node.get()] = fresh.get();
+    copy->nodes.push_back(std::move(fresh));
+  }
+  return copy;
+}
+
+void run(const Graph &graph) {
+  for (const auto &node : graph.nodes) {
+    if (!node->body)
+      runKernel(node->function->name, node->arguments, node->grid);
+    else
+      while (conditions[node->condition])
+        run(*node->body);
+  }
+}
+
+} // namespace stand_in

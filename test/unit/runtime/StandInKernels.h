@@ -1,0 +1,34 @@
+//===- StandInKernels.h - Kernels of the stand-in driver ------------------===//
+//
+// Kernels are found by name and run as C++ functions. If
+// HEDDLE_STAND_IN_KERNELS is `any`, every other name is a kernel, too, that
+// does nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_UNIT_RUNTIME_STANDINKERNELS_H
+#define HEDDLE_TEST_UNIT_RUNTIME_STANDINKERNELS_H
+
+#include <cuda.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stand_in {
+
+using Arguments = std::vector<std::array<char, 32>>;
+
+/// The values of the conditions of loops, which kernels set.
+extern std::map<CUgraphConditionalHandle, unsigned> conditions;
+
+bool kernelExists(const std::string &name);
+/// The number of arguments of a kernel; 0 if it does nothing.
+size_t argumentCount(const std::string &name);
+void runKernel(const std::string &name, const Arguments &arguments,
+               unsigned grid);
+
+} // namespace stand_in
+
+#endif // HEDDLE_TEST_UNIT_RUNTIME_STANDINKERNELS_H
