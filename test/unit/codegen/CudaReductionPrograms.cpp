@@ -1,0 +1,87 @@
+//===- CudaReductionPrograms.cpp - reductions of every kind ---------------===//
+
+#include "CudaWrittenPrograms.h"
+
+namespace heddle::test {
+
+/// One reduction of every kind along one axis.
+static std::string reductions(const char *axis, const char *from,
+                              const char *value, const char *position,
+                              const char *flags, bool exactKinds) {
+  std::string text, results, types;
+  std::string body;
+  auto add = [&](const std::string &name, const std::string &type) {
+    results += (results.empty() ? "%" : ", %") + name;
+    types += (types.empty() ? "" : ", ") + type;
+  };
+  std::vector<const char *> kinds = {"add", "mul", "min", "max"};
+  if (!exactKinds)
+    kinds = {"logsumexp"};
+  for (const char *kind : kinds) {
+    body += std::string("  %") + kind + " = foreach.reduce " + kind +
+            " along " + axis + " (%x = %x : " + from + ") -> " + value + " {\n";
+    if (std::string(kind) == "mul")
+      body += "    %one = arith.constant 1.0 : f32\n"
+              "    %tiny = arith.constant 0.001 : f32\n"
+              "    %t = arith.mulf %x, %tiny : f32\n"
+              "    %y = arith.addf %one, %t : f32\n"
+              "    foreach.yield %y : f32\n  }\n";
+    else
+      body += "    foreach.yield %x : f32\n  }\n";
+    add(kind, value);
+  }
+  if (exactKinds) {
+    for (const char *kind : {"any", "all"}) {
+      body += std::string("  %") + kind + " = foreach.reduce " + kind +
+              " along " + axis + " (%x = %x : " + from + ") -> " + flags +
+              " {\n    %bound = arith.constant " +
+              (kind[1] == 'n' ? "2.5" : "-2.5") +
+              " : f32\n    %c = arith.cmpf ogt, %x, %bound : f32\n"
+              "    foreach.yield %c : i1\n  }\n";
+      add(kind, flags);
+    }
+    // A position in a list is the position of a member.
+    bool positions =
+        std::string(axis) != "list" || std::string(from) == "!each";
+    if (!positions)
+      return text + "func.func @reductions(%x: " + from + ") -> (" + types +
+             ") {\n" + body + "  return " + results + " : " + types + "\n}\n";
+    body += std::string("  %most, %at = foreach.reduce argmax along ") + axis +
+            " (%x = %x : " + from + ") -> (" + value + ", " + position +
+            ") {\n    foreach.yield %x : f32\n  }\n";
+    add("most", value);
+    add("at", position);
+  }
+  return text + "func.func @reductions(%x: " + from + ") -> (" + types +
+         ") {\n" + body + "  return " + results + " : " + types + "\n}\n";
+}
+
+static void addReductionsAlong(WrittenPrograms &programs,
+                               const std::string &name, const char *axis,
+                               const char *from, const char *value,
+                               const char *position, const char *flags) {
+  for (bool exact : {true, false})
+    programs.add(name + (exact ? "" : "Logsumexp"),
+                 reductions(axis, from, value, position, flags, exact), exact);
+}
+
+void addReductions(WrittenPrograms &programs) {
+  addReductionsAlong(programs, "ReduceMember", "member", "!list", "!each",
+                     "!eachlong", "!flag");
+  addReductionsAlong(programs, "ReduceList", "list", "!list", "!single",
+                     "tensor<i64>", "tensor<i1>");
+  addReductionsAlong(programs, "ReduceVectorAlongI", "i", "!list", "!each",
+                     "!eachlong", "!flag");
+  addReductionsAlong(programs, "ReduceRows", "j", "!mats", "!list", "!longs",
+                     "!foreach.list<tensor<?xi1>>");
+  addReductionsAlong(programs, "ReduceColumns", "i", "!mats", "!list", "!longs",
+                     "!foreach.list<tensor<?xi1>>");
+  addReductionsAlong(programs, "ReduceMatrixMember", "member", "!mats", "!each",
+                     "!eachlong", "!flag");
+  addReductionsAlong(programs, "ReduceMatrixList", "list", "!mats", "!single",
+                     "tensor<i64>", "tensor<i1>");
+  addReductionsAlong(programs, "ReduceEachList", "list", "!each", "!single",
+                     "tensor<i64>", "tensor<i1>");
+}
+
+} // namespace heddle::test

@@ -1,0 +1,320 @@
+//===- CudaSweepPrograms.cpp - maps and reductions outside of loops -------===//
+
+#include "CudaWrittenPrograms.h"
+
+namespace heddle::test {
+
+void addSweeps(WrittenPrograms &programs) {
+  programs.add("Scale", R"mlir(
+func.func @scale(%x: !list {foreach.donate = 0 : i64}, %by: !num {foreach.default = 2.5 : f64}) -> !list {
+  %y = foreach.map (%x = %x : !list, %by = %by as f32 : !num) -> !list {
+    %y = arith.mulf %x, %by : f32
+    foreach.yield %y : f32
+  }
+  return %y : !list
+})mlir");
+
+  // Members are counted beside a map of elements.
+  programs.add("CountMembers", R"mlir(
+func.func @count_members(%x: !list {foreach.donate = 0 : i64}, %m: !each) -> (!list, !single) {
+  %s = foreach.map (%x = %x : !list, %m = %m : !each) -> !list {
+    %s = arith.addf %x, %m : f32
+    foreach.yield %s : f32
+  }
+  %n = foreach.reduce add along list (%m = %m : !each) -> !single {
+    %one = arith.constant 1.0 : f32
+    foreach.yield %one : f32
+  }
+  return %s, %n : !list, !single
+})mlir");
+
+  programs.add("SoftmaxColumns", R"mlir(
+func.func @softmax_columns(%x: !mats {foreach.donate = 0 : i64}) -> (!mats, !list) {
+  %most = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+    foreach.yield %x : f32
+  }
+  %sum = foreach.reduce add along j (%x = %x[i, j] : !mats, %m = %most[i] : !list) -> !list {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    foreach.yield %e : f32
+  }
+  %p = foreach.map (%x = %x[i, j] : !mats, %m = %most[i], %s = %sum[i] : !list) -> !mats {
+    %d = arith.subf %x, %m : f32
+    %e = math.exp %d : f32
+    %p = arith.divf %e, %s : f32
+    foreach.yield %p : f32
+  }
+  %column = foreach.reduce add along i (%p = %p[i, j] : !mats) -> !list {
+    foreach.yield %p : f32
+  }
+  return %p, %column : !mats, !list
+})mlir",
+               false);
+
+  // Columns without row values, and column values reduced over the member.
+  programs.add("ColumnsOfTwoMatrices", R"mlir(
+func.func @columns(%x: !mats, %y: !mats, %row: !list, %col: !list, %t: !each) -> (!list, !list, !longs, !each) {
+  %s = foreach.reduce add along i (%x = %x[i, j], %y = %y[i, j] : !mats, %w = %row[i], %v = %col[j] : !list, %t = %t : !each) -> !list {
+    %a = arith.mulf %x, %w : f32
+    %b = arith.mulf %y, %t : f32
+    %c = arith.addf %a, %v : f32
+    %d = arith.addf %b, %c : f32
+    foreach.yield %d : f32
+  }
+  %most, %at = foreach.reduce argmax along i (%y = %y[i, j] : !mats) -> (!list, !longs) {
+    foreach.yield %y : f32
+  }
+  %e = foreach.reduce add along member (%c = %col[j], %w = %row[i] : !list) -> !each {
+    foreach.yield %c : f32
+  }
+  return %s, %most, %at, %e : !list, !list, !longs, !each
+})mlir");
+  programs.last().keepsOrder = false;
+
+  programs.add("RowsAndColumns", R"mlir(
+func.func @balance(%x: !mats, %row: !list, %col: !list, %t: !each) -> (!mats, !list, !list, !each) {
+  %r = foreach.reduce add along j (%x = %x[i, j] : !mats, %c = %col[j] : !list) -> !list {
+    %y = arith.mulf %x, %c : f32
+    foreach.yield %y : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %r[i], %own = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %r : f32
+    %b = arith.addf %a, %own : f32
+    %d = arith.subf %b, %c : f32
+    %y = arith.mulf %d, %t : f32
+    foreach.yield %y : f32
+  }
+  %s = foreach.reduce add along i (%y = %y[i, j] : !mats, %c = %col[j] : !list) -> !list {
+    %z = arith.mulf %y, %c : f32
+    foreach.yield %z : f32
+  }
+  %e = foreach.reduce add along member (%r = %r[i] : !list) -> !each {
+    %q = arith.mulf %r, %r : f32
+    foreach.yield %q : f32
+  }
+  return %y, %r, %s, %e : !mats, !list, !list, !each
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Blocks share rows that are only mapped; one block reduces.
+  programs.add("SharedRows", R"mlir(
+func.func @shared(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %col: !list, %t: !each) -> (!mats, !each, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %t : f32
+    %b = arith.addf %a, %r : f32
+    %y = arith.subf %b, %c : f32
+    foreach.yield %y : f32
+  }
+  %rows = foreach.reduce max along member (%r = %row[i] : !list, %t = %t : !each) -> !each {
+    %q = arith.mulf %r, %t : f32
+    foreach.yield %q : f32
+  }
+  %columns = foreach.reduce add along member (%c = %col : !list) -> !each {
+    foreach.yield %c : f32
+  }
+  return %y, %rows, %columns : !mats, !each, !each
+})mlir");
+  programs.last().keepsOrder = false;
+
+  programs.add("SharedRowsOfManyTypes", R"mlir(
+!hm = !foreach.list<tensor<?x?xf16>>
+!wm = !foreach.list<tensor<?x?xf64>>
+!bm = !foreach.list<tensor<?x?xi1>>
+!lg = !foreach.list<tensor<i64>>
+func.func @of_many_types(%h: !hm {foreach.donate = 0 : i64}, %x: !mats, %row: !list, %col: !list, %t: !each) -> (!hm, !wm, !bm, !each, !each, !lg, !each, !each, !lg, tensor<f32>) {
+  %y, %z, %p = foreach.map (%x = %x[i, j] : !mats, %h = %h[i, j] as f32 : !hm, %r = %row[i], %c = %col[j] : !list) -> (!hm, !wm, !bm) {
+    %b = arith.addf %x, %r : f32
+    %y = arith.subf %b, %c : f32
+    %q = arith.addf %y, %h : f32
+    %f = arith.extf %y : f32 to f64
+    %p = arith.cmpf ogt, %y, %h : f32
+    foreach.yield %q, %f, %p : f32, f64, i1
+  }
+  %s = foreach.reduce add along member (%r = %row : !list, %t = %t : !each) -> !each {
+    %q = arith.mulf %r, %t : f32
+    foreach.yield %q : f32
+  }
+  %am, %a = foreach.reduce argmax along member (%r = %row : !list) -> (!each, !lg) {
+    foreach.yield %r : f32
+  }
+  %cs = foreach.reduce add along member (%r = %col : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %cam, %ca = foreach.reduce argmax along member (%r = %col : !list) -> (!each, !lg) {
+    foreach.yield %r : f32
+  }
+  %all = foreach.reduce add along list (%s = %s : !each) -> tensor<f32> {
+    foreach.yield %s : f32
+  }
+  return %y, %z, %p, %s, %am, %a, %cs, %cam, %ca, %all : !hm, !wm, !bm, !each, !each, !lg, !each, !each, !lg, tensor<f32>
+})mlir");
+  programs.last().keepsOrder = false;
+
+  programs.add("SharedRowsBackwards", R"mlir(
+!hm = !foreach.list<tensor<?x?xf16>>
+func.func @backwards(%x: !mats, %row: !list, %col: !list) -> (!hm, !each, !each) {
+  %s = foreach.reduce add along member (%x = %x : !mats) -> !each {
+    foreach.yield %x : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i], %c = %col[j] : !list, %s = %s : !each) -> !hm {
+    %b = arith.addf %x, %r : f32
+    %d = arith.subf %b, %c : f32
+    %y = arith.addf %d, %s : f32
+    foreach.yield %y : f32
+  }
+  %m = foreach.reduce add along member (%r = %row : !list, %s = %s : !each) -> !each {
+    %q = arith.mulf %r, %s : f32
+    foreach.yield %q : f32
+  }
+  return %y, %s, %m : !hm, !each, !each
+})mlir");
+  programs.last().keepsOrder = false;
+
+  programs.add("SharedRowsOfTwo", R"mlir(
+func.func @shared_of_two(%x: !mats, %w: !mats, %row: !list) -> (!mats, !mats) {
+  %y = foreach.map (%x = %x[i, j], %w = %w[i, j] : !mats, %r = %row[i] : !list) -> !mats {
+    %y = arith.mulf %x, %r : f32
+    %z = arith.addf %y, %w : f32
+    foreach.yield %z : f32
+  }
+  %z = foreach.map (%w = %w[i, j] : !mats, %r = %row[i] : !list) -> !mats {
+    %z = arith.subf %w, %r : f32
+    foreach.yield %z : f32
+  }
+  return %y, %z : !mats, !mats
+})mlir");
+
+  programs.add("SharedRowsOfLateReaders", R"mlir(
+func.func @late(%x: !mats {foreach.donate = 0 : i64}, %row: !list, %s: !each, %z: !list) -> (!mats, !list) {
+  %t = foreach.map (%s = %s : !each) -> !each {
+    %t = math.exp %s : f32
+    foreach.yield %t : f32
+  }
+  %q = foreach.reduce add along member (%r = %row : !list, %t = %t : !each) -> !each {
+    %p = arith.mulf %r, %t : f32
+    foreach.yield %p : f32
+  }
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %q = %q : !each) -> !mats {
+    %a = arith.mulf %x, %q : f32
+    %b = arith.addf %a, %r : f32
+    foreach.yield %b : f32
+  }
+  %most = foreach.reduce max along member (%r = %row : !list, %q = %q : !each) -> !each {
+    %p = arith.mulf %r, %q : f32
+    foreach.yield %p : f32
+  }
+  %w = foreach.map (%z = %z : !list, %m = %most : !each) -> !list {
+    %a = arith.mulf %z, %m : f32
+    foreach.yield %a : f32
+  }
+  return %y, %w : !mats, !list
+})mlir");
+  programs.last().keepsOrder = false;
+
+  // Rows are not shared here: the first block that ends a member would
+  // replace a value that others have not read.
+  programs.add("RowsWhoseScalarChanges", R"mlir(
+func.func @changes(%x: !mats, %row: !list, %t: !each {foreach.donate = 1 : i64}) -> (!mats, !each) {
+  %y = foreach.map (%x = %x[i, j] : !mats, %r = %row[i] : !list, %t = %t : !each) -> !mats {
+    %a = arith.mulf %x, %t : f32
+    %b = arith.addf %a, %r : f32
+    foreach.yield %b : f32
+  }
+  %most = foreach.reduce max along member (%r = %row[i] : !list) -> !each {
+    foreach.yield %r : f32
+  }
+  %next = foreach.map (%t = %t, %m = %most : !each) -> !each {
+    %n = arith.addf %t, %m : f32
+    foreach.yield %n : f32
+  }
+  return %y, %next : !mats, !each
+})mlir");
+
+  programs.add("NormalizeMembers", R"mlir(
+func.func @normalize(%x: !list {foreach.donate = 0 : i64}, %h: !half {foreach.donate = 1 : i64}, %count: !iteration {foreach.donate = 2 : i64}) -> (!list, !half, !iteration, !each64) {
+  %sum = foreach.reduce add along member (%x = %x as f64 : !list) -> !each64 {
+    %q = arith.mulf %x, %x : f64
+    foreach.yield %q : f64
+  }
+  %norm, %more = foreach.map (%s = %sum : !each64, %n = %count : !iteration) -> (!each64, !iteration) {
+    %tiny = arith.constant 1.0e-6 : f64
+    %r = math.sqrt %s : f64
+    %d = arith.addf %r, %tiny : f64
+    %one = arith.constant 1 : i32
+    %n1 = arith.addi %n, %one : i32
+    foreach.yield %d, %n1 : f64, i32
+  }
+  %y, %z = foreach.map (%x = %x : !list, %h = %h as f32 : !half, %n = %norm as f32 : !each64) -> (!list, !half) {
+    %y = arith.divf %x, %n : f32
+    %z = arith.subf %h, %y : f32
+    foreach.yield %y, %z : f32, f32
+  }
+  return %y, %z, %more, %norm : !list, !half, !iteration, !each64
+})mlir");
+
+  programs.add("Integers", R"mlir(
+func.func @integers(%n: !ints {foreach.donate = 0 : i64}, %m: !longs) -> (!ints, !longs, !eachlong, tensor<i64>, tensor<i32>) {
+  %a, %b = foreach.map (%n = %n : !ints, %m = %m : !longs) -> (!ints, !longs) {
+    %k = arith.constant 3 : i32
+    %p = arith.muli %n, %k : i32
+    %q = arith.maxsi %p, %n : i32
+    %w = arith.extsi %q : i32 to i64
+    %c = arith.cmpi slt, %w, %m : i64
+    %s = arith.select %c, %w, %m : i64
+    foreach.yield %q, %s : i32, i64
+  }
+  %sum = foreach.reduce add along member (%b = %b : !longs) -> !eachlong {
+    foreach.yield %b : i64
+  }
+  %most = foreach.reduce max along list (%m = %m : !longs) -> tensor<i64> {
+    foreach.yield %m : i64
+  }
+  %least = foreach.reduce min along list (%n = %n : !ints) -> tensor<i32> {
+    foreach.yield %n : i32
+  }
+  return %a, %b, %sum, %most, %least : !ints, !longs, !eachlong, tensor<i64>, tensor<i32>
+})mlir");
+
+  programs.add("SkipWhenInfinite", R"mlir(
+func.func @guarded(%p: !list {foreach.donate = 0 : i64}, %g: !list, %lr: !num {foreach.default = 0.1 : f64}) -> (!list, tensor<i1>) {
+  %ok = foreach.reduce all along list (%g = %g : !list) -> tensor<i1> {
+    %f = math.isfinite %g : f32
+    foreach.yield %f : i1
+  }
+  %q = foreach.if %ok -> (!list) {
+    %r = foreach.map (%p = %p, %g = %g : !list, %lr = %lr as f32 : !num) -> !list {
+      %s = arith.mulf %lr, %g : f32
+      %r = arith.subf %p, %s : f32
+      foreach.yield %r : f32
+    }
+    foreach.yield %r : !list
+  } else (%p)
+  return %q, %ok : !list, tensor<i1>
+})mlir");
+
+  programs.add("ScalarFunctions", R"mlir(
+func.func @functions(%x: !list, %y: !list) -> (!list, !list, !list) {
+  %a, %b, %c = foreach.map (%x = %x, %y = %y : !list) -> (!list, !list, !list) {
+    %ax = math.absf %x : f32
+    %l = math.log1p %ax : f32
+    %e = math.exp %y : f32
+    %t = math.tanh %x : f32
+    %s = math.sin %y : f32
+    %f = math.floor %x : f32
+    %g = foreach.sign %y : f32
+    %p = math.powf %ax, %t : f32
+    %m = arith.maximumf %e, %l : f32
+    %n = arith.minimumf %s, %p : f32
+    %o = math.copysign %f, %g : f32
+    %q = math.erf %x : f32
+    %r = arith.addf %m, %n : f32
+    %u = arith.mulf %o, %q : f32
+    %v = math.expm1 %y : f32
+    foreach.yield %r, %u, %v : f32, f32, f32
+  }
+  return %a, %b, %c : !list, !list, !list
+})mlir",
+               false);
+}
+
+} // namespace heddle::test
