@@ -1,0 +1,84 @@
+//===- SourceBanner.cpp - the head of a source ----------------------------===//
+//
+// Says which sweeps the source has, and includes the device headers that they
+// need.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/ProgramEmitter.h"
+#include "dialect/Bindings.h"
+
+using namespace mlir;
+
+namespace heddle::cuda {
+
+static std::string listNames(ArrayRef<std::string> names) {
+  return names.empty() ? "nothing" : llvm::join(names, ", ");
+}
+
+void ProgramEmitter::emitBanner() {
+  os << "// " << identifierFrom(program.getSymName()) << ": " << sweeps.size()
+     << (sweeps.size() == 1 ? " sweep" : " sweeps") << "\n";
+  for (fused::SweepOp sweep : sweeps) {
+    auto layout = SweepLayout::compute(sweep, buffers);
+    if (failed(layout))
+      continue;
+    os << "//\n// " << layout->name << ", "
+       << fused::stringifyScheduleKind(sweep.getScheduleAttr().getKind())
+       << ": a block of " << layout->threads << " threads processes a tile";
+    for (auto [s, segment] : llvm::enumerate(layout->segments)) {
+      int64_t bytes = 0;
+      std::vector<std::string> read, written;
+      for (const OperandSlot &slot : segment.operands) {
+        std::string name = identifierFrom(buffers[slot.buffer].name);
+        if (slot.read)
+          read.push_back(name);
+        if (slot.written)
+          written.push_back(name);
+        bool element = slot.index == (layout->rank == 2 ? kIJ : kI);
+        if (element)
+          bytes += storageBytes(slot.storage) * (slot.read + slot.written);
+      }
+      os << "\n//   " << segment.tile
+         << (layout->rank == 2 ? " rows" : " elements")
+         << (segment.columns ? ", shared by blocks, " : ", ") << bytes
+         << " bytes per element: reads " << listNames(read) << "; writes "
+         << listNames(written);
+    }
+    os << "\n";
+  }
+}
+
+void ProgramEmitter::emitIncludes() {
+  bool reduces = false, loops = false, shares = false, iterations = false;
+  program.walk([&](Operation *op) {
+    reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
+    loops |= isa<fused::LoopOp>(op);
+  });
+  for (fused::SweepOp sweep : sweeps)
+    iterations |=
+        sweep.usesIteration() || llvm::any_of(sweep.getIndices(), isEntryIndex);
+  for (fused::SweepOp sweep : sweeps)
+    if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
+      shares |= layout->columns > 0;
+      reduces |=
+          layout->endsList ||
+          llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
+            return segment.endsMembers;
+          });
+    }
+  os << "#include \"access.cuh\"\n";
+  if (loops)
+    os << "#include \"grid.cuh\"\n";
+  if (iterations)
+    os << "#include \"iterations.cuh\"\n";
+  os << "#include \"math.cuh\"\n";
+  if (reduces)
+    os << "#include \"reduce.cuh\"\n";
+  if (shares)
+    os << "#include \"shares.cuh\"\n";
+  os << "#include \"tables.cuh\"\n";
+  os << "\n";
+}
+
+} // namespace heddle::cuda
