@@ -5,9 +5,10 @@
 //
 // A step is one basic block of heddle's own code that runs. Unlike seconds,
 // steps are the same on every run, so a test can limit their growth with the
-// size of a program. With HEDDLE_COUNT_STEPS, as in the preset `dev`, the C++
-// compiler adds a call to every block, also to those of LLVM's inline
-// functions. Work inside LLVM's libraries is not counted.
+// size of a program. (A step of a program is another thing: one execution.)
+// With HEDDLE_COUNT_STEPS, as in the preset `dev`, the C++ compiler adds a call
+// to every block, also to those of LLVM's inline functions. Work inside LLVM's
+// libraries is not counted.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,7 @@ using namespace heddle;
 using namespace heddle::fused;
 using heddle::foreach::storageType;
 
-/// The number of sweeps before a sweep that are tried with it.
+/// A sweep is tried with at most so many earlier sweeps.
 static constexpr size_t kWindow = 16;
 
 /// The rank class of a sweep: 2 for matrices visited by rows, 1 for matrices
@@ -96,8 +96,8 @@ private:
   bool remarks;
   Pass::Statistic &numJoined;
   FusionGraph graph;
-  /// The class of each sweep, with the flags under which it runs; -1 for
-  /// others.
+  /// For each operation, a number for its rank class and its `where`; -1 if it
+  /// is no sweep.
   SmallVector<int> classes;
   /// The depth of each group in the dependence graph.
   SmallVector<int> depths;
@@ -134,7 +134,7 @@ bool HorizontalFusion::canJoin(int first, int second) const {
          !graph.areSeparated(first, second);
 }
 
-/// Whether an operation of the block, not only its end, reads results.
+/// Whether an operation other than the terminator reads results of `group`.
 bool HorizontalFusion::hasReaders(int group) const {
   int end = graph.size() - 1;
   return llvm::any_of(graph.readersOf(group),

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations are pure, so only dependences restrict their order.
+// The name of a sweep in remarks is the name of one of its results.
 //
 //===----------------------------------------------------------------------===//
 

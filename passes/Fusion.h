@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The traversal that a sweep needs, and names for remarks.
+// Whether a sweep visits rows, the blocks of a program, and names for remarks.
 //
 //===----------------------------------------------------------------------===//
 

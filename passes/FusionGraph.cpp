@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A merge moves the edges of the group that has fewer, so that n merges cost
-// n log n. A search between two groups is bounded.
+// A merge moves the edges of one of the two groups. If that is the group with
+// fewer edges, n merges move n log n edges. A search between two groups is
+// bounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +16,14 @@ using namespace mlir;
 
 namespace heddle::fused {
 
-/// Dependences that one search follows before it gives up. Blocks with fewer
-/// operations are searched completely.
+/// The number of dependences that one search follows at most.
 static constexpr unsigned kSearchLimit = 128;
 
-/// Groups can move between two neighbours many times before positions are
-/// numbered again.
+/// The distance of two new positions. Many groups can move between two
+/// neighbours before all positions must be assigned again.
 static constexpr int64_t kDistance = int64_t(1) << 32;
 
-/// Whether the epilogue of a sweep is what reads `use`.
+/// Whether `use` is an operand of a sweep's epilogue.
 static bool isInEpilogue(OpOperand &use) {
   auto sweep = dyn_cast<SweepOp>(use.getOwner());
   if (!sweep)
@@ -103,8 +103,8 @@ bool FusionGraph::segmentsRead(int to, int from) const {
 // Searches
 //===----------------------------------------------------------------------===//
 
-/// Follows dependences from one of two groups as far as the other. `between`
-/// receives the groups that are found between them.
+/// Follows dependences from one of two groups to the other. Adds the groups
+/// between them that it finds to `between`.
 FusionGraph::Found FusionGraph::search(int first, int second,
                                        Direction direction,
                                        SmallVectorImpl<int> &between) const {
@@ -156,7 +156,7 @@ void FusionGraph::merge(int first, int second, int kept) {
       unlink(group);
     linkBehind(second, between);
   } else {
-    // Too many depend on the first group, so the second one moves to it.
+    // Too many groups depend on the first one, so the second one moves to it.
     between.clear();
     search(first, second, Direction::fromSecond, between);
     llvm::sort(between, byPosition);
@@ -199,7 +199,7 @@ void FusionGraph::unlink(int group) {
     nodes[node.behind].before = node.before;
 }
 
-/// Puts `group`, which has no place, in the place of `of`.
+/// Puts `group`, which is not linked, in the place of `of`.
 void FusionGraph::takePlace(int group, int of) {
   Node &node = nodes[group];
   node.position = nodes[of].position;
@@ -210,7 +210,7 @@ void FusionGraph::takePlace(int group, int of) {
     nodes[node.behind].before = group;
 }
 
-/// Puts `groups` behind `place`, or to the front if `place` is -1.
+/// Puts `groups` after `place`, or at the front if `place` is -1.
 void FusionGraph::linkBehind(int place, ArrayRef<int> groups) {
   if (groups.empty())
     return;

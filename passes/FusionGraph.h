@@ -3,9 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both fusions decide first which operations of a block become one, and change
-// the IR once, in the end. Until then, the operations form groups. This file
-// has the dependences and the order of groups.
+// Both fusions first decide which operations of a block become one, and change
+// the IR once, at the end. Until then, the operations form groups. This file
+// has the dependences and the order of the groups. Operations are pure, so only
+// dependences restrict their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +21,9 @@
 
 namespace heddle::fused {
 
-/// Operations have numbers in the order of their block, its terminator is the
-/// last. A group has the number of one of its operations. In the beginning,
-/// each operation is a group.
+/// The operations of a block are numbered in order; the terminator is the last.
+/// A group has the number of one of its operations. At first, each operation is
+/// a group.
 class FusionGraph {
 public:
   explicit FusionGraph(mlir::Block &block);
@@ -53,12 +54,15 @@ public:
   using Edges = std::map<int, bool>;
   const Edges &readersOf(int group) const { return nodes[group].readers; }
 
-  /// Whether a third group depends on `first` while `second` depends on it. The
-  /// answer is also yes if too many groups lie between the two to be sure.
+  /// Whether `second` depends on `first` through a third group. Also true if
+  /// the search ends before it has an answer, because there are too many
+  /// dependences between the two.
   bool areSeparated(int first, int second) const;
   /// Makes one group of `first` and `second`, which are not separated. Its
-  /// number is `kept`, one of the two. It stands in the place of `second`, and
-  /// groups between the two that depend on `first` move behind it.
+  /// number is `kept`, one of the two. It takes the position of `second`, and
+  /// the groups between the two that depend on `first` move after it. If these
+  /// are too many, it takes the position of `first`, and the groups between the
+  /// two on which `second` depends move before it.
   void merge(int first, int second, int kept);
 
 private:

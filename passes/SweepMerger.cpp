@@ -58,8 +58,9 @@ void SweepMerger::replace(BlockArgument argument, Value operand) {
   mapping.map(argument, forwarded(merged.at(0), operand, argument.getType()));
 }
 
-/// Maps the arguments of `sweep`. Twice: binding an operand again may change
-/// the type of its argument.
+/// Maps the arguments of `sweep`. Operands are bound twice, because the binding
+/// of an operand with another type can change the type of an argument to which
+/// an earlier argument was mapped.
 void SweepMerger::bindAll(SweepOp sweep, Fit fit) {
   for (bool settled : {false, true})
     for (auto [argument, operand, index] :
@@ -99,7 +100,7 @@ void SweepMerger::add(const SweepPart &part) {
     refs.insert({result, ref});
 }
 
-/// Omits results that only parts read.
+/// Omits results that only the merged sweeps read.
 void SweepMerger::dropInternal() {
   llvm::SmallPtrSet<Operation *, 16> inside;
   for (const SweepPart &part : parts)

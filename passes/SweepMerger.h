@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bodies follow each other. A body uses the values that an earlier one
-// yields, rounded to the type of the result that they replace.
+// The merged body is the bodies, one after the other. A body uses the values
+// that an earlier one yields, rounded to the types of the results that they
+// replace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,8 @@
 
 namespace heddle::fused {
 
-/// How the domain of a sweep lies in the one of the merged sweep: it is the
-/// same, or that of the members; the rows; the columns.
+/// How the domain of a sweep lies in the domain of the merged sweep: as the
+/// same domain or its members, as its rows, or as its columns.
 enum class Fit { same, rows, columns };
 
 /// The index in the merged domain of an operand that has `index` in a domain
@@ -27,14 +28,14 @@ int32_t indexIn(int32_t index, Fit fit);
 struct SweepPart {
   SweepOp sweep;
   Fit fit;
-  /// The arguments of later parts that results of earlier parts replace: these
+  /// Arguments of later parts that results of earlier parts replace. These
   /// results are rounded before the body of this part.
   llvm::SmallVector<mlir::BlockArgument> replaced;
 };
 
 /// Replaces sweeps of one segment each by one sweep, which `builder` inserts.
-/// Reductions must say what they count (`from`), because their operands may be
-/// replaced.
+/// Reductions must have the attribute `from`, because a value that replaces
+/// their operand may have another level.
 SweepOp mergeSweeps(mlir::OpBuilder &builder, llvm::ArrayRef<SweepPart> parts);
 
 } // namespace heddle::fused

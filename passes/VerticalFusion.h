@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The steps of fused-fuse-vertical, which share one state. Each group of them
-// is in a file of its own. All sweeps keep their form until the groups are
-// known; then each group becomes one sweep.
+// The state of fused-fuse-vertical. A section of the class is implemented in
+// the file that its heading names. The pass first collects sweeps in groups and
+// leaves the sweeps unchanged. Finally, each group becomes one sweep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,7 @@
 
 namespace heddle::fused {
 
+/// Vertical fusion in one block.
 class VerticalFusion {
 public:
   VerticalFusion(mlir::Block &block, ProgramOp program, const Domains &domains,
@@ -45,18 +46,18 @@ private:
     mlir::Value value;
     /// The operation that computes the value, or -1 if it is not in the block.
     int maker = -1;
-    /// A bound for the bytes that one more read of it costs, weighed.
+    /// The weight of the bytes of one read; less if a group reads one entry.
     int64_t weight = 0;
-    /// The number of groups that read it, without the maker's.
+    /// The number of groups that read it, without the group that computes it.
     unsigned readers = 0;
-    /// The first and last reading by a sweep that can be merged.
+    /// The first and last reading by a sweep of one segment.
     int front = -1, back = -1;
-    /// The arguments of the maker's group that are bound to it.
+    /// The arguments bound to it in the group that computes it.
     llvm::SmallVector<mlir::BlockArgument, 1> inside;
-    /// Its list among the results of its group, and its place there.
+    /// Its list in Group::results, and its position in this list.
     std::optional<std::pair<unsigned, std::list<int>::iterator>> place;
   };
-  /// One group reads one source.
+  /// The use of one source by one group.
   struct Reading {
     int source = -1;
     /// An operation of the group.
@@ -65,26 +66,27 @@ private:
     llvm::SmallVector<mlir::BlockArgument, 1> arguments;
     /// Whether one of the arguments has uses.
     bool used = false;
-    /// Whether the first of them is bound at an iteration.
+    /// Whether the first of them is bound at an iteration index.
     bool entry = false;
-    /// The neighbours among the sweeps that read the source.
+    /// The previous and next reading of the source by a sweep of one segment.
     int before = -1, behind = -1;
   };
+  /// The operations that become one sweep, or one other operation.
   struct Group {
     /// Null if the operation is not a sweep of one segment.
     SweepOp sweep;
     Shape domain;
-    /// For each source, the reading.
+    /// The numbers of the readings, by the numbers of their sources.
     std::map<int, int> readings;
-    /// The results that are read outside of the group. The last list that is
-    /// not empty begins with the one that names the group; the first list has
-    /// results without a name.
+    /// The numbers of the results, without lists that only the group reads.
+    /// results[0] has the results without a name. The first element of the last
+    /// results[k] that is not empty names the group.
     std::array<std::list<int>, 6> results;
     size_t numResults = 0;
-    /// Results with the rank of the domain whose value is the same for a whole
-    /// member. They cannot be results over a domain of a higher rank.
+    /// In a group over vectors: the vector results that have one value for a
+    /// whole member. A sweep over matrices cannot have such results.
     llvm::SmallVector<int, 1> uniform;
-    /// The groups with which this one is a pair.
+    /// The groups with which this one forms a pair.
     std::set<int> partners;
   };
   void addGroup(int number);
@@ -113,11 +115,12 @@ private:
   struct Pair {
     /// A bound for the weight of the bytes that the merge saves.
     int64_t bound = 0;
-    /// Whether a candidate has this bound.
+    /// Whether a candidate with this bound is in the queue.
     bool queued = false;
     bool refused = false;
   };
-  /// Pairs that save more bytes come first, then those that stand first.
+  /// A pair in the queue. A larger bound comes first; of equal bounds, the pair
+  /// whose second group is earlier in the block.
   struct Candidate {
     int64_t bound, second, first; // positions
     int a, b;
@@ -126,7 +129,8 @@ private:
              std::tuple(other.bound, second, first, other.a, other.b);
     }
   };
-  /// A pair that may be merged now, with the bytes that this saves.
+  /// The next pair to try, with the ways in which the smaller domain may lie in
+  /// the larger one, and the traffic that the merge saves.
   struct Choice {
     int first, second;
     bool firstIsLarger;
@@ -157,10 +161,10 @@ private:
     illegal
   };
   class Trial;
-  /// What is known of a value in the body of its group.
+  /// The level of a value in the body of its group.
   struct Place {
     LevelOf level;
-    /// The traversals of its row that come before.
+    /// The number of traversals of its row that must come before.
     unsigned phase = 0;
     bool operator==(const Place &) const = default;
   };
@@ -196,8 +200,10 @@ private:
   llvm::DenseMap<mlir::Value, Place> places;
   /// How the domains of sweeps lie in those of their groups.
   llvm::DenseMap<mlir::Operation *, Fit> fits;
-  /// For each argument that a result replaces, the first body behind that of
-  /// the result when the two groups were joined.
+  /// The arguments that a result of their own group replaces. For each, the
+  /// sweep before whose body the result is rounded: the first sweep of the
+  /// second group when the group of the result and the group of the argument
+  /// were merged.
   llvm::DenseMap<mlir::Value, mlir::Operation *> replacedBefore;
 };
 

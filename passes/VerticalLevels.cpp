@@ -3,10 +3,10 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The levels of all values are kept as they are in their groups. A merge
+// `places` has the level of each value in the body of its group. A merge
 // changes the levels of arguments that a result of the first group replaces,
-// and of the values that follow from them. A trial changes only these, so that
-// n merges visit each value a few times.
+// and of the values that are computed from these arguments. A trial visits only
+// these, so n merges visit each value a few times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace heddle::fused;
 using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 
-/// A level of a vector's elements in the matrix of which it is the rows or the
-/// columns.
+/// The level, in a sweep over matrices, of a value that has `level` in a sweep
+/// over their rows or columns.
 static Level embedded(Level level, Fit fit) {
   if (level != Level::element || fit == Fit::same)
     return level;
@@ -39,8 +39,8 @@ static Value yieldedAs(Value result) {
   return number < yielded.size() ? yielded[number] : Value();
 }
 
-/// The traversals of a row before `op` is computed, if `phaseOf` gives those of
-/// its operands.
+/// The number of traversals of a row before `op` is computed. `phaseOf` gives
+/// this number for its operands.
 static unsigned phaseBefore(Operation &op,
                             llvm::function_ref<unsigned(Value)> phaseOf) {
   unsigned phase = 0;
@@ -63,15 +63,17 @@ bool VerticalFusion::addPlaces(SweepOp sweep) {
         op, [&](Value value) { return places.lookup(value).phase; });
     for (Value result : op.getResults())
       places[result] = {inferred->of(result), phase};
-    // A replaced operand may have a lower level; the count must not change.
+    // A value that replaces the operand may have a lower level. The reduction
+    // must still combine as many values.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op))
       reduce.setFrom(inferred->countedBy(reduce));
   }
   return true;
 }
 
-/// A row is traversed once more for each reduction that its elements need, and
-/// each traversal computes again what they need of the ones before.
+/// The largest number of traversals of a row. A reduction of a row needs one
+/// more traversal if its elements depend on another one, and each traversal
+/// computes these elements again.
 static constexpr unsigned kMostPhases = 16;
 
 /// Whether a result with the rank of a vector, of a domain of rank `rank`, has
@@ -146,7 +148,8 @@ VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
   return place;
 }
 
-/// The attribute of a reduction in the merged sweep.
+/// The attribute `from` of the reduction `op` in the merged sweep; nothing if
+/// `op` is another operation.
 std::optional<Level> VerticalFusion::Trial::from(Operation *op) {
   auto reduce = dyn_cast<fused::ReduceOp>(op);
   if (!reduce)
@@ -171,8 +174,8 @@ bool VerticalFusion::Trial::isReadOutside(const Source &source) const {
   return readers > 0;
 }
 
-/// Gives the arguments of the second group that are bound to `source`, which
-/// the first computes, the level of the value that replaces them.
+/// The first group computes `source`. Gives each argument of the second group
+/// that is bound to `source` the level of the value that replaces it.
 LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
                                                       const Reading &reading) {
   if (reading.arguments.empty())
@@ -209,7 +212,8 @@ LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
   return success();
 }
 
-/// The place of `result`, which one of the groups computes, is now `place`.
+/// Continues with the uses of `result`, which one of the two groups computes
+/// and which has `place` in the merged sweep.
 VerticalFusion::Verdict VerticalFusion::Trial::followResult(Value result,
                                                             Place place) {
   auto sweep = result.getDefiningOp<SweepOp>();

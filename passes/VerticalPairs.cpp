@@ -146,8 +146,8 @@ static SmallVector<Fit> fitsIn(const Shape &domain, const Shape &larger) {
   return fits;
 }
 
-/// What a merge of the candidate would be, or nothing if it is not the best
-/// candidate, or is none now. A later merge may make it one again.
+/// The choice of this candidate. Nothing if another candidate may save more, or
+/// if the two groups cannot be merged now; a later merge may change that.
 std::optional<VerticalFusion::Choice>
 VerticalFusion::choiceOf(Candidate candidate) {
   auto [bound, second, first, a, b] = candidate;
@@ -178,7 +178,7 @@ VerticalFusion::choiceOf(Candidate candidate) {
   return Choice{a, b, firstIsLarger, fits, saved};
 }
 
-/// The pair that saves the most bytes.
+/// The pair that saves the most bytes, or nothing if no pair is left.
 std::optional<VerticalFusion::Choice> VerticalFusion::next() {
   while (true) {
     if (!pairsByDomain && (candidates.empty() || candidates.top().bound == 0))

@@ -1,4 +1,4 @@
-//===- VerticalReadings.cpp - what groups of sweeps read ------------------===//
+//===- VerticalReadings.cpp - the values that groups of sweeps read -------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,7 +21,8 @@ using namespace heddle::fused;
 using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 
-/// The distance up to which readers of one list are neighbours.
+/// The distance up to which readers of one list, or sweeps over one domain, are
+/// neighbours.
 static constexpr int kWindow = 16;
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +71,7 @@ void VerticalFusion::addReadings(int number, SweepOp sweep) {
   }
   for (Value input : sweep.getEpilogueInputs())
     readingOf(number, sourceOf(input));
-  // Neighbours have their members, or their whole domain, in common.
+  // A merge needs two domains that have their members in common.
   Shape domain = domains.domainOf(sweep, 0), members;
   members.members = domain.members;
   for (const Shape &shape : {members, domain}) {
@@ -82,8 +83,8 @@ void VerticalFusion::addReadings(int number, SweepOp sweep) {
   groups[number].domain = domain;
 }
 
-/// The list of a group in which a result stands: the last one has those that
-/// name the group.
+/// The element of Group::results to which `result` belongs: a larger one has
+/// better names for the group.
 static unsigned listFor(Value result) {
   if (nameOf(result).empty())
     return 0;
@@ -121,7 +122,7 @@ void VerticalFusion::addGroup(int number) {
     findUniform(group);
 }
 
-/// Makes each reader of `source` a pair with its neighbours.
+/// Adds the pairs of each reader of `source` with its neighbours.
 void VerticalFusion::addNeighbours(const Source &source) {
   for (int k = source.front; k >= 0; k = readings[k].behind) {
     int near = readings[k].before;
@@ -137,8 +138,8 @@ bool VerticalFusion::isShared(const Source &source) const {
   return source.value ? isList(source.value.getType()) : pairsByDomain;
 }
 
-/// The pairs of which one group reads results of the other, or that read one
-/// list.
+/// Adds the pairs of groups of which one reads a result of the other, or which
+/// read one list.
 void VerticalFusion::addPairs() {
   for (const Source &source : sources) {
     if (isShared(source))
@@ -150,7 +151,8 @@ void VerticalFusion::addPairs() {
   }
 }
 
-/// The pairs over one domain: a merge saves a sweep.
+/// Adds the pairs of groups over the same members or one domain. Their merge
+/// saves a sweep, even if it saves no bytes.
 void VerticalFusion::addPairsByDomain() {
   pairsByDomain = true;
   for (auto [shape, source] : domainSources)
@@ -161,7 +163,7 @@ void VerticalFusion::addPairsByDomain() {
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Takes `reading` out of the order of readers; others become neighbours.
+/// Removes `reading` from the order of readers; others become neighbours.
 void VerticalFusion::removeFromOrder(Reading &reading) {
   Source &source = sources[reading.source];
   int before = reading.before, behind = reading.behind;
@@ -169,7 +171,7 @@ void VerticalFusion::removeFromOrder(Reading &reading) {
   (behind < 0 ? source.back : readings[behind].before) = before;
   if (!isShared(source))
     return;
-  // The pairs whose distance was kWindow + 1.
+  // Adds the pairs around `reading` whose distance was kWindow + 1.
   int left = before, right = behind;
   int distance = 1;
   for (; distance < kWindow && right >= 0 && readings[right].behind >= 0;
@@ -183,7 +185,8 @@ void VerticalFusion::removeFromOrder(Reading &reading) {
   }
 }
 
-/// A result of which no other group is a reader is not written.
+/// Removes one reader of `source`. A list without readers is no result of its
+/// group any more, so it is not written.
 void VerticalFusion::loseReader(Source &source) {
   --source.readers;
   if (source.maker < 0 || source.readers > 1)
@@ -195,7 +198,7 @@ void VerticalFusion::loseReader(Source &source) {
     return;
   auto [list, position] = *source.place;
   Group &group = groups[maker];
-  // It no longer prevents that its group becomes part of a larger domain.
+  // The group may now be merged with groups over matrices.
   if (isUniform(source.value, group))
     for (int other : group.partners)
       addPair(maker, other, 0);
@@ -211,8 +214,8 @@ void VerticalFusion::loseReader(Source &source) {
   }
 }
 
-/// The group that computes the source of `reading` is now the one that reads
-/// it. `body` is the first one that may do so.
+/// Removes `reading`, because its group now computes the source. `body` is the
+/// first sweep of the second group (see replacedBefore).
 void VerticalFusion::becomeInternal(Reading &reading, Operation *body) {
   removeFromOrder(reading);
   Source &source = sources[reading.source];
@@ -222,8 +225,8 @@ void VerticalFusion::becomeInternal(Reading &reading, Operation *body) {
   loseReader(source);
 }
 
-/// Moves the readings of `gone` to `kept`. `body` is the first of the second
-/// group.
+/// Moves the readings of `gone` to `kept`. `body` is the first sweep of the
+/// second group.
 void VerticalFusion::moveReadings(int kept, int gone, bool keepsFirst,
                                   Operation *body) {
   auto &into = groups[kept].readings;
@@ -245,19 +248,20 @@ void VerticalFusion::moveReadings(int kept, int gone, bool keepsFirst,
   groups[gone].readings.clear();
 }
 
-/// Moves the results of `gone` to `kept`, in the order of the bodies. What the
-/// first group computed, the second may have read.
+/// Moves the results of `gone` to `kept`, in the order of the bodies. The
+/// second group may have read results of the first; these readings become
+/// internal.
 void VerticalFusion::moveResults(int kept, int gone, bool keepsFirst,
                                  Operation *body) {
   Group &from = groups[gone], &to = groups[kept];
-  SmallVector<int> made;
+  SmallVector<int> ofFirst;
   if (!keepsFirst)
     for (const auto &list : from.results)
-      llvm::append_range(made, list);
-  for (auto [list, longer] : llvm::zip_equal(from.results, to.results))
-    longer.splice(keepsFirst ? longer.end() : longer.begin(), list);
+      llvm::append_range(ofFirst, list);
+  for (auto [moved, list] : llvm::zip_equal(from.results, to.results))
+    list.splice(keepsFirst ? list.end() : list.begin(), moved);
   to.numResults += std::exchange(from.numResults, 0);
-  for (int source : made) {
+  for (int source : ofFirst) {
     auto found = to.readings.find(source);
     if (found == to.readings.end())
       continue;
@@ -267,7 +271,7 @@ void VerticalFusion::moveResults(int kept, int gone, bool keepsFirst,
   }
 }
 
-/// Adds one reading of a group to another one of the same value.
+/// Adds `earlier` to `later`, a reading of the same source.
 void VerticalFusion::absorb(Reading &earlier, Reading &later) {
   if (earlier.arguments.size() > later.arguments.size())
     std::swap(earlier.arguments, later.arguments);
@@ -284,7 +288,7 @@ size_t VerticalFusion::sizeOf(int number) const {
          graph.degreeOf(number);
 }
 
-/// The merged group is over the domain of the larger one.
+/// Gives the merged group the domain of `larger`.
 void VerticalFusion::joinDomains(int larger, int smaller, int kept) {
   Group &from = groups[larger], &other = groups[smaller];
   if (from.domain.extents.size() == other.domain.extents.size()) {
@@ -298,7 +302,7 @@ void VerticalFusion::joinDomains(int larger, int smaller, int kept) {
   other.uniform = std::move(from.uniform);
 }
 
-/// Makes one group of two. The one with more to rename keeps its number.
+/// Makes one group of two. The group with more entries keeps its number.
 void VerticalFusion::join(int first, int second, bool firstIsLarger) {
   bool keepsFirst = sizeOf(first) >= sizeOf(second);
   int kept = keepsFirst ? first : second, gone = keepsFirst ? second : first;
