@@ -1,8 +1,8 @@
 //===- ProgramChecks.cpp - checks around MLIR's parser --------------------===//
 //
-// An alias of the text stands for its definition, which may contain aliases:
-// thirty lines can stand for gigabytes of text. MLIR keeps equal parts once,
-// but prints all of them, also in its errors.
+// An alias in the text stands for its definition, which may contain aliases. So
+// thirty lines can stand for gigabytes of text. MLIR stores equal parts once,
+// but prints each of them, also in its errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +79,7 @@ private:
       error = errorAt(text, at, std::move(message));
   }
 
-  /// Counts characters, and levels of nesting below the current ones.
+  /// Counts `characters`, in which brackets nest `levels` deeper than here.
   void add(uint64_t characters, unsigned levels) {
     size += characters;
     if (size > text.size() + kMaxExpandedText)
@@ -135,7 +135,8 @@ private:
       checkArray();
   }
 
-  /// MLIR's parser of `array<index: 1>` reads the width of a type without one.
+  /// Refuses `array<index: 1>` and the like: MLIR's parser asks the type for
+  /// its width, which only integers and floats have.
   void checkArray() {
     size_t next = skipBlank(at);
     if (next == text.size() || text[next] != '<')
@@ -184,8 +185,7 @@ private:
     }
   }
 
-  /// At the end of a line: ends the definition of an alias, unless it goes on
-  /// in the next line.
+  /// Ends the definition of an alias, unless it continues in the next line.
   void endLine() {
     StringRef rest = text.drop_front(at).ltrim();
     bool goesOn = depth > 0 || !complete ||
@@ -212,7 +212,7 @@ private:
   size_t at = 0;
   uint64_t size = 0, outside = 0;
   unsigned depth = 0, signs = 0, deepest = 0;
-  /// Whether a definition may end at this place.
+  /// Whether a definition may end here.
   bool complete = false;
   std::optional<TextError> error;
 };

@@ -24,8 +24,9 @@ inline constexpr unsigned kMaxNesting = 200;
 /// The most characters that the aliases of a program may stand for.
 inline constexpr uint64_t kMaxExpandedText = uint64_t(16) << 20;
 
-/// The most digits of a number. MLIR needs quadratic time to read it. A float64
-/// has at most 1075 significant digits.
+/// The most digits of an integer, or of either side of a decimal point. MLIR
+/// needs quadratic time to read a number. The exact decimal form of a float64
+/// has at most 309 digits before the point and 1074 after it.
 inline constexpr size_t kMaxDigits = 2000;
 
 struct TextError {
@@ -33,8 +34,9 @@ struct TextError {
   std::string message;
 };
 
-/// Why the parser must not read `text`: it is not UTF-8, nests deeper than
-/// kMaxNesting, or is too long with its aliases replaced.
+/// The reason why the parser must not read `text`, if there is one: it is not
+/// UTF-8, exceeds one of the limits above, or has an array of a type that
+/// MLIR's parser does not expect.
 std::optional<TextError> checkText(llvm::StringRef text);
 
 /// Checks that the names of symbols and values in `top` are UTF-8, and that its

@@ -1,8 +1,9 @@
 //===- LongLines.cpp - wraps long lines of emitted source -----------------===//
 //
-// A break replaces a space after a comma or before a binary operator. Among the
-// breaks that leave a first part of at most 120 columns, the one with the
-// fewest open brackets is taken, then a comma, then the last one.
+// A break replaces a space after a semicolon or comma, or before an operator.
+// Among the breaks that leave a first part of at most 120 columns, those with
+// the fewest open brackets are best; among these, those with the lowest rank
+// (rankOfBreak); among these, the last one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,7 @@ namespace heddle::cuda {
 
 static constexpr size_t kWidth = 120;
 
-/// The rank of the space at `at` as a line break, the best first; 0 if it is
-/// none.
+/// The rank of a line break at `at`, 1 is the best; 0 if there can be none.
 static unsigned rankOfBreak(StringRef line, size_t at) {
   if (line[at] != ' ' || at == 0 || at + 1 >= line.size())
     return 0;

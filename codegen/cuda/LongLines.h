@@ -15,8 +15,8 @@
 namespace heddle::cuda {
 
 /// `source`, with each line of more than 120 columns broken where the fewest
-/// brackets are open. Only spaces between tokens change. Preprocessor lines
-/// stay, and so do lines with string literals.
+/// brackets are open. A comment at the end of such a line moves above it.
+/// Preprocessor lines, comment lines and lines with string literals stay.
 std::string wrapLongLines(llvm::StringRef source);
 
 } // namespace heddle::cuda

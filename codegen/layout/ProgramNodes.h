@@ -53,9 +53,9 @@ struct ProgramNodes {
   /// In a loop: the buffer of the condition.
   int condition = -1;
 
-  /// Whether node `number` and the previous node are sweeps and the previous
-  /// node is its only direct dependence, so that its launch may be programmatic
-  /// dependent.
+  /// Whether node `number` and the previous node are sweeps, and the previous
+  /// node is the only one on which it depends directly. Then the edge between
+  /// the two may be programmatic.
   bool followsOneSweep(int number) const;
 
 private:

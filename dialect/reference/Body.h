@@ -76,7 +76,7 @@ private:
     int64_t integer = 0;
     double accuracy = 0; ///< in units in the last place
   };
-  /// The slot of a value, among the floats or the integers.
+  /// The position of a value among the floats or the integers.
   struct Slot {
     unsigned index;
     bool isFloat, uniform;
@@ -91,8 +91,8 @@ private:
   void compile(mlir::Operation &op);
 
   static Run rangeOf(mlir::Operation *op);
-  /// Of values without operands, loaded and stored integers, and conversions of
-  /// operands.
+  /// The functions for the ranges of values without operands, of loaded and
+  /// stored integers, and of converted operands.
   static Run rangeOfExact(bool isFloat);
   static Run rangeOfLoad();
   static Run rangeOfStore();

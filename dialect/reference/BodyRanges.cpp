@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The column RANGE of dialect/ScalarOps.def as code. A function runs after the
-// instruction's own, so the exact results are known.
+// Implements the column RANGE of dialect/ScalarOps.def. The function of a range
+// runs after the function that computes the exact results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,7 +86,7 @@ static Range square(Range a) {
   return {size.low * size.low, size.high * size.high};
 }
 
-/// A divisor that may be 0 or not leaves nothing known.
+/// If the divisor may be 0 or another number, the quotient may be anything.
 static Range quotient(Range a, Range b) {
   if (b.low <= 0 && b.high >= 0 && b.low < b.high)
     return Range::anything();
@@ -195,8 +195,8 @@ struct RangeOperations {
         x, body, count);
   }
 
-  /// Sums and products of doubles are exact more often than not where they
-  /// count something. `Error` is the error of the rounded result.
+  /// Sums and products of doubles are often exact, as in a counter. Their range
+  /// is then one value. `Error` computes the rounding error of a result.
   template <auto F, auto Error>
   static void arithmetic(const Instruction &x, Body &body, int64_t count) {
     float2<F>(x, body, count);
@@ -228,8 +228,9 @@ struct RangeOperations {
     });
   }
 
-  /// Values of a few numbers, if none wraps. A product of 64 bits could wrap
-  /// all the way round.
+  /// The integers between `values`, or all integers if one of the values wraps.
+  /// A result of 64 bits is not known to have wrapped, so it may be any
+  /// integer.
   template <size_t Arity>
   static IntegerRange between(const Instruction &x,
                               std::array<int64_t, 1 << Arity> values) {
@@ -263,7 +264,7 @@ struct RangeOperations {
     integers(x, body, count, [&](int64_t) { return everyInteger(x.to); });
   }
 
-  /// Flags combine at their ends; words do not.
+  /// `combine` is monotone in flags, but not in wider integers.
   static void flags(const Instruction &x, Body &body, int64_t count,
                     int64_t (*combine)(int64_t, int64_t)) {
     integers(x, body, count, [&](int64_t k) {
@@ -280,14 +281,14 @@ struct RangeOperations {
     flags(x, body, count, [](int64_t a, int64_t b) { return a | b; });
   }
 
-  /// A test of a float: decided at both ends, unless it may be anything.
+  /// A test of a float, made at both ends of its range and between them.
   template <auto F>
   static void test(const Instruction &x, Body &body, int64_t count) {
     integers(x, body, count, [&](int64_t k) {
       Range a = floatAt(body, x.a, k);
       if (a.isAnything())
         return IntegerRange{0, 1};
-      // Between the ends are finite numbers.
+      // All numbers between the ends are finite, as 0 is.
       bool low = F(a.low), high = F(a.high), middle = F(0.0);
       return IntegerRange{low && high && middle, low || high || middle};
     });
@@ -323,7 +324,8 @@ struct RangeOperations {
     });
   }
 
-  /// The flag of a comparison, from the orders that may be and their flags.
+  /// The range of a comparison: which orders of the operands are possible, and
+  /// the flag of each order.
   static IntegerRange decided(bool mayBeLess, bool mayBeEqual,
                               bool mayBeGreater, bool less, bool equal,
                               bool greater) {
@@ -355,7 +357,8 @@ struct RangeOperations {
     }
   }
 
-  /// n multiplications, each rounded; the reciprocal of a negative power.
+  /// A power of n is n multiplications, each rounded. If n is negative, it is
+  /// the reciprocal.
   static void integerPower(const Instruction &x, Body &body, int64_t count) {
     const double *value = body.floats(x.result);
     for (int64_t k = 0; k < count; ++k) {
@@ -408,7 +411,7 @@ struct RangeOperations {
     });
   }
 
-  /// What has no operands, and flags and integers as elements, are exact.
+  /// Constants and the iteration are exact.
   static void exactFloats(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.floats(x.result), count, body.lows(x.result));
     std::copy_n(body.floats(x.result), count, body.highs(x.result));
@@ -418,7 +421,7 @@ struct RangeOperations {
     std::copy_n(body.integers(x.result), count, body.integerHighs(x.result));
   }
 
-  /// A 16-bit float has the value that a list would store.
+  /// A 16-bit float is rounded as if a list stored it.
   static void stored(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.lows(x.a), count, body.lows(x.result));
     std::copy_n(body.highs(x.a), count, body.highs(x.result));
@@ -486,7 +489,7 @@ struct RangeOperations {
   static Body::Run special(arith::UIToFPOp) { return toFloats<false>; }
   static Body::Run special(arith::FPToSIOp) { return toIntegers; }
 
-  /// What the rounded sum lacks: exact, unless it overflows.
+  /// The rounding error of `sum`, exactly, unless the sum overflows.
   static double errorOfSum(double a, double b, double sum) {
     double added = sum - a;
     return (a - (sum - added)) + (b - added);

@@ -38,8 +38,8 @@ namespace {
 
 using Flags = std::vector<bool>;
 
-/// The reduction of one run of elements, or of a member or list, with the range
-/// or the perturbation that the arithmetic asks for.
+/// The reduction of one run (a row, a column or a vector), or of a member or
+/// list, with its range or its perturbation if the arithmetic has one.
 class RunReduction {
 public:
   RunReduction(foreach::ReduceOp op, const InterpretOptions &options)
@@ -157,7 +157,7 @@ void Interpreter::allocate(Tensor &tensor, int64_t size) {
   tensor.high.resize(size);
 }
 
-/// Frees the ranges of a member whose elements are all exact.
+/// Removes the ranges of a member if all its elements are exact.
 static void forgetExactRanges(Tensor &tensor) {
   for (size_t k = 0; k < tensor.low.size(); ++k) {
     Range range{tensor.low[k], tensor.high[k]};
@@ -167,7 +167,7 @@ static void forgetExactRanges(Tensor &tensor) {
   tensor.low = tensor.high = {};
 }
 
-/// Says that the elements of `tensor` may be anything.
+/// Gives the elements of `tensor` the range of all values.
 static void forgetValues(Type storage, Tensor &tensor) {
   Range range = everyValue(storage);
   tensor.low.assign(tensor.data.size(), range.low);
@@ -283,8 +283,8 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
 // Reduce
 //===----------------------------------------------------------------------===//
 
-/// The value, off by a few units in the last place in perturbed arithmetic: of
-/// a sum, those of the sum of the magnitudes.
+/// The value. In perturbed arithmetic, it is off by `amplitude` units in the
+/// last place; those of a sum are of the sum of the magnitudes.
 double RunReduction::value() {
   double value = exact.value();
   Type type = op.getReduced().getType();
@@ -415,8 +415,8 @@ static void fillUnknown(Type type, Value &value) {
   }
 }
 
-/// Says that members may have stopped in another iteration: then nothing is
-/// known of their values.
+/// Gives the elements of undecided members the range of all values: faithful
+/// evaluations may stop these members in different iterations.
 static void forgetUndecided(Type type, const Flags &undecided, bool perMember,
                             std::shared_ptr<Value> &value) {
   if (!llvm::is_contained(undecided, true))
@@ -588,7 +588,7 @@ LogicalResult Interpreter::evaluate(Block &block) {
   return success();
 }
 
-/// Frees the lists without a use after `op`, because models are large.
+/// Frees the operands of `op` without a later use, because lists are large.
 void Interpreter::freeUnused(Operation &op) {
   Block *block = op.getBlock();
   for (mlir::Value operand : op.getOperands()) {

@@ -50,12 +50,12 @@ enum class Arithmetic {
   exact,
   /// The same, with the range of every element.
   bounded,
-  /// Every operation on f32 is rounded to f32, as in a plain evaluation of the
-  /// program (sums are taken pairwise).
+  /// A plain evaluation: every operation on f32 is rounded to f32. Sums are
+  /// taken pairwise.
   asWritten,
-  /// The same, but sums, products, quotients and functions of elements are
-  /// `amplitude` units in the last place too large or too small. Shows how far
-  /// faithful evaluations may differ, also after many iterations.
+  /// The same, but the result of every operation that is not exact is
+  /// `amplitude` units in the last place too large or too small. Such results
+  /// show how far faithful evaluations may differ, also after many iterations.
   perturbed,
 };
 
@@ -81,8 +81,9 @@ mlir::FailureOr<std::vector<Value>>
 interpret(mlir::func::FuncOp function, std::vector<Value> arguments,
           const InterpretOptions &options = {});
 
-/// Up (1) or down (-1), from the bits of a value and of a seed: the same in
-/// every run, and for equal values, as real rounding errors are.
+/// The direction of a perturbation, up (1) or down (-1). It follows from the
+/// bits of the value and of the seed. So it is the same in every run, and equal
+/// values have equal errors, as with rounding.
 int signOf(double value, uint64_t seed);
 
 /// `value` as an element of `type`: rounded to the nearest (ties to even), or

@@ -3,10 +3,11 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every kind is monotone in its values (products of numbers of both signs
-// aside), so the ends are combined, and then moved apart by the error of the
-// operations. The error of a sum is at most `depth` roundings of the sum of the
-// magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
+// Every kind except the product is monotone in its values. So the lower ends
+// are combined, and the upper ends, and the results are moved apart by the
+// error of the operations. The error of a sum is at most `depth` roundings of
+// the sum of the magnitudes (Higham, Accuracy and Stability of Numerical
+// Algorithms, 4.2).
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,7 @@ void RangeReduction::clear() {
   best = -std::numeric_limits<double>::infinity();
 }
 
-/// The extent of a range in a product: NaN at an end (0 * inf) is anything.
+/// The product of two ranges; anything if 0 * inf may occur at an end.
 static Range times(Range a, Range b) {
   double ends[] = {a.low * b.low, a.low * b.high, a.high * b.low,
                    a.high * b.high};
@@ -116,9 +117,10 @@ Range RangeReduction::ofProduct() const {
   return {product.low - error(product.low), product.high + error(product.high)};
 }
 
-/// An exponential is off by its own error and by that of its argument, which
-/// counts less the farther the argument is below the maximum: together by at
-/// most the logarithm of the number of values.
+/// An exponential has its own error, and an error of its argument, which is
+/// proportional to the distance of the argument from the maximum. Exponentials
+/// far below the maximum have little weight in the sum: the weighted mean of
+/// the distances is at most the logarithm of the number of values.
 Range RangeReduction::ofExponentials(double relative) const {
   double unit = unitRoundoff(type) * (type.isF64() ? 2 : 1);
   double error =
@@ -148,7 +150,7 @@ Range RangeReduction::value(double exact, int64_t depth) const {
     return Range::anything();
   if (std::isnan(exact))
     return anyNaN || !mayOverflow ? Range::exactly(exact) : Range::anything();
-  // The interpreter's own sums of doubles are as far off.
+  // In f64, the sums of the interpreter itself have errors of the same size.
   double relative = unitRoundoff(type) * static_cast<double>(depth) *
                     (type.isF64() ? 2 : 1 + 0x1p-20);
   Range range = {lower.value(), upper.value()};

@@ -3,8 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ends of f32 are rounded outward from doubles; ends of f64 move by whole units
-// in the last place, because the doubles are rounded themselves.
+// Ranges are stored in double precision. An end of type f32 is rounded outward.
+// An end of type f64 is moved by whole units in the last place, because its
+// computation was rounded, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +38,8 @@ template <bool Up> static float neighbor(float x) {
   return llvm::bit_cast<float>((x > 0) == Up ? bits + 1 : bits - 1);
 }
 
-/// `x` as a float, rounded down (up). An overflow stays: every evaluation has
-/// it.
+/// `x` as a float, rounded down (up). If `x` overflows, it is an infinity in
+/// every evaluation.
 template <bool Up> static double toSingle(double x) {
   auto nearest = static_cast<float>(x);
   bool inside = Up ? nearest < x : nearest > x;
@@ -67,7 +68,7 @@ static void moveSingle(double ulps, double *ends, int64_t count) {
 
 template <bool Up>
 static void moveDouble(double ulps, double *ends, int64_t count) {
-  double own = ulps > 1 ? ulps + 1 : ulps; // the end is off itself
+  double own = ulps > 1 ? ulps + 1 : ulps; // one for the error of the end
   for (int64_t k = 0; k < count; ++k)
     ends[k] = move<Up>(ends[k], own, 0x1p-52, 0x1p-1074);
 }

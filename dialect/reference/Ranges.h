@@ -43,7 +43,7 @@ struct Range {
   }
 };
 
-/// The smallest range of elements of `type` that holds both.
+/// The smallest range that holds both.
 inline Range hull(Range a, Range b) {
   bool notNumbers = std::isnan(a.low) && std::isnan(b.low);
   if (notNumbers)
@@ -60,9 +60,10 @@ Range everyValue(mlir::Type type);
 /// rounding.
 double unitRoundoff(mlir::Type type);
 
-/// Widens ranges by `ulps` units in the last place and rounds the ends outward
-/// to elements of `type`. A value that rounds to an infinity is one: so is
-/// `values`, the exact value. One unit is what directed rounding alone adds.
+/// Widens ranges by `ulps` units in the last place and rounds the ends to
+/// elements of `type`: outward for f32, to nearest for 16-bit floats. Outward
+/// rounding alone allows for the first unit. An exact value (`values`) that
+/// overflows f32 becomes an infinity.
 void widen(mlir::Type type, double ulps, double *values, double *low,
            double *high, int64_t count);
 
