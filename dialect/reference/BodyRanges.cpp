@@ -228,9 +228,8 @@ struct RangeOperations {
     });
   }
 
-  /// The integers between `values`, or all integers if one of the values wraps.
-  /// A result of 64 bits is not known to have wrapped, so it may be any
-  /// integer.
+  /// The integers between `values`, or all integers if one of the values may
+  /// have wrapped, as any value of 64 bits may.
   template <size_t Arity>
   static IntegerRange between(const Instruction &x,
                               std::array<int64_t, 1 << Arity> values) {

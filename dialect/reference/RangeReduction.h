@@ -46,7 +46,7 @@ private:
   Reduction lower, upper;
   int64_t values = 0, seen = 0;
   bool allExact = true, anyNaN = false, anyAnything = false;
-  /// An infinite end of a range that is not exact: its value may overflow.
+  /// Whether a range that is not exact has an infinite end.
   bool mayOverflow = false;
   /// The sum of the magnitudes of finite values.
   double magnitude = 0;

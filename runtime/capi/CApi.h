@@ -31,15 +31,15 @@ struct heddle_memory {
 
 namespace heddle::runtime {
 
-/// Runs the body of a function of the C interface. An error becomes a status,
-/// and its message heddle_last_error(). So does an exception: memory that
-/// cannot be allocated, or a fatal error of LLVM.
+/// Runs the body of a function of the C interface. Turns an error into a status
+/// and a message for heddle_last_error(). Does the same with an exception,
+/// which means that memory cannot be allocated, or a fatal error of LLVM.
 heddle_status callGuarded(llvm::function_ref<llvm::Error()> body);
 
 /// callGuarded() for a body that runs LLVM or MLIR.
 heddle_status callCompiler(llvm::function_ref<llvm::Error()> body);
 
-/// The result of a call of the compiler.
+/// The result of `call`, which uses the compiler of this process.
 template <typename Call>
 auto useCompiler(Call call) -> decltype(call(std::declval<Compiler &>())) {
   llvm::Expected<Compiler *> compiler = Compiler::get();
@@ -49,8 +49,8 @@ auto useCompiler(Call call) -> decltype(call(std::declval<Compiler &>())) {
   return call(**compiler);
 }
 
-/// Runs the body of a function that frees a handle. Nothing leaves it; the rest
-/// of the handle is not freed after an exception.
+/// Runs the body of a function that frees a handle. No exception leaves it; the
+/// rest of the handle is not freed after an exception.
 void freeGuarded(llvm::function_ref<void()> body);
 
 llvm::Error badInput(const llvm::Twine &text);
@@ -73,7 +73,7 @@ llvm::Error returnText(llvm::StringRef text, char **out,
                        size_t *size = nullptr);
 
 /// The request that the options describe. With `inspect`, no GPU is needed: the
-/// default architecture is then the GPU's or, without a GPU, sm_90.
+/// default architecture is then that of the GPU or, without a GPU, sm_90.
 llvm::Expected<CompileRequest> makeRequest(const char *program,
                                            const heddle_options *options,
                                            bool inspect = false);
@@ -82,9 +82,10 @@ llvm::Expected<CompileRequest> makeRequest(const char *program,
 llvm::Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, llvm::StringRef target);
 
-/// An executable for a named architecture compiles all of its kernels at once:
-/// the device at hand may be another one. Else a panel loop's program waits for
-/// the first binding, with which the size class compiles.
+/// When the kernels are compiled. If the options name an architecture: at once,
+/// because the GPU of this machine may be another one. Otherwise, a program
+/// with a panel loop is compiled at the first binding, together with its size
+/// class.
 Executable::Compile compileWhen(const heddle_options *options);
 
 } // namespace heddle::runtime

@@ -1,9 +1,9 @@
 //===- ErrorApi.cpp - Nothing but a status leaves the C interface ---------===//
 //
-// The runtime is compiled with exceptions, and its destructors run. LLVM, MLIR
-// and the code over them are compiled without: an exception passes their frames
-// and destroys nothing there, so a compilation that it ends is abandoned and
-// its memory is lost.
+// The runtime is compiled with exceptions, so its destructors run. LLVM, MLIR
+// and heddle's compiler are compiled without: an exception passes their frames
+// and runs no destructors there. So a compilation that an exception ends is
+// abandoned, and its memory is lost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ namespace {
 thread_local const char *lastError = "";
 thread_local char *lastErrorCopy = nullptr;
 
-/// Keeps the copy of a thread, and frees it when the thread ends.
+/// Makes `copy` the message of this thread, and frees it when the thread ends.
 void ownCopy(char *copy) {
   struct Key {
     pthread_key_t key;
@@ -139,7 +139,7 @@ void freeGuarded(function_ref<void()> body) {
   try {
     body();
   } catch (...) {
-    // A function that frees has no status.
+    // A function that frees a handle returns no status.
   }
 }
 

@@ -9,7 +9,8 @@ using namespace heddle::runtime;
 
 namespace {
 
-/// LLVM's JSON parser runs no destructors after an exception.
+/// Reads a plan with a reserve of memory, because LLVM's JSON parser runs no
+/// destructors after an exception.
 Expected<Plan> readPlan(const char *text) {
   MemoryReserve reserve;
   Expected<Plan> plan = parsePlan(text);

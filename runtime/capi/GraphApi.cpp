@@ -18,7 +18,7 @@ Expected<DType> readDType(heddle_dtype dtype) {
   return static_cast<DType>(dtype);
 }
 
-/// A larger count is a mistake, and its arrays could not be allocated.
+/// A larger number of members is a mistake; its arrays could not be allocated.
 constexpr size_t maxMembers = size_t(1) << 31;
 
 Error checkCount(const char *name, size_t members) {

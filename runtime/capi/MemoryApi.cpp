@@ -36,7 +36,8 @@ heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
     ForkDelay delay;
     if (Error error = requireAll("heddle_memory_create", executable, memory))
       return error;
-    // More than any machine can address. Rounding up cannot overflow below it.
+    // More than any machine can address. A smaller size can be rounded up
+    // without overflow.
     constexpr size_t maxBytes = size_t(1) << 48;
     if (bytes > maxBytes)
       return badInput("bytes: expected at most 2^48, found " + Twine(bytes));

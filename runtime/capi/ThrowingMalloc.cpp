@@ -3,8 +3,8 @@
 // MLIR does not check the result of malloc(). In libheddle.so the linker
 // replaces calls of malloc, calloc and realloc by calls of these functions.
 // They fail as operator new does: they call the new handler, and throw if there
-// is none. Code that is compiled with exceptions must not call them, because C
-// declares that they do not throw.
+// is none. Code that is compiled with exceptions must not call them, because
+// the headers of C declare that they do not throw.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,8 +7,8 @@
 
 namespace heddle::runtime {
 
-/// Makes pthread_cancel() of this thread wait. Cancelling unwinds the stack; it
-/// would leave locks and memory of LLVM behind.
+/// Delays pthread_cancel() of this thread. Cancellation unwinds the stack, but
+/// LLVM's functions would not release their locks and memory.
 class CancellationDisabled {
 public:
   CancellationDisabled() {

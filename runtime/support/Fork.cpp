@@ -38,7 +38,7 @@ void afterForkInParent() {
 void afterForkInChild() {
   generation.fetch_add(1, std::memory_order_relaxed);
   ThreadPool::instance().resetInChild();
-  // The lock knows its owner by a thread id, which fork() changes.
+  // The lock has the thread id of its owner, which fork() changes.
   delays = PTHREAD_RWLOCK_INITIALIZER;
 }
 
@@ -72,7 +72,7 @@ ForkDelay::ForkDelay()
 }
 
 ForkDelay::~ForkDelay() {
-  // A fork inside of this call has renewed the lock in the child.
+  // After a fork inside of this call, the child has a new lock.
   bool renewed =
       generation != runtime::generation.load(std::memory_order_relaxed);
   if (--delaysHere == 0 && !renewed)

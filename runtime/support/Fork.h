@@ -1,9 +1,8 @@
 //===- Fork.h - What a forked process inherits ----------------------------===//
 //
 // A child of fork() has the memory of its parent but only the forking thread.
-// So a child creates threads of its own, a lock that another thread held at the
-// fork would never be released, and CUDA does not work with objects of the
-// parent.
+// So it creates threads of its own. A lock that another thread held at the fork
+// would never be released in the child. CUDA objects of the parent do not work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +31,10 @@ private:
   int process;
 };
 
-/// Makes fork() in other threads wait while this object lives, so that no child
-/// inherits a half-finished compilation with its locks. Cancellation of this
-/// thread waits, too. For calls that may take global locks: those that compile,
-/// load or prepare.
+/// Delays fork() in other threads while this object lives, so that no child
+/// inherits a half-finished compilation with its locks. Delays the cancellation
+/// of this thread, too. Calls that may take global locks have one: those that
+/// compile, load or prepare.
 class ForkDelay {
 public:
   ForkDelay();

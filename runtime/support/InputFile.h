@@ -17,8 +17,8 @@ namespace heddle::runtime {
 inline constexpr size_t kMaxInputBytes = size_t(256) << 20;
 
 /// The contents of `path`, or of standard input for "-". BadInput if the file
-/// cannot be read, or is larger than kMaxInputBytes. `what` names it in errors:
-/// "program".
+/// cannot be read, or is larger than kMaxInputBytes. `what` is a word for the
+/// file in errors, such as "program".
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readInput(llvm::StringRef path, llvm::StringRef what);
 

@@ -9,8 +9,8 @@ using namespace llvm;
 namespace heddle::runtime {
 
 /// The position of the first bracket that nests deeper than kDeepestJson, or
-/// npos. A text that is not JSON may give any position: the parser stops at the
-/// first mistake.
+/// npos. If the text is not JSON, the answer may be wrong; the text is refused
+/// in any case.
 static size_t findTooDeep(StringRef text) {
   unsigned depth = 0;
   bool inString = false;

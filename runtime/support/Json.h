@@ -1,7 +1,7 @@
 //===- Json.h - Reading JSON ----------------------------------------------===//
 //
-// All JSON that comes from outside is read here, because LLVM's parser recurses
-// into nested values without a limit.
+// LLVM's parser recurses into nested values without a limit. So every JSON text
+// of a caller or a file is read by parseJson().
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 namespace heddle::runtime {
 
 /// The deepest nesting of arrays and objects. A plan has three levels for each
-/// of the loops that contain each other, and a program at most 200 of those.
+/// level of nested loops, of which a program has at most 200.
 inline constexpr unsigned kDeepestJson = 640;
 
 /// Parses a text that nests at most kDeepestJson deep. BadInput otherwise.

@@ -18,8 +18,8 @@ namespace heddle::runtime {
 
 namespace {
 
-/// More than most programs need for all of a compilation. It is never written,
-/// so it takes addresses but no memory.
+/// More than the whole compilation of most programs needs. The reserve is never
+/// written, so it takes addresses but no memory.
 constexpr size_t mostBytes = size_t(64) << 20;
 constexpr size_t leastBytes = size_t(1) << 20;
 

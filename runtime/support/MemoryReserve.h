@@ -1,10 +1,11 @@
 //===- MemoryReserve.h - Memory for the end of a compilation --------------===//
 //
 // LLVM and MLIR are compiled without exceptions. An exception that passes their
-// frames runs no destructors: it may leave locks and global tables half-way. So
-// a compilation must not run out of memory in the middle. It starts with a
-// reserve. When an allocation fails, the reserve is freed, the allocation is
-// tried again, and the compilation ends with an error at its next check().
+// frames runs no destructors: locks may stay locked, and global tables may be
+// incomplete. So a compilation must not run out of memory in the middle. It
+// starts with a reserve. When an allocation fails, the reserve is freed, the
+// allocation is tried again, and the compilation ends with an error at its next
+// check().
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@
 
 namespace heddle::runtime {
 
-/// Keeps the reserve of this process while it lives. Compilations on several
-/// threads share one.
+/// The process has a reserve while an object of this class lives. Compilations
+/// on several threads share it.
 class MemoryReserve {
 public:
   MemoryReserve();
@@ -24,7 +25,7 @@ public:
   MemoryReserve(const MemoryReserve &) = delete;
   MemoryReserve &operator=(const MemoryReserve &) = delete;
 
-  /// Failed once the reserve has been used.
+  /// An error if the reserve has been used.
   static llvm::Error check();
 };
 

@@ -15,11 +15,12 @@ unsigned threadLimit();
 
 /// Calls `function` with 0 to `count` - 1, on at most threadLimit() threads.
 /// Calls start in this order. The calling thread makes calls, too, so all calls
-/// are made even if no thread can be created. Rethrows the first exception of a
-/// call, when no call is running any more.
+/// are made even if no thread can be created. If a call throws, no further
+/// calls start; an exception is rethrown when no call is running any more.
 void runInParallel(size_t count, llvm::function_ref<void(size_t)> function);
 
-/// runInParallel() for many short calls, on at most `threads` threads.
+/// runInParallel() for many short calls, on at most `threads` threads, in
+/// chunks of successive numbers.
 void runManyInParallel(size_t count, unsigned threads,
                        llvm::function_ref<void(size_t)> function);
 

@@ -3,8 +3,8 @@
 // Functions that can fail return llvm::Error or llvm::Expected with a
 // StatusError: a code, which decides the exit code of a tool and the status of
 // the C interface, and a message, which says what was expected and what was
-// found. Exceptions come from the standard library only, when there is no
-// memory; the C interface catches them. Asserts are for our own bugs.
+// found. Only the standard library throws, if there is no memory; the C
+// interface catches its exceptions. Asserts are for our own bugs.
 //
 //===----------------------------------------------------------------------===//
 

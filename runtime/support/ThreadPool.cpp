@@ -30,8 +30,8 @@ private:
   pthread_mutex_t &mutex;
 };
 
-/// Blocks the signals that a process sends or receives, so that a new thread
-/// leaves their handlers to the threads of the caller. Faults stay deliverable.
+/// Blocks signals while a thread is created, so that the threads of the caller
+/// run the handlers. A new thread receives only faults and SIGPROF.
 class SignalsBlocked {
 public:
   SignalsBlocked() {
@@ -48,8 +48,8 @@ private:
   sigset_t before;
 };
 
-/// Ends the threads before the library's code goes: at the end of the process,
-/// or when the library is unloaded.
+/// Ends the threads before the code of the library is unmapped: at the end of
+/// the process, or when the library is unloaded.
 struct StopAtExit {
   ~StopAtExit() { ThreadPool::instance().stop(); }
 } stopAtExit;
@@ -140,8 +140,8 @@ void ThreadPool::invite(const Job &job) {
   }
 }
 
-/// Fails without a trace if there is no memory or no thread: fewer threads do
-/// the work.
+/// Returns false if there is no memory or no thread. Fewer threads then do the
+/// work.
 bool ThreadPool::start() {
   try {
     threads.reserve(threads.size() + 1);

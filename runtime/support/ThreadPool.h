@@ -1,8 +1,9 @@
 //===- ThreadPool.h - The threads of this process ---------------*- C++ -*-===//
 //
-// Threads start when work first needs them and wait for more. POSIX threads
-// rather than LLVM's or the standard library's, which end the process if a
-// thread cannot be created. A child of fork() starts with an empty pool.
+// Threads start when work first needs them, and then wait for more. They are
+// POSIX threads: LLVM's end the process if a thread cannot be created, and the
+// standard library's have no choice of the stack size. A child of fork() starts
+// with an empty pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +28,12 @@ public:
 
   /// Calls `function` with 0 to `count` - 1, `chunk` successive numbers at a
   /// time, on the calling thread and at most `helpers` threads of the pool.
-  /// Calls start in order. Rethrows the first exception of a call, after all
-  /// calls that have started have ended.
+  /// Chunks start in order. If a call throws, no further chunks start, and an
+  /// exception is rethrown after all running calls have ended.
   void run(size_t count, size_t chunk, unsigned helpers,
            llvm::function_ref<void(size_t)> function);
 
-  /// Ends the threads. Later work runs on the threads of its callers.
+  /// Ends the threads. Later work runs on the calling threads only.
   void stop();
 
   // fork() (Fork.cpp).
@@ -45,7 +46,7 @@ private:
   struct Job {
     llvm::function_ref<void(size_t)> function;
     size_t count, chunk;
-    unsigned limit; ///< most helpers
+    unsigned limit; ///< the largest number of helpers
     std::atomic<size_t> next{0};
     // Guarded by the mutex of the pool.
     unsigned helpers = 0;  ///< threads of the pool that work on it
@@ -56,7 +57,7 @@ private:
     bool hasWork() const {
       return next.load(std::memory_order_relaxed) < count;
     }
-    /// Makes calls until none is left. Returns the exception of one.
+    /// Makes calls until none is left. Returns the exception of a call.
     std::exception_ptr work() noexcept;
   };
 
