@@ -1,8 +1,8 @@
 //===- CApiFuzzer.cpp - The C interface as a sequence of calls ------------===//
 //
 // The bytes choose calls in any order, with valid handles and odd arguments:
-// wrong names, types, counts, ranks, extents and masks. Memory that heddle may
-// touch exists; the caller must guarantee no more than that.
+// wrong names, types, counts, ranks, extents and masks. All memory that heddle
+// may access exists; a caller need not guarantee more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,7 +126,7 @@ private:
       return bytes.oneOf(odd);
     return program->names[bytes.below(program->names.size())].c_str();
   }
-  /// A type, or a number of the enumeration's range that is none.
+  /// An element type, or a number of the enumeration's range without one.
   heddle_dtype dtype() {
     return static_cast<heddle_dtype>(bytes.oneIn(4) ? bytes.below(16)
                                                     : HEDDLE_F32);
@@ -192,7 +192,7 @@ private:
       if (strides.back() > 8)
         pointers.back() = nullptr;
     }
-    // A rank of 65 reads that many extents only after it was checked.
+    // heddle refuses a rank of 65 before it reads that many extents.
     size_t count = bytes.oneIn(16) ? 0 : members;
     bool strided = bytes.oneIn(3), nothing = bytes.oneIn(32);
     (result ? heddle_bind_result_strided : heddle_bind_list_strided)(
@@ -275,7 +275,7 @@ private:
   char *base = nullptr;
 };
 
-/// Compiles what the input names, which is no program or a small one.
+/// Compiles a small or invalid program that the input chooses.
 void compileOdd(Bytes &bytes) {
   static const char *const words[] = {"",
                                       "sgd",

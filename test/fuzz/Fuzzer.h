@@ -49,7 +49,7 @@ inline std::string_view textOf(const uint8_t *data, size_t size) {
   return {reinterpret_cast<const char *>(data), size};
 }
 
-/// Reports a finding that no sanitizer sees.
+/// Reports a finding that no sanitizer detects.
 [[noreturn]] inline void finding(const char *text) {
   std::fprintf(stderr, "finding: %s\n", text);
   std::abort();

@@ -1,8 +1,8 @@
 //===- IrMutator.h - Mutations of parsed programs ---------------*- C++ -*-===//
 //
 // Changes the operations of a parsed module, without its verifier. The results
-// are well-formed text, so they get past the parser more often than mutated
-// tokens do.
+// are well-formed text, so the parser accepts them more often than mutated
+// tokens.
 //
 //===----------------------------------------------------------------------===//
 

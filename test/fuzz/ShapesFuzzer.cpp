@@ -1,8 +1,9 @@
 //===- ShapesFuzzer.cpp - Shapes in JSON ----------------------------------===//
 //
-// The C interface takes an array of shapes, the command line tool a file with
-// one such array per model. An input is tried as both. Most inputs meet plans
-// that were made once; a few go through the C interface.
+// The C interface takes an array of shapes; the command line takes a file with
+// one such array per model. An input is tried as both. Its shapes are bound to
+// a plan that was made at the start. Every 1024th input also goes through the C
+// interface.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@
 
 namespace heddle::fuzz {
 
-/// Applies a few random mutations. `words` are names that the grammar knows:
+/// Applies a few random mutations. `words` are words of the grammar:
 /// operations, types, keywords, attributes, keys.
 std::string mutateTokens(std::string_view text,
                          const std::vector<std::string_view> &words,

@@ -162,7 +162,7 @@ public:
       if (perturbed->count == exact->count)
         allowance.include(perturbed->elements);
     }
-    // With few draws, the largest error of one element is noisy.
+    // With few draws, the largest error of one element is random.
     if (evaluations.size() <= 16)
       allowance.smooth();
     return allowance;
@@ -216,7 +216,8 @@ private:
       error += rms;
   }
 
-  /// A range that is narrower, in units in the last place, says enough.
+  /// If both ends of a range are at most so many units in the last place from
+  /// the exact value, the range suffices.
   static constexpr double kTight = 256;
   /// A panel loop on a GPU uses the hardware's base-2 exponential and sums
   /// about shifts, which costs a few units in the last place per operation.

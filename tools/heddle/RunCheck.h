@@ -8,9 +8,9 @@
 // their documented accuracy. A result outside of its range is wrong.
 //
 // In a long loop, ranges become wide, because they assume the worst of every
-// iteration. There, a result must also be as close to the exact one as
-// perturbed evaluations are, in which every operation is off by several times
-// its error.
+// iteration. There, a result must also be as close to the exact one as the
+// results of perturbed evaluations, in which every operation is off by one or
+// more units in the last place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,9 @@ struct ResultCheck {
   /// Sums of squares over the finite elements; the relative error of one unit
   /// in the last place, or 0 for integers.
   double errorSquares = 0, valueSquares = 0, unit = 0;
-  /// The largest part of the way from the exact value to the end of its range
-  /// that an element took; above 1 it is outside.
+  /// The largest share of a range: the distance of an element from its exact
+  /// value over the distance of the end of its range. Above 1, the element is
+  /// outside.
   double largestShare = 0;
   int64_t outside = 0;
   /// The first element outside.

@@ -9,8 +9,8 @@ namespace {
 class DriverFaultTest
     : public testing::TestWithParam<heddle_stand_in_behavior> {};
 
-/// Runs the sequence once for each call of the driver, which behaves as the
-/// parameter says.
+/// Runs the sequence once for each of its calls of the driver. This call
+/// behaves as the parameter says.
 TEST_P(DriverFaultTest, EachCall) {
   HEDDLE_NEED_CUDA_EXECUTABLE();
   auto setFault = HEDDLE_STAND_IN(heddle_stand_in_fault);
@@ -32,7 +32,7 @@ TEST_P(DriverFaultTest, EachCall) {
       ++failures;
       EXPECT_STRNE(outcome.error, "");
     }
-    // A call that frees memory is the only one that may leave some behind.
+    // If the call frees an allocation, that allocation remains.
     if (GetParam() == HEDDLE_STAND_IN_FAILS)
       EXPECT_LE(allocations(), before + 1);
     ASSERT_TRUE(succeeded(runOnCuda(Executables::cuda())));

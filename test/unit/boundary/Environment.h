@@ -1,8 +1,8 @@
 //===- Environment.h - The driver and the cache of these tests ------------===//
 //
-// Before the library reads them, static variables of Environment.cpp name the
-// stand-in driver, an empty cache folder that goes with the process, and four
-// threads.
+// A static variable of Environment.cpp sets the environment before the library
+// reads it: the stand-in driver, an empty cache folder, which is removed at the
+// end of the process, and four threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,9 +41,10 @@ struct Executables {
 /// after a signal or 60 seconds.
 int runInChild(const std::function<int()> &body);
 
-/// Runs this program with arguments. Its output, or nothing if it fails.
+/// Runs this test program in another process. Returns its output, or an empty
+/// text if it fails.
 std::string runProgram(const std::vector<std::string> &arguments);
-/// The program with "--first-compilation NTH".
+/// The main function of the test program with "--first-compilation NTH".
 int compileFirst(long nth);
 
 inline testing::AssertionResult succeeded(const Outcome &outcome) {

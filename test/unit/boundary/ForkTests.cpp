@@ -13,7 +13,7 @@ namespace {
 
 constexpr heddle_options sm90 = {sizeof(heddle_options), "cuda", "sm_90"};
 
-/// Whether a call was refused with the name of this process' parent.
+/// Whether a call was refused with a message that names the parent process.
 bool namesParent(heddle_status status) {
   std::string parent = "process " + std::to_string(getppid());
   return status == HEDDLE_BAD_INPUT &&

@@ -30,10 +30,11 @@ using namespace heddle::test;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Who asks
+// Requests of the library
 //===----------------------------------------------------------------------===//
 
-/// The addresses of the library and of the C++ library, on its behalf.
+/// The addresses of the code of libheddle.so, and of the C++ library, which
+/// makes requests for it.
 struct Ranges {
   uintptr_t begin[8], end[8];
   int count = 0;

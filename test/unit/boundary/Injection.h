@@ -1,8 +1,8 @@
 //===- Injection.h - Requests to the system that fail on purpose ----------===//
 //
-// The test program defines malloc, operator new, pthread_create, mmap and
-// write, so libheddle.so calls these definitions. While armed, they count the
-// requests of the library, and refuse some of them.
+// The test program defines malloc, operator new, pthread_create, mmap, mprotect
+// and write, so libheddle.so calls these definitions. Between arm() and
+// disarm(), they count the requests of the library and refuse some of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,11 @@ bool canInject();
 /// Refuses the `nth` request for `resource` from now on (1 is the first, 0
 /// none) and, if `all`, every later one, too.
 void arm(Resource resource, long nth, bool all = false);
-/// Ends it. Returns the number of requests since arm().
+/// Ends the refusals. Returns the number of requests since arm().
 long disarm();
 
-/// The allocations of the library that are not freed, since the first call.
+/// The allocations of the library that are not freed. Counted from the first
+/// call of arm() or liveAllocations().
 struct Live {
   size_t count, bytes;
 };

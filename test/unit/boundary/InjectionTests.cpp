@@ -47,7 +47,7 @@ std::vector<long> requestsToRefuse(long total, long most) {
 void expectHolds(const Sequence &sequence, Injected injected) {
   if (!canInject())
     GTEST_SKIP() << "the sanitizer has its own allocator";
-  // Twice: what the library keeps from a first call is not a leak.
+  // Twice, because memory that the library keeps from a first call is no leak.
   ASSERT_TRUE(succeeded(sequence()));
   ASSERT_TRUE(succeeded(sequence()));
   arm(injected.resource, 0);
@@ -59,7 +59,7 @@ void expectHolds(const Sequence &sequence, Injected injected) {
   for (long nth : requestsToRefuse(total, injected.most)) {
     Outcome outcome;
     size_t lost = 0, allowed = 0;
-    // A table of LLVM may grow once and keep its memory; a leak repeats.
+    // A table of LLVM may grow once and keep its memory; a leak occurs again.
     for (int attempt = 0; attempt < 2 && (attempt == 0 || lost > allowed);
          ++attempt) {
       Live before = liveAllocations();
@@ -132,8 +132,9 @@ TEST(InjectionTest, MemoryOfAnInspection) {
   expectHolds(inspectProgram, {Resource::Memory, false, 100});
 }
 
-/// Not even the reserve of a compilation helps. Then the compiler may refuse
-/// further programs, but graphs still run.
+/// All allocations from the n-th on fail, so the reserve of a compilation does
+/// not suffice. Then the compiler may refuse further programs, but graphs still
+/// run.
 TEST(InjectionTest, AllMemoryOfACompilation) {
   if (!canInject())
     GTEST_SKIP() << "the sanitizer has its own allocator";
@@ -158,7 +159,8 @@ TEST(InjectionTest, AllMemoryOfACompilation) {
         << "request " << nth << " of " << total;
 }
 
-/// The first compilation of a process fails: what LLVM makes only once.
+/// The first compilation of a process fails while LLVM allocates the memory
+/// that it allocates only once.
 TEST(InjectionTest, MemoryOfAFirstCompilation) {
   if (!canInject())
     GTEST_SKIP() << "the sanitizer has its own allocator";
@@ -194,7 +196,7 @@ TEST(InjectionTest, ThreadsOfTheCpuTarget) {
     EXPECT_EQ(runInChild([=] { return runWithoutThreads(nth); }), 0);
 }
 
-/// A disk that is full, from the n-th write on or for one write.
+/// The disk is full for the n-th write, or from the n-th write on.
 TEST(InjectionTest, WritesOfTheCache) {
   if (!canInject())
     GTEST_SKIP() << "the sanitizer has its own write()";
@@ -223,7 +225,7 @@ TEST(InjectionTest, WritesOfTheCache) {
 
 } // namespace
 
-/// What runProgram() starts: prints the number of requests of a first
+/// runProgram() starts this. Prints the number of requests of a first
 /// compilation, of which the `nth` is refused.
 int heddle::test::compileFirst(long nth) {
   arm(Resource::Memory, nth);

@@ -31,7 +31,7 @@ bool isUTF8(const char *text) {
   return true;
 }
 
-/// Refused, with a message that any reader can decode.
+/// Expects HEDDLE_BAD_INPUT, and a message in UTF-8 that contains `part`.
 void expectBadInput(heddle_status status, const char *part) {
   EXPECT_EQ(status, HEDDLE_BAD_INPUT) << heddle_last_error();
   EXPECT_TRUE(isUTF8(heddle_last_error())) << heddle_last_error();

@@ -1,8 +1,8 @@
 //===- PlanMutationTests.cpp - Plans with one thing changed ---------------===//
 //
-// Each number of a plan becomes another one; each text, array and object
-// becomes empty. Every changed plan is refused, or its graph binds and prepares
-// with a status.
+// Each part of a plan is replaced in turn: a number by other numbers; a text,
+// an array or an object by an empty one; each by a value of another type. A
+// changed plan must be refused, or each call of its graph must return a status.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ struct Part {
   char kind; ///< its first character; '0' for a number
 };
 
-/// All values and names of a JSON text, but not what is inside of `source` and
-/// `headers`.
+/// All values and names of a JSON text, except for strings of 200 characters
+/// and more, which are sources.
 std::vector<Part> partsOf(const std::string &json) {
   std::vector<Part> parts;
   std::vector<size_t> open;
@@ -37,7 +37,7 @@ std::vector<Part> partsOf(const std::string &json) {
       for (++at; json[at] != '"'; ++at)
         at += json[at] == '\\';
       ++at;
-      if (at - begin < 200) // not a source
+      if (at - begin < 200)
         parts.push_back({begin, at, '"'});
     } else if (std::isdigit(c) || c == '-') {
       at = json.find_first_not_of("0123456789.eE+-", at);
@@ -183,7 +183,7 @@ void setField(std::string &plan, const std::string &name,
   plan.replace(begin, end - begin, value);
 }
 
-/// The plan of a standard program, without source: no compiler runs.
+/// The plan of a standard program, without source, so that NVRTC does not run.
 std::string planWithoutSource(const char *program) {
   char *text = nullptr;
   if (heddle_emit(program, "plan", &sm90, &text, nullptr) != HEDDLE_OK)

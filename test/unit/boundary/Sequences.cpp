@@ -14,10 +14,12 @@ namespace {
 
 constexpr heddle_options cpu = {sizeof(heddle_options), "cpu", nullptr};
 constexpr heddle_options sm90 = {sizeof(heddle_options), "cuda", "sm_90"};
-/// Not the stand-in device, whose copy bandwidth would be measured.
+/// Not the architecture of the stand-in driver, because heddle_explain() would
+/// measure the copy bandwidth of its device.
 constexpr heddle_options sm80 = {sizeof(heddle_options), "cuda", "sm_80"};
 
-/// Notes the first call that fails. false: the sequence ends.
+/// Records the first call that fails. A function returns false if the sequence
+/// must end.
 class Calls {
 public:
   Outcome outcome;

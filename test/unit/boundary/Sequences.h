@@ -1,8 +1,8 @@
 //===- Sequences.h - Calls of the C interface that belong together --------===//
 //
-// Each sequence makes its handles, uses them and frees them, and stops at the
-// first call that fails. It allocates nothing itself, so that a test can refuse
-// memory meanwhile.
+// A sequence makes its handles, uses them and frees them. It ends at the first
+// call that fails. It allocates nothing itself, so a test can refuse memory
+// while it runs.
 //
 //===----------------------------------------------------------------------===//
 

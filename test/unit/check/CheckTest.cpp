@@ -55,7 +55,7 @@ std::string describe(const Subject &subject) {
          ", seed " + std::to_string(subject.seed);
 }
 
-/// Runs of one program over several shapes and data.
+/// The number of runs of one program, each with other shapes and data.
 constexpr uint64_t kRunsOfProgram = 10;
 
 TEST(Check, PassesCorrectRuns) {
@@ -102,8 +102,9 @@ constexpr const char *kFates[] = {
     "no place", "equal",   "as rounding", "found by the check",
     "missed",   "crashed", "refused"};
 
-/// How far `mutant` is from `original`, where a unit is the error of rounding:
-/// the largest error of the original's elements, or one unit in the last place.
+/// The largest distance of an element of `mutant` from the same element of
+/// `original`. The unit is the RMS error of the original's result or, if that
+/// is larger, one unit in the last place of the element.
 double distanceOf(const Outcome &original, const Outcome &mutant) {
   double largest = 0;
   for (size_t r = 0; r < original.elements.size(); ++r) {
@@ -123,7 +124,8 @@ double distanceOf(const Outcome &original, const Outcome &mutant) {
   return largest;
 }
 
-/// In a process of its own: `original` and the mutant of `seed`.
+/// Runs `subject` as it is and with the error of `seed`. `text` receives the
+/// description of the error.
 Fate fateOf(const Subject &subject, uint64_t seed, std::string &text) {
   Outcome original = run(subject);
   if (!original.error.empty() || !failureOf(original).empty()) {
@@ -148,7 +150,7 @@ Fate fateOf(const Subject &subject, uint64_t seed, std::string &text) {
              : Fate::asRounding;
 }
 
-/// Runs `fateOf` in a child, which a mutant may bring down.
+/// Runs fateOf() in a child process, because a mutant may end its process.
 Fate fateInChild(const Subject &subject, uint64_t seed, std::string &text) {
   int ends[2];
   if (pipe(ends))
@@ -157,26 +159,26 @@ Fate fateInChild(const Subject &subject, uint64_t seed, std::string &text) {
   if (child == 0) {
     alarm(60);
     close(ends[0]);
-    std::string words;
-    Fate fate = fateOf(subject, seed, words);
-    words = char('0' + int(fate)) + words;
-    words.resize(std::min<size_t>(words.size(), 60000));
-    if (write(ends[1], words.data(), words.size()) < 0)
+    std::string message;
+    Fate fate = fateOf(subject, seed, message);
+    message = char('0' + int(fate)) + message;
+    message.resize(std::min<size_t>(message.size(), 60000));
+    if (write(ends[1], message.data(), message.size()) < 0)
       _exit(2);
     _exit(0);
   }
   close(ends[1]);
-  std::string words;
+  std::string message;
   char piece[4096];
   for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0;)
-    words.append(piece, n);
+    message.append(piece, n);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (words.empty())
+  if (message.empty())
     return Fate::crashed;
-  text = words.substr(1);
-  return Fate(words[0] - '0');
+  text = message.substr(1);
+  return Fate(message[0] - '0');
 }
 
 TEST(Check, FailsWrongCode) {

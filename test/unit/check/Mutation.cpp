@@ -55,7 +55,7 @@ static std::vector<Instruction *> instructionsOf(Module &module) {
   return found;
 }
 
-/// The result of an operation is one of its operands.
+/// One operand of an operation replaces its result.
 static Places droppedOperations(Module &module) {
   Places places;
   for (Instruction *instruction : instructionsOf(module)) {
@@ -115,7 +115,7 @@ static Places otherOperations(Module &module) {
   return places;
 }
 
-/// A number of the program, or a bound or index, is off by one or by 1 %.
+/// A constant of the program, a bound or an index is off by one or by 1 %.
 static Places changedConstants(Module &module) {
   Places places;
   for (Instruction *instruction : instructionsOf(module)) {
@@ -160,7 +160,7 @@ static Places changedBounds(Module &module) {
   return places;
 }
 
-/// A value has the digits of a narrower type.
+/// A value is rounded to a narrower type.
 static Places wrongRoundings(Module &module) {
   Places places;
   for (Instruction *instruction : instructionsOf(module)) {
@@ -192,7 +192,7 @@ static Places missingStores(Module &module) {
   return places;
 }
 
-/// A load reads the place of an earlier load: a stale element, row or column.
+/// A load reads the address of an earlier load: a stale element, row or column.
 static Places staleLoads(Module &module) {
   Places places;
   for (Function &function : module) {

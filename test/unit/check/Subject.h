@@ -20,7 +20,7 @@ class Module;
 
 namespace heddle::test {
 
-/// A program and what it runs on.
+/// A program with its shapes and the seed of its data.
 struct Subject {
   std::string program;
   std::vector<Extents> shapes;
@@ -43,9 +43,9 @@ struct Outcome {
   std::vector<cli::ResultCheck> checks;
 };
 
-/// The compiler of this process: keeps what it compiled last, and lets `change`
-/// change emitted modules.
+/// Installs a compiler that keeps its last result.
 void installTestCompiler();
+/// From now on, `change` changes each module that the compiler emits.
 void changeModules(llvm::function_ref<void(llvm::Module &)> change);
 
 Outcome run(const Subject &subject, bool check = true);
