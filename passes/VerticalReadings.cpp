@@ -101,7 +101,7 @@ void VerticalFusion::addGroup(int number) {
     group.sweep = sweep;
   if (group.sweep)
     addReadings(number, sweep);
-  // Other operations, with those in them, only read what the block computes.
+  // Other operations, and those inside of them, only read values of the block.
   else
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())

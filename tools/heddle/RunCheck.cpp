@@ -24,16 +24,17 @@ namespace heddle::cli {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The perturbed evaluations (draws) of a program, and by how many units in the
-/// last place their operations are off. An operation of a target is off by a
-/// quarter of a unit on average, so an error exceeds those of all draws with a
-/// probability of about (0.2 / ulps)^count. A draw holds a copy of all lists,
-/// so long lists have fewer. Larger errors would keep loops from stopping.
-struct Draws {
+/// The number of perturbed evaluations of a program, and by how many units in
+/// the last place their operations are off. An operation of a target is off by
+/// a quarter of a unit on average, so an error exceeds those of all perturbed
+/// evaluations with a probability of about (0.2 / ulps)^count. An evaluation
+/// holds a copy of all lists, so long lists have fewer. Larger errors would
+/// keep loops from stopping.
+struct Perturbations {
   int count;
   double ulps;
 
-  static Draws of(int64_t longestList) {
+  static Perturbations of(int64_t longestList) {
     if (longestList < 1 << 16)
       return {16, 1};
     if (longestList < 1 << 20)
@@ -48,8 +49,8 @@ struct Draws {
 /// error.
 class Evaluation {
 public:
-  explicit Evaluation(std::optional<int> draw = std::nullopt, double ulps = 0)
-      : draw(draw), ulps(ulps) {}
+  explicit Evaluation(std::optional<int> seed = std::nullopt, double ulps = 0)
+      : seed(seed), ulps(ulps) {}
 
   /// Calls `beginStep` before each step.
   void run(const RunSession &session, const std::string &program, int64_t steps,
@@ -80,15 +81,16 @@ private:
       beginStep();
       if (Error error = session.fill(reference.get(), step))
         return error;
-      if (Error error = toError(draw ? heddle_reference_perturbed_step(
-                                           reference.get(), *draw, ulps)
+      if (Error error = toError(seed ? heddle_reference_perturbed_step(
+                                           reference.get(), *seed, ulps)
                                      : heddle_reference_step(reference.get())))
         return error;
     }
     return Error::success();
   }
 
-  std::optional<int> draw;
+  /// Selects a perturbation; empty for the exact evaluation.
+  std::optional<int> seed;
   double ulps;
   ReferencePtr reference;
 };
@@ -109,10 +111,10 @@ static Evaluations makeEvaluations(const RunSession &session, bool inPanels) {
   for (auto [number, buffer] : enumerate(plan.buffers))
     if (buffer.role == BufferRole::Argument && buffer.kind == BufferKind::List)
       longest = std::max(longest, session.getShapes().elementsOf(number));
-  Draws draws = Draws::of(longest);
-  for (int draw = 0; draw < draws.count; ++draw)
-    evaluations.push_back(
-        std::make_unique<Evaluation>(draw, draws.ulps * (inPanels ? 4 : 1)));
+  auto perturbations = Perturbations::of(longest);
+  for (int seed = 0; seed < perturbations.count; ++seed)
+    evaluations.push_back(std::make_unique<Evaluation>(
+        seed, perturbations.ulps * (inPanels ? 4 : 1)));
   return evaluations;
 }
 
@@ -155,14 +157,14 @@ public:
     if (evaluations.size() == 1)
       return allowance;
     allowance.spread.resize(exact->count);
-    for (const auto &draw : drop_begin(evaluations)) {
-      auto perturbed = draw->result(index, member);
+    for (const auto &evaluation : drop_begin(evaluations)) {
+      auto perturbed = evaluation->result(index, member);
       if (!perturbed)
         return perturbed.takeError();
       if (perturbed->count == exact->count)
         allowance.include(perturbed->elements);
     }
-    // With few draws, the largest error of one element is random.
+    // With few evaluations, the largest error of one element is random.
     if (evaluations.size() <= 16)
       allowance.smooth();
     return allowance;
