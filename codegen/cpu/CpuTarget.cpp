@@ -138,4 +138,17 @@ compileForCpu(fused::ProgramOp program,
   return compiled;
 }
 
+Expected<std::string> printCpuIr(fused::ProgramOp program) {
+  auto host = Host::detect();
+  if (!host)
+    return host.takeError();
+  auto emitted = emit(program, *host);
+  if (!emitted)
+    return emitted.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << *emitted->module;
+  return text;
+}
+
 } // namespace heddle

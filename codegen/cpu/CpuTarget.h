@@ -29,6 +29,9 @@ llvm::Expected<std::unique_ptr<runtime::CpuProgram>>
 compileForCpu(fused::ProgramOp program,
               llvm::function_ref<void(llvm::Module &)> change = {});
 
+/// The LLVM IR of `program` before it is optimized.
+llvm::Expected<std::string> printCpuIr(fused::ProgramOp program);
+
 } // namespace heddle
 
 #endif // HEDDLE_CODEGEN_CPU_CPUTARGET_H

@@ -88,7 +88,7 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "heddle_result_members": (_status, (_pointer, c_char_p, POINTER(c_size_t))),
     "heddle_result_member": (
         _status,
-        (_pointer, c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_int), POINTER(c_int64)),
+        (_pointer, c_char_p, c_size_t, POINTER(c_void_p), POINTER(c_int), POINTER(c_int64), POINTER(c_int64)),
     ),
     "heddle_read_scalar": (_status, (_pointer, c_char_p, POINTER(c_double), _pointer)),
     "heddle_measure": (_status, (_pointer, c_int, c_int, POINTER(c_double))),

@@ -293,20 +293,30 @@ class Graph:
         """The memory of each member of a result, after `prepare` or `replay`.
 
         Addresses in the graph's own memory are valid until a binding changes. The address of an inactive or empty
-        member is 0. A member in the caller's memory is shown as dense.
+        member is 0. A member in the caller's memory has the row stride with which it was bound.
         """
         lib = _library.library()
         info = self._info(name, "result", self.executable.results)
         encoded, count = self._names[name], ctypes.c_size_t()
         address, rank, extents = ctypes.c_void_p(), ctypes.c_int(), (ctypes.c_int64 * 2)()
+        stride = ctypes.c_int64()
         views = []
         with self._lock:
             self._check(lib.heddle_result_members(self._handle, encoded, count))
             for member in range(count.value):
-                self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents))
+                self._check(lib.heddle_result_member(self._handle, encoded, member, address, rank, extents, stride))
                 shape = tuple(extents[: rank.value])
+                is_strided = len(shape) == 2 and stride.value != shape[1]
                 views.append(
-                    arrays.ArrayView(address.value or 0, info.dtype, shape, None, self.device, False, self)
+                    arrays.ArrayView(
+                        address.value or 0,
+                        info.dtype,
+                        shape,
+                        (stride.value, 1) if is_strided else None,
+                        self.device,
+                        False,
+                        self,
+                    )
                 )
         return views
 

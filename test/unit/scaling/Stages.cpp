@@ -108,8 +108,7 @@ llvm::Expected<std::vector<Stage>> compileInStages(llvm::StringRef program,
     return explainProgram(compilation, "", /*json=*/false, "sm_90").takeError();
   });
   measure("cpu", [&] {
-    return printCpuIr(compilation.getProgram(), /*optimized=*/false)
-        .takeError();
+    return printCpuIr(compilation.getProgram()).takeError();
   });
   if (all) {
     std::string json;
