@@ -107,9 +107,8 @@ llvm::Expected<std::vector<Stage>> compileInStages(llvm::StringRef program,
   measure("explain", [&] {
     return explainProgram(compilation, "", /*json=*/false, "sm_90").takeError();
   });
-  measure("cpu", [&] {
-    return printCpuIr(compilation.getProgram()).takeError();
-  });
+  measure("cpu",
+          [&] { return printCpuIr(compilation.getProgram()).takeError(); });
   if (all) {
     std::string json;
     measure("plan to JSON", [&] {
