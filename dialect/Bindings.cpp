@@ -1,5 +1,8 @@
 //===- Bindings.cpp - operands bound to the scalars of a region -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Parsing, printing and checking of bindings. The type of consecutive operands
 // is written once, so an optimizer's five lists fit on one line.
 //

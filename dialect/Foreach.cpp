@@ -1,5 +1,8 @@
 //===- Foreach.cpp - the foreach dialect ----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Types, rules and syntax of the operations in ForeachOps.td.
 //
 //===----------------------------------------------------------------------===//

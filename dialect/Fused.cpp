@@ -1,5 +1,8 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Rules and syntax of the operations in FusedOps.td. FusedSweep.cpp has those
 // of sweeps, FusedDecisions.cpp those of attributes.
 //

@@ -1,5 +1,8 @@
 //===- Names.cpp - the names of values ------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The results of one operation share its location. A fused location therefore
 // holds one name per result.
 //

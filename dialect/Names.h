@@ -1,5 +1,8 @@
 //===- Names.h - the names of values ----------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A value's name is its SSA name in the program, stored in its location.
 // Callers bind buffers by name, and IR and CUDA source show the names. A name
 // never affects the result.

@@ -1,5 +1,8 @@
 //===- ProgramChecks.cpp - checks around MLIR's parser --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An alias in the text stands for its definition, which may contain aliases. So
 // thirty lines can stand for gigabytes of text. MLIR stores equal parts once,
 // but prints each of them, also in its errors.

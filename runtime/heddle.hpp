@@ -1,5 +1,8 @@
 //===- heddle.hpp - heddle for C++ ----------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Owning handles over the C interface (heddle.h). Everything is in this header;
 // no C++ type crosses the interface of the library.
 //

@@ -286,14 +286,14 @@ heddle_status heddle_reference_step(heddle_reference *reference) {
 }
 
 heddle_status heddle_reference_perturbed_step(heddle_reference *reference,
-                                              uint64_t draw, double ulps) {
+                                              uint64_t seed, double ulps) {
   return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error =
             requireAll("heddle_reference_perturbed_step", reference))
       return error;
     heddle::reference::InterpretOptions options;
     options.arithmetic = heddle::reference::Arithmetic::perturbed;
-    options.seed = draw;
+    options.seed = seed;
     options.amplitude = ulps;
     return reference->program->step(options);
   });

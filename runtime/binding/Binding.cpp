@@ -1,4 +1,9 @@
 //===- Binding.cpp - The caller's buffers and scalars ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/Binding.h"
 

@@ -1,5 +1,8 @@
 //===- Binding.h - The caller's buffers and scalars -----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Holds the lists, scalars, results and inactive members that the caller gave.
 // Checks names, dtypes and roles immediately. Layout.h checks everything that
 // depends on several buffers, before anything is written.

@@ -1,4 +1,9 @@
 //===- Layout.cpp - From bound buffers to tables and sizes ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/LayoutResolver.h"
 

@@ -1,5 +1,8 @@
 //===- Layout.h - From bound buffers to tables and sizes ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Layout::resolve checks everything that depends on several buffers. It
 // computes extents, inactive members, tile counts and the sizes of all
 // allocations. If it fails, nothing has been written. After the allocation,

@@ -1,5 +1,8 @@
 //===- LayoutChecks.cpp - Checks of bound buffers -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Extents of lists that belong together, addresses, and overlaps of memory.
 //
 //===----------------------------------------------------------------------===//

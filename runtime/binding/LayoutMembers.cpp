@@ -1,5 +1,8 @@
 //===- LayoutMembers.cpp - Members of bound and of owned lists ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Reads the extents, strides and masks that the caller gave, and derives the
 // members of all other lists.
 //

@@ -1,5 +1,8 @@
 //===- LayoutResolver.h - From a binding to a layout ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Private to binding/.
 //
 //===----------------------------------------------------------------------===//

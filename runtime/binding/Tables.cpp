@@ -1,4 +1,9 @@
 //===- Tables.cpp - The descriptors through which kernels find their work -===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/Tables.h"
 

@@ -1,5 +1,8 @@
 //===- Tables.h - The descriptors through which kernels find their work ---===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The layout of member descriptors and tile descriptors (docs/plan.md, Tables).
 // On the device, heddle_expand_tiles (builtin/device/expand_tiles.cu) writes
 // tile descriptors. On the host, expandTiles does the same, for the cpu target

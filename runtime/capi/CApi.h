@@ -1,5 +1,8 @@
 //===- CApi.h - Shared by the files of the C interface --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Translates between heddle.h and the runtime. Checks pointers for null, and
 // turns errors and exceptions into a status and the thread's last message.
 //

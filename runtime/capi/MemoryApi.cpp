@@ -1,4 +1,9 @@
 //===- MemoryApi.cpp - Memory through the C interface ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 

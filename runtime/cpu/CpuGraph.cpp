@@ -1,4 +1,9 @@
 //===- CpuGraph.cpp - A plan run on the host ------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/CpuGraph.h"
 

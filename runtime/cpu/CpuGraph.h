@@ -1,5 +1,8 @@
 //===- CpuGraph.h - A plan run on the host --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Runs the sweeps of a plan over host buffers: tiles in parallel, then members
 // in parallel, then the epilogue once. Loops run on the host. HEDDLE_THREADS
 // limits the number of threads (default: one per core).

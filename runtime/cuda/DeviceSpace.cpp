@@ -1,4 +1,9 @@
 //===- DeviceSpace.cpp - Addresses of one device --------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/DeviceSpace.h"
 

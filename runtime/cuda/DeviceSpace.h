@@ -1,5 +1,8 @@
 //===- DeviceSpace.h - Addresses of one device ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Checks addresses with the driver. The members of a model lie in few
 // allocations, so the known allocations are kept while a layout is resolved.
 //

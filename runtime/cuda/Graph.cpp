@@ -1,4 +1,9 @@
 //===- Graph.cpp - A plan as one CUDA graph -------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Graph.h"
 

@@ -1,5 +1,8 @@
 //===- Graph.h - A plan as one CUDA graph ---------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // prepare() builds the CUDA graph and instantiates it once. replay() is one
 // cuGraphLaunch. Rebinding copies the tables (ordered on the stream), expands
 // them on the device, and sets the parameters of the nodes whose grid or

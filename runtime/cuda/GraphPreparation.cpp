@@ -1,5 +1,8 @@
 //===- GraphPreparation.cpp - Memory and tables of a CUDA graph -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Device memory is in five allocations: scalar slots, owned lists, data copied
 // from the host, data cleared to zero, and other scratch areas.
 //

@@ -1,5 +1,8 @@
 //===- CudaHandles.h - Owning CUDA handles --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every handle owns its CUDA object and keeps alive what the object depends on:
 // a module its context, an executable graph its graph. If a handle exists, its
 // object is valid. A destructor that fails calls reportDestroyFailure, except

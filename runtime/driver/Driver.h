@@ -1,5 +1,8 @@
 //===- Driver.h - The CUDA driver, loaded at run time ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One table lists every driver function in use, with the CUDA version that
 // introduced the interface in cuda.h. cuGetProcAddress returns the function of
 // that version, so the signature is the same with a newer driver. Without a

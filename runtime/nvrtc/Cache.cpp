@@ -1,5 +1,8 @@
 //===- Cache.cpp - The disk cache of compiled kernels ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Uses POSIX calls relative to an open folder instead of paths, so that the
 // folder in use is the folder that was checked.
 //

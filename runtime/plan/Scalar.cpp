@@ -1,4 +1,9 @@
 //===- Scalar.cpp - One value in the storage of a dtype -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Scalar.h"
 

@@ -1,4 +1,9 @@
 //===- Executable.cpp - Compiled kernels and their plan -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/program/Executable.h"
 

@@ -1,5 +1,8 @@
 //===- Executable.h - Compiled kernels and their plan ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An executable does not change after its creation. Any number of graphs and
 // threads share it. Creation for a named architecture needs NVRTC but no GPU.
 //

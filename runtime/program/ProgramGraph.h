@@ -1,5 +1,8 @@
 //===- ProgramGraph.h - A plan bound to buffers ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The parts that the cuda and cpu targets share: bindings, layouts, results and
 // scalars. A graph belongs to one thread at a time. The caller must order its
 // replays: by one stream, or by events between streams.

@@ -1,5 +1,8 @@
 //===- Statistics.h - Counters of the runtime -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One set of counters for the whole process. Tests check that a change of a
 // hyperparameter, a pointer or the model does not raise `compilations` or
 // `graph_instantiations`.

@@ -1,4 +1,9 @@
 //===- ThreadPool.cpp - The threads of this process -----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/support/ThreadPool.h"
 
@@ -103,11 +108,11 @@ void ThreadPool::run(size_t count, size_t chunk, unsigned helpers,
     return;
   }
   Job job{function, count, chunk, helpers};
-  job.openings = helpers;
+  job.freePlaces = helpers;
   {
     Lock lock(mutex);
     add(job);
-    invite(job);
+    wakeOrStart(job);
   }
   std::exception_ptr failure = job.work();
   {
@@ -127,13 +132,13 @@ void ThreadPool::run(size_t count, size_t chunk, unsigned helpers,
 // Threads
 //===----------------------------------------------------------------------===//
 
-/// Each thread that joins a job invites the next, so the caller pays for one
-/// wake-up only.
-void ThreadPool::invite(const Job &job) {
-  if (job.openings == 0 || !job.hasWork())
+/// Each thread that joins a job wakes or starts the next, so the caller pays
+/// for one wake-up only.
+void ThreadPool::wakeOrStart(const Job &job) {
+  if (job.freePlaces == 0 || !job.hasWork())
     return;
-  if (idle > invited) {
-    ++invited;
+  if (idle > woken) {
+    ++woken;
     pthread_cond_signal(&wake);
   } else if (threads.size() < job.limit && !stopping) {
     start();
@@ -154,20 +159,20 @@ bool ThreadPool::start() {
   pthread_attr_setstacksize(&attributes, stackBytes);
   SignalsBlocked blocked;
   pthread_t thread;
-  bool started = pthread_create(&thread, &attributes, serveThread, this) == 0;
+  bool started = pthread_create(&thread, &attributes, threadMain, this) == 0;
   pthread_attr_destroy(&attributes);
   if (started)
     threads.push_back(thread);
   return started;
 }
 
-void *ThreadPool::serveThread(void *pool) {
+void *ThreadPool::threadMain(void *pool) {
   DefaultFloatingPoint floatingPoint; // a new thread has that of its creator
-  static_cast<ThreadPool *>(pool)->serve();
+  static_cast<ThreadPool *>(pool)->runThread();
   return nullptr;
 }
 
-void ThreadPool::serve() {
+void ThreadPool::runThread() {
   Lock lock(mutex);
   while (true) {
     Job *job = first;
@@ -177,16 +182,16 @@ void ThreadPool::serve() {
       if (stopping)
         return;
       ++idle;
-      while (!invited && !stopping)
+      while (!woken && !stopping)
         pthread_cond_wait(&wake, &mutex);
-      invited -= invited > 0;
+      woken -= woken > 0;
       --idle;
       continue;
     }
     ++job->helpers;
-    if (--job->openings == 0)
+    if (--job->freePlaces == 0)
       remove(*job);
-    invite(*job);
+    wakeOrStart(*job);
     pthread_mutex_unlock(&mutex);
     std::exception_ptr failure = job->work();
     pthread_mutex_lock(&mutex);
@@ -215,7 +220,7 @@ void ThreadPool::resetInChild() {
   done = PTHREAD_COND_INITIALIZER;
   first = nullptr;
   threads.clear();
-  idle = invited = 0;
+  idle = woken = 0;
 }
 
 } // namespace heddle::runtime

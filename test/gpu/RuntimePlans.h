@@ -1,5 +1,8 @@
 //===- RuntimePlans.h - Hand-written plans and kernels ----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The stand-in driver has C++ functions for these kernels
 // (test/unit/runtime/StandInKernels.cpp).
 //

@@ -1,5 +1,8 @@
 //===- CudaOnCpuGraph.h - a plan's CUDA source on the host ------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Binds arguments and lays out memory like the other targets of the runtime,
 // and runs the nodes of a plan on the emulated GPU. Tests choose the entries.
 //

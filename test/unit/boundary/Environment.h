@@ -1,5 +1,8 @@
 //===- Environment.h - The driver and the cache of these tests ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A static variable of Environment.cpp sets the environment before the library
 // reads it: the stand-in driver, an empty cache folder, which is removed at the
 // end of the process, and four threads.

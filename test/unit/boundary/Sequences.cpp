@@ -1,4 +1,9 @@
 //===- Sequences.cpp - Calls of the C interface that belong together ------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Sequences.h"
 

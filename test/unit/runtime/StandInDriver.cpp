@@ -1,5 +1,8 @@
 //===- StandInDriver.cpp - A CUDA driver without a GPU --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A shared library with the driver functions that the runtime uses, over host
 // memory. With it, tests build, update and replay graphs on any machine. Calls
 // on streams run immediately. Graphs, conditional loops and captures do what

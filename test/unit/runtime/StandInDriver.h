@@ -1,5 +1,8 @@
 /*===- StandInDriver.h - Faults of the stand-in driver -------------------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Functions that a test finds in the library with dlsym().
  */
 /*===----------------------------------------------------------------------===*/

@@ -1,5 +1,8 @@
 //===- StandInFaults.cpp - Faults of the stand-in driver ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The runtime gets every function of the driver from cuGetProcAddress, behind a
 // function that counts its calls and lets one of them fail.
 //

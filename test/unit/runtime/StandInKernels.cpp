@@ -1,5 +1,8 @@
 //===- StandInKernels.cpp - Kernels of the stand-in driver ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The kernels of test/gpu/RuntimePlans.h and the built-in kernels.
 //
 //===----------------------------------------------------------------------===//

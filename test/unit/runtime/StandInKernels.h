@@ -1,5 +1,8 @@
 //===- StandInKernels.h - Kernels of the stand-in driver ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Kernels are found by name and run as C++ functions. If
 // HEDDLE_STAND_IN_KERNELS is `any`, every other name is a kernel, too, that
 // does nothing.
