@@ -153,6 +153,10 @@ struct Arrays {
   std::vector<int64_t> extents, strides;
 
   explicit Arrays(const std::vector<Tensor> &tensors) {
+    pointers.reserve(tensors.size());
+    ranks.reserve(tensors.size());
+    extents.reserve(2 * tensors.size());
+    strides.reserve(tensors.size());
     for (const Tensor &tensor : tensors) {
       pointers.push_back(tensor.data);
       ranks.push_back(static_cast<int>(tensor.extents.size()));

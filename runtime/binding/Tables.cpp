@@ -181,4 +181,19 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
   assert(written == tileCount && "every tile has a descriptor");
 }
 
+void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
+                 char *tileDescriptors, size_t offset, char *address) {
+  size_t bytes = layout.bytes(), slot = offset % bytes;
+  char *member = memberDescriptors + (offset - slot);
+  auto before = get<uintptr_t>(member, slot);
+  put(member, slot, address);
+  auto firstTile = get<int32_t>(member, layout.countOffset() + 8),
+       tiles = get<int32_t>(member, layout.countOffset() + 12);
+  for (int32_t k = 0; k < tiles; ++k) {
+    char *tile = tileDescriptors + (firstTile + static_cast<size_t>(k)) * bytes;
+    uintptr_t advance = get<uintptr_t>(tile, slot) - before;
+    put(tile, slot, address + advance);
+  }
+}
+
 } // namespace heddle::runtime

@@ -108,6 +108,12 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
                  int memberCount, llvm::ArrayRef<int64_t> steps,
                  char *tileDescriptors, int tileCount);
 
+/// Replaces an address, which is not null, at `offset` in member descriptors,
+/// and in the descriptors of the member's tiles, which are the same tiles as
+/// before.
+void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
+                 char *tileDescriptors, size_t offset, char *address);
+
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.
 inline int64_t tilesOf(int64_t count, int64_t tile) {

@@ -33,30 +33,23 @@ Error checkCount(const char *name, size_t members) {
                   "': expected at most 2^31 members, found " + Twine(members));
 }
 
-Expected<std::vector<ListMember>>
-readMembers(const char *name, size_t members, void *const *pointers,
-            const int *ranks, const int64_t *extents, const int64_t *strides) {
-  if (members && (!pointers || !ranks))
+/// Checks the arrays of a list, so that they can be read.
+Error checkArrays(const char *name, const TensorArrays &arrays) {
+  if (arrays.members && (!arrays.pointers || !arrays.ranks))
     return badInput(Twine("'") + name +
                     "': expected pointers and ranks, found null");
-  if (Error error = checkCount(name, members))
+  if (Error error = checkCount(name, arrays.members))
     return error;
-  std::vector<ListMember> list(members);
-  for (size_t member = 0; member < members; ++member) {
-    if (ranks[member] < 0 || ranks[member] > 64)
+  for (size_t member = 0; member < arrays.members; ++member) {
+    int rank = arrays.ranks[member];
+    if (rank < 0 || rank > 64)
       return badInput(Twine("'") + name + "', member " + Twine(member) +
-                      ": expected 0..64 dimensions, found " +
-                      Twine(ranks[member]));
-    if (ranks[member] > 0 && !extents)
+                      ": expected 0..64 dimensions, found " + Twine(rank));
+    if (rank > 0 && !arrays.extents)
       return badInput(Twine("'") + name + "', member " + Twine(member) +
                       ": expected extents, found null");
-    list[member].data = pointers[member];
-    list[member].extents.assign(extents, extents + ranks[member]);
-    extents += ranks[member];
-    if (strides)
-      list[member].rowStride = strides[member];
   }
-  return list;
+  return Error::success();
 }
 
 /// Creates a graph for the executable's target, on the device whose context is
@@ -113,11 +106,10 @@ heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
     Expected<DType> type = readDType(dtype);
     if (!type)
       return type.takeError();
-    Expected<std::vector<ListMember>> list =
-        readMembers(name, members, pointers, ranks, extents, strides);
-    if (!list)
-      return list.takeError();
-    return graph->graph->bindList(name, *type, *list);
+    TensorArrays arrays(members, pointers, ranks, extents, strides);
+    if (Error error = checkArrays(name, arrays))
+      return error;
+    return graph->graph->bindList(name, *type, arrays);
   });
 }
 
@@ -162,11 +154,10 @@ heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
     Expected<DType> type = readDType(dtype);
     if (!type)
       return type.takeError();
-    Expected<std::vector<ListMember>> list =
-        readMembers(name, members, pointers, ranks, extents, strides);
-    if (!list)
-      return list.takeError();
-    return graph->graph->bindResult(name, *type, *list);
+    TensorArrays arrays(members, pointers, ranks, extents, strides);
+    if (Error error = checkArrays(name, arrays))
+      return error;
+    return graph->graph->bindResult(name, *type, arrays);
   });
 }
 

@@ -177,6 +177,18 @@ Error CpuGraph::update(Layout &next, void *) {
   return Error::success();
 }
 
+Error CpuGraph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
+                     void *) {
+  for (const MovedMember &member : moved)
+    for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
+      HostTable &table = tables[slot.table];
+      moveOperand(DescriptorLayout(plan().tables[slot.table]),
+                  table.members.data(), table.tiles.data(), slot.offset,
+                  member.address);
+    }
+  return Error::success();
+}
+
 Error CpuGraph::scalarChanged(int buffer, const ScalarBytes &bytes, void *) {
   std::memcpy(slots + buffer * sizeof(double), bytes.data(),
               dtypeSize(plan().buffers[buffer].dtype));

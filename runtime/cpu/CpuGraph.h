@@ -35,6 +35,8 @@ private:
   explicit CpuGraph(std::shared_ptr<Executable> executable);
 
   llvm::Error update(Layout &next, void *stream) override;
+  llvm::Error move(const Rebinding &rebinding,
+                   llvm::ArrayRef<MovedMember> moved, void *stream) override;
   AddressSpace &addressSpace() override;
   llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
                             void *stream) override;

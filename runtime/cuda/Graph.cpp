@@ -32,14 +32,12 @@ Graph::create(std::shared_ptr<Executable> executable, ContextPtr context) {
 
 Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context)
     : ProgramGraph(std::move(executable)), device(std::move(context)),
-      space(std::make_unique<DeviceSpace>(*device)), instance(index({})) {}
+      space(std::make_unique<DeviceSpace>(*device)), staging(device),
+      instance(index({})) {}
 
 Graph::~Graph() = default;
 
-AddressSpace &Graph::addressSpace() {
-  space->forget();
-  return *space;
-}
+AddressSpace &Graph::addressSpace() { return *space; }
 
 Error Graph::refuseInCapture(CUstream stream, StringRef what) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -135,6 +135,18 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
   return Error::success();
 }
 
+Error CudaOnCpuGraph::move(const Rebinding &rebinding,
+                           ArrayRef<MovedMember> moved, void *) {
+  for (const MovedMember &member : moved)
+    for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
+      Table &table = tables[slot.table];
+      moveOperand(DescriptorLayout(plan().tables[slot.table]),
+                  table.members.data(), table.tiles.data(), slot.offset,
+                  member.address);
+    }
+  return Error::success();
+}
+
 Error CudaOnCpuGraph::replay(void *stream) {
   if (needsPrepare())
     if (Error error = prepare(stream))

@@ -42,6 +42,9 @@ private:
       : ProgramGraph(std::move(executable)), source(std::move(source)) {}
 
   llvm::Error update(runtime::Layout &next, void *stream) override;
+  llvm::Error move(const runtime::Rebinding &rebinding,
+                   llvm::ArrayRef<runtime::MovedMember> moved,
+                   void *stream) override;
   runtime::AddressSpace &addressSpace() override;
   llvm::Error scalarChanged(int buffer, const runtime::ScalarBytes &bytes,
                             void *stream) override;

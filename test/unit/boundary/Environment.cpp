@@ -76,6 +76,10 @@ heddle_executable *Executables::cuda() {
   static heddle_executable *const executable = cudaExecutable();
   return executable;
 }
+heddle_executable *Executables::cudaSum() {
+  static heddle_executable *const executable = cudaSumExecutable();
+  return executable;
+}
 
 int runInChild(const std::function<int()> &body) {
   std::fflush(nullptr);

@@ -102,7 +102,7 @@ TEST(ForkTest, ACudaGraphNamesItsProcess) {
       }),
       0);
   // The handles still work here.
-  EXPECT_TRUE(succeeded(runOnCuda(executable)));
+  EXPECT_TRUE(succeeded(runOnCuda(executable, Executables::cudaSum())));
   heddle_graph_free(graph);
   heddle_memory_free(memory);
 }

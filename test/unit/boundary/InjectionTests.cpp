@@ -98,7 +98,9 @@ void expectHolds(const Sequence &sequence, Injected injected) {
 Outcome runCpu() {
   return runOnCpu(Executables::elementwise(), Executables::loop());
 }
-Outcome runCuda() { return runOnCuda(Executables::cuda()); }
+Outcome runCuda() {
+  return runOnCuda(Executables::cuda(), Executables::cudaSum());
+}
 
 //===----------------------------------------------------------------------===//
 // Memory

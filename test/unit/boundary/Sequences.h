@@ -45,8 +45,10 @@ const std::string &cudaPlan();
 /// Makes an executable of cudaPlan(), and frees it.
 Outcome loadPlan();
 heddle_executable *cudaExecutable();
+/// An executable whose lists can be bound to other addresses in each step.
+heddle_executable *cudaSumExecutable();
 /// As runOnCpu(), with memory of the device.
-Outcome runOnCuda(heddle_executable *executable);
+Outcome runOnCuda(heddle_executable *loop, heddle_executable *sum);
 
 } // namespace heddle::test
 

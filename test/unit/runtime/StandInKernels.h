@@ -26,6 +26,8 @@ using Arguments = std::vector<std::array<char, 32>>;
 /// The values of the conditions of loops, which kernels set.
 extern std::map<CUgraphConditionalHandle, unsigned> conditions;
 
+/// Whether HEDDLE_STAND_IN_KERNELS is `any`.
+bool anyKernelExists();
 bool kernelExists(const std::string &name);
 /// The number of arguments of a kernel; 0 if it does nothing.
 size_t argumentCount(const std::string &name);
