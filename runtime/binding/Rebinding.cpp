@@ -1,4 +1,9 @@
 //===- Rebinding.cpp - New addresses for lists of the same shapes ---------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/Rebinding.h"
 

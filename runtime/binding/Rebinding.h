@@ -1,5 +1,8 @@
 //===- Rebinding.h - New addresses for lists of the same shapes -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The gradients of a step may have other addresses than those of the step
 // before, with the same extents. Then a layout stays valid, except for
 // addresses in member descriptors and what is derived from them. A Rebinding is

@@ -1,4 +1,9 @@
 //===- TensorList.cpp - The caller's tensors for a list -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/TensorList.h"
 

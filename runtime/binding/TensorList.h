@@ -1,5 +1,8 @@
 //===- TensorList.h - The caller's tensors for a list ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The addresses, extents and row strides of the members of a list, in flat
 // arrays: a list that is bound in every step is compared with the one before,
 // and the comparison is a few memcmp.

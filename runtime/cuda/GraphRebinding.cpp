@@ -1,5 +1,8 @@
 //===- GraphRebinding.cpp - New addresses in the tables of a CUDA graph ---===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Member descriptors hold addresses. The host has a copy of the memory that
 // holds them, so new addresses cost one copy of the descriptors from the first
 // to the last that changed. Replays that were submitted before come before the

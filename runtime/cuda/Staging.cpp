@@ -1,4 +1,9 @@
 //===- Staging.cpp - Small copies to the device without a wait ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Staging.h"
 

@@ -1,5 +1,8 @@
 //===- Staging.h - Small copies to the device without a wait --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A copy from pageable memory may wait for the stream. So small copies that a
 // step needs are made from pinned memory: a ring of areas, each of which is
 // used again after the device has read it. If the device has not, because the
