@@ -281,3 +281,30 @@ func.func @exchange(%x0: !list, %y0: !list, %n: tensor<i32>) -> (!list, !list) {
   }
   return %x, %y : !list, !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// A flag that a reduction before the loop decides, and that the loop only reads:
+// a sweep in the loop copies it, because a loop has at least one sweep.
+// CHECK-LABEL: fused.program @flag_from_outside
+// CHECK:         %[[SUM:.*]]:2 = fused.sweep
+// CHECK:         fused.loop (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
+// CHECK:           %[[COPY:.*]] = fused.sweep
+// CHECK:           } epilogue [] (%{{.*}} = %[[SUM]]#1 : tensor<i1>)
+// CHECK:           fused.yield %[[X]] while %[[COPY]]
+func.func @flag_from_outside(%x0: !list, %n: tensor<i32>) -> (!list, tensor<i32>) {
+  %sum = foreach.reduce add along list (%x = %x0 : !list) -> tensor<f32> {
+    foreach.yield %x : f32
+  }
+  %more = foreach.map (%s = %sum : tensor<f32>) -> tensor<i1> {
+    %zero = arith.constant 0.0 : f32
+    %m = arith.cmpf ogt, %s, %zero : f32
+    foreach.yield %m : i1
+  }
+  %x, %t = foreach.while (%x = %x0 : !list) upto %n -> (!list, tensor<i32>) {
+    foreach.yield %x while %more : !list while tensor<i1>
+  }
+  return %x, %t : !list, tensor<i32>
+}
