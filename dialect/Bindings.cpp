@@ -89,7 +89,8 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
         parser.parseType(argument.type))
       return failure();
     argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+        namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                 argument.ssaName.name.drop_front());
     bindings.arguments.push_back(argument);
     bindings.operands.push_back(operand);
     bindings.indices.push_back(index);
@@ -298,7 +299,8 @@ ParseResult parseTypedArgument(OpAsmParser &parser,
   if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
     return failure();
   argument.sourceLoc =
-      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+      namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+               argument.ssaName.name.drop_front());
   return success();
 }
 
@@ -325,7 +327,8 @@ ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
         return failure();
       auto &argument = arguments.back();
       argument.sourceLoc =
-          namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+          namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                   argument.ssaName.name.drop_front());
       if (failed(parser.parseOptionalColon()))
         continue;
       Type type;
