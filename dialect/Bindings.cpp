@@ -183,6 +183,19 @@ static LogicalResult verifyRounding(Operation &op) {
          << arith::stringifyRoundingMode(mode) << "'";
 }
 
+/// Checks that `op` may not be computed otherwise than written, except for
+/// contraction.
+static LogicalResult verifyFastMath(Operation &op) {
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!fast || !fast.getFastMathFlagsAttr())
+    return success();
+  arith::FastMathFlags flags = fast.getFastMathFlagsAttr().getValue();
+  if (arith::bitEnumContainsAll(arith::FastMathFlags::contract, flags))
+    return success();
+  return op.emitOpError("expected no fastmath flag but 'contract', found '")
+         << arith::stringifyFastMathFlags(flags) << "'";
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
@@ -191,7 +204,7 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    if (failed(verifyRounding(inner)))
+    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)))
       return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
