@@ -81,8 +81,8 @@ static void nameArguments(ModuleOp module) {
       names.take(nameOf(argument));
     for (BlockArgument argument : function.getArguments())
       if (nameOf(argument).empty())
-        setName(argument, names.unique(
-                              "arg" + std::to_string(argument.getArgNumber())));
+        setName(argument,
+                names.unique("arg" + std::to_string(argument.getArgNumber())));
   }
 }
 

@@ -69,9 +69,8 @@ public:
   /// Notes in the row that a part of its measurement failed.
   static void attempt(SinkhornRow &row, StringRef part, Error error) {
     if (error)
-      row.failures.push_back(
-          part.str() + ": " +
-          json::fixUTF8(takeError(std::move(error)).second));
+      row.failures.push_back(part.str() + ": " +
+                             json::fixUTF8(takeError(std::move(error)).second));
   }
 
 private:
