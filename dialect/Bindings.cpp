@@ -92,7 +92,8 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
         parser.parseType(argument.type))
       return failure();
     argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+        namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                 argument.ssaName.name.drop_front());
     bindings.arguments.push_back(argument);
     bindings.operands.push_back(operand);
     bindings.indices.push_back(index);
@@ -185,6 +186,19 @@ static LogicalResult verifyRounding(Operation &op) {
          << arith::stringifyRoundingMode(mode) << "'";
 }
 
+/// Checks that `op` may not be computed otherwise than written, except for
+/// contraction.
+static LogicalResult verifyFastMath(Operation &op) {
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!fast || !fast.getFastMathFlagsAttr())
+    return success();
+  arith::FastMathFlags flags = fast.getFastMathFlagsAttr().getValue();
+  if (arith::bitEnumContainsAll(arith::FastMathFlags::contract, flags))
+    return success();
+  return op.emitOpError("expected no fastmath flag but 'contract', found '")
+         << arith::stringifyFastMathFlags(flags) << "'";
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
@@ -193,7 +207,7 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    if (failed(verifyRounding(inner)))
+    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)))
       return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
@@ -301,7 +315,8 @@ ParseResult parseTypedArgument(OpAsmParser &parser,
   if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
     return failure();
   argument.sourceLoc =
-      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+      namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+               argument.ssaName.name.drop_front());
   return success();
 }
 
@@ -328,7 +343,8 @@ ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
         return failure();
       auto &argument = arguments.back();
       argument.sourceLoc =
-          namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+          namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                   argument.ssaName.name.drop_front());
       if (failed(parser.parseOptionalColon()))
         continue;
       Type type;

@@ -245,7 +245,8 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
         parser.parseOperand(inputs.emplace_back()))
       return failure();
     argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+        namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                 argument.ssaName.name.drop_front());
     return success();
   };
   if (parser.parseLParen() || parser.parseCommaSeparatedList(parseInput) ||

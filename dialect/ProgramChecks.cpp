@@ -228,6 +228,8 @@ std::optional<TextError> checkText(StringRef text) {
         text, offset,
         llvm::formatv("expected UTF-8 text, found byte 0x{0}",
                       llvm::utohexstr(static_cast<uint8_t>(text[offset]))));
+  if (text.starts_with("\xef\xbb\xbf"))
+    return errorAt(text, 0, "expected text without a byte order mark");
   return TextScan(text).run();
 }
 

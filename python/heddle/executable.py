@@ -133,7 +133,7 @@ class Executable:
     def __init__(self, handle: ctypes.c_void_p, program: str | None) -> None:
         lib = _library.library()
         self._handle = handle.value
-        weakref.finalize(self, lib.heddle_executable_free, self._handle)
+        weakref.finalize(self, lib.heddle_executable_free, self._handle).atexit = False
         self.program = program
         self.arch: str = lib.heddle_executable_arch(self._handle).decode()
         self.arguments = self._infos(lib.heddle_argument_count, lib.heddle_argument)

@@ -71,6 +71,7 @@ class Graph:
         self._finalizer = weakref.finalize(
             self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle.value
         )
+        self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}
         self._bindings: dict[str, ListBinding] = {}
@@ -524,7 +525,7 @@ class Memory:
         handle = ctypes.c_void_p()
         _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
         self._handle = handle.value
-        weakref.finalize(self, lib.heddle_memory_free, self._handle)
+        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
         self.address: int = lib.heddle_memory_address(self._handle) or 0
         self.nbytes = nbytes
 

@@ -87,7 +87,7 @@ extern "C" {
 heddle_status heddle_measure(heddle_graph *graph, int replays, int samples,
                              double *seconds) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_measure", graph, seconds))
+    if (Error error = HEDDLE_REQUIRE("heddle_measure", graph, seconds))
       return error;
     return measure(*graph->graph, replays, samples, seconds);
   });

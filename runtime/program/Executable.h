@@ -48,9 +48,14 @@ private:
   std::shared_ptr<CpuProgram> cpuProgram;
 };
 
+/// Whether `text` is the name of an architecture, such as sm_80 or sm_90a.
+/// NVRTC decides whether it exists.
+bool isArch(llvm::StringRef text);
+
 /// Completes a target ("", "cuda" or "cpu") and an architecture (may be empty).
 /// By default the target is cuda if `arch` is given or there is a GPU, else
-/// cpu, and the architecture is the GPU's. BadInput for another target.
+/// cpu, and the architecture is the GPU's. BadInput for another target or
+/// anything that is not an architecture.
 llvm::Expected<std::pair<Target, std::string>>
 chooseTarget(llvm::StringRef target, llvm::StringRef arch);
 

@@ -53,12 +53,6 @@ private:
   sigset_t before;
 };
 
-/// Ends the threads before the code of the library is unmapped: at the end of
-/// the process, or when the library is unloaded.
-struct StopAtExit {
-  ~StopAtExit() { ThreadPool::instance().stop(); }
-} stopAtExit;
-
 } // namespace
 
 ThreadPool &ThreadPool::instance() {
@@ -140,29 +134,25 @@ void ThreadPool::wakeOrStart(const Job &job) {
   if (idle > woken) {
     ++woken;
     pthread_cond_signal(&wake);
-  } else if (threads.size() < job.limit && !stopping) {
+  } else if (threads < job.limit) {
     start();
   }
 }
 
-/// Returns false if there is no memory or no thread. Fewer threads then do the
+/// Returns false if there is no thread to be had. Fewer threads then do the
 /// work.
 bool ThreadPool::start() {
-  try {
-    threads.reserve(threads.size() + 1);
-  } catch (...) {
-    return false;
-  }
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0)
     return false;
   pthread_attr_setstacksize(&attributes, stackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   SignalsBlocked blocked;
   pthread_t thread;
   bool started = pthread_create(&thread, &attributes, threadMain, this) == 0;
   pthread_attr_destroy(&attributes);
   if (started)
-    threads.push_back(thread);
+    ++threads;
   return started;
 }
 
@@ -179,12 +169,10 @@ void ThreadPool::runThread() {
     while (job && !job->hasWork())
       job = job->following;
     if (!job) {
-      if (stopping)
-        return;
       ++idle;
-      while (!woken && !stopping)
+      while (!woken)
         pthread_cond_wait(&wake, &mutex);
-      woken -= woken > 0;
+      --woken;
       --idle;
       continue;
     }
@@ -202,24 +190,12 @@ void ThreadPool::runThread() {
   }
 }
 
-void ThreadPool::stop() {
-  std::vector<pthread_t> ending;
-  {
-    Lock lock(mutex);
-    stopping = true;
-    ending.swap(threads);
-    pthread_cond_broadcast(&wake);
-  }
-  for (pthread_t thread : ending)
-    pthread_join(thread, nullptr);
-}
-
 void ThreadPool::resetInChild() {
   mutex = PTHREAD_MUTEX_INITIALIZER;
   wake = PTHREAD_COND_INITIALIZER;
   done = PTHREAD_COND_INITIALIZER;
   first = nullptr;
-  threads.clear();
+  threads = 0;
   idle = woken = 0;
 }
 

@@ -19,14 +19,13 @@
 #include <cstddef>
 #include <exception>
 #include <pthread.h>
-#include <vector>
 
 namespace heddle::runtime {
 
 class ThreadPool {
 public:
-  /// The pool of the process. It is never destroyed: threads may use it until
-  /// the process ends.
+  /// The pool of the process. It is never destroyed, and its threads end with
+  /// the process: between jobs they wait.
   static ThreadPool &instance();
 
   /// Calls `function` with 0 to `count` - 1, `chunk` successive numbers at a
@@ -35,9 +34,6 @@ public:
   /// exception is rethrown after all running calls have ended.
   void run(size_t count, size_t chunk, unsigned helpers,
            llvm::function_ref<void(size_t)> function);
-
-  /// Ends the threads. Later work runs on the calling threads only.
-  void stop();
 
   // fork() (Fork.cpp).
   void lockForFork() { pthread_mutex_lock(&mutex); }
@@ -78,10 +74,9 @@ private:
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
   pthread_cond_t done = PTHREAD_COND_INITIALIZER; ///< a helper has left a job
   Job *first = nullptr;                           ///< jobs with free places
-  std::vector<pthread_t> threads;
+  unsigned threads = 0;
   unsigned idle = 0;  ///< threads without a job
   unsigned woken = 0; ///< of those, threads that have been woken
-  bool stopping = false;
 };
 
 } // namespace heddle::runtime
