@@ -70,7 +70,7 @@ _module: Any = _load()
 NATIVE = _module is not _fast_fallback
 
 
-def exchange_api(tensor_type: type) -> int:
+def exchange_api(tensor_type: type, /) -> int:
     """The address of the table of functions that a type of tensors offers as ``__dlpack_c_exchange_api__``; 0 if none.
 
     Returns 0 if the type offers no table of version 1 with the function that reads a tensor, and always in the fallback.
@@ -79,7 +79,7 @@ def exchange_api(tensor_type: type) -> int:
     return int(_module.exchange_api(tensor_type))
 
 
-def layouts(tensors: Sequence[Any], api: int) -> bytes:
+def layouts(tensors: Sequence[Any], api: int, /) -> bytes:
     """The layouts of tensors: device, element type, shape and strides, for `addresses` and `gradients`.
 
     The stride of a dimension with one element does not count; neither do the strides of a tensor without elements. For
@@ -96,7 +96,7 @@ def layouts(tensors: Sequence[Any], api: int) -> bytes:
     return bytes(_module.layouts(tensors, api))
 
 
-def addresses(tensors: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None) -> int:
+def addresses(tensors: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None, /) -> int:
     """Writes the address of the first element of each tensor to `out`, as int64.
 
     The address of None is 0, and None fits every layout. A tensor *misfits* if its layout is not the expected one, or
@@ -120,7 +120,7 @@ def addresses(tensors: Sequence[Any], api: int, out: bytearray, expected: bytes 
     return int(_module.addresses(tensors, api, out, expected))
 
 
-def gradients(params: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None) -> int:
+def gradients(params: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None, /) -> int:
     """As `addresses`, for the attribute ``grad`` of each of `params`.
 
     With ``expected = layouts(params, api)``, a gradient fits if its elements are in the same order in memory as those of
@@ -129,7 +129,7 @@ def gradients(params: Sequence[Any], api: int, out: bytearray, expected: bytes |
     return int(_module.gradients(params, api, out, expected))
 
 
-def stream(api: int, device: int) -> int:
+def stream(api: int, device: int, /) -> int:
     """The stream of CUDA on which the library of the tensors works now, on GPU `device`; 0 is the default stream.
 
     Raises:
