@@ -18,6 +18,8 @@
 #endif
 #include <Python.h>
 
+#include "torch_tensors.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -55,6 +57,13 @@ typedef struct {
 enum { kCuda = 2 };
 
 static const char kCapsule[] = "dlpack_exchange_api";
+
+/* How to read tensors of one type. */
+typedef struct Reader {
+  const ExchangeApi *dlpack;
+  const Torch *torch; /* null: DLPack reads all */
+  struct Reader *next;
+} Reader;
 
 /*===- Layouts ------------------------------------------------------------===*/
 
@@ -178,9 +187,9 @@ static PyObject *item(const Sequence *sequence, Py_ssize_t index) {
   return found;
 }
 
-static int readApi(PyObject *object, const ExchangeApi **api) {
-  *api = PyLong_AsVoidPtr(object);
-  return *api || !PyErr_Occurred();
+static int readApi(PyObject *object, const Reader **reader) {
+  *reader = PyLong_AsVoidPtr(object);
+  return *reader || !PyErr_Occurred();
 }
 
 static int expectArguments(const char *name, Py_ssize_t found, Py_ssize_t least,
@@ -276,25 +285,54 @@ static int isMisfit(void) {
   return 1;
 }
 
-/* The address of a tensor, -1 if it misfits, or -2 with an exception. */
-static int64_t addressOf(PyObject *object, const ExchangeApi *api,
-                         const char *expected) {
-  if (object == Py_None)
-    return 0;
+/* Without any function of Python: the address of a tensor, or of its gradient.
+ * Returns 0 if the tensor does not fit, or if it cannot be read so. */
+static int readTorch(const Torch *torch, PyObject *object, int ofGradient,
+                     const char *expected, int64_t *address) {
+  TorchHandle tensor = torchHandle(torch, object);
+  if (tensor && ofGradient) {
+    tensor = torchGradient(torch, tensor);
+    *address = 0;
+    if (!tensor)
+      return 1;
+  }
+  return tensor && wordAt(expected) != kNothing &&
+         torchFits(torch, tensor, wordAt(expected), wordAt(expected + 8),
+                   (const int64_t *)(const void *)(expected + 16), address);
+}
+
+/* Takes the reference to `object`. Returns its address or that of its gradient,
+ * -1 if it misfits, or -2 with an exception. */
+static int64_t addressOf(PyObject *object, const Reader *reader,
+                         Gradient *gradient, const char *expected) {
+  int64_t address = -2;
   DLTensor tensor;
-  if (api->describe(object, &tensor))
-    return expected && isMisfit() ? -1 : -2;
-  if (expected && !fits(&tensor, expected))
-    return -1;
-  return tensor.data ? (int64_t)((uintptr_t)tensor.data + tensor.byte_offset)
-                     : 0;
+  if (reader->torch && expected &&
+      readTorch(reader->torch, object, gradient != NULL, expected, &address)) {
+    Py_DECREF(object);
+    return address;
+  }
+  if (gradient && !(object = takeGradient(gradient, object)))
+    return -2;
+  if (object == Py_None)
+    address = 0;
+  else if (reader->dlpack->describe(object, &tensor))
+    address = expected && isMisfit() ? -1 : -2;
+  else if (expected && !fits(&tensor, expected))
+    address = -1;
+  else
+    address = tensor.data
+                  ? (int64_t)((uintptr_t)tensor.data + tensor.byte_offset)
+                  : 0;
+  Py_DECREF(object);
+  return address;
 }
 
 /* Reads all addresses into `found`. Returns the number of misfits, or -1 with
  * an exception. */
-static Py_ssize_t readAddresses(const Sequence *sequence,
-                                const ExchangeApi *api, Gradient *gradient,
-                                PyObject *expected, int64_t *found) {
+static Py_ssize_t readAddresses(const Sequence *sequence, const Reader *reader,
+                                Gradient *gradient, PyObject *expected,
+                                int64_t *found) {
   Py_ssize_t misfits = 0;
   Layouts layouts = {NULL, NULL};
   if (expected) {
@@ -307,12 +345,9 @@ static Py_ssize_t readAddresses(const Sequence *sequence,
     if (expected && bytes == 0)
       break;
     PyObject *object = item(sequence, i);
-    if (object && gradient)
-      object = takeGradient(gradient, object);
     if (!object)
       return -1;
-    found[i] = addressOf(object, api, layouts.place);
-    Py_DECREF(object);
+    found[i] = addressOf(object, reader, gradient, layouts.place);
     if (found[i] == -2)
       return -1;
     misfits += found[i] == -1;
@@ -353,12 +388,12 @@ static PyObject *readInto(const char *name, const char *first,
                           Gradient *gradient, PyObject *const *arguments,
                           Py_ssize_t count) {
   Sequence sequence;
-  const ExchangeApi *api;
+  const Reader *reader;
   if (!expectArguments(name, count, 3, 4) ||
       !readSequence(arguments[0], first, &sequence) ||
-      !readApi(arguments[1], &api))
+      !readApi(arguments[1], &reader))
     return NULL;
-  if (!api)
+  if (!reader)
     return callFallback(name, arguments, count);
   PyObject *out = arguments[2];
   PyObject *expected =
@@ -377,7 +412,8 @@ static PyObject *readInto(const char *name, const char *first,
   if (sequence.size > 1024 &&
       !(found = PyMem_Malloc(8 * (size_t)sequence.size)))
     return PyErr_NoMemory();
-  Py_ssize_t misfits = readAddresses(&sequence, api, gradient, expected, found);
+  Py_ssize_t misfits =
+      readAddresses(&sequence, reader, gradient, expected, found);
   Py_ssize_t changed = 0;
   /* A function of Python that ran in between may have resized `out`. */
   int valid = misfits >= 0 && expectBytes(out, sequence.size);
@@ -454,18 +490,18 @@ static int appendLayout(Bytes *bytes, PyObject *object,
 static PyObject *layouts(PyObject *module, PyObject *const *arguments,
                          Py_ssize_t count) {
   Sequence sequence;
-  const ExchangeApi *api;
+  const Reader *reader;
   if (!expectArguments("layouts", count, 2, 2) ||
       !readSequence(arguments[0], "tensors", &sequence) ||
-      !readApi(arguments[1], &api))
+      !readApi(arguments[1], &reader))
     return NULL;
-  if (!api)
+  if (!reader)
     return callFallback("layouts", arguments, count);
   Bytes bytes = {NULL, 0, 0};
   int valid = 1;
   for (Py_ssize_t i = 0; valid && i < sequence.size; ++i) {
     PyObject *object = item(&sequence, i);
-    valid = object && appendLayout(&bytes, object, api);
+    valid = object && appendLayout(&bytes, object, reader->dlpack);
     Py_XDECREF(object);
   }
   PyObject *result =
@@ -474,7 +510,19 @@ static PyObject *layouts(PyObject *module, PyObject *const *arguments,
   return result;
 }
 
+/* The table of version 1 in a capsule; null if there is none. */
+static const ExchangeApi *tableIn(PyObject *capsule) {
+  ExchangeHeader *header = PyCapsule_IsValid(capsule, kCapsule)
+                               ? PyCapsule_GetPointer(capsule, kCapsule)
+                               : NULL;
+  while (header && header->major > 1)
+    header = header->older;
+  const ExchangeApi *table = (const ExchangeApi *)(const void *)header;
+  return table && header->major == 1 && table->describe ? table : NULL;
+}
+
 static PyObject *exchangeApi(PyObject *module, PyObject *type) {
+  static Reader *readers = NULL; /* for as long as the process */
   PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
   if (!capsule) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
@@ -482,30 +530,36 @@ static PyObject *exchangeApi(PyObject *module, PyObject *type) {
     PyErr_Clear();
     return PyLong_FromLong(0);
   }
-  ExchangeHeader *header = PyCapsule_IsValid(capsule, kCapsule)
-                               ? PyCapsule_GetPointer(capsule, kCapsule)
-                               : NULL;
-  while (header && header->major > 1)
-    header = header->older;
-  const ExchangeApi *api = (const ExchangeApi *)(const void *)header;
-  if (api && (header->major != 1 || !api->describe))
-    api = NULL;
+  const ExchangeApi *table = tableIn(capsule);
   Py_DECREF(capsule); /* the table lives as long as the process */
-  return PyLong_FromVoidPtr((void *)api);
+  if (!table)
+    return PyLong_FromLong(0);
+  const Torch *torch = openTorch(type);
+  Reader *reader = readers;
+  while (reader && (reader->dlpack != table || reader->torch != torch))
+    reader = reader->next;
+  if (!reader) {
+    if (!(reader = PyMem_Malloc(sizeof *reader)))
+      return PyErr_NoMemory();
+    *reader = (Reader){table, torch, readers};
+    readers = reader;
+  }
+  return PyLong_FromVoidPtr(reader);
 }
 
 static PyObject *stream(PyObject *module, PyObject *const *arguments,
                         Py_ssize_t count) {
-  const ExchangeApi *api;
-  if (!expectArguments("stream", count, 2, 2) || !readApi(arguments[0], &api))
+  const Reader *reader;
+  if (!expectArguments("stream", count, 2, 2) ||
+      !readApi(arguments[0], &reader))
     return NULL;
-  if (!api)
+  if (!reader)
     return callFallback("stream", arguments, count);
   long device = PyLong_AsLong(arguments[1]);
   if (device == -1 && PyErr_Occurred())
     return NULL;
   void *found = NULL;
-  if (api->current_stream(kCuda, (int32_t)device, &found))
+  if (reader->dlpack->current_stream(kCuda, (int32_t)device, &found))
     return NULL;
   return PyLong_FromVoidPtr(found);
 }

@@ -100,7 +100,7 @@ def api(module):
 
 
 def test_the_table_is_that_of_version_1(module, api):
-    assert api == (ctypes.addressof(TABLE) if module is _fast else 0)
+    assert (api != 0) == (module is _fast) and api == module.exchange_api(Tensor)
     assert module.exchange_api(int) == 0
 
 
@@ -369,7 +369,8 @@ def test_subclasses_of_torch(torch, module):
 
 @pytest.mark.skipif(not _fast.NATIVE, reason="no extension was built")
 def test_a_step_of_580_parameters_is_read_quickly(torch):
-    """At most 0.2 us for each parameter with its gradient (measured: 0.04 to 0.12), in the best of 200 steps."""
+    """At most 0.1 us for each parameter with its gradient, in the best of 200 steps. (Measured: 0.04. By DLPack, the
+    same takes 0.12, and by attributes 3.)"""
     params = torch_params(torch, 73)[:580]
     for param in params:
         param.grad = torch.zeros_like(param)
@@ -382,4 +383,4 @@ def test_a_step_of_580_parameters_is_read_quickly(torch):
         _fast.gradients(params, api, grads, expected)
         return time.perf_counter() - begin
 
-    assert min(step() for _ in range(200)) < 580 * 0.2e-6
+    assert min(step() for _ in range(200)) < 580 * 0.1e-6
