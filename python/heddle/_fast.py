@@ -91,6 +91,7 @@ def layouts(tensors: Sequence[Any], api: int, /) -> bytes:
 
     Raises:
         TypeError: `tensors` is no list or tuple.
+        BufferError: the elements of a tensor are not those in memory: it has none, or is a lazy conjugate or negation.
         Exception: that of the library of the tensors, if one has no memory that DLPack describes, such as a sparse one.
     """
     return bytes(_module.layouts(tensors, api))
@@ -100,8 +101,8 @@ def addresses(tensors: Sequence[Any], api: int, out: bytearray, expected: bytes 
     """Writes the address of the first element of each tensor to `out`, as int64.
 
     The address of None is 0, and None fits every layout. A tensor *misfits* if its layout is not the expected one, or
-    if DLPack cannot describe it (a sparse tensor); its address is then written as -1. Without `expected`, no tensor
-    misfits, and the error of a tensor that DLPack cannot describe is raised.
+    if its elements are not those in memory (a sparse tensor, a lazy conjugate); its address is then written as -1.
+    Without `expected`, no tensor misfits, and the errors are those of `layouts`.
 
     Args:
         tensors: a list or tuple of tensors and None.

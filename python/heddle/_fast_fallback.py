@@ -38,6 +38,22 @@ _DTYPES = {
 _NOTHING = struct.pack("<q", -1)  # the layout of None
 
 
+def _address(tensor: Any) -> int:
+    """The address of the first element.
+
+    Raises:
+        BufferError: the elements are not those in the memory of the tensor.
+    """
+    address = int(tensor.data_ptr())
+    if not address and tensor.numel():
+        raise BufferError("the tensor has no memory")
+    if hasattr(tensor, "is_conj") and (tensor.is_conj() or tensor.is_neg()):
+        raise BufferError(
+            "the tensor is a lazy conjugate or negation: call resolve_conj() or resolve_neg()"
+        )
+    return address
+
+
 def _layout(tensor: Any) -> bytes:
     """Words of 64 bits: the device; element type and rank; the extents; the strides."""
     kind, ordinal = tensor.__dlpack_device__()
@@ -45,7 +61,7 @@ def _layout(tensor: Any) -> bytes:
     if name not in _DTYPES:
         raise BufferError(f"dtype: expected one of {', '.join(_DTYPES)}, found {tensor.dtype}")
     code, bits = _DTYPES[name]
-    tensor.data_ptr()  # the error of a tensor without memory
+    _address(tensor)  # the error of a tensor without memory
     shape = tuple(tensor.shape)
     count = tensor.numel()
     strides = tuple(stride if extent > 1 and count else 0 for extent, stride in zip(shape, tensor.stride()))
@@ -103,7 +119,7 @@ def _read(tensors: Iterable[Any], count: int, out: Any, expected: Any) -> int:
         if tensor is None:
             found.append(0)
         else:
-            found.append(tensor.data_ptr() if known is None else _fitting(tensor, known[place]))
+            found.append(_address(tensor) if known is None else _fitting(tensor, known[place]))
     if len(found) != count:
         raise IndexError("tensors: the list changed while it was read")
     _expect_bytes(out, count)
@@ -116,7 +132,7 @@ def _read(tensors: Iterable[Any], count: int, out: Any, expected: Any) -> int:
 
 def _fitting(tensor: Any, expected: bytes) -> int:
     try:
-        return int(tensor.data_ptr()) if _layout(tensor) == expected else -1
+        return _address(tensor) if _layout(tensor) == expected else -1
     except MemoryError:
         raise
     except Exception:  # such as a sparse tensor

@@ -62,6 +62,7 @@ static const char kCapsule[] = "dlpack_exchange_api";
 typedef struct Reader {
   const ExchangeApi *dlpack;
   const Torch *torch; /* null: DLPack reads all */
+  int hasLazy;        /* whether tensors have is_conj() and is_neg() */
   struct Reader *next;
 } Reader;
 
@@ -273,6 +274,35 @@ static PyObject *takeGradient(Gradient *gradient, PyObject *object) {
   return found;
 }
 
+/*===- Descriptions -------------------------------------------------------===*/
+
+/* Whether a method without arguments returns true, or -1 with an exception. */
+static int isTrue(PyObject *object, const char *method) {
+  PyObject *result = PyObject_CallMethod(object, method, NULL);
+  int found = result ? PyObject_IsTrue(result) : -1;
+  Py_XDECREF(result);
+  return found;
+}
+
+/* Describes a tensor. Returns 0 with an exception if its elements are not those
+ * in its memory. */
+static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
+  if (reader->dlpack->describe(object, tensor))
+    return 0;
+  if (!tensor->data && !isEmpty(tensor)) {
+    PyErr_SetString(PyExc_BufferError, "the tensor has no memory");
+    return 0;
+  }
+  int lazy = reader->hasLazy ? isTrue(object, "is_conj") : 0;
+  if (lazy == 0 && reader->hasLazy)
+    lazy = isTrue(object, "is_neg");
+  if (lazy > 0)
+    PyErr_SetString(PyExc_BufferError,
+                    "the tensor is a lazy conjugate or negation: call "
+                    "resolve_conj() or resolve_neg()");
+  return lazy == 0;
+}
+
 /*===- Functions ----------------------------------------------------------===*/
 
 /* With a description of the contract, an error means a misfit, unless memory
@@ -316,7 +346,7 @@ static int64_t addressOf(PyObject *object, const Reader *reader,
     return -2;
   if (object == Py_None)
     address = 0;
-  else if (reader->dlpack->describe(object, &tensor))
+  else if (!describe(reader, object, &tensor))
     address = expected && isMisfit() ? -1 : -2;
   else if (expected && !fits(&tensor, expected))
     address = -1;
@@ -463,8 +493,7 @@ static char *extend(Bytes *bytes, Py_ssize_t more) {
   return bytes->bytes + bytes->size - more;
 }
 
-static int appendLayout(Bytes *bytes, PyObject *object,
-                        const ExchangeApi *api) {
+static int appendLayout(Bytes *bytes, PyObject *object, const Reader *reader) {
   if (object == Py_None) {
     char *place = extend(bytes, 8);
     if (place)
@@ -472,7 +501,7 @@ static int appendLayout(Bytes *bytes, PyObject *object,
     return place != NULL;
   }
   DLTensor tensor;
-  if (api->describe(object, &tensor))
+  if (!describe(reader, object, &tensor))
     return 0;
   char *place = extend(bytes, 16 + 16 * (Py_ssize_t)tensor.ndim);
   if (!place)
@@ -501,7 +530,7 @@ static PyObject *layouts(PyObject *module, PyObject *const *arguments,
   int valid = 1;
   for (Py_ssize_t i = 0; valid && i < sequence.size; ++i) {
     PyObject *object = item(&sequence, i);
-    valid = object && appendLayout(&bytes, object, reader->dlpack);
+    valid = object && appendLayout(&bytes, object, reader);
     Py_XDECREF(object);
   }
   PyObject *result =
@@ -519,6 +548,13 @@ static const ExchangeApi *tableIn(PyObject *capsule) {
     header = header->older;
   const ExchangeApi *table = (const ExchangeApi *)(const void *)header;
   return table && header->major == 1 && table->describe ? table : NULL;
+}
+
+static int hasAttribute(PyObject *object, const char *name) {
+  PyObject *found = PyObject_GetAttrString(object, name);
+  PyErr_Clear();
+  Py_XDECREF(found);
+  return found != NULL;
 }
 
 static PyObject *exchangeApi(PyObject *module, PyObject *type) {
@@ -541,7 +577,9 @@ static PyObject *exchangeApi(PyObject *module, PyObject *type) {
   if (!reader) {
     if (!(reader = PyMem_Malloc(sizeof *reader)))
       return PyErr_NoMemory();
-    *reader = (Reader){table, torch, readers};
+    *reader = (Reader){
+        table, torch,
+        hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg"), readers};
     readers = reader;
   }
   return PyLong_FromVoidPtr(reader);

@@ -12,12 +12,15 @@ typedef int32_t (*GetInt64)(TorchHandle tensor, int64_t *result);
 typedef int32_t (*GetInt32)(TorchHandle tensor, int32_t *result);
 typedef int32_t (*GetArray)(TorchHandle tensor, int64_t **result);
 typedef int32_t (*GetPointer)(TorchHandle tensor, void **result);
+typedef _Bool (*GetBit)(TorchHandle tensor);
 
 struct Torch {
   GetPointer dataPointer;
   GetInt64 rank;
   GetArray sizes, strides;
   GetInt32 dtype, deviceType, deviceIndex, layout;
+  /* The elements of a lazy conjugate or negation differ from the memory. */
+  GetBit isConjugate, isNegative;
   /* c10::TensorImpl::grad() returns a reference to a tensor, which is the
    * address of a handle. */
   TorchHandle (*gradient)(const void *tensor);
@@ -69,11 +72,16 @@ int torchFits(const Torch *torch, TorchHandle tensor, int64_t device,
       rank != type >> 32 || torch->sizes(tensor, &sizes) ||
       torch->strides(tensor, &strides))
     return 0;
+  int isEmpty = 0;
+  for (int64_t d = 0; d < rank; ++d)
+    isEmpty |= sizes[d] == 0;
   for (int64_t d = 0; d < rank; ++d)
     if (sizes[d] != extents[d] ||
-        (sizes[d] > 1 ? strides[d] : 0) != extents[rank + d])
+        (sizes[d] > 1 && !isEmpty ? strides[d] : 0) != extents[rank + d])
       return 0;
-  if (torch->dataPointer(tensor, &data))
+  int isComplex = (type & 0xff) == 5;
+  if (torch->dataPointer(tensor, &data) || (!data && !isEmpty) ||
+      torch->isNegative(tensor) || (isComplex && torch->isConjugate(tensor)))
     return 0;
   *address = (int64_t)(uintptr_t)data;
   return 1;
@@ -110,11 +118,34 @@ static int findFunctions(Torch *torch) {
   *(void **)&torch->deviceType = dlsym(tensors, "aoti_torch_get_device_type");
   *(void **)&torch->deviceIndex = dlsym(tensors, "aoti_torch_get_device_index");
   *(void **)&torch->layout = dlsym(tensors, "aoti_torch_get_layout");
+  *(void **)&torch->isConjugate =
+      dlsym(tensors, "_ZN2at6native7is_conjERKNS_6TensorE");
+  *(void **)&torch->isNegative =
+      dlsym(tensors, "_ZN2at6native6is_negERKNS_6TensorE");
   *(void **)&torch->gradient = dlsym(core, "_ZNK3c1010TensorImpl4gradEv");
   torch->undefined = dlsym(core, "_ZN3c1019UndefinedTensorImpl10_singletonE");
   return torch->dataPointer && torch->rank && torch->sizes && torch->strides &&
          torch->dtype && torch->deviceType && torch->deviceIndex &&
-         torch->layout && torch->gradient && torch->undefined;
+         torch->layout && torch->isConjugate && torch->isNegative &&
+         torch->gradient && torch->undefined;
+}
+
+/* Whether the functions that read lazy operations do so. */
+static int readsBits(const Torch *torch, PyObject *sample) {
+  PyObject *negative = PyObject_CallMethod(sample, "_neg_view", NULL);
+  PyObject *complex = PyObject_CallMethod(sample, "cfloat", NULL);
+  PyObject *conjugate =
+      complex ? PyObject_CallMethod(complex, "conj", NULL) : NULL;
+  TorchHandle handles[] = {torchHandle(torch, sample),
+                           negative ? torchHandle(torch, negative) : NULL,
+                           conjugate ? torchHandle(torch, conjugate) : NULL};
+  int right = handles[1] && handles[2] && !torch->isNegative(handles[0]) &&
+              !torch->isConjugate(handles[0]) &&
+              torch->isNegative(handles[1]) && torch->isConjugate(handles[2]);
+  Py_XDECREF(conjugate);
+  Py_XDECREF(complex);
+  Py_XDECREF(negative);
+  return right;
 }
 
 /* The only place in the object of `sample` with the address of its tensor; 0 if
@@ -176,7 +207,7 @@ static int open(Torch *torch, PyObject *type) {
                        ? findPlace(sample)
                        : 0;
     valid = torch->place && isRight(torch, sample, other) &&
-            findPlace(other) == torch->place;
+            readsBits(torch, sample) && findPlace(other) == torch->place;
   }
   if (valid) { /* for as long as the process */
     Py_INCREF(type);

@@ -6,10 +6,11 @@
  * the tensor, and in the object that torch keeps for its gradient. So a new
  * gradient is read without a new Python object.
  *
- * Two facts are not part of a stable ABI: the place of the handle in the
- * object, and the function that returns the gradient. openTorch() finds both
- * and compares what they return with the attributes of sample tensors. If
- * anything differs, it returns null, and DLPack reads the tensors.
+ * Some facts are not part of a stable ABI: the place of the handle in the
+ * object, and the functions that return the gradient and the bits of lazy
+ * operations. openTorch() finds them and compares what they return with the
+ * attributes of sample tensors. If anything differs, it returns null, and
+ * DLPack reads the tensors.
  */
 /*===----------------------------------------------------------------------===*/
 

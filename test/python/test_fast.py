@@ -197,7 +197,7 @@ def test_many_tensors(module, api):
 def test_both_have_the_same_layouts():
     if not _fast.NATIVE:
         pytest.skip("no extension was built")
-    tensors = [Tensor(64, (2, 3)), None, Tensor(64), Tensor(8, (1, 0, 4)), Tensor(8, (4, 4), [1, 4], "bfloat16", (2, 3))]
+    tensors = [Tensor(64, (2, 3)), None, Tensor(64), Tensor(16, (1, 0, 4)), Tensor(16, (4, 4), [1, 4], "bfloat16", (2, 3))]
     assert _fast.layouts(tensors, _fast.exchange_api(Tensor)) == _fast.layouts(tensors, 0)
     assert _fast.layouts(tensors, 0) == _fast_fallback.layouts(tensors, 0)
 
@@ -353,6 +353,25 @@ def test_a_tensor_without_memory_is_an_error_of_torch(torch, module):
     sparse = torch.zeros(3, 4).to_sparse()
     with pytest.raises(Exception, match="storage"):
         module.layouts([sparse], module.exchange_api(torch.Tensor))
+
+
+def test_elements_that_are_not_those_in_memory_misfit(torch, module):
+    """The memory of a lazy conjugate has other numbers. PyTorch's gradients are such tensors at times."""
+    api = module.exchange_api(torch.Tensor)
+    plain, real = torch.zeros(4, dtype=torch.complex64), torch.zeros(4)
+    for tensor, lazy in ((plain, plain.conj()), (real, real._neg_view()), (real, torch.zeros(4, device="meta"))):
+        param = torch.nn.Parameter(tensor)
+        expected, out = module.layouts([param], api), bytearray(8)
+        assert module.addresses([lazy], api, out, expected) == -1
+        with pytest.raises(Exception, match="lazy|meta|memory"):
+            module.addresses([lazy], api, out)
+        with pytest.raises(Exception, match="lazy|meta|memory"):
+            module.layouts([lazy], api)
+        if lazy.device == param.device:
+            param.grad = lazy
+            assert module.gradients([param], api, out, expected) == -1
+            param.grad = lazy.resolve_conj().resolve_neg()
+            assert module.gradients([param], api, out, expected) == 1
 
 
 def test_subclasses_of_torch(torch, module):
