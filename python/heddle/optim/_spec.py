@@ -68,7 +68,7 @@ def suffixes(families: Sequence[Family]) -> list[str]:
     return [""] if len(families) == 1 else [f"_{family.param}" for family in families]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Spec:
     """An optimizer; see the module for the contract of `program`."""
 
@@ -87,6 +87,10 @@ class Spec:
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
+    #: {"dampening": "momentum"}: the first is left out of the program of a group whose second is zero.
+    needs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries of every parameter group that are not in the signature.
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
     #: their entry.
     parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
@@ -98,5 +102,7 @@ class Spec:
     checked: Sequence[str] = ()
     #: A further check of the entries of a group: the text of an error, or None.
     check: Callable[[Mapping[str, Any]], str | None] | None = None
+    #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
+    functional: Sequence[str] | None = None
     #: The docstring of the class.
     doc: str = ""
