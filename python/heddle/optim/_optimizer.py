@@ -406,8 +406,8 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
         values = {name: given.arguments[name] for name in spec.defaults}
         for key in {key for key, _ in spec.parts.values()}:
             values[key] = tuple(_scalar(value) for value in values[key])
+        self._check_group(values)
         Optimizer.__init__(self, params, {**values, **spec.fixed})
-        self._check_group(self.defaults)
 
     parameters = [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
