@@ -75,7 +75,7 @@ class Addresses:
         start = 0
         for ending, count in zip(endings, counts):
             binding = graph.list_binding(name + ending, shapes[start : start + count])
-            view = numpy.frombuffer(binding.addresses, numpy.int64)
+            view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
             self._bindings.append((binding, view, slice(start, start + count)))
             start += count
 
@@ -137,7 +137,10 @@ class Part:
         self._seen_changes = self._seen_group_changes = -1
         self._active = numpy.zeros(len(self.members), bool)
         self._is_bound = False
+        #: Tensors that are copied before the step, and after it.
+        self._copied_in: list[tuple[Any, Any]] = []
         self._written_back: list[tuple[Any, Any]] = []
+        self._kept: list[Any] = []
         self._scaling: Any = None
         self._last_stream = 0
         self.norm: Any = None
@@ -281,7 +284,7 @@ class Part:
         params[self._plain_places] = self._param_values
         grads[self._plain_places] = self._grad_values
         active = grads != 0
-        self._written_back = []
+        self._copied_in, self._written_back = [], []
         for place in self._special:
             params[place], grads[place], active[place] = self._read_special(place)
         rebind_states = self._seen_changes != self.states.changes.count or not is_bound
@@ -317,14 +320,14 @@ class Part:
         self._check_gradient(member, shard, grad)
         target = shard
         if shadow is not None:
-            shadow.copy_(shard)
+            self._copied_in.append((shadow, shard))
             self._written_back.append((shard, shadow))
             target = shadow
         if grad.dtype != shard.dtype or not same_order(grad, target):
             if place not in self._copies:
                 self._copies[place] = empty_in_order(target, shard.dtype)
             copied = self._copies[place]
-            copied.copy_(grad)
+            self._copied_in.append((copied, grad))
             grad = copied
         return target.data_ptr(), grad.data_ptr(), True
 
@@ -542,6 +545,30 @@ class Part:
     def prepare(self) -> None:
         """Checks the bindings, and updates the graph. Raises an error before anything runs."""
         self.graph.prepare(self.current_stream())
+        if self.sum is not None:
+            self.sum_of_squares.prepare()
+
+    def keep(self) -> None:
+        """Keeps all bound tensors alive: a captured graph may use them at any time."""
+        for place, member in enumerate(self.members):
+            grad = local_gradient(member.param)
+            self._kept += [local(member.param).detach(), None if grad is None else grad.detach()]
+            for state in (self._state_of(member), self._hidden_of(place)):
+                self._kept += [local(value) for value in state.values() if isinstance(value, torch.Tensor)]
+
+    @property
+    def clips(self) -> bool:
+        return self._max_norm is not None
+
+    @property
+    def idle_members(self) -> int:
+        """The number of parameters without gradient."""
+        return int(len(self._active) - self._active.sum())
+
+    def copy_in(self) -> None:
+        """Copies the tensors that the program cannot read as they are."""
+        for copied, tensor in self._copied_in:
+            copied.copy_(tensor)
 
     def replay(self) -> None:
         self._last_stream = self.current_stream()

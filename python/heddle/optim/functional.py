@@ -31,7 +31,7 @@ class _Call:
     _LIMIT = 8
 
     def __init__(self, spec: Spec) -> None:
-        self._class = optimizer_class(spec)
+        self._class: Callable[[Any], Optimizer] = optimizer_class(spec)
         self._optimizers: collections.OrderedDict[Any, Optimizer] = collections.OrderedDict()
         self._lock = threading.Lock()
 
