@@ -280,30 +280,35 @@ class Part:
             self._demote(self._unfit_gradients())
             return self.gather()
         params, grads = self._params.values, self._grads.values
-        before = None if not is_bound else (params.copy(), grads.copy())
-        params[self._plain_places] = self._param_values
-        grads[self._plain_places] = self._grad_values
+        has_moved, has_changed = not is_bound or moved > 0, not is_bound or changed > 0
+        if has_moved:
+            params[self._plain_places] = self._param_values
+        if has_changed:
+            grads[self._plain_places] = self._grad_values
         active = grads != 0
-        self._copied_in, self._written_back = [], []
-        for place in self._special:
-            params[place], grads[place], active[place] = self._read_special(place)
-        rebind_states = self._seen_changes != self.states.changes.count or not is_bound
-        rebind_active = not is_bound or not numpy.array_equal(active, self._active)
-        if rebind_states or rebind_active:
+        if self._special:
+            self._copied_in, self._written_back = [], []
+            for place in self._special:
+                param, grad, active[place] = self._read_special(place)
+                has_moved |= param != params[place]
+                has_changed |= grad != grads[place]
+                params[place], grads[place] = param, grad
+        rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
+        if rebind_active or self._seen_changes != self.states.changes.count:
             self._read_states(active)
-        if before is None or not numpy.array_equal(before[0], params):
-            self._params.bind()
-        if before is None or not numpy.array_equal(before[1], grads):
-            self._grads.bind()
-        if rebind_states or rebind_active:
             for bound in self._bound_states:
                 bound.bind()
+            has_changed = True
+        if has_moved:
+            self._params.bind()
+        if has_changed:
+            self._grads.bind()
         if rebind_active:
             self.set_inactive(self.graph, "param", active)
             self._active = active
         self._seen_changes = self.states.changes.count
         self._is_bound = True
-        return True
+        return has_moved or has_changed
 
     def _read_special(self, place: int) -> tuple[int, int, bool]:
         """The addresses of a parameter and its gradient, and whether it has one. Both may be copies."""
