@@ -10,6 +10,7 @@ import importlib
 import inspect
 import itertools
 import operator
+import weakref
 from typing import NamedTuple
 
 from ..errors import BadInput
@@ -56,12 +57,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        """Subclasses made by `optimizer_class` have the signature of their `spec` instead."""
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        spec = self.spec
+        given = _signature(spec).bind(self, params, *args, **kwargs)
+        given.apply_defaults()
+        values = {name: given.arguments[name] for name in spec.defaults}
+        for key in {key for key, _ in spec.parts.values()}:
+            values[key] = tuple(_scalar(value) for value in values[key])
+        self._check_group(values)
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
-        super().__init__(params, defaults)
+        super().__init__(params, {**values, **spec.fixed})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -437,36 +444,59 @@ def _run(optimizer: Optimizer) -> None:
 _step: Any = torch._disable_dynamo(_run)
 
 
+#: The meaning of the arguments that several optimizers have.
+_MEANINGS = {
+    "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
+    "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
+    "betas": "the decay rates of the means of gradients and of their squares.",
+    "eps": "added to the denominator.",
+    "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
+    "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
+    "weight_decay": "the weight decay.",
+    "nesterov": "whether to use Nesterov momentum.",
+    "amsgrad": "whether to divide by the largest mean of squares so far.",
+    "maximize": "whether to maximize the objective.",
+    "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
+    "foreach": "accepted for compatibility; without effect.",
+    "capturable": "accepted for compatibility; without effect: every step can be captured.",
+    "differentiable": "accepted for leaves whose gradients need no gradient.",
+    "fused": "accepted for compatibility; without effect: every step is fused.",
+}
+
+
+def _docstring(spec: Spec) -> str:
+    """The summary of the spec, the arguments, and the errors."""
+    lines = [spec.doc, "", "Args:"]
+    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
+    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
+
+
+def _signature(spec: Spec) -> inspect.Signature:
+    """The signature of the constructor."""
+    if spec not in _signatures:
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, kind) for name in ("self", "params")]
+        for name, default in spec.defaults.items():
+            if name == spec.keyword_only:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        _signatures[spec] = inspect.Signature(parameters)
+    return _signatures[spec]
+
+
+_signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
 def optimizer_class(spec: Spec) -> type[Optimizer]:
     """A class of optimizers with the signature, the parameter groups and the state that `spec` describes."""
 
     def __init__(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
-        given = signature.bind(self, params, *args, **kwargs)
-        given.apply_defaults()
-        values = {name: given.arguments[name] for name in spec.defaults}
-        for key in {key for key, _ in spec.parts.values()}:
-            values[key] = tuple(_scalar(value) for value in values[key])
-        self._check_group(values)
-        Optimizer.__init__(self, params, {**values, **spec.fixed})
+        Optimizer.__init__(self, params, *args, **kwargs)
 
-    parameters = [
-        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    ]
-    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    for name, default in spec.defaults.items():
-        if name == spec.keyword_only:
-            kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, kind, default=default))
-    signature = inspect.Signature(parameters)
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
-    made = type(
-        spec.name,
-        (Optimizer,),
-        {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec},
-    )
-    return made
+    attributes = {"__init__": __init__, "__doc__": _docstring(spec), "__module__": "heddle.optim", "spec": spec}
+    return type(spec.name, (Optimizer,), attributes)
 
 
 def _scalar(value: Any) -> Any:
