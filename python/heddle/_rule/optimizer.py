@@ -1,0 +1,72 @@
+"""The optimizer of a rule for PyTorch.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from .program import Family
+from .signature import scalars_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from .rule import Rule
+
+
+def _optim() -> Any:
+    """The package of optimizers, which needs PyTorch."""
+    return importlib.import_module("heddle.optim")
+
+
+def make_spec(rule: Rule) -> Any:
+    """The rule as an ``optim.Spec``."""
+    signature = rule._signature
+    defaults = {name: signature.hypers.get(name, signature.options.get(name)) for name in signature.keywords}
+    parts = {
+        f"{name}_{k}": (name, k)
+        for name, value in signature.hypers.items()
+        if isinstance(value, tuple)
+        for k in range(len(value))
+    }
+
+    def program(families: Sequence[Any], groups: bool, options: Mapping[str, Any]) -> str:
+        values = {name: options[name] for name in signature.options}
+        own = [Family(family.param, family.grad, family.state) for family in families]
+        return rule._program(own, groups, values, scalars_of(signature.hypers))
+
+    return _optim().Spec(
+        name=rule.name,
+        defaults=defaults,
+        program=program,
+        keyword_only=signature.keywords[0] if signature.keywords else None,
+        options=tuple(signature.options),
+        parts=parts,
+        doc=rule.__doc__ or "",
+    )
+
+
+def make_class(rule: Rule) -> Any:
+    """The subclass of ``torch.optim.Optimizer`` of a rule."""
+    made = _optim().optimizer_class(make_spec(rule))
+    made.__module__ = rule.function.__module__
+    made.__reduce__ = _reduce
+    made._heddle_rule = rule
+    return made
+
+
+def _rebuild(rule: Rule) -> Any:
+    """An optimizer of the rule without parameters; pickle then sets its state."""
+    made = rule.optimizer_class
+    return made.__new__(made)
+
+
+def _reduce(optimizer: Any) -> Any:
+    """For pickle and copy: the class has no name of its own, so it is found by the rule."""
+    state = optimizer.__getstate__()
+    return _rebuild, (optimizer._heddle_rule,), state
