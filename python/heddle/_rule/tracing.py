@@ -105,10 +105,12 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
         raise BadInput(f"{returned.place}: {message}")
 
     if len(values) != len(names):
-        wanted = f"the new {names[0]}" if len(names) == 1 else f"the new {', '.join(names[:-1])} and {names[-1]}"
+        wanted = f"the new {names[0]}"
+        if len(names) > 1:
+            wanted = f"the new {', '.join(names[:-1])} and {names[-1]} in this order"
         found = "None" if result is None else f"{len(values)} value{'s' * (len(values) != 1)}"
         refuse(
-            f"rule '{signature.name}': expected {len(names)} value{'s' * (len(names) != 1)}, {wanted} in this order, "
+            f"rule '{signature.name}': expected {len(names)} value{'s' * (len(names) != 1)}, {wanted}, "
             f"found {found}"
         )
     for name, value in zip(names, values):
