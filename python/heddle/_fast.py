@@ -1,0 +1,142 @@
+"""Reads the addresses of many tensors quickly: a step of an optimizer reads those of every parameter and gradient.
+
+The functions are those of the extension ``_fast_native`` (python/native/fast.c), which reads a tensor in about 20 ns
+through the C exchange API of DLPack. Without the extension, they are those of `_fast_fallback`, which has the same
+contract and is slower. `NATIVE` says which.
+
+    api = exchange_api(torch.Tensor)
+    expected = layouts(params, api)                 # when the optimizer binds its tensors
+    addresses_of_params = bytearray(8 * len(params))
+    addresses_of_grads = bytearray(8 * len(params))
+    ...
+    changed = addresses(params, api, addresses_of_params, expected)
+    changed_grads = gradients(params, api, addresses_of_grads, expected)    # in every step
+    if changed < 0 or changed_grads < 0:
+        ...                                         # some tensor has another shape, element type, device or order
+    elif changed or changed_grads:
+        ...                                         # bind the new addresses
+
+``out`` is a bytearray with 8 bytes per tensor, because its memory is writable without a copy everywhere:
+``numpy.frombuffer(out, numpy.int64)`` and ``(ctypes.c_void_p * n).from_buffer(out)`` are views of it. It starts with
+zeros.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+
+from . import _fast_fallback
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any
+
+_NAME = "heddle._fast_native"
+
+
+def _load() -> ModuleType:
+    """The extension of the wheel, else that in the build folder of a checkout, else the fallback."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    checkout = os.path.dirname(os.path.dirname(folder))
+    places = [folder]
+    if os.path.isfile(os.path.join(checkout, "runtime", "heddle.h")):
+        places.append(os.path.join(checkout, "build", "lib"))
+    for place in places:
+        path = os.path.join(place, "_fast_native.abi3.so")
+        if not os.path.isfile(path):
+            continue
+        loader = importlib.machinery.ExtensionFileLoader(_NAME, path)
+        spec = importlib.util.spec_from_file_location(_NAME, path, loader=loader)
+        try:
+            assert spec is not None
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError:  # such as a free-threaded Python, which has no stable ABI
+            continue
+        return module
+    return _fast_fallback
+
+
+_module: Any = _load()
+
+#: Whether the functions are those of the extension.
+NATIVE = _module is not _fast_fallback
+
+
+def exchange_api(tensor_type: type) -> int:
+    """The address of the table of functions that a type of tensors offers as ``__dlpack_c_exchange_api__``; 0 if none.
+
+    Returns 0 if the type offers no table of version 1 with the function that reads a tensor, and always in the fallback.
+    Every function below takes this number. With 0, it reads attributes as torch's tensors have them.
+    """
+    return int(_module.exchange_api(tensor_type))
+
+
+def layouts(tensors: Sequence[Any], api: int) -> bytes:
+    """The layouts of tensors: device, element type, shape and strides, for `addresses` and `gradients`.
+
+    The stride of a dimension with one element does not count; neither do the strides of a tensor without elements. For
+    None the layout is one that no tensor has.
+
+    Args:
+        tensors: a list or tuple of tensors and None.
+        api: the result of `exchange_api` for their type.
+
+    Raises:
+        TypeError: `tensors` is no list or tuple.
+        Exception: that of the library of the tensors, if one has no memory that DLPack describes, such as a sparse one.
+    """
+    return bytes(_module.layouts(tensors, api))
+
+
+def addresses(tensors: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None) -> int:
+    """Writes the address of the first element of each tensor to `out`, as int64.
+
+    The address of None is 0, and None fits every layout. A tensor *misfits* if its layout is not the expected one, or
+    if DLPack cannot describe it (a sparse tensor); its address is then written as -1. Without `expected`, no tensor
+    misfits, and the error of a tensor that DLPack cannot describe is raised.
+
+    Args:
+        tensors: a list or tuple of tensors and None.
+        api: the result of `exchange_api` for their type.
+        out: 8 bytes for each tensor; on entry, the addresses of the last call.
+        expected: the result of `layouts` for as many tensors, in the same order.
+
+    Returns:
+        The number of addresses that differ from those in `out` on entry; or minus the number of tensors that misfit, if
+        there are any.
+
+    Raises:
+        TypeError: `tensors` is no list or tuple, `out` is no bytearray, or `expected` is neither bytes nor None.
+        ValueError: `out` or `expected` is not as long as `tensors`. Then `out` is unchanged.
+    """
+    return int(_module.addresses(tensors, api, out, expected))
+
+
+def gradients(params: Sequence[Any], api: int, out: bytearray, expected: bytes | None = None) -> int:
+    """As `addresses`, for the attribute ``grad`` of each of `params`.
+
+    With ``expected = layouts(params, api)``, a gradient fits if its elements are in the same order in memory as those of
+    its parameter.
+    """
+    return int(_module.gradients(params, api, out, expected))
+
+
+def stream(api: int, device: int) -> int:
+    """The stream of CUDA on which the library of the tensors works now, on GPU `device`; 0 is the default stream.
+
+    Raises:
+        ValueError: `api` is 0.
+    """
+    return int(_module.stream(api, device))
+
+
+# The functions of the module itself, without a call in between.
+globals().update({name: getattr(_module, name) for name in ("exchange_api", "layouts", "addresses", "gradients", "stream")})

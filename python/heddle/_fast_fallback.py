@@ -1,0 +1,129 @@
+"""The functions of `_fast` in Python, for a checkout without a build and for Pythons without a stable ABI.
+
+They read the attributes of torch's tensors. The contract is in `_fast`; test/python/test_fast.py compares both.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+# DLDataTypeCode and bits by the end of the name of an element type.
+_DTYPES = {
+    "bool": (6, 8),
+    "int8": (0, 8),
+    "int16": (0, 16),
+    "int32": (0, 32),
+    "int64": (0, 64),
+    "uint8": (1, 8),
+    "uint16": (1, 16),
+    "uint32": (1, 32),
+    "uint64": (1, 64),
+    "float16": (2, 16),
+    "float32": (2, 32),
+    "float64": (2, 64),
+    "bfloat16": (4, 16),
+    "complex32": (5, 32),
+    "complex64": (5, 64),
+    "complex128": (5, 128),
+}
+
+_NOTHING = struct.pack("<q", -1)  # the layout of None
+
+
+def _layout(tensor: Any) -> bytes:
+    """Words of 64 bits: the device; element type and rank; the extents; the strides."""
+    kind, ordinal = tensor.__dlpack_device__()
+    name = str(tensor.dtype).rpartition(".")[2]
+    if name not in _DTYPES:
+        raise BufferError(f"dtype: expected one of {', '.join(_DTYPES)}, found {tensor.dtype}")
+    code, bits = _DTYPES[name]
+    shape = tuple(tensor.shape)
+    count = tensor.numel()
+    strides = tuple(stride if extent > 1 and count else 0 for extent, stride in zip(shape, tensor.stride()))
+    words = (int(kind) | ordinal << 32, code | bits << 8 | 1 << 16 | len(shape) << 32, *shape, *strides)
+    return struct.pack(f"<{len(words)}q", *words)
+
+
+def _checked(tensors: Any, name: str) -> Any:
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(f"{name}: expected a list or tuple, found {type(tensors).__name__}")
+    return tensors
+
+
+def exchange_api(tensor_type: type) -> int:
+    return 0
+
+
+def layouts(tensors: Any, api: int) -> bytes:
+    return b"".join(_NOTHING if tensor is None else _layout(tensor) for tensor in _checked(tensors, "tensors"))
+
+
+def _split(expected: Any, count: int) -> list[bytes]:
+    """The layout of each tensor."""
+    if not isinstance(expected, bytes):
+        raise TypeError(f"expected: expected bytes or None, found {type(expected).__name__}")
+    parts, place = [], 0
+    for _ in range(count):
+        if len(expected) < place + 8:
+            break
+        if expected[place : place + 8] == _NOTHING:
+            size = 8
+        elif len(expected) < place + 16:
+            break
+        else:
+            size = 16 + 16 * (struct.unpack_from("<q", expected, place + 8)[0] >> 32)
+        parts.append(expected[place : place + size])
+        place += size
+    if len(parts) < count or place != len(expected):
+        raise ValueError(f"expected: expected the layouts of {count} tensors, found other layouts")
+    return parts
+
+
+def _read(tensors: Iterable[Any], count: int, out: Any, expected: Any) -> int:
+    if not isinstance(out, bytearray):
+        raise TypeError(f"out: expected a bytearray, found {type(out).__name__}")
+    if len(out) != 8 * count:
+        raise ValueError(f"out: expected {8 * count} bytes, 8 for each tensor, found {len(out)}")
+    known = None if expected is None else _split(expected, count)
+    changed = misfits = 0
+    for place, tensor in enumerate(tensors):
+        address = 0
+        if tensor is not None:
+            if known is None:
+                address = tensor.data_ptr()
+            else:
+                address = _fitting(tensor, known[place])
+                misfits += address < 0
+        changed += address != struct.unpack_from("<q", out, 8 * place)[0]
+        struct.pack_into("<q", out, 8 * place, address)
+    return -misfits if misfits else changed
+
+
+def _fitting(tensor: Any, expected: bytes) -> int:
+    try:
+        return int(tensor.data_ptr()) if _layout(tensor) == expected else -1
+    except MemoryError:
+        raise
+    except Exception:  # such as a sparse tensor
+        return -1
+
+
+def addresses(tensors: Any, api: int, out: bytearray, expected: bytes | None = None) -> int:
+    return _read(_checked(tensors, "tensors"), len(tensors), out, expected)
+
+
+def gradients(params: Any, api: int, out: bytearray, expected: bytes | None = None) -> int:
+    _checked(params, "params")
+    return _read((None if param is None else param.grad for param in params), len(params), out, expected)
+
+
+def stream(api: int, device: int) -> int:
+    raise ValueError("api: expected the result of exchange_api for a type that has a table, found 0")
