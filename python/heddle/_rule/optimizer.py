@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 
+from .. import inspection
 from .program import Family
 from .signature import scalars_of
 
@@ -38,7 +39,8 @@ def make_spec(rule: Rule) -> Any:
     def program(families: Sequence[Any], groups: bool, options: Mapping[str, Any]) -> str:
         values = {name: options[name] for name in signature.options}
         own = [Family(family.param, family.grad, family.state) for family in families]
-        return rule._program(own, groups, values, scalars_of(signature.hypers))
+        # In the form in which MLIR prints a module, which heddle.optim rewrites for clipping.
+        return inspection.emit(rule._program(own, groups, values, scalars_of(signature.hypers)), "foreach")
 
     return _optim().Spec(
         name=rule.name,
