@@ -1,0 +1,181 @@
+"""Rules as optimizers of PyTorch, on the cpu target."""
+
+import copy
+import pathlib
+import pickle
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import heddle  # noqa: E402
+import heddle.optim  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+
+@heddle.rule
+def adamw(p, g, exp_avg, exp_avg_sq, *, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+    beta1, beta2 = betas
+    t = heddle.step()
+    rate = heddle.element(lr)
+    exp_avg1 = exp_avg + (1 - beta1) * (g - exp_avg)
+    exp_avg_sq1 = exp_avg_sq * beta2 + (1 - beta2) * g * g
+    denom = heddle.sqrt(exp_avg_sq1) / heddle.sqrt(1 - beta2**t) + eps
+    p = p * (1 - rate * weight_decay)
+    return p - rate / (1 - beta1**t) * (exp_avg1 / denom), exp_avg1, exp_avg_sq1
+
+
+@heddle.rule
+def lion(p, g, m, *, lr=1e-4, b1=0.9, b2=0.99, wd=0.0, signed=True):
+    """Lion, with an option."""
+    u = b1 * m + (1 - b1) * g
+    if signed:
+        u = heddle.sign(u)
+    return p * (1 - lr * wd) - lr * u, b2 * m + (1 - b2) * g
+
+
+@heddle.rule
+def adagrad(p, g, total=0.1, *, lr=1e-2):
+    total = total + g * g
+    return p - lr * g / heddle.sqrt(total), total
+
+
+# The names of this module, by which rules are pickled.
+sys.modules.setdefault(__name__, type(sys)(__name__)).__dict__.update(adamw=adamw, lion=lion)
+
+
+def model(dtype=torch.float32):
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(10, 20), torch.nn.Tanh(), torch.nn.Linear(20, 3)
+    return torch.nn.Sequential(*layers).to(dtype)
+
+
+def train(net, optimizer, steps=8, seed=1, scheduler=None):
+    torch.manual_seed(seed)
+    for _ in range(steps):
+        data = torch.randn(8, 10, dtype=next(net.parameters()).dtype)
+        optimizer.zero_grad()
+        net(data).square().mean().backward()
+        optimizer.step()
+        if scheduler:
+            scheduler.step()
+
+
+def same(one, other):
+    return all(torch.equal(left, right) for left, right in zip(one.parameters(), other.parameters()))
+
+
+def test_a_rule_is_an_optimizer_class():
+    net = model()
+    optimizer = lion(net.parameters(), lr=0.1)
+    assert isinstance(optimizer, torch.optim.Optimizer) and isinstance(optimizer, lion)
+    assert not isinstance(optimizer, adamw) and not isinstance(torch.optim.SGD(net.parameters()), lion)
+    assert type(optimizer).__name__ == "lion" and "lr: 0.1" in repr(optimizer)
+    assert optimizer.defaults["lr"] == 0.1 and optimizer.defaults["signed"] is True
+    assert type(optimizer).__doc__ == "Lion, with an option."
+    before = copy.deepcopy(net)
+    train(net, optimizer)
+    assert not same(net, before)
+
+
+def test_the_bits_are_those_of_the_library():
+    """With a schedule that changes the learning rate and the betas, and one group with other values."""
+    nets = model(), model()
+    optimizers = []
+    for net, make in zip(nets, (adamw, heddle.optim.AdamW)):
+        optimizer = make([{"params": net[0].parameters()}, {"params": net[2].parameters(), "eps": 1e-6}], lr=1e-2)
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=20)
+        train(net, optimizer, scheduler=scheduler)
+        optimizers.append(optimizer)
+    assert same(*nets)
+    ours, theirs = (optimizer.state_dict()["state"] for optimizer in optimizers)
+    for key, state in theirs.items():
+        assert ours[key].keys() == state.keys() == {"step", "exp_avg", "exp_avg_sq"}
+        assert all(torch.equal(ours[key][name], state[name]) for name in state)
+
+
+def test_lion_against_its_formula_in_double():
+    net = model(torch.float64)
+    params = [param.detach().clone() for param in net.parameters()]
+    moments = [torch.zeros_like(param) for param in params]
+    optimizer = lion(net.parameters(), lr=0.01, wd=0.1)
+    for seed in range(5):
+        train(net, optimizer, steps=1, seed=seed)
+        for param, moment, own in zip(params, moments, net.parameters()):
+            update = torch.sign(0.9 * moment + 0.1 * own.grad)
+            param.mul_(1 - 0.01 * 0.1).sub_(0.01 * update)
+            moment.mul_(0.99).add_(0.01 * own.grad)
+    for param, own in zip(params, net.parameters()):
+        torch.testing.assert_close(own.detach(), param, rtol=1e-13, atol=1e-13)
+
+
+def test_groups_with_other_options():
+    nets = model(), model()
+    first = lion([{"params": nets[0][0].parameters()}, {"params": nets[0][2].parameters(), "signed": False, "lr": 0.5}],
+                 lr=0.01)
+    parts = lion(nets[1][0].parameters(), lr=0.01), lion(nets[1][2].parameters(), lr=0.5, signed=False)
+    torch.manual_seed(3)
+    for _ in range(3):
+        data = torch.randn(4, 10)
+        for net in nets:
+            net.zero_grad()
+            net(data).square().mean().backward()
+        first.step()
+        for part in parts:
+            part.step()
+    assert same(*nets)
+
+
+def test_the_initial_state():
+    param = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    optimizer = adagrad([param])
+    param.grad = torch.full((3,), 2.0, dtype=torch.float64)
+    optimizer.step()
+    torch.testing.assert_close(optimizer.state[param]["total"], torch.full((3,), 4.1, dtype=torch.float64))
+    torch.testing.assert_close(param.detach(), torch.full((3,), 1 - 0.02 / 4.1**0.5, dtype=torch.float64))
+
+
+def test_state_is_exchanged_with_torch():
+    net, other = model(), model()
+    optimizer = adamw(net.parameters(), lr=1e-2)
+    train(net, optimizer)
+    other.load_state_dict(net.state_dict())
+    theirs = torch.optim.AdamW(other.parameters(), lr=1e-2)
+    theirs.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    train(net, optimizer, seed=5)
+    train(other, theirs, seed=5)
+    for one, two in zip(net.parameters(), other.parameters()):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies(copier):
+    net = model()
+    optimizer = adamw(net.parameters(), lr=1e-2)
+    train(net, optimizer)
+    other, twin = copier((net, optimizer))
+    assert isinstance(twin, adamw) and type(twin) is type(optimizer)
+    train(net, optimizer, seed=7)
+    train(other, twin, seed=7)
+    assert same(net, other)
+
+
+def test_clipping():
+    """heddle.optim clips the gradients of a rule in the same program."""
+    if not hasattr(heddle.optim, "chain"):
+        pytest.skip("heddle.optim.chain does not exist")
+    nets = model(), model()
+    ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=adamw(nets[0].parameters(), lr=1e-2))
+    theirs = heddle.optim.chain(clip_grad_norm=0.1, optimizer=heddle.optim.AdamW(nets[1].parameters(), lr=1e-2))
+    train(nets[0], ours)
+    train(nets[1], theirs)
+    assert same(*nets)
+
+
+def test_arguments():
+    param = torch.nn.Parameter(torch.ones(3))
+    for settings in ({"momentum": 1}, {"lr": 1, "dtype": "f32"}):
+        with pytest.raises(TypeError):
+            lion([param], **settings)
