@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from ._chain import chain
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Family, Spec
 from ._table import SPECS
@@ -20,4 +21,4 @@ SGD = optimizer_class(SPECS["SGD"])
 Adam = optimizer_class(SPECS["Adam"])
 AdamW = optimizer_class(SPECS["AdamW"])
 
-__all__ = ["SGD", "Adam", "AdamW", "Family", "Optimizer", "Spec", "optimizer_class"]
+__all__ = ["SGD", "Adam", "AdamW", "Family", "Optimizer", "Spec", "chain", "optimizer_class"]

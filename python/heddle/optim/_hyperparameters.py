@@ -44,8 +44,8 @@ class Hyperparameters:
         self._names = scalars + self._lists
         self._values: list[list[Any]] = []
         self._table: Any = None
-        #: Whether a value is a tensor on the device.
-        self.on_device = False
+        #: Whether a value is a tensor, which may change in place.
+        self.has_tensors = False
         if self._lists or table:
             self._make_table()
 
@@ -66,19 +66,20 @@ class Hyperparameters:
     def update(self, groups: Sequence[dict[str, Any]], stream: int) -> None:
         """Passes the values of the groups to the program, for all steps from the next one on."""
         values = []
-        has_tensors = False
+        on_device = self.has_tensors = False
         for place in self._used:
             row = []
             for name in self._names:
                 value = read(groups[place], name, self._parts)
                 if type(value) is not float:
+                    self.has_tensors |= isinstance(value, torch.Tensor)
                     value = _number(name, value)
-                    has_tensors |= isinstance(value, torch.Tensor)
+                    on_device |= isinstance(value, torch.Tensor)
                 row.append(value)
             values.append(row)
-        if has_tensors and self._table is None:
+        if on_device and self._table is None:
             self._make_table()
-        if has_tensors:
+        if on_device:
             self._write(values)
         elif values != self._values:
             if self._table is not None:
@@ -88,7 +89,7 @@ class Hyperparameters:
                 for name, old, new in zip(self._names, before, values[0]):
                     if new != old:
                         self._part.graph.set_scalar(name, new, stream)
-        self.on_device, self._values = has_tensors, values
+        self._values = values
 
     def _write(self, values: list[list[Any]]) -> None:
         """Writes the table, without waiting for the device."""

@@ -33,6 +33,7 @@ class _Seen(NamedTuple):
 
     params: Any
     copy: list[Any]
+    #: The entries that heddle reads. A list, which may change in place, is never the same as that of the last step.
     values: tuple[Any, ...]
 
 
@@ -94,6 +95,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
             elif not 0.0 <= value:
                 raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
+        for key in {key for key, _ in spec.parts.values()}:
+            if len({isinstance(value, torch.Tensor) for value in group[key]}) > 1:
+                raise ValueError(f"{key} must be either both floats or both Tensors")
         problem = spec.check and spec.check(group)
         if problem:
             raise ValueError(problem)
@@ -369,7 +373,7 @@ def _same_objects(left: list[Any], right: list[Any]) -> bool:
 
 def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     for new, old in zip(left, right):
-        if new is not old and (isinstance(new, torch.Tensor) or isinstance(old, torch.Tensor) or new != old):
+        if (new is not old or type(new) is list) and (isinstance(new, torch.Tensor) or isinstance(old, torch.Tensor) or type(new) is list or new != old):
             return False
     return True
 
@@ -406,8 +410,8 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
         values = {name: given.arguments[name] for name in spec.defaults}
         for key in {key for key, _ in spec.parts.values()}:
             values[key] = tuple(_scalar(value) for value in values[key])
+        self._check_group(values)
         Optimizer.__init__(self, params, {**values, **spec.fixed})
-        self._check_group(self.defaults)
 
     parameters = [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),

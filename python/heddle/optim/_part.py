@@ -14,6 +14,7 @@ from .. import _fast
 from ..errors import BadInput
 from . import _programs, _rewrite
 from ._hyperparameters import Hyperparameters
+from ._norm import SumOfSquares
 from ._spec import Family, Spec, suffixes
 from ._torch import (
     DTYPES,
@@ -129,7 +130,8 @@ class Part:
         self._families_of = [family for family, count in zip(self.families, counts) for _ in range(count)]
         self._states = self._state_lists(executable)
         self._has_visible = any(each.visible for each in self._states)
-        self._make_bindings(counts)
+        self._counts = counts
+        self._make_bindings()
         self.hyperparameters = Hyperparameters(self, used, table=captured)
         self._sort_out()
         self._seen_changes = self._seen_group_changes = -1
@@ -140,11 +142,15 @@ class Part:
         self._last_stream = 0
         self.norm: Any = None
         self.sum: Any = None
+        self._max_norm: Any = None
+        self._seen_max_norm: float | None = None
+        self._sum_of_squares: SumOfSquares | None = None
         if scaled:
             self._scaling = torch.tensor([1.0, 0.0], dtype=torch.float32, device=self.device)
-            self.graph.bind_scalar(_rewrite.GRAD_SCALE, self._scaling[0])
-            self.graph.bind_scalar(_rewrite.FOUND_INF, self._scaling[1])
+            self.bind_scaling(self.graph)
         if clip:
+            self._max_norm = torch.zeros((), dtype=torch.float64, device=self.device)
+            self.graph.bind_scalar(_rewrite.MAX_NORM, self._max_norm)
             self.norm = torch.zeros((), dtype=torch.float64, device=self.device)
             self.graph.bind_result(_rewrite.NORM, [self.norm])
         if clip == "sum":
@@ -167,20 +173,19 @@ class Part:
         # The order of torch's optimizers: the step counter is first.
         return sorted(lists, key=lambda each: each.rank)
 
-    def _make_bindings(self, counts: Sequence[int]) -> None:
-        flat = [(real_numel(local(member.param)),) for member in self.members]
-        single: list[tuple[int, ...]] = [()] * len(self.members)
-        self._params = Addresses(self.graph, "param", self.endings, counts, flat)
-        self._grads = Addresses(self.graph, "grad", self.endings, counts, flat)
-        self._bound_states = [
-            Addresses(self.graph, each.key, self.endings, counts, flat if each.rank else single)
-            for each in self._states
-        ]
+    def _make_bindings(self) -> None:
+        self._params = self.new_addresses(self.graph, "param")
+        self._grads = self.new_addresses(self.graph, "grad")
+        self._bound_states = [self.new_addresses(self.graph, each.key, each.rank) for each in self._states]
         self.lists_of_hyperparameters = {
-            name: Addresses(self.graph, name, self.endings, counts, single) for name in self.hyperparameter_names(lists=True)
+            name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
         }
         self.group_of = numpy.array([member.group for member in self.members])
-        self._counts = counts
+
+    def new_addresses(self, graph: Graph, name: str, rank: int = 1) -> Addresses:
+        """The addresses of a list whose members belong to those of the part."""
+        shapes = [(real_numel(local(member.param)),) if rank else () for member in self.members]
+        return Addresses(graph, name, self.endings, self._counts, shapes)
 
     def hyperparameter_names(self, lists: bool | int) -> list[str]:
         """The arguments of the program that are hyperparameters: scalars, or lists without suffix."""
@@ -291,10 +296,7 @@ class Part:
             for bound in self._bound_states:
                 bound.bind()
         if rebind_active:
-            start = 0
-            for ending, count in zip(self.endings, self._counts):
-                self.graph.set_inactive(f"param{ending}", (~active[start : start + count]).tobytes())
-                start += count
+            self.set_inactive(self.graph, "param", active)
             self._active = active
         self._seen_changes = self.states.changes.count
         self._is_bound = True
@@ -382,6 +384,8 @@ class Part:
         missing: dict[str, list[int]] = {each.key: [] for each in self._states}
         for place in places:
             visible, hidden = self._state_of(self.members[place]), self._hidden_of(place)
+            if hidden and not any(each.key in visible for each in self._states if each.visible):
+                hidden.clear()  # the caller has reset the state
             for each in self._states:
                 value = (visible if each.visible else hidden).get(each.key)
                 if value is None:
@@ -488,8 +492,8 @@ class Part:
         return not self._active.any()
 
     def update_hyperparameters(self, groups: Sequence[dict[str, Any]], changes: int) -> None:
-        """Passes the hyperparameters to the program if the groups have changed, or if some are on the device."""
-        if changes != self._seen_group_changes or self.hyperparameters.on_device:
+        """Passes the hyperparameters to the program if the groups have changed, or if some are tensors."""
+        if changes != self._seen_group_changes or self.hyperparameters.has_tensors:
             self.hyperparameters.update(groups, self.current_stream())
             self._seen_group_changes = changes
 
@@ -507,6 +511,33 @@ class Part:
                 self._scaling[place].fill_(default)
             else:
                 self._scaling[place].copy_(value.reshape(()), non_blocking=True)
+
+    def bind_scaling(self, graph: Graph) -> None:
+        graph.bind_scalar(_rewrite.GRAD_SCALE, self._scaling[0])
+        graph.bind_scalar(_rewrite.FOUND_INF, self._scaling[1])
+
+    def set_max_norm(self, value: float) -> None:
+        if value != self._seen_max_norm:
+            self._max_norm.fill_(value)
+            self._seen_max_norm = value
+
+    def set_inactive(self, graph: Graph, name: str, active: Any) -> None:
+        """Marks the members of a list that are not active."""
+        start = 0
+        for ending, count in zip(self.endings, self._counts):
+            graph.set_inactive(name + ending, (~active[start : start + count]).tobytes())
+            start += count
+
+    def bound_gradients(self) -> tuple[Any, Any]:
+        """The addresses of all gradients, and which of them are there."""
+        return self._grads.values, self._active
+
+    @property
+    def sum_of_squares(self) -> SumOfSquares:
+        """The program that adds the squares of the gradients of this part."""
+        if self._sum_of_squares is None:
+            self._sum_of_squares = SumOfSquares(self)
+        return self._sum_of_squares
 
     def prepare(self) -> None:
         """Checks the bindings, and updates the graph. Raises an error before anything runs."""
