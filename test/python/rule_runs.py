@@ -1,7 +1,8 @@
-"""Runs executables of rules on the cpu target, for test_rule_*.py."""
+"""Runs executables of rules, for test_rule_*.py."""
 
 import numpy
 
+import heddle
 from heddle import dtypes
 
 SHAPES = ((7, 5), (1,), (300,), (0,), (4, 3, 2), (1025,))
@@ -12,10 +13,9 @@ def arrays(seed, dtype="f32", shapes=SHAPES, scale=1.0):
     return [(scale * generator.standard_normal(shape)).astype(dtypes.numpy_dtype(dtype)) for shape in shapes]
 
 
-def bind(executable, params, values=None):
-    """A graph bound to copies of `params`, initial state and `values`; returns the graph and its lists by name."""
-    initial = executable.initial_values()
-    graph, lists = executable.graph(), {}
+def initial_lists(executable, params, values=None):
+    """Copies of `params`, initial state and `values`: all lists of a program by name."""
+    initial, lists = executable.initial_values(), {}
     for info in executable.arguments.values():
         if not info.is_list:
             continue
@@ -31,7 +31,14 @@ def bind(executable, params, values=None):
                                 for param in first(params, info.name)]
         else:
             lists[info.name] = [numpy.zeros(param.shape, dtype) for param in first(params, info.name)]
-        graph.bind_list(info.name, lists[info.name])
+    return lists
+
+
+def bind(executable, params, values=None):
+    """A graph bound to these lists; returns both."""
+    graph, lists = executable.graph(), initial_lists(executable, params, values)
+    for name, members in lists.items():
+        graph.bind_list(name, members)
     return graph, lists
 
 
@@ -51,7 +58,31 @@ def run(executable, params, gradients, scalars=None, values=None):
     for step in gradients:
         for name, members in step.items():
             graph.bind_list(name, members)
+            lists[name] = members
         graph.replay()
     graph.synchronize()
+    graph.close()
+    return lists
+
+
+def run_on_gpu(executable, params, gradients):
+    """The same as `run`, on the GPU: arrays are copied to memory of the device and back."""
+    graph, lists = executable.graph(), initial_lists(executable, params)
+    memory = {}
+    for name, members in lists.items():
+        memory[name] = [heddle.Memory(executable, max(member.nbytes, 1)) for member in members]
+        for member, place in zip(members, memory[name]):
+            place.write(member)
+        binding = graph.list_binding(name, [member.shape for member in members])
+        binding.bind([place.address if member.size else 0 for member, place in zip(members, memory[name])])
+    for step in gradients:
+        for name, members in step.items():
+            for member, place in zip(members, memory[name]):
+                place.write(member)
+        graph.replay()
+        graph.synchronize()
+    for name, members in lists.items():
+        for member, place in zip(members, memory[name]):
+            place.read(member)
     graph.close()
     return lists
