@@ -217,6 +217,7 @@ def scaled(p, g, *, lr=0.1, betas=(0.9, 0.99), mode="plain", limit=None):
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"lr": None}, "scaled: expected a finite number for the hyperparameter 'lr', found None"),
+    ({"lr": 10**400}, "expected a finite number"),
     ({"lr": True}, "hyperparameter 'lr', found True"),
     ({"lr": float("nan")}, "finite"),
     ({"lr": (1, 2)}, "expected a finite number"),
@@ -233,6 +234,16 @@ def test_arguments(settings, message):
     with pytest.raises(heddle.BadInput) as caught:
         scaled.mlir(**settings)
     assert message in str(caught.value)
+
+
+def test_names_of_families():
+    @heddle.rule
+    def rule(p, g, m, *, m_f32=0.1):
+        return p - m_f32 * g, m + g
+
+    assert "%m_f32: tensor<f64>" in rule.mlir()
+    with pytest.raises(heddle.BadInput, match="rule: two arguments of the program have the name 'm_f32'"):
+        rule.mlir(dtype="f32/bf16")
 
 
 def test_a_rule_is_a_function():

@@ -299,6 +299,32 @@ def test_reductions_of_tensors_and_lists():
                 numpy.testing.assert_allclose(found[key][k], numpy.full(grad.shape, value), rtol=1e-13)
 
 
+def test_reductions_over_lists_of_two_families():
+    @heddle.rule
+    def rule(p, g, a, b, c, d, e, f):
+        return (p - g, heddle.sum(g, over="list"), heddle.mean(g, "list"), heddle.amax(g, over="list"),
+                heddle.amin(heddle.norm(g), "list"), heddle.where(heddle.any(g > 4, over="list"), 1, 0),
+                heddle.where(heddle.all(g < 4, over="list"), 1, 0))
+
+    executable = rule.compile(target="cpu", dtype="f64/f32", state="f64")
+    for place in ("grad_f64", "grad_f32", None):
+        params = {"param_f64": arrays(1, "f64"), "param_f32": arrays(2)}
+        grads = {"grad_f64": arrays(3, "f64"), "grad_f32": arrays(4)}
+        if place:
+            grads[place][0][0, 0] = 5.0  # the largest is in one of the families
+        found = run(executable, params, [grads])
+        together = [grad.astype("f8") for family in grads.values() for grad in family]
+        flat = numpy.concatenate([grad.ravel() for grad in together])
+        wanted = {"a": flat.sum(), "b": flat.mean(), "c": flat.max(),
+                  "d": min(numpy.linalg.norm(grad.ravel()) for grad in together),
+                  "e": float(place is not None), "f": float(place is None)}
+        for dtype in ("f64", "f32"):
+            for key, value in wanted.items():
+                for member in found[f"{key}_{dtype}"]:
+                    # f32 elements round the value of the list to f32
+                    numpy.testing.assert_allclose(member, value, rtol=1e-12 if dtype == "f64" else 1e-6, atol=1e-12)
+
+
 def test_inactive_members_keep_their_values():
     """A member without a gradient in a step: parameter, state and step counter keep their values."""
     executable = lamb.compile(target="cpu")

@@ -266,6 +266,18 @@ def test_early_stores():
         new = 0.9 * m + g
         return p - lr / heddle.norm(new) * (new - m), new
 
+    # Two families, one of which stores early.
+    params = {"param_f32": arrays(1), "param_bf16": arrays(2, "bf16")}
+    grads = {"grad_f32": arrays(3), "grad_bf16": arrays(4, "bf16")}
+    for rule in (scaled, damped):
+        both = run(rule.compile(target="cpu", dtype="f32/bf16"), params, [grads] * 3)
+        for dtype in ("f32", "bf16"):
+            alone = run(rule.compile(target="cpu", dtype=dtype), {"param": params[f"param_{dtype}"]},
+                        [{"grad": grads[f"grad_{dtype}"]}] * 3)
+            for name in ("param", "m"):
+                for one, other in zip(both[f"{name}_{dtype}"], alone[name]):
+                    assert one.tobytes() == other.tobytes()
+
     assert scaled.explain(json=True)["bytes_per_element"] == 24  # g, m -> m; p, m -> p
     assert scaled.explain(json=True, dtype="bf16")["bytes_per_element"] == 14  # g, m; p, g, m -> p, m
     assert damped.explain(json=True)["bytes_per_element"] == 28

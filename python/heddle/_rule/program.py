@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..errors import BadInput
 from .body import Body, Names, Operand, Type, literal
 from .nodes import Level, Node, Trace
 from .places import ElementStages, Needs, Places
@@ -120,6 +121,11 @@ class _Program:
 
     def _declare_argument(self, name: str, type: Type, attributes: list[str], hint: str) -> Operand:
         operand = Operand(self._names.unique(name), type, hint)
+        if operand.name != f"%{name}":
+            raise BadInput(
+                f"{self._trace.signature.name}: two arguments of the program have the name '{name}', which ends in the "
+                "name of an element type: use another name"
+            )
         described = f" {{{', '.join(attributes)}}}" if attributes else ""
         self._arguments.append(f"{operand.name}: {type}{described}")
         return operand
@@ -240,8 +246,9 @@ class _Program:
             result = self._new(node.hint or word, type, lists.suffix)
             head = f"{result.name} = foreach.reduce {reduction.kind} along {axis}"
             self._lines += body.text(head, [type], [(value, dtype)])
-            self._values[lists, node] = result
             parts.append(result)
+            if not reduction.over_list:
+                self._values[lists, node] = result
         if reduction.over_list:
             self._values[None, node] = self._combine(parts, reduction.kind, node.hint or word)
 

@@ -83,7 +83,10 @@ def read_number(value: object) -> float | tuple[float, ...] | None:
         return tuple(numbers) if whole else None  # type: ignore[arg-type]
     if not is_number(value):
         return None
-    number = float(value)  # type: ignore[arg-type]
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return None
     return number if math.isfinite(number) else None
 
 
