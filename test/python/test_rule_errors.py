@@ -58,8 +58,8 @@ def test_the_number_of_results_points_at_the_return():
         return p - lr * m  # the return
 
     message = message_of(rule)
-    assert message == (f"{HERE}:{line_of('the return')}: rule 'rule': expected 2 values, the new p and m in this order, "
-                       "found 1 value")
+    assert message == (f"{HERE}:{line_of('the return')}: rule 'rule': expected 2 values, the new p and m in this "
+                       "order, found 1 value")
 
 
 def test_a_helper_of_the_user_is_the_users_line():
@@ -224,7 +224,8 @@ def scaled(p, g, *, lr=0.1, betas=(0.9, 0.99), mode="plain", limit=None):
     ({"betas": 0.9}, "expected a tuple of 2 finite numbers for the hyperparameter 'betas', found 0.9"),
     ({"betas": (1, 2, 3)}, "expected a tuple of 2"),
     ({"mode": ["plain"]}, "for the option 'mode', found an object of type list"),
-    ({"momentum": 1}, "there is no argument 'momentum'. The arguments are dtype, state, groups, lr, betas, mode, limit"),
+    ({"momentum": 1},
+     "there is no argument 'momentum'. The arguments are dtype, state, groups, lr, betas, mode, limit"),
     ({"dtype": "i32"}, "dtype: expected one or several of f64, f32, f16, bf16"),
     ({"dtype": "f32/f32"}, "dtype: expected one or several"),
     ({"dtype": "float"}, "dtype: expected one of"),

@@ -180,8 +180,8 @@ def expected(formula, params, gradients, settings):
     return params, states
 
 
-# Parameters move by about `lr` a step in every rule, and states are averages of gradients: errors are a few ulp of 1, and
-# of the largest value. One sign of Lion could differ, if a rounded sum has the other sign; the seeds have none.
+# Parameters move by about `lr` a step in every rule, and states are averages of gradients: errors are a few ulp of 1,
+# and of the largest value. A sign of Lion could differ if a rounded sum has the other sign; the seeds have none.
 TOLERANCES = {"f64": 1e-12, "f32": 3e-6}
 
 
@@ -265,8 +265,8 @@ def test_not_a_number_in_norms():
     def rule(p, g, *, lr=1.0):
         return p - lr * g / heddle.norm(g)
 
-    params, grads = [numpy.ones(3), numpy.ones(2), numpy.ones(0)], [numpy.array([3, 4, numpy.nan]), numpy.array([3.0, 4]),
-                                                                    numpy.ones(0)]
+    params = [numpy.ones(3), numpy.ones(2), numpy.ones(0)]
+    grads = [numpy.array([3, 4, numpy.nan]), numpy.array([3.0, 4]), numpy.ones(0)]
     found = run(rule.compile(target="cpu", dtype="f64"), {"param": params}, [{"grad": grads}])["param"]
     assert numpy.isnan(found[0]).all()
     numpy.testing.assert_allclose(found[1], [0.4, 0.2])
