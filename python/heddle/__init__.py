@@ -92,7 +92,7 @@ __all__ = [
 ]
 
 # Submodules that are imported when first used.
-_SUBMODULES = ("arrays", "dtypes")
+_SUBMODULES = ("arrays", "dtypes", "optim")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (

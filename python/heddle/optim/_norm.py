@@ -62,8 +62,8 @@ class SumOfSquares:
         if part.form.scaled:
             part.bind_scaling(self._graph)
 
-    def compute(self) -> None:
-        """Adds the squares of the gradients that the part has bound."""
+    def prepare(self) -> None:
+        """Binds the gradients that the part has bound."""
         grads, active = self._part.bound_gradients()
         if self._bound is None or not numpy.array_equal(self._bound[0], grads):
             self._grads.values[:] = grads
@@ -71,6 +71,10 @@ class SumOfSquares:
         if self._bound is None or not numpy.array_equal(self._bound[1], active):
             self._part.set_inactive(self._graph, "grad", active)
         self._bound = (grads.copy(), active.copy())
+        self._graph.prepare(self._part.current_stream())
+
+    def compute(self) -> None:
+        """Adds the squares of the gradients."""
         self._graph.replay(self._part.current_stream())
 
 
@@ -95,9 +99,9 @@ def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
     for each, value in sums.items():
         if each is not None:
             each.add(value)
-    total = sum(sums.values())
+    total: Any = sum(sums.values())
     for part in busy:
         part.sum.copy_(total, non_blocking=True)
         part.set_max_norm(max_norm)
         part.replay()
-    return total.sqrt()  # type: ignore[attr-defined]  # a tensor
+    return total.sqrt()

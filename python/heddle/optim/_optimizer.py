@@ -50,11 +50,14 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     #: The description of the optimizer.
     spec: Spec
+    #: The state of each parameter.
+    state: Any
 
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        """Subclasses made by `optimizer_class` have the signature of their `spec` instead."""
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
@@ -67,7 +70,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._group_changes = 0
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
         self._hidden: dict[Any, dict[str, Any]] = {}
-        self._captured: list[list[Part]] = []
+        self._captured: list[Part] = []
 
     # ------------------------------------------------------------------------------------------------------------------
     # Groups and state
@@ -124,15 +127,38 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        captured = getattr(self, "_captured", [])
+        captured, before = getattr(self, "_captured", []), getattr(self, "state", None)
         self._reset()
-        self._captured = captured  # their tables may be in use
+        self._captured = captured
         self._max_norm = getattr(self, "_max_norm", None)
         self.grad_norm = getattr(self, "grad_norm", None)
         super().__setstate__(state)
         for group in self.param_groups:
             for name, value in {**self.spec.defaults, **self.spec.fixed}.items():
                 group.setdefault(name, value)
+        if captured and before is not None:
+            self._load_in_place(before)
+
+    def _load_in_place(self, before: Mapping[Any, Any]) -> None:
+        """Copies loaded state into the tensors that captured steps use."""
+        with torch.no_grad():
+            for param, state in self.state.items():
+                for key, value in state.items():
+                    old = before.get(param, {}).get(key)
+                    if isinstance(old, torch.Tensor) and old.shape == value.shape and old is not value:
+                        state[key] = old.copy_(value)
+
+    def push_hyperparameters(self) -> None:
+        """Passes the hyperparameters of the groups, and `clip_grad_norm`, to the steps that the caller has captured.
+
+        Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
+        changed a group. Steps that are not captured read the groups themselves.
+        """
+        with torch.no_grad():
+            for part in self._captured:
+                part.hyperparameters.update(self.param_groups, part.current_stream())
+                if self._max_norm is not None and part.clips:
+                    part.set_max_norm(self._max_norm)
 
     @property
     def clip_grad_norm(self) -> float | None:
@@ -217,7 +243,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         is_scaled = scale is not None or found_inf is not None
         if _capture.is_capturing():
             parts = _capture.prepared(self, is_scaled)
-            self._captured.append(parts)
+            self._captured += parts
         else:
             for _ in range(2):
                 parts = self._current_parts(is_scaled)
@@ -228,13 +254,15 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                     self._parts = {}
             else:
                 raise BadInput("params: the order of elements in memory changes during a step")
-            if changed and len(parts) > 1:
+            if changed and (len(parts) > 1 or parts[0].sum is not None):
                 for part in changed:
                     if not part.is_idle:
                         part.prepare()
             for part in parts:
                 part.update_hyperparameters(self.param_groups, self._group_changes)
         busy = [part for part in parts if not part.is_idle]
+        for part in busy:
+            part.copy_in()
         if is_scaled:
             for part in busy:
                 part.set_scaling(scale, found_inf)
@@ -296,8 +324,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             ) and (needed is None or options.get(needed, True))
         return tuple(options.items())
 
-    def _make_parts(self, is_scaled: bool) -> list[Part]:
+    def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
+        is_known = is_scaled not in self._parts
         for group in groups:
             for name, value in {**spec.defaults, **spec.fixed}.items():
                 group.setdefault(name, value)
@@ -332,12 +361,13 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 states=self.state,
                 hidden=self._hidden,
                 reduction=key[1],
-                captured=_capture.is_making(),
+                captured=captured,
             )
             for key, members in buckets.items()
         ]
-        if not _capture.is_making():
-            if self._seen is not seen or not self._parts:
+        if not captured:
+            # Parts of the other kind stay as they are if the groups are those that they were made for.
+            if not is_known:
                 self._parts = {}
             self._parts[is_scaled] = parts
         return parts
@@ -393,8 +423,14 @@ def _check_differentiable(params: Sequence[Any], name: str) -> None:
 
 
 def _run(optimizer: Optimizer) -> None:
-    with torch.no_grad():
+    # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
+    is_enabled = torch.is_grad_enabled()
+    set_grad_enabled = torch._C._set_grad_enabled
+    set_grad_enabled(False)
+    try:
         optimizer._run()
+    finally:
+        set_grad_enabled(is_enabled)
 
 
 # A graph that torch.compile makes ends before the step, and another one starts after it.
@@ -417,7 +453,7 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
         inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD),
     ]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for name, default in spec.defaults.items():
         if name == spec.keyword_only:
             kind = inspect.Parameter.KEYWORD_ONLY

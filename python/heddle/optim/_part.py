@@ -75,7 +75,7 @@ class Addresses:
         start = 0
         for ending, count in zip(endings, counts):
             binding = graph.list_binding(name + ending, shapes[start : start + count])
-            view = numpy.frombuffer(binding.addresses, numpy.int64)
+            view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
             self._bindings.append((binding, view, slice(start, start + count)))
             start += count
 
@@ -137,7 +137,10 @@ class Part:
         self._seen_changes = self._seen_group_changes = -1
         self._active = numpy.zeros(len(self.members), bool)
         self._is_bound = False
+        #: Tensors that are copied before the step, and after it.
+        self._copied_in: list[tuple[Any, Any]] = []
         self._written_back: list[tuple[Any, Any]] = []
+        self._kept: list[Any] = []
         self._scaling: Any = None
         self._last_stream = 0
         self.norm: Any = None
@@ -277,30 +280,35 @@ class Part:
             self._demote(self._unfit_gradients())
             return self.gather()
         params, grads = self._params.values, self._grads.values
-        before = None if not is_bound else (params.copy(), grads.copy())
-        params[self._plain_places] = self._param_values
-        grads[self._plain_places] = self._grad_values
+        has_moved, has_changed = not is_bound or moved > 0, not is_bound or changed > 0
+        if has_moved:
+            params[self._plain_places] = self._param_values
+        if has_changed:
+            grads[self._plain_places] = self._grad_values
         active = grads != 0
-        self._written_back = []
-        for place in self._special:
-            params[place], grads[place], active[place] = self._read_special(place)
-        rebind_states = self._seen_changes != self.states.changes.count or not is_bound
-        rebind_active = not is_bound or not numpy.array_equal(active, self._active)
-        if rebind_states or rebind_active:
+        if self._special:
+            self._copied_in, self._written_back = [], []
+            for place in self._special:
+                param, grad, active[place] = self._read_special(place)
+                has_moved |= param != params[place]
+                has_changed |= grad != grads[place]
+                params[place], grads[place] = param, grad
+        rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
+        if rebind_active or self._seen_changes != self.states.changes.count:
             self._read_states(active)
-        if before is None or not numpy.array_equal(before[0], params):
-            self._params.bind()
-        if before is None or not numpy.array_equal(before[1], grads):
-            self._grads.bind()
-        if rebind_states or rebind_active:
             for bound in self._bound_states:
                 bound.bind()
+            has_changed = True
+        if has_moved:
+            self._params.bind()
+        if has_changed:
+            self._grads.bind()
         if rebind_active:
             self.set_inactive(self.graph, "param", active)
             self._active = active
         self._seen_changes = self.states.changes.count
         self._is_bound = True
-        return True
+        return has_moved or has_changed
 
     def _read_special(self, place: int) -> tuple[int, int, bool]:
         """The addresses of a parameter and its gradient, and whether it has one. Both may be copies."""
@@ -317,14 +325,14 @@ class Part:
         self._check_gradient(member, shard, grad)
         target = shard
         if shadow is not None:
-            shadow.copy_(shard)
+            self._copied_in.append((shadow, shard))
             self._written_back.append((shard, shadow))
             target = shadow
         if grad.dtype != shard.dtype or not same_order(grad, target):
             if place not in self._copies:
                 self._copies[place] = empty_in_order(target, shard.dtype)
             copied = self._copies[place]
-            copied.copy_(grad)
+            self._copied_in.append((copied, grad))
             grad = copied
         return target.data_ptr(), grad.data_ptr(), True
 
@@ -542,6 +550,30 @@ class Part:
     def prepare(self) -> None:
         """Checks the bindings, and updates the graph. Raises an error before anything runs."""
         self.graph.prepare(self.current_stream())
+        if self.sum is not None:
+            self.sum_of_squares.prepare()
+
+    def keep(self) -> None:
+        """Keeps all bound tensors alive: a captured graph may use them at any time."""
+        for place, member in enumerate(self.members):
+            grad = local_gradient(member.param)
+            self._kept += [local(member.param).detach(), None if grad is None else grad.detach()]
+            for state in (self._state_of(member), self._hidden_of(place)):
+                self._kept += [local(value) for value in state.values() if isinstance(value, torch.Tensor)]
+
+    @property
+    def clips(self) -> bool:
+        return self._max_norm is not None
+
+    @property
+    def idle_members(self) -> int:
+        """The number of parameters without gradient."""
+        return int(len(self._active) - self._active.sum())
+
+    def copy_in(self) -> None:
+        """Copies the tensors that the program cannot read as they are."""
+        for copied, tensor in self._copied_in:
+            copied.copy_(tensor)
 
     def replay(self) -> None:
         self._last_stream = self.current_stream()

@@ -243,7 +243,8 @@ def clip(text: str, families: Sequence[Family], endings: Sequence[str], *, given
     module = _Module(text)
     grads = _grads(module, families, endings)
     first: list[str] = []
-    operands, lines, total = f"%total = %{SUM}", [], "%total"
+    operands, total = f"%total = %{SUM}", "%total"
+    lines: list[str] = []
     if not given:
         first = _sums(families, endings)
         operands = ", ".join(f"%sum{ending} = %clip_sum{ending}" for ending in endings)

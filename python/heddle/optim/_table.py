@@ -51,7 +51,7 @@ def standard(
 #: Options that are true or false; the others are hyperparameters that may be left out.
 FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
 
-_ADAM = {
+_ADAM: dict[str, Any] = {
     "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
     "optional": ("weight_decay",),
     "parts": {"beta1": ("betas", 0), "beta2": ("betas", 1)},
