@@ -156,6 +156,7 @@ EXPRESSIONS = {
     "None": "expected a number as the new value of 'p', found None",
     "'a'": "expected a number as the new value of 'p', found 'a'",
     "(p, g)": "expected 1 value, the new p, found 2 values",
+    "p": "expected a new value, found only the old ones",
     "()": "expected 1 value, the new p, found 0 values",
 }
 

@@ -128,6 +128,78 @@ def test_groups_with_other_options():
     assert same(*nets)
 
 
+def test_options_keep_their_values():
+    """Strings, numbers and None reach the rule as they are; bools may be any truth value, as in torch."""
+
+    @heddle.rule
+    def rule(p, g, *, lr=1.0, mode="plain", limit=None, twice=False):
+        if mode == "sign":
+            g = heddle.sign(g)
+        if limit is not None:
+            g = heddle.minimum(g, limit)
+        return p - lr * (2 * g if twice else g)
+
+    def stepped(**options):
+        param = torch.nn.Parameter(torch.zeros(2))
+        param.grad = torch.tensor([-3.0, 5.0])
+        rule([param], **options).step()
+        return param.tolist()
+
+    assert stepped() == [3, -5] and stepped(mode="plain") == [3, -5] and stepped(mode="sign") == [1, -1]
+    assert stepped(limit=0.25) == [3, -0.25] and stepped(limit=0) == [3, 0] and stepped(twice=1) == [6, -10]
+    params = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
+    for param in params:
+        param.grad = torch.tensor([-3.0, 5.0])
+    optimizer = rule([{"params": params[:1]}, {"params": params[1:2], "mode": "sign"},
+                      {"params": params[2:], "limit": 0.5}])
+    optimizer.step()
+    assert [param.tolist() for param in params] == [[3, -5], [1, -1], [3, -0.5]]
+
+
+def test_norms_of_the_list_need_one_launch():
+    @heddle.rule
+    def rule(p, g, *, lr=1.0, signed=False):
+        return p - lr * (heddle.sign(g) if signed else g) / heddle.norm(g, over="list")
+
+    params = [torch.nn.Parameter(torch.zeros(2)) for _ in range(2)]
+    for param in params:
+        param.grad = torch.tensor([3.0, 4.0])
+    groups = [{"params": params[:1], "signed": True}, {"params": params[1:]}]
+    optimizer = rule(groups)
+    for _ in range(2):
+        with pytest.raises(heddle.BadInput, match="rule: expected one launch for all parameters, found 2"):
+            optimizer.step()
+    assert not any(param.any() for param in params)
+    optimizer.param_groups[0]["signed"] = False
+    optimizer.step()
+    for param in params:
+        torch.testing.assert_close(param.detach(), torch.tensor([-3.0, -4.0]) / 50**0.5)
+
+
+def test_sharded_parameters_have_no_norms():
+    """A stand-in for a DTensor: tests of heddle.optim use two processes."""
+
+    class Placement:
+        def __init__(self, sharded):
+            self.sharded = sharded
+
+        def is_shard(self):
+            return self.sharded
+
+    @heddle.rule
+    def rule(p, g, *, lr=1.0):
+        return p - lr * g / heddle.norm(g)
+
+    from heddle._rule.optimizer import make_spec
+
+    param = torch.nn.Parameter(torch.zeros(2))
+    for placements, refused in (([], False), ([Placement(False)], False), ([Placement(False), Placement(True)], True)):
+        param.placements = placements
+        for each, fails in ((rule, refused), (lion, False)):
+            problem = make_spec(each).check({"params": [param], **make_spec(each).defaults})
+            assert ("not sharded" in problem) if fails else problem is None
+
+
 def test_the_initial_state():
     param = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
     optimizer = adagrad([param])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
+from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
 
@@ -42,6 +43,15 @@ def make_spec(rule: Rule) -> Any:
         # In the form in which MLIR prints a module, which heddle.optim rewrites for clipping.
         return inspection.emit(rule._program(own, groups, values, scalars_of(signature.hypers)), "foreach")
 
+    def check(group: Mapping[str, Any]) -> str | None:
+        trace = rule._trace({name: group[name] for name in signature.options})
+        if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
+            return (
+                f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "
+                "heddle.norm would cover the shard of this process alone"
+            )
+        return None
+
     return _optim().Spec(
         name=rule.name,
         defaults=defaults,
@@ -49,8 +59,18 @@ def make_spec(rule: Rule) -> Any:
         keyword_only=signature.keywords[0] if signature.keywords else None,
         options=tuple(signature.options),
         parts=parts,
+        check=check,
         doc=rule.__doc__ or "",
     )
+
+
+def _is_sharded(param: Any) -> bool:
+    """Whether a tensor is a DTensor of which this process has a part."""
+    return any(placement.is_shard() for placement in getattr(param, "placements", ()))
+
+
+def _reduces_list(rule: Rule, group: Mapping[str, Any]) -> bool:
+    return rule._trace({name: group[name] for name in rule._signature.options}).reduces(over_list=True)
 
 
 def make_class(rule: Rule) -> Any:
@@ -58,6 +78,20 @@ def make_class(rule: Rule) -> Any:
     made = _optim().optimizer_class(make_spec(rule))
     made.__module__ = rule.function.__module__
     made.__reduce__ = _reduce
+    make_parts = made._make_parts
+
+    def _make_parts(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = make_parts(self, *args, **kwargs)
+        if len(made) > 1 and any(_reduces_list(rule, group) for group in self.param_groups):
+            self._parts = {}
+            raise BadInput(
+                f"{rule.name}: expected one launch for all parameters, found {len(made)}: parameters are on several "
+                "devices, or groups have different options. A reduction with over='list' would cover one of them: make "
+                "an optimizer for each"
+            )
+        return made
+
+    made._make_parts = _make_parts
     made._heddle_rule = rule
     return made
 

@@ -73,6 +73,7 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
         sys.setprofile(profile)
         _current.reset(token)
     _take_outputs(trace, result, returned)
+    _check_changes(trace, returned)
     for name, value in returned.variables.items():
         if isinstance(value, Value) and value._trace is trace and name.isascii() and not value._node.is_leaf:
             value._node.hint = value._node.hint or name
@@ -94,6 +95,13 @@ def _explain_unknown(error: AttributeError) -> None:
     raise BadInput(
         f"{place}: there is no function heddle.{found[1]}. The functions of rules are {functions}"
     ) from None
+
+
+def _check_changes(trace: Trace, returned: _Return) -> None:
+    signature = trace.signature
+    names = (signature.param, *(state.name for state in signature.states))
+    if all(node.op == "list" and node.payload == name for node, name in zip(trace.outputs, names)):
+        raise BadInput(f"{returned.place}: rule '{signature.name}': expected a new value, found only the old ones")
 
 
 def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:

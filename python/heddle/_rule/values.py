@@ -192,7 +192,7 @@ class Value:
     __rlshift__ = __rshift__ = __rrshift__ = __lshift__
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         hint = f"write heddle.{name}(x)" if name in OPS else "a value of a rule is a scalar, see docs/rule.md"
         raise _NoAttribute(f"{user_line()}: {describe(self)} has no attribute '{name}': {hint}")
