@@ -67,6 +67,19 @@ def test_the_rule_is_an_object_with_the_function_inside():
     assert isinstance(lion, heddle.Rule) and not isinstance(1, lion)
 
 
+def test_a_rule_may_call_the_function_of_another():
+    @heddle.rule
+    def halved(p, g, m, *, lr=1e-4):
+        new, m = lion.function(p, g, m, lr=lr, b1=0.9, b2=0.99, wd=0.0)
+        return p + 0.5 * (new - p), m
+
+    params, grads = {"param": arrays(1, "f64")}, [{"grad": arrays(2, "f64")}]
+    whole = run(lion.compile(target="cpu", dtype="f64", lr=0.25), params, grads)["param"]
+    half = run(halved.compile(target="cpu", dtype="f64", lr=0.25), params, grads)["param"]
+    for before, one, other in zip(params["param"], whole, half):
+        numpy.testing.assert_allclose(other - before, 0.5 * (one - before), atol=1e-15)
+
+
 def test_equal_values_are_computed_once():
     @heddle.rule
     def rule(p, g, *, lr=0.1, b=0.9):

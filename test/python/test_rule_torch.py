@@ -236,14 +236,68 @@ def test_copies(copier):
 
 def test_clipping():
     """heddle.optim clips the gradients of a rule in the same program."""
-    if not hasattr(heddle.optim, "chain"):
-        pytest.skip("heddle.optim.chain does not exist")
     nets = model(), model()
     ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=adamw(nets[0].parameters(), lr=1e-2))
     theirs = heddle.optim.chain(clip_grad_norm=0.1, optimizer=heddle.optim.AdamW(nets[1].parameters(), lr=1e-2))
     train(nets[0], ours)
     train(nets[1], theirs)
     assert same(*nets)
+
+
+@heddle.rule
+def lamb(p, g, m, v, *, lr=1e-2, b1=0.9, b2=0.999, eps=1e-6, wd=0.01):
+    t = heddle.step()
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * g * g
+    u = m / (1 - b1**t) / (heddle.sqrt(v / (1 - b2**t)) + eps) + wd * p
+    weight, update = heddle.norm(p), heddle.norm(u)
+    return p - lr * heddle.where((weight > 0) & (update > 0), weight / update, 1.0) * u, m, v
+
+
+def test_clipping_of_a_rule_with_norms():
+    nets = model(torch.float64), model(torch.float64)
+    ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=lamb(nets[0].parameters()))
+    theirs = lamb(nets[1].parameters())
+    torch.manual_seed(4)
+    for _ in range(5):
+        data = torch.randn(8, 10, dtype=torch.float64)
+        for net, optimizer in zip(nets, (ours, theirs)):
+            optimizer.zero_grad()
+            net(data).square().sum().backward()
+            if optimizer is theirs:
+                norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+                assert norm > 0.1
+            optimizer.step()
+    for one, other in zip(nets[0].parameters(), nets[1].parameters()):
+        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [adamw, lamb, lion])
+def test_unscaled_gradients(rule):
+    """GradScaler gives scaled gradients; a step with an infinite one is skipped, and not counted."""
+    nets = model(), model()
+    plain, scaled = rule(nets[0].parameters(), lr=1e-2), rule(nets[1].parameters(), lr=1e-2)
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0, growth_interval=100)
+    torch.manual_seed(4)
+    for step in range(5):
+        data = torch.randn(8, 10)
+        for net, optimizer in zip(nets, (plain, scaled)):
+            if step == 2 and optimizer is plain:
+                continue
+            optimizer.zero_grad()
+            loss = net(data).square().mean()
+            if optimizer is plain:
+                loss.backward()
+                optimizer.step()
+                continue
+            scaler.scale(loss).backward()
+            if step == 2:
+                net[0].weight.grad[0, 0] = float("inf")
+            scaler.step(optimizer)
+            scaler.update()
+    assert same(*nets)
+    counts = [state["step"].item() for state in scaled.state.values() if "step" in state]
+    assert all(count == 4 for count in counts)
 
 
 def test_arguments():
