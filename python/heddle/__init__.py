@@ -14,6 +14,8 @@ heddle compiles it once. On a GPU, each step is one launch of a CUDA graph; on a
 Arrays may come from NumPy, PyTorch, CuPy, JAX, or any library with DLPack, ``__cuda_array_interface__`` or the buffer
 protocol. Importing heddle imports none of them.
 
+`heddle.rule` makes an optimizer of a Python function of scalars (docs/rule.md).
+
 Errors are exceptions with the text of the library: `Error` and its subclasses `BadInput`, `Unavailable` and `Failed`.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.

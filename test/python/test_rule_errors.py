@@ -113,6 +113,13 @@ EXPRESSIONS = {
     "numpy.sqrt(g)": "numpy.sqrt takes arrays, found 'g': use heddle.sqrt",
     "numpy.where(g > 0, p, g)": "numpy.where takes arrays",
     "numpy.array(g)": "NumPy takes arrays",
+    "numpy.linalg.norm(g)": "takes arrays",
+    "numpy.mean(g)": "numpy.mean takes arrays",
+    "numpy.vectorize(abs)(g)": "arrays",
+    "max([p, g])": "heddle.maximum",
+    "sorted([p, g])": "cannot test",
+    "g in (p,)": "cannot test",
+    "any([p > 0])": "cannot test",
     "numpy.ones(2) * g": "numpy.multiply takes arrays",
     "g * True": "expected a number or a value of the rule, found True",
     "g + None": "found None",
@@ -179,6 +186,12 @@ def test_torch_functions():
 
     message = message_of(rule)
     assert message.startswith(f"{HERE}:{line_of('torch')}: torch.sqrt takes tensors")
+
+    def other(p, g):
+        return p - torch.norm(g)  # a function in Python
+
+    message = message_of(other)
+    assert message.startswith(f"{HERE}:{line_of('a function in Python')}: torch.norm takes tensors")
 
 
 SIGNATURES = {

@@ -7,7 +7,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import enum
-import os
 import sys
 from typing import NamedTuple
 
@@ -19,13 +18,14 @@ if TYPE_CHECKING:
 
     from .signature import Signature
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+#: Packages whose functions are not the user's.
+_LIBRARIES = frozenset(("heddle", "numpy", "torch", "jax", "cupy", "scipy", "functools"))
 
 
 def user_line() -> str:
-    """``FILE:LINE`` of the innermost function that is not part of this folder."""
+    """``FILE:LINE`` of the innermost function that is part of no library."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _PACKAGE:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
