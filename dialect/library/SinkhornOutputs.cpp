@@ -160,6 +160,19 @@ Value Builder::dualValue() {
   return body.map().front();
 }
 
+/// The soft transform of the other side's potentials, -eps LSE(L + v): the
+/// potential without weights that an update would give if the sums of this side
+/// had to match. It does not depend on the weights of this side.
+Value Builder::transformOf(const Side &side, const Side &other) {
+  std::string name = "transform_" + side.weight.str();
+  Value sums = sumsOf(side, other);
+  Body body(program);
+  Scalar sum = body.read(sums, side.sum, compute);
+  Scalar eps = body.read(this->eps, "eps", compute);
+  body.write((-(eps * sum).as("pull")).as(name), vector(), name);
+  return body.map().front();
+}
+
 /// The column with the largest entry of each row; -1 in a row without an
 /// allowed entry.
 Value Builder::largestOfRows() {
@@ -192,12 +205,14 @@ Value Builder::projectionOf(Value product, Value mass, StringRef name) {
 void Builder::addOutputs() {
   if (epsNow)
     reachLastEps();
-  for (const Side *side : {&rows, &columns})
-    if (side->given || options.hasOutput("potentials"))
-      program.result(inConvention(*side), side->given);
-  concludeStatus();
-  for (Value value : {error, iterations, converged, status})
-    program.result(value);
+  if (options.iterate) {
+    for (const Side *side : {&rows, &columns})
+      if (side->given || options.hasOutput("potentials"))
+        program.result(inConvention(*side), side->given);
+    concludeStatus();
+    for (Value value : {error, iterations, converged, status})
+      program.result(value);
+  }
   if (history)
     program.result(errors, history);
   if (options.hasOutput("plan"))
@@ -212,6 +227,10 @@ void Builder::addOutputs() {
   if (options.hasOutput("marginals")) {
     program.result(rowMass);
     program.result(marginalOf(columns));
+  }
+  if (options.hasOutput("transforms")) {
+    program.result(transformOf(rows, columns));
+    program.result(transformOf(columns, rows));
   }
   if (options.hasOutput("argmax"))
     program.result(largestOfRows());
