@@ -173,8 +173,8 @@ Value Builder::transformOf(const Side &side, const Side &other) {
   return body.map().front();
 }
 
-/// The column with the largest entry of each row; -1 in a row without an
-/// allowed entry.
+/// The column with the largest entry of each row, the first of several; -1 if
+/// there are no columns.
 Value Builder::largestOfRows() {
   Body body(program);
   Scalar l = element(body);

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 # Submodules that are imported when first used.
-_SUBMODULES = ("arrays", "dtypes")
+_SUBMODULES = ("arrays", "dtypes", "ot")
 
 
 def __getattr__(name: str) -> Any:
