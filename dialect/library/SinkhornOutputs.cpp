@@ -105,14 +105,16 @@ Value Builder::gainOf(const Side &side) {
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, compute);
     Scalar pull = (-(f / rho).as("slack")).as("pull");
-    Scalar kept = exp(pull).as("kept");
-    Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
+    Scalar gain = (-expm1(pull).as("excess")).as("lost");
     // A point without an allowed entry may have any potential; +inf gives the
     // largest gain.
     Scalar none = log.constant(-INFINITY, "none");
     gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
                   gain);
-    f = (rho * gain.as("share")).as("bounded");
+    Scalar bounded = (rho * gain.as("share")).as("bounded");
+    // With an infinite price, the sums must match.
+    Scalar finite = less(rho, rho.constant(INFINITY, "most")).as("finite");
+    f = select(finite, bounded, f).as("fair");
   }
   body.write(whereSome(weight, (weight * f).as("gain"), "counted"),
              each(compute), "gain_" + side.weight.str());

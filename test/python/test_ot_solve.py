@@ -214,6 +214,7 @@ def test_one_value_for_each_problem():
         part = M[index], a[index], b[index]
         plan = reference.plan_of(*part, eps[index], rho_a, 1.5)
         close(result.plan[index], plan, 1e-8)
+        close(result.value[index], reference.primal(*part, plan, eps[index], rho_a, 1.5), 1e-8)
     entropic = heddle.ot.solve_batch(M, eps, a, b, tol=1e-11)
     close(entropic.value[1], reference.primal(M[1], a[1], b[1], entropic.plan[1], 0.5, entropy=True), 1e-8)
     lists = heddle.ot.sinkhorn(M, a, b, eps=0.1, anneal=numpy.array([[1.0, 0.1], [0.1, 0.1], [2.0, 0.05]]), tol=1e-9)

@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._inputs import Vectors
     from ._problem import Problem
     from ._result import OTResult
 
@@ -46,7 +45,7 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
         gradients = _gradients(result, grad)
         if torch.is_grad_enabled():  # create_graph
             gradients = [
-                None if gradient is None else _WithoutGradient.apply("the gradient of OTResult.value", gradient, grad)
+                None if gradient is None else _WithoutGradient.apply("the gradient of OTResult.value", gradient, *result._inputs)
                 for gradient in gradients
             ]
         return (None, *gradients)
@@ -118,7 +117,7 @@ def _gradients(result: OTResult, grad: Any) -> list[Any]:
         pairs = [_weight_gradients(result, index) for index in range(problems.count)]
         for axis, side in enumerate(sides):
             gradients = [step * pair[axis] for step, pair in zip(steps, pairs)]
-            if len(side.given) == problems.count and not side.shared:
+            if not side.shared and not side.is_stacked:
                 for tensor, gradient in zip(side.given, gradients):
                     if id(tensor) in position:
                         add(position[id(tensor)], tensor, [gradient], batched=False)
@@ -145,7 +144,7 @@ def _weight_gradients(result: OTResult, index: int) -> list[Any]:
     rhos = [_number(problem, "rho_a", index), _number(problem, "rho_b", index)]
     is_entropy = options.get("regularizer", "kl") == "entropy"
     # The weights as the formulas use them, and as the caller gave them.
-    given = [_weights(problem, problem.a, index), _weights(problem, problem.b, index)]
+    given = [problem.a.of(index), problem.b.of(index)]
     weights = [side.exp() if options.get("weights") == "log" else side for side in given]
     sums = [side.sum() for side in weights]
     if "normalize" in options:
@@ -183,10 +182,6 @@ def _side(f: Any, eps: Any, rho: Any, mass: Any) -> Any:
     ratio = 1.0 if rho is None else torch.exp(-f / (rho + eps))
     gain = f if rho is None else -rho * torch.expm1(-f / (rho + eps))
     return gain if mass is None else gain - eps * (ratio - mass)
-
-
-def _weights(problem: Problem, side: Vectors, index: int) -> Any:
-    return side.of(index, problem.problems)
 
 
 def _product(weight: Any, x: Any) -> Any:

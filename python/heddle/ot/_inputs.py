@@ -188,9 +188,10 @@ class Vectors:
 
     Attributes:
         members: the vectors, as they are bound.
-        arrays: dense arrays of the caller's library that hold them: one for a batch, otherwise one for each problem.
+        arrays: dense arrays of the caller's library that hold them.
         given: the arrays of the caller.
         shared: whether one vector is used for all problems.
+        is_stacked: whether one array of rank 2 has all vectors.
     """
 
     def __init__(self, problems: Problems, given: Any, name: str, sizes: Sequence[int] | None, dtype: str) -> None:
@@ -209,7 +210,8 @@ class Vectors:
         library, count = problems.library, problems.count
         self.given: list[Any] = [given]
         shared = problems.form == "single"
-        if problems.form == "list" and isinstance(given, (list, tuple)) and not _is_numbers(given):
+        self.is_stacked = False
+        if not shared and isinstance(given, (list, tuple)) and not _is_numbers(given):
             parts = [self._dense(library, part, f"{name}[{index}]", dtype) for index, part in enumerate(given)]
             self.given = list(given)
             if len(parts) != count:
@@ -223,6 +225,7 @@ class Vectors:
             if len(seen.shape) != (1 if shared else 2) or (not shared and seen.shape[0] != count):
                 wanted = "a vector" if shared else f"a vector, or {count} vectors (an array of rank 2)"
                 raise BadInput(f"{name}: expected {wanted}, found shape {seen.shape}")
+            self.is_stacked = not shared
             views = [seen] * count if shared else _members(seen)
         for index, seen in enumerate(views):
             if len(seen.shape) != 1 or (sizes is not None and seen.shape[0] != sizes[index]):
@@ -233,11 +236,11 @@ class Vectors:
         self.members = Members(dtype, [seen.address for seen in views], tuple(seen.shape for seen in views))
         self._views = views
 
-    def of(self, index: int, problems: Problems) -> Any:
+    def of(self, index: int) -> Any:
         """The vector of one problem, as an array of the caller's library."""
         if self.shared:
             return self.arrays[0]
-        return self.arrays[0][index] if problems.form == "batch" and len(self.given) == 1 else self.arrays[index]
+        return self.arrays[0][index] if self.is_stacked else self.arrays[index]
 
     @staticmethod
     def _dense(library: Library, given: Any, name: str, dtype: str) -> tuple[Any, arrays.ArrayView]:
@@ -281,7 +284,7 @@ class Uniform(Vectors):
 
         library = problems.library
         self.given = []
-        self.shared = False
+        self.shared = self.is_stacked = False
         made: dict[int, Any] = {}
         for size in sizes:
             if size not in made:

@@ -150,6 +150,33 @@ TEST_P(Sinkhorn, OutputsOfGivenPotentials) {
   }
 }
 
+/// The dual value for prices so large that the sums nearly match, in f32.
+TEST_P(Sinkhorn, DualOfLargePrices) {
+  std::vector<Problem> problems{oracle::randomProblem(17, 30, 5)};
+  for (double rho : {3e4, 1e9, kInf})
+    for (bool entropy : {false, true}) {
+      SCOPED_TRACE(rho);
+      Settings s;
+      s.eps = 0.25;
+      s.rhoA = s.rhoB = rho;
+      s.entropy = entropy;
+      s.limit = 200;
+      s.tol = -1;
+      Solution exact = oracle::solve(problems[0], s);
+      Results r =
+          solve(std::string("rho_a=1,rho_b=1,outputs=dual,regularizer=") +
+                    (entropy ? "entropy" : "kl"),
+                problems,
+                {{"eps", 0.25},
+                 {"rho_a", rho},
+                 {"rho_b", rho},
+                 {"tol", -1},
+                 {"limit", 200}});
+      double dual = oracle::outputsOf(problems[0], s, exact.u, exact.v).dual;
+      expectNear(r["dual"][0], {dual}, 1e-5, "dual");
+    }
+}
+
 TEST_P(Sinkhorn, EveryOption) {
   std::mt19937_64 random(17);
   // Every variant of the CUDA source is compiled.
