@@ -118,7 +118,8 @@ static int run(SmallVector<StringRef> words) {
 
 int main(int argc, char **argv) {
   int code = run(SmallVector<StringRef>(argv + 1, argv + argc));
-  // Report what could not be printed; LLVM's streams would end the process.
+  // Report output that could not be written; LLVM's streams would end the
+  // process.
   outs().flush();
   if (outs().has_error()) {
     std::error_code reason = outs().error();
