@@ -1,5 +1,8 @@
 //===- ExitOrder.cpp - The library works until the process ends -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A handler of atexit() may use the library. exit() destroys the thread-local
 // variables of its thread before it calls any handler, and static variables
 // that were created after the handler was registered before that handler.

@@ -1,5 +1,8 @@
 /*===- exit_test.c - Loading, unloading, and calls at the end of a process ===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Loads the library at run time. Rounds of dlopen() and dlclose(), and threads
  * that end, take no memory. A handler of atexit() that is older than the
  * library uses everything of it. Exit code 0 means success.
