@@ -156,6 +156,7 @@ public:
     allowance.exact = *exact;
     if (evaluations.size() == 1)
       return allowance;
+    allowance.findScale();
     allowance.spread.resize(exact->count);
     for (const auto &evaluation : drop_begin(evaluations)) {
       auto perturbed = evaluation->result(index, member);
@@ -164,7 +165,6 @@ public:
       if (perturbed->count == exact->count)
         allowance.include(perturbed->elements);
     }
-    allowance.findScale();
     // With few evaluations, the largest error of one element is random.
     if (evaluations.size() <= 16)
       allowance.smooth();
@@ -206,16 +206,6 @@ public:
 private:
   Allowance(DType dtype, bool inPanels) : dtype(dtype), inPanels(inPanels) {}
 
-  void include(const double *perturbed) {
-    for (size_t k = 0; k < count(); ++k) {
-      double error = std::fabs(perturbed[k] - exactly(k));
-      bool same = perturbed[k] == exactly(k) ||
-                  (std::isnan(perturbed[k]) && std::isnan(exactly(k)));
-      if (!same)
-        spread[k] = std::isnan(error) ? HUGE_VAL : std::max(spread[k], error);
-    }
-  }
-
   /// The values of all faithful evaluations.
   std::pair<double, double> rangeOfFaithful(size_t k) const {
     double value = exactly(k), low = exact.low[k], high = exact.high[k];
@@ -235,6 +225,16 @@ private:
         ++finite;
       }
     scale = finite ? std::sqrt(squares / finite) : 0;
+  }
+
+  void include(const double *perturbed) {
+    for (size_t k = 0; k < count(); ++k) {
+      double error = std::fabs(perturbed[k] - exactly(k));
+      bool same = perturbed[k] == exactly(k) ||
+                  (std::isnan(perturbed[k]) && std::isnan(exactly(k)));
+      if (!same)
+        spread[k] = std::isnan(error) ? HUGE_VAL : std::max(spread[k], error);
+    }
   }
 
   void smooth() {
