@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 
 from . import _shapes, inspection
+from ._output import write_file
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -142,11 +144,15 @@ def _integer(least: int) -> Any:
 def _setting(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
     try:
-        if not name:
+        number = float(value)
+        isinteger = value.lstrip("+-").isdecimal()
+        if not name or (isinteger and number != int(value)) or (math.isinf(number) and any(map(str.isdigit, value))):
             raise ValueError
-        return name, float(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE with a numeric VALUE, found '{text}'") from None
+        return name, number
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"expected NAME=VALUE with a numeric VALUE that double precision can hold, found '{text}'"
+        ) from None
 
 
 def _program(argument: str) -> str:
@@ -259,9 +265,7 @@ def _emit(options: argparse.Namespace) -> int:
         sys.stdout.buffer.flush()
         return 0
     try:
-        with open(options.output + ".new", "wb") as file:
-            file.write(content)
-        os.replace(options.output + ".new", options.output)
+        write_file(options.output, content)
     except OSError as error:
         raise Error(f"cannot write '{options.output}': {error.strerror}") from None
     return 0

@@ -33,6 +33,15 @@ BUILT_IN: list[Shape] = [
 ]
 
 
+def _models(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, whose keys must differ."""
+    models = dict(pairs)
+    for name in models:
+        if sum(other == name for other, _ in pairs) > 1:
+            raise ValueError(f"expected each key of an object once, found '{name}' twice")
+    return models
+
+
 def read_shapes(argument: str) -> tuple[str, list[Shape]]:
     """The name and the shapes of a model in a shapes file, ``{"MODEL": [[dim, ...], ...]}``.
 
@@ -47,7 +56,7 @@ def read_shapes(argument: str) -> tuple[str, list[Shape]]:
         path, model = argument.rsplit(":", 1)
     try:
         with open(path, encoding="utf-8") as file:
-            models = json.load(file)
+            models = json.load(file, object_pairs_hook=_models)
     except OSError as error:
         raise BadInput(f"shapes file '{path}': {error.strerror}") from None
     except ValueError as error:

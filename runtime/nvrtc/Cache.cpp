@@ -188,14 +188,17 @@ std::string CacheKey::finish() {
 }
 
 /// The folder for caches of the user; empty if there is none. The XDG Base
-/// Directory Specification ignores an empty or relative XDG_CACHE_HOME.
+/// Directory Specification ignores an empty or relative XDG_CACHE_HOME. A
+/// relative HOME is no folder of the user.
 static SmallString<256> cacheHome() {
   SmallString<256> path;
   if (const char *named = std::getenv("XDG_CACHE_HOME");
       named && sys::path::is_absolute(named))
     path = named;
-  else if (sys::path::home_directory(path))
+  else if (sys::path::home_directory(path) && sys::path::is_absolute(path))
     sys::path::append(path, ".cache");
+  else
+    path.clear();
   return path;
 }
 
@@ -206,8 +209,10 @@ Cache::Settings Cache::settingsFromEnvironment() {
     uint64_t mebibytes = 0;
     // An invalid size turns the cache off, so that the cache cannot grow
     // without bound.
-    settings.maxBytes =
-        StringRef(size).getAsInteger(10, mebibytes) ? 0 : mebibytes << 20;
+    constexpr uint64_t most = uint64_t(1) << 40; // in MiB
+    settings.maxBytes = StringRef(size).getAsInteger(10, mebibytes)
+                            ? 0
+                            : std::min(mebibytes, most) << 20;
   }
   SmallString<256> path;
   if (const char *named = std::getenv("HEDDLE_CACHE_DIR"); named && *named)

@@ -45,7 +45,9 @@ def test_help_teaches():
     (["run", "sgd", "--steps", "0"], "expected an integer of at least 1, found '0'"),
     (["run", "sgd", "--steps", "few"], "expected an integer of at least 1, found 'few'"),
     (["run", "sgd", "--seed", "-1"], "expected an integer of at least 0"),
-    (["run", "sgd", "--set", "lr"], "expected NAME=VALUE with a numeric VALUE, found 'lr'"),
+    (["run", "sgd", "--set", "lr"], "expected NAME=VALUE with a numeric VALUE that double precision can hold, found 'lr'"),
+    (["run", "sgd", "--set", "lr=9007199254740993"], "that double precision can hold, found 'lr=9007199254740993'"),
+    (["run", "sgd", "--set", "lr=1e999"], "that double precision can hold, found 'lr=1e999'"),
     (["run", "sgd", "--target", "cpu", "--set", "speed=1"],
      "the program has no scalar argument 'speed'\nScalar arguments: lr."),
     (["run", "sgd", "--shapes", "/nowhere.json"], "shapes file '/nowhere.json': No such file"),
@@ -64,6 +66,35 @@ def test_failures_exit_with_1(tmp_path):
     assert result.returncode == 1 and "cannot write" in result.stderr
     result = heddle_command("doctor", environment={"HEDDLE_LIBRARY": "/nowhere"})
     assert result.returncode == 1 and "HEDDLE_LIBRARY: expected" in result.stderr
+
+
+def test_output_files(tmp_path):
+    source = succeeds("emit", "sgd")
+    file, link = tmp_path / "sgd.cu", tmp_path / "link.cu"
+    file.write_text("old")
+    file.chmod(0o600)
+    link.symlink_to(file.name)
+    succeeds("emit", "sgd", "-o", link)
+    assert link.is_symlink() and file.read_text() == source and file.stat().st_mode & 0o777 == 0o600
+    # Descriptors are written where they are. Links such as /dev/stdout are not replaced.
+    output = tmp_path / "stdout"
+    output.symlink_to("/proc/self/fd/1")
+    for path in (output, "/dev/fd/1", "/proc/self/fd/1"):
+        assert succeeds("emit", "sgd", "-o", path) == source
+    assert output.is_symlink()
+    succeeds("emit", "sgd", "-o", "/dev/null")
+    result = heddle_command("emit", "sgd", "-o", "/dev/full")
+    assert result.returncode == 1 and "cannot write '/dev/full': No space left on device" in result.stderr
+    result = heddle_command("emit", "sgd", "-o", tmp_path)
+    assert result.returncode == 1 and "Is a directory" in result.stderr
+    assert sorted(os.listdir(tmp_path)) == ["link.cu", "sgd.cu", "stdout"]
+
+
+def test_each_model_has_one_name(tmp_path):
+    file = tmp_path / "shapes.json"
+    file.write_text('{"a": [[2]], "b": [[3]], "a": [[4]]}')
+    result = heddle_command("run", "sgd", "--shapes", f"{file}:a")
+    assert result.returncode == 2 and "expected each key of an object once, found 'a' twice" in result.stderr
 
 
 def test_doctor():

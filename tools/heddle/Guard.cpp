@@ -14,7 +14,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 
-#include <cstdlib>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -57,6 +57,8 @@ static void reportException() {
 }
 
 int runGuarded(function_ref<int()> body) {
+  // A file that exceeds the limit of the process is an error of write().
+  std::signal(SIGXFSZ, SIG_IGN);
   install_bad_alloc_error_handler(
       [](void *, const char *, bool) { throw std::bad_alloc(); });
   // A destructor can have a fatal error, and must not throw.
