@@ -25,12 +25,12 @@ namespace heddle::runtime::test {
 
 namespace {
 
-struct RebindingTest : RuntimeTest {
+struct RebindingTest : RuntimeTest, testing::WithParamInterface<bool> {
   std::unique_ptr<Graph> graph;
   std::vector<size_t> sizes = {10, 0, 3, 129};
 
   void make(const DeviceList &x, const DeviceList &g) {
-    graph = graphOf(withKernels(accumulatePlan));
+    graph = graphOf(withKernels(accumulate(GetParam())));
     bind(x, g);
     replay(*graph);
   }
@@ -40,6 +40,11 @@ struct RebindingTest : RuntimeTest {
   }
   DeviceList list(float value) { return DeviceList(context, sizes, value); }
 };
+
+INSTANTIATE_TEST_SUITE_P(Addresses, RebindingTest, testing::Values(false, true),
+                         [](const auto &info) {
+                           return info.param ? "InMembers" : "InTiles";
+                         });
 
 /// The changes of some counters since the object was made.
 struct Counted {
@@ -55,7 +60,7 @@ struct Counted {
   }
 };
 
-TEST_F(RebindingTest, EqualAddressesChangeNothing) {
+TEST_P(RebindingTest, EqualAddressesChangeNothing) {
   DeviceList x = list(0), g = list(1);
   make(x, g);
   Counted counted;
@@ -66,13 +71,14 @@ TEST_F(RebindingTest, EqualAddressesChangeNothing) {
   expectAll(x, 4, 2);
 }
 
-TEST_F(RebindingTest, CopiesNewAddressesOnly) {
+TEST_P(RebindingTest, CopiesNewAddressesOnly) {
   DeviceList x = list(0), g = list(1), other = list(10);
   make(x, g);
   Counted counted;
   uint64_t instantiations = statistics().graph_instantiations,
            updates = statistics().graph_node_updates,
-           allocations = statistics().allocations;
+           allocations = statistics().allocations,
+           expansions = statistics().table_expansions;
   float expected = 1;
   for (int step = 0; step < 20; ++step) {
     bind(x, step % 2 ? g : other);
@@ -84,9 +90,11 @@ TEST_F(RebindingTest, CopiesNewAddressesOnly) {
   EXPECT_EQ(statistics().graph_instantiations, instantiations);
   EXPECT_EQ(statistics().graph_node_updates, updates);
   EXPECT_EQ(statistics().allocations, allocations);
+  // Tile descriptors are written again only if they have the addresses.
+  EXPECT_EQ(statistics().table_expansions - expansions, GetParam() ? 0u : 20u);
 }
 
-TEST_F(RebindingTest, OneAddressOfMany) {
+TEST_P(RebindingTest, OneAddressOfMany) {
   DeviceList x = list(0), g = list(1), other = list(5);
   make(x, g);
   std::vector<ListMember> mixed = g.members();
@@ -105,7 +113,7 @@ TEST_F(RebindingTest, OneAddressOfMany) {
   EXPECT_EQ(x.read(2), std::vector<float>(3, 11));
 }
 
-TEST_F(RebindingTest, InactiveMembersMayMove) {
+TEST_P(RebindingTest, InactiveMembersMayMove) {
   DeviceList x = list(0), g = list(1), other = list(2);
   make(x, g);
   ASSERT_TRUE(succeeded(graph->setInactive("g", {false, false, true, false})));
@@ -123,7 +131,7 @@ TEST_F(RebindingTest, InactiveMembersMayMove) {
   EXPECT_EQ(x.read(2), std::vector<float>(3, 3));
 }
 
-TEST_F(RebindingTest, ReportsMistakesAsTheGeneralPathDoes) {
+TEST_P(RebindingTest, ReportsMistakesAsTheGeneralPathDoes) {
   DeviceList x = list(0), g = list(1), other = list(2);
   make(x, g);
   auto fails = [&](size_t member, void *address, StringRef message) {
@@ -136,7 +144,7 @@ TEST_F(RebindingTest, ReportsMistakesAsTheGeneralPathDoes) {
       EXPECT_CONTAINS(found, "argument 'g', member " + std::to_string(member));
     }
     // A fresh graph says the same.
-    std::unique_ptr<Graph> fresh = graphOf(withKernels(accumulatePlan));
+    std::unique_ptr<Graph> fresh = graphOf(withKernels(accumulate(GetParam())));
     ASSERT_TRUE(succeeded(fresh->bindList("x", DType::F32, x.members())));
     ASSERT_TRUE(succeeded(fresh->bindList("g", DType::F32, wrong)));
     EXPECT_EQ(failure(graph->prepare(stream.get())),
@@ -156,7 +164,7 @@ TEST_F(RebindingTest, ReportsMistakesAsTheGeneralPathDoes) {
   expectAll(x, 4, 8);
 }
 
-TEST_F(RebindingTest, OtherChangesNeedALayout) {
+TEST_P(RebindingTest, OtherChangesNeedALayout) {
   DeviceList x = list(0), g = list(1), otherX = list(100), otherG = list(2);
   make(x, g);
   Counted counted;
@@ -214,7 +222,7 @@ TEST_F(RebindingTest, OtherChangesNeedALayout) {
   expectAll(otherX, 4, 104 + 7 + 8 + 8 + 1 + 2);
 }
 
-TEST_F(RebindingTest, CopiedListsNeedALayout) {
+TEST_P(RebindingTest, CopiedListsNeedALayout) {
   std::unique_ptr<Graph> graph = graphOf(halve(graphForm));
   DeviceList x(context, {10, 3}, 8), other(context, {10, 3}, 5);
   ASSERT_TRUE(succeeded(graph->bindList("x", DType::F32, x.members())));
@@ -232,7 +240,7 @@ TEST_F(RebindingTest, CopiedListsNeedALayout) {
   EXPECT_EQ(first, 0.625f);
 }
 
-TEST_F(RebindingTest, ACaptureNeedsAPrepare) {
+TEST_P(RebindingTest, ACaptureNeedsAPrepare) {
   DeviceList x = list(0), g = list(1), other = list(10);
   make(x, g);
   const Driver &driver = context->driver();
@@ -276,7 +284,7 @@ TEST_F(RebindingTest, ACaptureNeedsAPrepare) {
 
 /// Binds lists in a random order, and compares each step with one of a fresh
 /// graph.
-TEST_F(RebindingTest, RandomSequencesEqualFreshGraphs) {
+TEST_P(RebindingTest, RandomSequencesEqualFreshGraphs) {
   std::mt19937 random(7);
   auto draw = [&](size_t below) { return random() % below; };
   std::vector<std::vector<size_t>> shapes = {
@@ -296,7 +304,7 @@ TEST_F(RebindingTest, RandomSequencesEqualFreshGraphs) {
         list.write(member, values);
       }
   }
-  graph = graphOf(withKernels(accumulatePlan));
+  graph = graphOf(withKernels(accumulate(GetParam())));
   uint64_t rebindings = statistics().rebindings;
   size_t shape = 0;
   for (int step = 0; step < 150; ++step) {
@@ -328,7 +336,7 @@ TEST_F(RebindingTest, RandomSequencesEqualFreshGraphs) {
     auto found = contents();
     for (size_t member = 0; member < members; ++member)
       x.write(member, before[member]);
-    std::unique_ptr<Graph> fresh = graphOf(withKernels(accumulatePlan));
+    std::unique_ptr<Graph> fresh = graphOf(withKernels(accumulate(GetParam())));
     bindTo(*fresh);
     replay(*fresh);
     ASSERT_EQ(found, contents()) << "step " << step;
@@ -336,7 +344,7 @@ TEST_F(RebindingTest, RandomSequencesEqualFreshGraphs) {
   EXPECT_GT(statistics().rebindings - rebindings, 20u);
 }
 
-TEST_F(RebindingTest, HostTimeOfNewAddresses) {
+TEST_P(RebindingTest, HostTimeOfNewAddresses) {
   sizes.assign(580, 100);
   DeviceList x = list(0), g = list(1), other = list(2);
   make(x, g);
@@ -372,7 +380,7 @@ template <typename Function> Function *standInFunction(const char *name) {
   return reinterpret_cast<Function *>(dlsym(library, name));
 }
 
-TEST_F(RebindingTest, CallsOfTheDriver) {
+TEST_P(RebindingTest, CallsOfTheDriver) {
   auto *callsOf = standInFunction<decltype(heddle_stand_in_calls_of)>(
       "heddle_stand_in_calls_of");
   DeviceList x = list(0), g = list(1), other = list(10);
@@ -409,7 +417,7 @@ TEST_F(RebindingTest, CallsOfTheDriver) {
 }
 
 /// Ten steps are submitted before the first one runs.
-TEST_F(RebindingTest, NeverChangesASubmittedStep) {
+TEST_P(RebindingTest, NeverChangesASubmittedStep) {
   auto *defer =
       standInFunction<decltype(heddle_stand_in_defer)>("heddle_stand_in_defer");
   DeviceList x = list(0);
