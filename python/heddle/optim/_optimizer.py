@@ -280,10 +280,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             part.replay()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
+        self._forget_old_parts()
         parts = self._parts.get(is_scaled)
-        if not self._groups_are_as_before() or type(self.state) is not States or parts is None:
-            parts = self._make_parts(is_scaled)
+        if parts is None:
+            parts = self._parts[is_scaled] = self._make_parts(is_scaled)
         return parts
+
+    def _forget_old_parts(self) -> None:
+        """Forgets the parts if groups or state are not those that they were made for."""
+        if not self._groups_are_as_before() or type(self.state) is not States:
+            self._parts = {}
 
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
@@ -333,7 +339,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        is_known = is_scaled not in self._parts
         for group in groups:
             for name, value in {**spec.defaults, **spec.fixed}.items():
                 group.setdefault(name, value)
@@ -372,11 +377,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             )
             for key, members in buckets.items()
         ]
-        if not captured:
-            # Parts of the other kind stay as they are if the groups are those that they were made for.
-            if not is_known:
-                self._parts = {}
-            self._parts[is_scaled] = parts
         return parts
 
 

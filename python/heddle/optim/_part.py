@@ -590,6 +590,8 @@ class Part:
         self.graph.replay(self._last_stream)
         for param, shadow in self._written_back:
             param.copy_(shadow)
+        # The next step reads these tensors again; gradients must not be kept until then.
+        self._copied_in, self._written_back = [], []
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.
