@@ -150,9 +150,11 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """Copies loaded state into the tensors that captured steps use."""
         with torch.no_grad():
             for param, state in self.state.items():
+                known = before.get(param, {})
                 for key, value in state.items():
-                    old = before.get(param, {}).get(key)
-                    if isinstance(old, torch.Tensor) and old.shape == value.shape and old is not value:
+                    old = known.get(key)
+                    is_other = isinstance(old, torch.Tensor) and old is not value
+                    if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
                         state[key] = old.copy_(value)
 
     def push_hyperparameters(self) -> None:
@@ -444,33 +446,6 @@ def _run(optimizer: Optimizer) -> None:
 _step: Any = torch._disable_dynamo(_run)
 
 
-#: The meaning of the arguments that several optimizers have.
-_MEANINGS = {
-    "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
-    "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
-    "betas": "the decay rates of the means of gradients and of their squares.",
-    "eps": "added to the denominator.",
-    "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
-    "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
-    "weight_decay": "the weight decay.",
-    "nesterov": "whether to use Nesterov momentum.",
-    "amsgrad": "whether to divide by the largest mean of squares so far.",
-    "maximize": "whether to maximize the objective.",
-    "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
-    "foreach": "accepted for compatibility; without effect.",
-    "capturable": "accepted for compatibility; without effect: every step can be captured.",
-    "differentiable": "accepted for leaves whose gradients need no gradient.",
-    "fused": "accepted for compatibility; without effect: every step is fused.",
-}
-
-
-def _docstring(spec: Spec) -> str:
-    """The summary of the spec, the arguments, and the errors."""
-    lines = [spec.doc, "", "Args:"]
-    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
-    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
-
-
 def _signature(spec: Spec) -> inspect.Signature:
     """The signature of the constructor."""
     if spec not in _signatures:
@@ -495,7 +470,7 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
 
     __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
-    attributes = {"__init__": __init__, "__doc__": _docstring(spec), "__module__": "heddle.optim", "spec": spec}
+    attributes = {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec}
     return type(spec.name, (Optimizer,), attributes)
 
 
