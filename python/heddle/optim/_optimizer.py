@@ -78,6 +78,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
         self._hidden: dict[Any, dict[str, Any]] = {}
         self._captured: list[Part] = []
+        self._retired: list[Any] = []
 
     # ------------------------------------------------------------------------------------------------------------------
     # Groups and state
@@ -282,6 +283,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             part.replay()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
+        if self._retired:
+            self._retired = []
         self._forget_old_parts()
         parts = self._parts.get(is_scaled)
         if parts is None:

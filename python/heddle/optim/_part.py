@@ -224,11 +224,12 @@ class Part:
         self._copies: dict[int, Any] = {}
         for place, member in enumerate(self.members):
             shard = local(member.param)
-            if shard.numel() and is_dense(shard):
+            # Gradients of complex parameters are often lazy conjugates, which have to be copied.
+            if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
             else:
                 self._special.append(place)
-                if shard.numel():
+                if shard.numel() and not is_dense(shard):
                     self._shadows[place] = empty_in_order(shard, shard.dtype)
         self._read_layouts()
 
@@ -595,12 +596,11 @@ class Part:
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.
-        graph = getattr(self, "graph", None)
-        if graph is not None and self.device.type != "cpu" and not graph.closed:
-            try:
-                graph.synchronize(self._last_stream)
-            except Exception:  # such as in a forked child, where the graph cannot be used
-                pass
+        try:
+            if self.device.type != "cpu" and not self.graph.closed:
+                self.graph.synchronize(self._last_stream)
+        except Exception:  # the part was not finished, or this is a forked child, which cannot use the graph
+            pass
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
