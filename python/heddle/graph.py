@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from .executable import BufferInfo, Executable
 
 
-def _free(free: Any, lock: threading.Lock, process: int, handle: int | None) -> None:
-    """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child."""
+def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p) -> None:
+    """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child.
+
+    The handle becomes null under the lock: other threads may still use the graph, also while the interpreter ends.
+    """
     if lock.acquire(timeout=60 if os.getpid() == process else 0):
         try:
             free(handle)
+            handle.value = None
         finally:
             lock.release()
 
@@ -66,11 +70,10 @@ class Graph:
             _library.check(lib.heddle_graph_create(executable._handle, handle))
             if executable.target != "cpu":
                 self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
-        self._handle = handle.value
+        self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(
-            self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle.value
-        )
+        self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}
         # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
@@ -328,13 +331,12 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._handle = None
         self._owners.clear()
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._handle is None
+        return not self._handle
 
     def __repr__(self) -> str:
         return f"<heddle.Graph of {self.executable!r} on {self.device}>"
@@ -346,7 +348,7 @@ class Graph:
 
     def _check(self, status: int) -> None:
         if status:
-            raise BadInput("the graph is closed") if self._handle is None else _library.error_of(status)
+            raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
 
     def _encoded(self, name: str) -> bytes:
         return self._names.get(name) or _library.encode(name, "name")
@@ -527,7 +529,8 @@ class Memory:
         handle = ctypes.c_void_p()
         _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
         self._handle = handle.value
-        weakref.finalize(self, lib.heddle_memory_free, self._handle)
+        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
+        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
         self.address: int = lib.heddle_memory_address(self._handle) or 0
         self.nbytes = nbytes
 

@@ -323,11 +323,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return True
         return any(new[name] != old[name] and (name not in optional or new[name]) for name in new)
 
-    def _switches(self, place: int) -> tuple[bool, ...]:
+    def _switches(self, place: int) -> tuple[Any, ...]:
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
+        entries = {**spec.defaults, **spec.fixed}
         return (
-            *(bool(group[name]) for name in spec.options),
+            *(bool(group[name]) if isinstance(entries.get(name), bool) else group[name] for name in spec.options),
             *(_is_not_zero(read(group, name, spec.parts)) for name in spec.switches),
         )
 
