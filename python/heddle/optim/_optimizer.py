@@ -358,9 +358,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             if group.get("differentiable"):
                 _check_differentiable(group["params"], spec.name)
             names = group.get("param_names", ())
+            switches = self._switches(place)
             for index, param in enumerate(group["params"]):
                 name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
-                key = (local(param).device, _reduction(param), self._switches(place))
+                key = (local(param).device, _reduction(param), switches)
                 buckets.setdefault(key, []).append(Member(param, place, name))
         for device, _, _ in buckets:
             if device.type not in ("cpu", "cuda") or torch.version.hip:

@@ -54,9 +54,12 @@ def local(tensor: Any) -> Any:
     return shard.wait() if hasattr(shard, "wait") else shard
 
 
+_PLAIN = (torch.nn.Parameter, torch.Tensor)
+
+
 def is_distributed(tensor: Any) -> bool:
     """Whether a tensor is a DTensor."""
-    return hasattr(tensor, "_local_tensor") and hasattr(tensor, "placements")
+    return type(tensor) not in _PLAIN and hasattr(tensor, "_local_tensor") and hasattr(tensor, "placements")
 
 
 def local_gradient(param: Any) -> Any:
