@@ -4,17 +4,20 @@
     python_reference.py PACKAGE OUT         writes OUT/heddle.md, OUT/heddle.optim.md, ... and OUT/README.md
 
 A page has the names in the `__all__` of one package: signatures, docstrings, and the public methods of classes. The
-sources are parsed, never imported, so the pages are the same on every machine.
+sources are parsed, not imported, so the pages are the same on every machine. Only the table of optimizers is imported,
+which needs nothing but Python: heddle makes the classes of `heddle.optim` of it.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import ast
+import importlib
 import inspect
 import os
 import re
 import sys
+import types
 
 WIDTH = 120
 # The sections of a docstring whose items become a list.
@@ -229,11 +232,31 @@ def describe(package, name):
     return f"## `{name}`\n\n```python\n{ast.unparse(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
 
 
+def optimizers(package):
+    """The classes of `heddle.optim`, from its table."""
+    root = os.path.dirname(os.path.dirname(package.path))
+    for name, folder in (("heddle", root), ("heddle.optim", os.path.dirname(package.path))):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [folder]
+    specs = importlib.import_module("heddle.optim._table").SPECS
+    for spec in specs.values():
+        parts = ["params"]
+        for name, default in spec.defaults.items():
+            parts += ["*"] if name == spec.keyword_only else []
+            parts.append(f"{name}={default!r}")
+        line = f"class {spec.name}({', '.join(parts)})"
+        if len(line) > WIDTH:
+            line = f"class {spec.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+        yield f"## `{spec.name}`\n\n```python\n{line}\n```\n\n{markdown(spec.doc)}\n"
+
+
 def page(title, package):
     """The page of a package or module."""
     parts = [f"# {title}\n\n<!-- Written by tools/python_reference.py from the docstrings. -->\n\n"
              f"{markdown(ast.get_docstring(package.tree) or '')}\n"]
     names = package.public or [name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING"]
+    if title == "heddle.optim":
+        parts += optimizers(package)
     parts += [describe(package, name) for name in names]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 

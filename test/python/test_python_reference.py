@@ -1,4 +1,4 @@
-"""tools/python_reference.py writes signatures, overloads, classes and docstrings of a package that it never imports."""
+"""tools/python_reference.py writes signatures, overloads, classes and docstrings of a package without importing it."""
 
 import pathlib
 import subprocess
@@ -151,3 +151,13 @@ def test_a_package(tmp_path):
     assert "class Thing(Exception)" in (out / "heddle.part.md").read_text()
     assert "| [heddle.part.more](heddle.part.more.md) | More of it. |" in (out / "README.md").read_text()
     assert "_private" not in (out / "heddle.part.more.md").read_text()
+
+
+def test_optimizers_of_the_table(tmp_path):
+    """The classes that heddle.optim makes of its table have sections, though no source defines them."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(ROOT / "python" / "heddle"),
+                    str(tmp_path)], check=True)
+    page = (tmp_path / "heddle.optim.md").read_text()
+    for name in ("SGD", "Adam", "AdamW"):
+        assert f"\n## `{name}`\n" in page and f"\nclass {name}(\n    params,\n    lr=0.001," in page
+    assert "`amsgrad`: whether to divide by the largest mean of squares so far." in page

@@ -78,6 +78,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
         self._hidden: dict[Any, dict[str, Any]] = {}
         self._captured: list[Part] = []
+        self._retired: list[Any] = []
 
     # ------------------------------------------------------------------------------------------------------------------
     # Groups and state
@@ -150,9 +151,11 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """Copies loaded state into the tensors that captured steps use."""
         with torch.no_grad():
             for param, state in self.state.items():
+                known = before.get(param, {})
                 for key, value in state.items():
-                    old = before.get(param, {}).get(key)
-                    if isinstance(old, torch.Tensor) and old.shape == value.shape and old is not value:
+                    old = known.get(key)
+                    is_other = isinstance(old, torch.Tensor) and old is not value
+                    if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
                         state[key] = old.copy_(value)
 
     def push_hyperparameters(self) -> None:
@@ -280,10 +283,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             part.replay()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
+        if self._retired:
+            self._retired = []
+        self._forget_old_parts()
         parts = self._parts.get(is_scaled)
-        if not self._groups_are_as_before() or type(self.state) is not States or parts is None:
-            parts = self._make_parts(is_scaled)
+        if parts is None:
+            parts = self._parts[is_scaled] = self._make_parts(is_scaled)
         return parts
+
+    def _forget_old_parts(self) -> None:
+        """Forgets the parts if groups or state are not those that they were made for."""
+        if not self._groups_are_as_before() or type(self.state) is not States:
+            self._parts = {}
 
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
@@ -334,7 +345,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        is_known = is_scaled not in self._parts
         for group in groups:
             for name, value in {**spec.defaults, **spec.fixed}.items():
                 group.setdefault(name, value)
@@ -348,9 +358,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             if group.get("differentiable"):
                 _check_differentiable(group["params"], spec.name)
             names = group.get("param_names", ())
+            switches = self._switches(place)
             for index, param in enumerate(group["params"]):
                 name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
-                key = (local(param).device, _reduction(param), self._switches(place))
+                key = (local(param).device, _reduction(param), switches)
                 buckets.setdefault(key, []).append(Member(param, place, name))
         for device, _, _ in buckets:
             if device.type not in ("cpu", "cuda") or torch.version.hip:
@@ -373,11 +384,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             )
             for key, members in buckets.items()
         ]
-        if not captured:
-            # Parts of the other kind stay as they are if the groups are those that they were made for.
-            if not is_known:
-                self._parts = {}
-            self._parts[is_scaled] = parts
         return parts
 
 
@@ -445,33 +451,6 @@ def _run(optimizer: Optimizer) -> None:
 _step: Any = torch._disable_dynamo(_run)
 
 
-#: The meaning of the arguments that several optimizers have.
-_MEANINGS = {
-    "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
-    "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
-    "betas": "the decay rates of the means of gradients and of their squares.",
-    "eps": "added to the denominator.",
-    "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
-    "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
-    "weight_decay": "the weight decay.",
-    "nesterov": "whether to use Nesterov momentum.",
-    "amsgrad": "whether to divide by the largest mean of squares so far.",
-    "maximize": "whether to maximize the objective.",
-    "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
-    "foreach": "accepted for compatibility; without effect.",
-    "capturable": "accepted for compatibility; without effect: every step can be captured.",
-    "differentiable": "accepted for leaves whose gradients need no gradient.",
-    "fused": "accepted for compatibility; without effect: every step is fused.",
-}
-
-
-def _docstring(spec: Spec) -> str:
-    """The summary of the spec, the arguments, and the errors."""
-    lines = [spec.doc, "", "Args:"]
-    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
-    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
-
-
 def _signature(spec: Spec) -> inspect.Signature:
     """The signature of the constructor."""
     if spec not in _signatures:
@@ -496,7 +475,7 @@ def optimizer_class(spec: Spec) -> type[Optimizer]:
 
     __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
-    attributes = {"__init__": __init__, "__doc__": _docstring(spec), "__module__": "heddle.optim", "spec": spec}
+    attributes = {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec}
     return type(spec.name, (Optimizer,), attributes)
 
 

@@ -29,6 +29,7 @@ from ._torch import (
     same_order,
     torch,
 )
+from ._tracking import MemberState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,11 +225,12 @@ class Part:
         self._copies: dict[int, Any] = {}
         for place, member in enumerate(self.members):
             shard = local(member.param)
-            if shard.numel() and is_dense(shard):
+            # Gradients of complex parameters are often lazy conjugates, which have to be copied.
+            if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
             else:
                 self._special.append(place)
-                if shard.numel():
+                if shard.numel() and not is_dense(shard):
                     self._shadows[place] = empty_in_order(shard, shard.dtype)
         self._read_layouts()
 
@@ -393,51 +395,34 @@ class Part:
         """Reads the addresses of the state of all active members; creates what is missing, as torch does."""
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self._states if each.visible]
-        has_hidden = len(keys) < len(self._states)
-        found: list[tuple[StateList, int, Any, Any]] = []
-        missing: dict[str, list[int]] = {each.key: [] for each in self._states}
-        for place in places:
-            visible = self._state_of(self.members[place])
-            hidden = self._hidden_of(place) if has_hidden else {}
-            if hidden and not any(key in visible for key in keys):
-                hidden.clear()  # the caller has reset the state
-            for each in self._states:
-                value = (visible if each.visible else hidden).get(each.key)
-                if value is None:
-                    missing[each.key].append(place)
-                else:
-                    found.append((each, place, value, self._fitting(each, place, value)))
-        # Everything fits: nothing was written so far.
-        for each, place, value, fitting in found:
-            if fitting is not value:
-                self._keep(each, place, fitting)
+        visible = [self._state_of(self.members[place]) for place in places]
+        hidden = [self._hidden_of(place) for place in places] if len(keys) < len(self._states) else []
+        for state, others in zip(visible, hidden):
+            if others and not any(key in state for key in keys):
+                others.clear()  # the caller has reset the state
+        converted = []
         for each in self._states:
-            self._create(each, missing[each.key])
+            for place, state in zip(places, visible if each.visible else hidden):
+                value = state.get(each.key)
+                if value is not None:
+                    fitting = self._fitting(each, place, value)
+                    if fitting is not value:
+                        converted.append((state, each.key, fitting))
+        # Everything fits: nothing was written so far.
+        for state, key, fitting in converted:
+            _keep(state, key, fitting)
         for each, bound in zip(self._states, self._bound_states):
-            holders = [self._states_with(each, place) for place in places]
-            addresses = [local(holder[each.key]).data_ptr() for holder in holders]
+            holders = visible if each.visible else hidden
+            missing = [index for index, state in enumerate(holders) if state.get(each.key) is None]
+            if missing:
+                # Hidden state of an earlier step is 1 where there is other state.
+                old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
+                for index, tensor in zip(missing, self._create(each, [places[index] for index in missing], old)):
+                    _keep(holders[index], each.key, tensor)
+            addresses = [local(state[each.key]).data_ptr() for state in holders]
             if each.rank == 0 and len(set(addresses)) < len(addresses):
-                addresses = self._separated(each, places, holders, addresses)
+                addresses = _separated(each.key, holders, addresses)
             bound.values[places] = addresses
-
-    def _separated(self, each: StateList, places: Sequence[int], holders: Sequence[Any], addresses: list[int]) -> list[int]:
-        """Gives each member a value of its own, where several share one, such as one step counter for all."""
-        seen: set[int] = set()
-        for index, address in enumerate(addresses):
-            if address in seen:
-                self._keep(each, places[index], holders[index][each.key].clone())
-                addresses[index] = holders[index][each.key].data_ptr()
-            seen.add(addresses[index])
-        return addresses
-
-    def _states_with(self, each: StateList, place: int) -> Any:
-        return self._state_of(self.members[place]) if each.visible else self._hidden_of(place)
-
-    def _keep(self, each: StateList, place: int, tensor: Any) -> None:
-        if each.visible:
-            self._state_of(self.members[place]).set_quietly(each.key, tensor)
-        else:
-            self._hidden_of(place)[each.key] = tensor
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
@@ -479,26 +464,25 @@ class Part:
     def _hidden_of(self, place: int) -> dict[str, Any]:
         return self.hidden.setdefault(self.members[place].param, {})
 
-    def _create(self, each: StateList, places: Sequence[int]) -> None:
-        if not places:
-            return
+    def _create(self, each: StateList, places: Sequence[int], old: Sequence[bool]) -> list[Any]:
+        """New state of these members."""
         if each.rank:
+            made = []
             for place in places:
                 param, dtype = self.members[place].param, self._state_dtype(place)
-                made = torch.full_like(
-                    param.detach(), each.initial, dtype=dtype, memory_format=torch.preserve_format, requires_grad=False
+                made.append(
+                    torch.full_like(
+                        param.detach(),
+                        each.initial,
+                        dtype=dtype,
+                        memory_format=torch.preserve_format,
+                        requires_grad=False,
+                    )
                 )
-                self._keep(each, place, made)
-            return
-        initial = [each.initial] * len(places)
-        if not each.visible:
-            keys = [other.key for other in self._states if other.visible]
-            states = [self._state_of(self.members[place]) for place in places]
-            initial = [1.0 if any(key in state for key in keys) else 0.0 for state in states]
+            return made
         # Views of one tensor.
-        values = torch.tensor(initial, dtype=torch.float32).to(self.device)
-        for place, value in zip(places, values.unbind()):
-            self._keep(each, place, value)
+        values = torch.tensor([1.0 if was else each.initial for was in old], dtype=torch.float32).to(self.device)
+        return list(values.unbind())
 
     # ------------------------------------------------------------------------------------------------------------------
     # The step
@@ -590,15 +574,35 @@ class Part:
         self.graph.replay(self._last_stream)
         for param, shadow in self._written_back:
             param.copy_(shadow)
+        # The next step reads these tensors again; gradients must not be kept until then.
+        self._copied_in, self._written_back = [], []
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.
-        graph = getattr(self, "graph", None)
-        if graph is not None and self.device.type != "cpu" and not graph.closed:
-            try:
-                graph.synchronize(self._last_stream)
-            except Exception:  # such as in a forked child, where the graph cannot be used
-                pass
+        try:
+            if self.device.type != "cpu" and not self.graph.closed:
+                self.graph.synchronize(self._last_stream)
+        except Exception:  # the part was not finished, or this is a forked child, which cannot use the graph
+            pass
+
+
+def _keep(state: Any, key: str, tensor: Any) -> None:
+    """Sets state that is bound, so that the change need not be noticed."""
+    if isinstance(state, MemberState):
+        state.set_quietly(key, tensor)
+    else:
+        state[key] = tensor
+
+
+def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[int]:
+    """Gives each member a value of its own, where several share one, such as one step counter for all."""
+    seen: set[int] = set()
+    for index, address in enumerate(addresses):
+        if address in seen:
+            _keep(holders[index], key, holders[index][key].clone())
+            addresses[index] = holders[index][key].data_ptr()
+        seen.add(addresses[index])
+    return addresses
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:

@@ -54,9 +54,12 @@ def local(tensor: Any) -> Any:
     return shard.wait() if hasattr(shard, "wait") else shard
 
 
+_PLAIN = (torch.nn.Parameter, torch.Tensor)
+
+
 def is_distributed(tensor: Any) -> bool:
     """Whether a tensor is a DTensor."""
-    return hasattr(tensor, "_local_tensor") and hasattr(tensor, "placements")
+    return type(tensor) not in _PLAIN and hasattr(tensor, "_local_tensor") and hasattr(tensor, "placements")
 
 
 def local_gradient(param: Any) -> Any:
@@ -71,13 +74,22 @@ def local_gradient(param: Any) -> Any:
     return local(grad)
 
 
+def is_lazy(tensor: Any) -> bool:
+    """Whether the elements of a tensor are not those in memory: a lazy conjugate or negation."""
+    return bool(tensor.is_conj() or tensor.is_neg())
+
+
 def is_dense(tensor: Any) -> bool:
     """Whether the elements of a tensor fill a range of memory, in any order."""
-    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor)) if not tensor.is_contiguous() else True
+    if is_lazy(tensor):
+        return False
+    return bool(tensor.is_contiguous() or torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
 
 def same_order(tensor: Any, other: Any) -> bool:
     """Whether the elements of two tensors of one shape have the same order in memory."""
+    if is_lazy(tensor):
+        return False
     if tensor.stride() == other.stride():
         return True
     strides = zip(tensor.shape, tensor.stride(), other.stride())
