@@ -1,5 +1,6 @@
 # cmake --install: libheddle.so, the tools, the two public headers, the device headers and the package files for
-# find_package(heddle), which provides heddle::heddle, and for pkg-config.
+# find_package(heddle), which provides heddle::heddle, and for pkg-config. The component `wheel` has the binaries of the
+# Python package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -40,3 +41,10 @@ Libs: -L${libdir} -lheddle
 Cflags: -I${includedir}
 ]] @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/heddle.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(HEDDLE_WHEEL)
+  if(NOT TARGET heddle_fast)
+    message(FATAL_ERROR "The wheel needs the headers of Python 3.10 or later: install python3-dev")
+  endif()
+  install(TARGETS heddle heddle_fast LIBRARY DESTINATION heddle COMPONENT wheel EXCLUDE_FROM_ALL)
+endif()

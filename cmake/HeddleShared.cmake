@@ -16,10 +16,21 @@ foreach(component IN ITEMS dialect passes codegen runtime)
 endforeach()
 set_property(GLOBAL PROPERTY HEDDLE_COMPONENT_LIBRARIES ${libraries})
 
-add_library(heddle SHARED "${PROJECT_SOURCE_DIR}/runtime/capi/ThrowingMalloc.cpp")
+add_library(heddle SHARED "${PROJECT_SOURCE_DIR}/runtime/capi/ThrowingMalloc.cpp"
+  "${PROJECT_SOURCE_DIR}/runtime/capi/ExitOrder.cpp")
 add_library(heddle::heddle ALIAS heddle)
-set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-  LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
+set_target_properties(heddle PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
+if(HEDDLE_WHEEL)
+  # One file without links, which a wheel cannot hold. The C++ runtime of the machine that loads it may be older than
+  # that of this machine, so it is linked statically. Symbols bind inside of the library (-Bsymbolic), because the
+  # process may have another C++ runtime, and another LLVM.
+  target_sources(heddle PRIVATE "${PROJECT_SOURCE_DIR}/runtime/capi/OldGlibc.cpp")
+  target_link_options(heddle PRIVATE -static-libstdc++ LINKER:-Bsymbolic
+    LINKER:--wrap=__cxa_allocate_exception,--wrap=__cxa_allocate_dependent_exception)
+  target_compile_definitions(heddle PRIVATE HEDDLE_STATIC_CXX_RUNTIME)
+else()
+  set_target_properties(heddle PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
 # All objects of heddle are linked, because no object refers to the exported functions. From the archives of MLIR and
 # LLVM, the linker takes only the objects in use. The runtime's objects are first: if several objects have one inline
 # function, the linker takes the first, and only the runtime's clean up after an exception.
@@ -29,6 +40,7 @@ foreach(library IN LISTS libraries)
 endforeach()
 target_link_libraries(heddle PRIVATE ${libraries})
 target_link_options(heddle PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc) # runtime/capi/ThrowingMalloc.cpp
+target_link_options(heddle PRIVATE LINKER:--wrap=__cxa_atexit,--wrap=__cxa_thread_atexit LINKER:-z,nodelete) # runtime/capi/ExitOrder.cpp
 target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
 target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 if(NOT HEDDLE_SANITIZE) # the executable has the symbols of the sanitizers

@@ -1,4 +1,9 @@
 //===- FusedPanelAnalysis.cpp - sweeps for the panel schedule -------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialect/FusedPanelAnalysis.h"
 #include "dialect/Bindings.h"
@@ -12,7 +17,7 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::fused {
 
-/// The reason, apart from its body, why `sweep` cannot have the panel schedule;
+/// The reason why `sweep` cannot have the panel schedule, whatever its body;
 /// empty if there is none.
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());

@@ -45,6 +45,13 @@ private:
                                        const Shape &shape, mlir::Type type,
                                        mlir::TypedAttr constant,
                                        llvm::StringRef name);
+  mlir::Value initialVector(mlir::OpBuilder &builder, LoopOp loop,
+                            const Domains &domains, const Shape &shape,
+                            mlir::Type type, mlir::TypedAttr constant,
+                            llvm::StringRef name);
+  llvm::SmallVector<std::pair<mlir::Value, int32_t>>
+  spanningOperands(mlir::OpBuilder &builder, LoopOp loop,
+                   const Domains &domains, const Shape &shape);
 
   // The operation that computes a result writes its buffer (OutlineYields.cpp).
   void ownYields(mlir::Block &block);
@@ -76,7 +83,7 @@ private:
   mlir::Pass::Statistic &numSweeps, &numEpilogueMaps;
   ProgramOp program;
   mlir::IRMapping values;
-  /// For each map over device scalars that has its form still, the last
+  /// For each map over device scalars that has not moved yet, the last
   /// operation of its block that it needs, or null.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> latestSources;
   /// For each map over device scalars: the maps that it needs, with itself, up

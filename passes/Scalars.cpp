@@ -30,7 +30,7 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
     return value;
   // The converted value keeps the name.
   if (StringRef name = nameOf(value); !name.empty())
-    loc = namedLoc(builder.getContext(), name);
+    loc = namedLoc(loc, name);
   if (from < to)
     return arith::ExtFOp::create(builder, loc, type, value);
   return arith::TruncFOp::create(builder, loc, type, value);
@@ -172,9 +172,9 @@ hashesOfRegions(Operation *root) {
   return hashes;
 }
 
-/// Merges equal operations within `root`. MLIR's hash does not look into
-/// regions, so that all maps of one list would have the same one: attributes
-/// tell them apart in the meantime.
+/// Merges equal operations within `root`. MLIR's hash ignores regions, so all
+/// maps over one list would have the same hash. Temporary attributes make their
+/// hashes differ.
 static void mergeEqual(Operation *root) {
   constexpr StringLiteral mark = "heddle.regions";
   Builder builder(root->getContext());

@@ -332,7 +332,9 @@ def python_task(suite, options, filters, files):
             # -k of pytest accepts no slashes: match the last part of each word.
             command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
                                           for word in filters.words)]
-        path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH")]))
+        # Modules that several test files share are in test/python.
+        path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.path.join(ROOT, "test", "python"),
+                                             os.environ.get("PYTHONPATH")]))
         code, output, seconds = run(command, cwd=folder,
                                     env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1",
                                              HEDDLE_LIBRARY=os.path.join(options.build, "lib", "libheddle.so")))
@@ -426,12 +428,15 @@ def docs_suite(options, filters):
     generated = os.path.join(options.build, "docs", "reference")
     if not os.path.isdir(generated):
         return suite
-    for page in sorted(os.listdir(generated)):
+    kept_pages = os.path.join(ROOT, "docs", "reference")
+    pages = {os.path.relpath(os.path.join(path, name), folder) for folder in (generated, kept_pages)
+             for path, _, names in os.walk(folder) for name in names if name.endswith(".md")}
+    for page in sorted(pages):
         name = f"docs/reference/{page}"
-        if not page.endswith(".md") or not filters.matches(name):
+        if not filters.matches(name):
             continue
-        kept = os.path.join(ROOT, name)
-        if os.path.exists(kept) and filecmp.cmp(kept, os.path.join(generated, page), shallow=False):
+        kept, made = os.path.join(kept_pages, page), os.path.join(generated, page)
+        if os.path.exists(kept) and os.path.exists(made) and filecmp.cmp(kept, made, shallow=False):
             suite.passes()
         else:
             suite.fails(name, "differs from the generated page; run 'tools/dev docs' and commit the result")

@@ -1,5 +1,8 @@
 //===- Jit.h - machine code in this process ---------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Owns compiled code. The addresses that it returns are valid during its
 // lifetime.
 //
@@ -24,8 +27,8 @@ public:
 private:
   explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
 
-  /// What LLVM reports to its session. The errors that it returns only name
-  /// symbols.
+  /// The messages that LLVM reports to its session; the errors that LLVM
+  /// returns only name symbols.
   std::string reported;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };

@@ -1,5 +1,8 @@
 //===- LongLines.cpp - wraps long lines of emitted source -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A break replaces a space after a semicolon or comma, or before an operator.
 // Among the breaks that leave a first part of at most 120 columns, those with
 // the fewest open brackets are best; among these, those with the lowest rank
@@ -21,7 +24,7 @@ namespace heddle::cuda {
 
 static constexpr size_t kWidth = 120;
 
-/// The rank of a line break at `at`, 1 is the best; 0 if there can be none.
+/// The rank of a line break at `at` (1 is the best); 0 if there can be none.
 static unsigned rankOfBreak(StringRef line, size_t at) {
   if (line[at] != ' ' || at == 0 || at + 1 >= line.size())
     return 0;

@@ -1,11 +1,15 @@
 //===- Names.h - identifiers of the emitted source --------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Turns the names of values, which are data, into identifiers that are legal in
 // CUDA C++ and unique in their scope. No other text of a module reaches the
 // emitted source.
 //
-// A value has its name of the program. Around it, one scheme holds for sweeps
-// and panel loops. For a list `exp_avg` that a program updates:
+// A value keeps the name that it has in the program. Prefixes and suffixes
+// follow one scheme for sweeps and panel loops. For a list `exp_avg` that a
+// program updates:
 //
 //   tile.exp_avg      the address of the tile's elements; `member().exp_avg` in
 //                     a panel loop, and `params.lr` for a scalar
@@ -53,7 +57,7 @@ std::string typeSuffix(mlir::Type type);
 /// The identifiers of one function.
 class Scope {
 public:
-  /// Keeps `name` for the emitter: a value with this name has another
+  /// Reserves `name` for the emitter: a value with this name gets another
   /// identifier.
   void reserve(llvm::StringRef name) { reserved.insert(name); }
 

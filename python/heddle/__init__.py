@@ -94,7 +94,7 @@ __all__ = [
 ]
 
 # Submodules that are imported when first used.
-_SUBMODULES = ("arrays", "dtypes", "optim")
+_SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (

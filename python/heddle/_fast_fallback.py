@@ -38,6 +38,22 @@ _DTYPES = {
 _NOTHING = struct.pack("<q", -1)  # the layout of None
 
 
+def _address(tensor: Any) -> int:
+    """The address of the first element.
+
+    Raises:
+        BufferError: the elements are not those in the memory of the tensor.
+    """
+    address = int(tensor.data_ptr())
+    if not address and tensor.numel():
+        raise BufferError("the tensor has no memory")
+    if hasattr(tensor, "is_conj") and (tensor.is_conj() or tensor.is_neg()):
+        raise BufferError(
+            "the tensor is a lazy conjugate or negation: call resolve_conj() or resolve_neg()"
+        )
+    return address
+
+
 def _layout(tensor: Any) -> bytes:
     """Words of 64 bits: the device; element type and rank; the extents; the strides."""
     kind, ordinal = tensor.__dlpack_device__()
@@ -45,6 +61,7 @@ def _layout(tensor: Any) -> bytes:
     if name not in _DTYPES:
         raise BufferError(f"dtype: expected one of {', '.join(_DTYPES)}, found {tensor.dtype}")
     code, bits = _DTYPES[name]
+    _address(tensor)  # the error of a tensor without memory
     shape = tuple(tensor.shape)
     count = tensor.numel()
     strides = tuple(stride if extent > 1 and count else 0 for extent, stride in zip(shape, tensor.stride()))
@@ -58,11 +75,11 @@ def _checked(tensors: Any, name: str) -> Any:
     return tensors
 
 
-def exchange_api(tensor_type: type) -> int:
+def exchange_api(tensor_type: type, /) -> int:
     return 0
 
 
-def layouts(tensors: Any, api: int) -> bytes:
+def layouts(tensors: Any, api: int, /) -> bytes:
     return b"".join(_NOTHING if tensor is None else _layout(tensor) for tensor in _checked(tensors, "tensors"))
 
 
@@ -87,43 +104,49 @@ def _split(expected: Any, count: int) -> list[bytes]:
     return parts
 
 
+def _expect_bytes(out: bytearray, count: int) -> None:
+    if len(out) != 8 * count:
+        raise ValueError(f"out: expected {8 * count} bytes, 8 for each tensor, found {len(out)}")
+
+
 def _read(tensors: Iterable[Any], count: int, out: Any, expected: Any) -> int:
     if not isinstance(out, bytearray):
         raise TypeError(f"out: expected a bytearray, found {type(out).__name__}")
-    if len(out) != 8 * count:
-        raise ValueError(f"out: expected {8 * count} bytes, 8 for each tensor, found {len(out)}")
+    _expect_bytes(out, count)
     known = None if expected is None else _split(expected, count)
-    changed = misfits = 0
+    found = []
     for place, tensor in enumerate(tensors):
-        address = 0
-        if tensor is not None:
-            if known is None:
-                address = tensor.data_ptr()
-            else:
-                address = _fitting(tensor, known[place])
-                misfits += address < 0
-        changed += address != struct.unpack_from("<q", out, 8 * place)[0]
-        struct.pack_into("<q", out, 8 * place, address)
+        if tensor is None:
+            found.append(0)
+        else:
+            found.append(_address(tensor) if known is None else _fitting(tensor, known[place]))
+    if len(found) != count:
+        raise IndexError("tensors: the list changed while it was read")
+    _expect_bytes(out, count)
+    format = f"<{count}q"
+    changed = sum(address != before for address, before in zip(found, struct.unpack(format, out)))
+    out[:] = struct.pack(format, *found)
+    misfits = found.count(-1)
     return -misfits if misfits else changed
 
 
 def _fitting(tensor: Any, expected: bytes) -> int:
     try:
-        return int(tensor.data_ptr()) if _layout(tensor) == expected else -1
+        return _address(tensor) if _layout(tensor) == expected else -1
     except MemoryError:
         raise
     except Exception:  # such as a sparse tensor
         return -1
 
 
-def addresses(tensors: Any, api: int, out: bytearray, expected: bytes | None = None) -> int:
+def addresses(tensors: Any, api: int, out: bytearray, expected: bytes | None = None, /) -> int:
     return _read(_checked(tensors, "tensors"), len(tensors), out, expected)
 
 
-def gradients(params: Any, api: int, out: bytearray, expected: bytes | None = None) -> int:
+def gradients(params: Any, api: int, out: bytearray, expected: bytes | None = None, /) -> int:
     _checked(params, "params")
     return _read((None if param is None else param.grad for param in params), len(params), out, expected)
 
 
-def stream(api: int, device: int) -> int:
+def stream(api: int, device: int, /) -> int:
     raise ValueError("api: expected the result of exchange_api for a type that has a table, found 0")

@@ -203,21 +203,43 @@ def version() -> str:
     return str(library().heddle_version().decode())
 
 
+# Where NVIDIA's wheels have NVRTC, with the major version of CUDA. torch's wheels for CUDA require these wheels.
+_NVRTC_PLACES = (
+    (13, "nvidia/cu13/lib/libnvrtc.so.13"),
+    (12, "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"),
+)
+
+
 def use_nvrtc_of_environment() -> None:
-    """Names the NVRTC of this Python environment to the library: the wheel nvidia-cuda-nvrtc.
+    """Names the NVRTC of this Python environment to the library: a wheel of NVIDIA.
 
     The library searches CUDA toolkits and the usual folders of Python packages, but it does not know ``sys.path``.
-    HEDDLE_NVRTC, CUDA_HOME and CUDA_PATH have priority.
+    HEDDLE_NVRTC, CUDA_HOME and CUDA_PATH have priority. If there are wheels of several versions of CUDA, it takes the
+    latest that the driver supports.
     """
     if any(os.environ.get(name) for name in ("HEDDLE_NVRTC", "CUDA_HOME", "CUDA_PATH")):
         return
-    for entry in sys.path:
-        for folder in ("nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"):
-            path = os.path.join(entry or os.curdir, folder)
-            for name in ("libnvrtc.so.13", "libnvrtc.so.12"):
-                if os.path.isfile(os.path.join(path, name)):
-                    os.environ["HEDDLE_NVRTC"] = os.path.abspath(path)
-                    return
+    found: dict[int, str] = {}
+    for entry in [*sys.path, os.path.dirname(_PACKAGE)]:
+        for major, place in _NVRTC_PLACES:
+            path = os.path.abspath(os.path.join(entry or os.curdir, place))
+            if major not in found and os.path.isfile(path):
+                found[major] = path
+    if found:
+        driver = _driver_major() if len(found) > 1 else None
+        usable = [major for major in found if driver is None or major <= driver]
+        os.environ["HEDDLE_NVRTC"] = found[max(usable or found)]
+
+
+def _driver_major() -> int | None:
+    """The major version of CUDA that the driver supports; None without a driver."""
+    version = c_int()
+    try:
+        driver = ctypes.CDLL(os.environ.get("HEDDLE_CUDA_DRIVER") or "libcuda.so.1")
+        failed = driver.cuDriverGetVersion(ctypes.byref(version))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else version.value // 1000
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ class Executable:
     def __init__(self, handle: ctypes.c_void_p, program: str | None) -> None:
         lib = _library.library()
         self._handle = handle.value
-        weakref.finalize(self, lib.heddle_executable_free, self._handle)
+        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
+        weakref.finalize(self, lib.heddle_executable_free, self._handle).atexit = False
         self.program = program
         self.arch: str = lib.heddle_executable_arch(self._handle).decode()
         self.arguments = self._infos(lib.heddle_argument_count, lib.heddle_argument)

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from .executable import BufferInfo, Executable
 
 
-def _free(free: Any, lock: threading.Lock, process: int, handle: int | None) -> None:
-    """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child."""
+def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p) -> None:
+    """Frees a graph when no other thread uses it. A lock that a thread held during a fork stays locked in the child.
+
+    The handle becomes null under the lock: other threads may still use the graph, also while the interpreter ends.
+    """
     if lock.acquire(timeout=60 if os.getpid() == process else 0):
         try:
             free(handle)
+            handle.value = None
         finally:
             lock.release()
 
@@ -66,14 +70,14 @@ class Graph:
             _library.check(lib.heddle_graph_create(executable._handle, handle))
             if executable.target != "cpu":
                 self.device = arrays.Device("cuda", _cuda.current_device() if device is None else device)
-        self._handle = handle.value
+        self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
-        self._finalizer = weakref.finalize(
-            self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle.value
-        )
+        self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}
-        self._bindings: dict[str, ListBinding] = {}
+        # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
+        self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
         self._set_scalar = lib.heddle_set_scalar
 
@@ -327,13 +331,12 @@ class Graph:
     def close(self) -> None:
         """Frees the graph now. Wait for the stream first. Later calls raise `BadInput`."""
         self._finalizer()
-        self._handle = None
         self._owners.clear()
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._handle is None
+        return not self._handle
 
     def __repr__(self) -> str:
         return f"<heddle.Graph of {self.executable!r} on {self.device}>"
@@ -345,7 +348,7 @@ class Graph:
 
     def _check(self, status: int) -> None:
         if status:
-            raise BadInput("the graph is closed") if self._handle is None else _library.error_of(status)
+            raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
 
     def _encoded(self, name: str) -> bytes:
         return self._names.get(name) or _library.encode(name, "name")
@@ -421,6 +424,7 @@ class ListBinding:
         "_extents",
         "_function",
         "_graph",
+        "_identity",
         "_name",
         "_ranks",
         "_strides",
@@ -444,6 +448,7 @@ class ListBinding:
         self._graph, self._name, self._encoded = graph, name, graph._names[name]
         self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
         self._bound: bytes | None = None
+        self._identity = object()
         try:
             self._count = count = len(shapes)
             ranks = [len(shape) for shape in shapes]
@@ -482,7 +487,7 @@ class ListBinding:
         graph = self._graph
         new = bytes(self.addresses)
         with graph._lock:
-            if new == self._bound and graph._bindings.get(self._name) is self:
+            if new == self._bound and graph._bindings.get(self._name) is self._identity:
                 return False
             self._bound = None
             status = self._function(
@@ -498,7 +503,7 @@ class ListBinding:
             if status:
                 graph._check(status)
             self._bound = new
-            graph._bindings[self._name] = self
+            graph._bindings[self._name] = self._identity
             graph._owners.pop(self._name, None)
         return True
 
@@ -524,7 +529,8 @@ class Memory:
         handle = ctypes.c_void_p()
         _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
         self._handle = handle.value
-        weakref.finalize(self, lib.heddle_memory_free, self._handle)
+        # Other threads may use it while the interpreter ends. The end of the process frees it, too.
+        weakref.finalize(self, lib.heddle_memory_free, self._handle).atexit = False
         self.address: int = lib.heddle_memory_address(self._handle) or 0
         self.nbytes = nbytes
 

@@ -1,4 +1,7 @@
-//===- Fork.h - What a forked process inherits ----------------------------===//
+//===- Fork.h - Threads, locks and CUDA objects after a fork --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A child of fork() has the memory of its parent but only the forking thread.
 // So it creates threads of its own. A lock that another thread held at the fork

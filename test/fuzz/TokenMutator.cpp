@@ -1,4 +1,9 @@
 //===- TokenMutator.cpp - Mutations of structured text --------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "TokenMutator.h"
 
@@ -16,7 +21,7 @@ enum class Kind { Space, Name, Number, String, Punctuation };
 struct Token {
   Kind kind;
   std::string text;
-  /// The first character, where it tells what a name denotes: % ! @ # ^.
+  /// The first character, if it determines the kind of a name: % ! @ # ^.
   char sigil = 0;
 };
 

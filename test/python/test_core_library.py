@@ -146,21 +146,44 @@ def test_another_version_is_refused():
     assert f"has version {heddle.__version__}, but the Python package has version 0.0.1" in result.stdout
 
 
-def test_nvrtc_of_the_environment_is_named(tmp_path):
-    folder = tmp_path / "nvidia" / "cu13" / "lib"
-    folder.mkdir(parents=True)
-    (folder / "libnvrtc.so.13").touch()
+def wheel_of_nvrtc(folder, place):
+    path = folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return str(path)
+
+
+CUDA_13, CUDA_12 = "nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
+FREE = {"HEDDLE_NVRTC": None, "CUDA_HOME": None, "CUDA_PATH": None}
+
+
+def named_nvrtc(folder, driver="None", **environment):
+    """HEDDLE_NVRTC that the package sets with only `folder` on sys.path, and a driver of this version of CUDA."""
     code = f"""
         import os, sys
-        sys.path.insert(0, {str(tmp_path)!r})
         from heddle import _library
+        sys.path[:] = [{str(folder)!r}]
+        _library._PACKAGE = "/nowhere/heddle"
+        _library._driver_major = lambda: {driver}
         _library.use_nvrtc_of_environment()
         print(os.environ.get("HEDDLE_NVRTC"))
         """
-    free = {"HEDDLE_NVRTC": None, "CUDA_HOME": None, "CUDA_PATH": None}
-    assert python(code, **free).stdout.strip() == str(folder)
-    assert python(code, **{**free, "HEDDLE_NVRTC": "/other"}).stdout.strip() == "/other"
-    assert python(code, **{**free, "CUDA_HOME": "/toolkit"}).stdout.strip() == "None"
+    return python(code, **{**FREE, **environment}).stdout.strip()
+
+
+@pytest.mark.parametrize("place", [CUDA_13, CUDA_12])
+def test_nvrtc_of_the_environment_is_named(tmp_path, place):
+    path = wheel_of_nvrtc(tmp_path, place)
+    assert named_nvrtc(tmp_path) == named_nvrtc(tmp_path, driver="11") == path
+    assert named_nvrtc(tmp_path, HEDDLE_NVRTC="/other") == "/other"
+    assert named_nvrtc(tmp_path, CUDA_HOME="/toolkit") == "None"
+
+
+def test_the_driver_chooses_among_versions_of_nvrtc(tmp_path):
+    newer, older = [wheel_of_nvrtc(tmp_path, place) for place in (CUDA_13, CUDA_12)]
+    assert named_nvrtc(tmp_path, driver="12") == older
+    assert named_nvrtc(tmp_path, driver="13") == named_nvrtc(tmp_path, driver="14") == newer
+    assert named_nvrtc(tmp_path) == newer
 
 
 # --- importing --------------------------------------------------------------------------------------------------------

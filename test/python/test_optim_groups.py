@@ -158,11 +158,15 @@ def test_zero_grad(device, set_to_none):
         assert all(param.grad is None for param in params)
 
 
-def test_gradients_are_not_kept_alive():
+@pytest.mark.parametrize("copied", [False, True])
+def test_gradients_are_not_kept_alive(copied):
+    """Also not those that a step has to copy."""
     import gc
     import weakref
 
     params = support.parameters()
+    if copied:
+        params = [torch.nn.Parameter(torch.randn(4, 6)[:, 1:3]), torch.nn.Parameter(torch.randn(4, 6).t())]
     optimizer = heddle.optim.AdamW(params)
     support.set_gradients(params)
     optimizer.step()
@@ -300,3 +304,25 @@ def test_replaced_parameters(device):
     changes = [1, 0, 0, 1, 2, 2, 2]
     for param, old, count in zip(params, before, changes):
         torch.testing.assert_close(param.detach(), old - count * param.grad)
+
+
+def test_replaced_parameters_between_scaled_steps():
+    """Steps with and without a GradScaler have launches of their own; both follow the groups."""
+    params = support.parameters()
+    optimizer = heddle.optim.SGD(params[:3], lr=1.0)
+    support.set_gradients(params)
+    before = [param.detach().clone() for param in params]
+    one = torch.ones(())
+    for scaled, chosen in ((False, params[:3]), (True, params[3:]), (False, params[3:]), (True, params[:3])):
+        optimizer.param_groups[0]["params"] = chosen
+        optimizer.grad_scale = one if scaled else None
+        optimizer.step()
+    for param, old in zip(params, before):
+        torch.testing.assert_close(param.detach(), old - 2 * param.grad)
+
+
+def test_no_parameters():
+    optimizer = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.AdamW([dict(params=[])]))
+    assert float(optimizer.step()) == 0
+    optimizer.add_param_group(dict(params=support.parameters()))
+    assert float(optimizer.step()) == 0

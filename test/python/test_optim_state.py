@@ -239,17 +239,25 @@ def test_subclass_and_repr(device):
 
 
 @DEVICES
-def test_a_dropped_optimizer_frees_its_graphs(device):
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_a_dropped_optimizer_frees_everything(device, clip):
+    """Without garbage collection: a cycle of references would keep parameters and state on the device."""
     import weakref
 
     params = support.parameters(device)
-    optimizer = heddle.optim.AdamW(params)
-    support.set_gradients(params)
-    optimizer.step()
-    graph = weakref.ref(next(iter(optimizer._parts.values()))[0].graph)
-    del optimizer
-    gc.collect()
-    assert graph() is None
+    groups = [dict(params=params[:3], amsgrad=True), dict(params=params[3:5]), dict(params=params[5:], lr=0.2)]
+    optimizer = heddle.optim.chain(clip_grad_norm=clip, optimizer=heddle.optim.Adam(groups))
+    for step in range(2):
+        support.set_gradients(params, step=step)
+        optimizer.step()
+    parts = optimizer._parts[False]
+    dead = [weakref.ref(part.graph) for part in parts] + [weakref.ref(param) for param in params]
+    gc.disable()
+    try:
+        del optimizer, parts, params, groups
+        assert all(each() is None for each in dead)
+    finally:
+        gc.enable()
 
 
 @DEVICES

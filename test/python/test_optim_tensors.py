@@ -95,6 +95,25 @@ def test_complex(name, dtype, device):
 
 
 @DEVICES
+def test_lazy_conjugates(device):
+    """Autograd returns conjugates whose memory has other numbers; a parameter may be one as well."""
+    params = support.parameters(device, torch.complex64)
+    params[0] = torch.nn.Parameter(params[0].detach().conj())
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    for step in range(3):
+        support.set_gradients(params, others, step)
+        for param, other in zip(params[::2], others[::2]):
+            param.grad = param.grad.conj()
+            other.grad = other.grad.conj().resolve_conj()
+        ours.step()
+        theirs.step()
+    assert params[0].is_conj() and params[2].grad.is_conj()
+    tolerance = support.tolerance(torch.float32)
+    support.assert_same_params(params, others, **tolerance)
+    support.assert_same_state(ours, theirs, **tolerance)
+
+
+@DEVICES
 def test_empty_parameters_count_steps(device):
     params = support.parameters(device, shapes=[(0,), (2, 0)])
     ours, theirs, others = support.pair("AdamW", params)

@@ -70,7 +70,7 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
     results.push_back(std::move(object));
   }
   json::Object object{
-      {"program", programName(request)},
+      {"program", json::fixUTF8(programName(request))},
       {"target", onCpu ? "cpu" : "cuda"},
       {"arch", report.arch},
       {"model", request.model},
@@ -114,7 +114,7 @@ static std::string shortNumber(double value) {
   return text;
 }
 
-/// What the table does not say about a result.
+/// Prints facts about a result that are not in the table.
 static void printNotes(const ResultCheck &check) {
   if (check.outside) {
     const CheckedElement &wrong = check.wrong;

@@ -17,8 +17,20 @@ from ._optimizer import Optimizer, optimizer_class
 from ._spec import Family, Spec
 from ._table import SPECS
 
-SGD = optimizer_class(SPECS["SGD"])
-Adam = optimizer_class(SPECS["Adam"])
-AdamW = optimizer_class(SPECS["AdamW"])
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-__all__ = ["SGD", "Adam", "AdamW", "Family", "Optimizer", "Spec", "chain", "optimizer_class"]
+_CLASSES = {name: optimizer_class(spec) for name, spec in SPECS.items()}
+globals().update(_CLASSES)
+
+__all__ = ["Family", "Optimizer", "Spec", "chain", "optimizer_class", *_CLASSES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module("heddle.optim.functional")
+    # The classes are in the namespace already; this function tells type checkers that there are some.
+    raise AttributeError(f"module 'heddle.optim' has no attribute '{name}'")

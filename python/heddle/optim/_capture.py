@@ -60,6 +60,9 @@ def prepared(optimizer: Optimizer, is_scaled: bool) -> list[Part]:
     params = [param for group in optimizer.param_groups for param in group["params"]]
     devices = list(dict.fromkeys(local(param).device for param in params))
     with _outside([device for device in devices if device.type == "cuda"]):
+        # To free a part waits for its stream, which may be the captured one.
+        optimizer._retired.append(optimizer._parts)
+        optimizer._forget_old_parts()
         parts = optimizer._make_parts(is_scaled, captured=True)
         for part in parts:
             part.gather()

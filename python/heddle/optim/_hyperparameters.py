@@ -37,7 +37,9 @@ class Hyperparameters:
     """
 
     def __init__(self, part: Part, used: Sequence[int], *, table: bool) -> None:
-        self._part, self._used = part, used
+        # Not the part itself: a cycle of references would keep parameters alive until the next garbage collection.
+        self._graph, self._device, self._used = part.graph, part.device, used
+        self._bound, self._group_of = part.lists_of_hyperparameters, part.group_of
         self._parts = part.spec.parts
         scalars = part.hyperparameter_names(lists=False)
         self._lists = part.hyperparameter_names(lists=True)
@@ -50,18 +52,17 @@ class Hyperparameters:
             self._make_table()
 
     def _make_table(self) -> None:
-        part = self._part
         shape = (len(self._used), len(self._names))
-        self._table = torch.zeros(shape, dtype=torch.float64, device=part.device)
+        self._table = torch.zeros(shape, dtype=torch.float64, device=self._device)
         self._values = []
         for column, name in enumerate(self._names):
             if name in self._lists:
-                bound = part.lists_of_hyperparameters[name]
-                rows = [self._used.index(group) for group in part.group_of]
+                bound = self._bound[name]
+                rows = [self._used.index(group) for group in self._group_of]
                 bound.values[:] = [self._table.data_ptr() + 8 * (shape[1] * row + column) for row in rows]
                 bound.bind()
             else:
-                part.graph.bind_scalar(name, self._table[0, column])
+                self._graph.bind_scalar(name, self._table[0, column])
 
     def update(self, groups: Sequence[dict[str, Any]], stream: int) -> None:
         """Passes the values of the groups to the program, for all steps from the next one on."""
@@ -88,7 +89,7 @@ class Hyperparameters:
                 before = self._values[0] if self._values else [None] * len(self._names)
                 for name, old, new in zip(self._names, before, values[0]):
                     if new != old:
-                        self._part.graph.set_scalar(name, new, stream)
+                        self._graph.set_scalar(name, new, stream)
         self._values = values
 
     def _write(self, values: list[list[Any]]) -> None:

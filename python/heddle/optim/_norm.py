@@ -51,7 +51,6 @@ class SumOfSquares:
     """The sum of the squares of the gradients of a part: `value`, a float64 on the device."""
 
     def __init__(self, part: Part) -> None:
-        self._part = part
         program = _programs.sum_of_squares(part.families, part.form.scaled)
         device = None if part.device.type == "cpu" else part.device.index
         self._graph = _programs.executable(program, part.device).graph(device=device)
@@ -62,24 +61,29 @@ class SumOfSquares:
         if part.form.scaled:
             part.bind_scaling(self._graph)
 
-    def prepare(self) -> None:
+    def prepare(self, part: Part) -> None:
         """Binds the gradients that the part has bound."""
-        grads, active = self._part.bound_gradients()
+        grads, active = part.bound_gradients()
         if self._bound is None or not numpy.array_equal(self._bound[0], grads):
             self._grads.values[:] = grads
             self._grads.bind()
         if self._bound is None or not numpy.array_equal(self._bound[1], active):
-            self._part.set_inactive(self._graph, "grad", active)
+            part.set_inactive(self._graph, "grad", active)
         self._bound = (grads.copy(), active.copy())
-        self._graph.prepare(self._part.current_stream())
+        self._graph.prepare(part.current_stream())
 
-    def compute(self) -> None:
+    def compute(self, stream: int) -> None:
         """Adds the squares of the gradients."""
-        self._graph.replay(self._part.current_stream())
+        self._graph.replay(stream)
+
+    def synchronize(self, stream: int) -> None:
+        self._graph.synchronize(stream)
 
 
 def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
     """Steps with gradients of at most this norm; returns their norm before, on the device."""
+    if not parts:
+        return torch.zeros((), dtype=torch.float64)
     if len(parts) == 1 and parts[0].sum is None:
         part = parts[0]
         if not busy:
@@ -93,7 +97,7 @@ def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
         if part.is_idle:
             value = torch.zeros((), dtype=torch.float64, device=home)
         else:
-            part.sum_of_squares.compute()
+            part.sum_of_squares.compute(part.current_stream())
             value = part.sum_of_squares.value.to(home, non_blocking=True)
         sums[part.reduction] = sums[part.reduction] + value if part.reduction in sums else value.clone()
     for each, value in sums.items():

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import itertools
 import operator
+import weakref
 from typing import NamedTuple
 
 from ..errors import BadInput
@@ -56,12 +57,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
     _step_supports_amp_scaling = True
 
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        """Subclasses made by `optimizer_class` have the signature of their `spec` instead."""
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        spec = self.spec
+        given = _signature(spec).bind(self, params, *args, **kwargs)
+        given.apply_defaults()
+        values = {name: given.arguments[name] for name in spec.defaults}
+        for key in {key for key, _ in spec.parts.values()}:
+            values[key] = tuple(_scalar(value) for value in values[key])
+        self._check_group(values)
         self._reset()
         self._max_norm: float | None = None
         self.grad_norm: Any = None
-        super().__init__(params, defaults)
+        super().__init__(params, {**values, **spec.fixed})
 
     def _reset(self) -> None:
         """Forgets everything that was derived from groups and state."""
@@ -71,6 +78,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
         self._hidden: dict[Any, dict[str, Any]] = {}
         self._captured: list[Part] = []
+        self._retired: list[Any] = []
 
     # ------------------------------------------------------------------------------------------------------------------
     # Groups and state
@@ -143,9 +151,11 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """Copies loaded state into the tensors that captured steps use."""
         with torch.no_grad():
             for param, state in self.state.items():
+                known = before.get(param, {})
                 for key, value in state.items():
-                    old = before.get(param, {}).get(key)
-                    if isinstance(old, torch.Tensor) and old.shape == value.shape and old is not value:
+                    old = known.get(key)
+                    is_other = isinstance(old, torch.Tensor) and old is not value
+                    if is_other and isinstance(value, torch.Tensor) and old.shape == value.shape:
                         state[key] = old.copy_(value)
 
     def push_hyperparameters(self) -> None:
@@ -273,10 +283,18 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             part.replay()
 
     def _current_parts(self, is_scaled: bool) -> list[Part]:
+        if self._retired:
+            self._retired = []
+        self._forget_old_parts()
         parts = self._parts.get(is_scaled)
-        if not self._groups_are_as_before() or type(self.state) is not States or parts is None:
-            parts = self._make_parts(is_scaled)
+        if parts is None:
+            parts = self._parts[is_scaled] = self._make_parts(is_scaled)
         return parts
+
+    def _forget_old_parts(self) -> None:
+        """Forgets the parts if groups or state are not those that they were made for."""
+        if not self._groups_are_as_before() or type(self.state) is not States:
+            self._parts = {}
 
     def _groups_are_as_before(self) -> bool:
         """Compares the groups with those of the last step; False if the parts must be made again."""
@@ -327,7 +345,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
         groups, spec = self.param_groups, self.spec
-        is_known = is_scaled not in self._parts
         for group in groups:
             for name, value in {**spec.defaults, **spec.fixed}.items():
                 group.setdefault(name, value)
@@ -366,11 +383,6 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             )
             for key, members in buckets.items()
         ]
-        if not captured:
-            # Parts of the other kind stay as they are if the groups are those that they were made for.
-            if not is_known:
-                self._parts = {}
-            self._parts[is_scaled] = parts
         return parts
 
 
@@ -438,36 +450,32 @@ def _run(optimizer: Optimizer) -> None:
 _step: Any = torch._disable_dynamo(_run)
 
 
+def _signature(spec: Spec) -> inspect.Signature:
+    """The signature of the constructor."""
+    if spec not in _signatures:
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, kind) for name in ("self", "params")]
+        for name, default in spec.defaults.items():
+            if name == spec.keyword_only:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        _signatures[spec] = inspect.Signature(parameters)
+    return _signatures[spec]
+
+
+_signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
 def optimizer_class(spec: Spec) -> type[Optimizer]:
     """A class of optimizers with the signature, the parameter groups and the state that `spec` describes."""
 
     def __init__(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
-        given = signature.bind(self, params, *args, **kwargs)
-        given.apply_defaults()
-        values = {name: given.arguments[name] for name in spec.defaults}
-        for key in {key for key, _ in spec.parts.values()}:
-            values[key] = tuple(_scalar(value) for value in values[key])
-        self._check_group(values)
-        Optimizer.__init__(self, params, {**values, **spec.fixed})
+        Optimizer.__init__(self, params, *args, **kwargs)
 
-    parameters = [
-        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-    ]
-    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    for name, default in spec.defaults.items():
-        if name == spec.keyword_only:
-            kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, kind, default=default))
-    signature = inspect.Signature(parameters)
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{spec.name}.__init__"
-    made = type(
-        spec.name,
-        (Optimizer,),
-        {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec},
-    )
-    return made
+    attributes = {"__init__": __init__, "__doc__": spec.doc, "__module__": "heddle.optim", "spec": spec}
+    return type(spec.name, (Optimizer,), attributes)
 
 
 def _scalar(value: Any) -> Any:

@@ -224,11 +224,12 @@ class Part:
         self._copies: dict[int, Any] = {}
         for place, member in enumerate(self.members):
             shard = local(member.param)
-            if shard.numel() and is_dense(shard):
+            # Gradients of complex parameters are often lazy conjugates, which have to be copied.
+            if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
             else:
                 self._special.append(place)
-                if shard.numel():
+                if shard.numel() and not is_dense(shard):
                     self._shadows[place] = empty_in_order(shard, shard.dtype)
         self._read_layouts()
 
@@ -238,7 +239,11 @@ class Part:
         self._all_plain = len(self._plain) == len(self.members)
         tensors = [local(param) for param in self._plain_params]
         self._api = _fast.exchange_api(torch.Tensor)
-        self._layouts = _fast.layouts(tensors, self._api)
+        try:
+            self._layouts = _fast.layouts(tensors, self._api)
+        except Exception as error:  # such as a subclass of torch.Tensor without memory of its own
+            kinds = sorted({type(tensor).__name__ for tensor in tensors})
+            raise BadInput(f"params: expected tensors with memory, found one of {', '.join(kinds)}: {error}") from None
         self._param_bytes = bytearray(8 * len(tensors))
         self._grad_bytes = bytearray(8 * len(tensors))
         self._param_values = numpy.frombuffer(self._param_bytes, numpy.int64)
@@ -388,11 +393,14 @@ class Part:
     def _read_states(self, active: Any) -> None:
         """Reads the addresses of the state of all active members; creates what is missing, as torch does."""
         places = [int(place) for place in numpy.flatnonzero(active)]
+        keys = [each.key for each in self._states if each.visible]
+        has_hidden = len(keys) < len(self._states)
         found: list[tuple[StateList, int, Any, Any]] = []
         missing: dict[str, list[int]] = {each.key: [] for each in self._states}
         for place in places:
-            visible, hidden = self._state_of(self.members[place]), self._hidden_of(place)
-            if hidden and not any(each.key in visible for each in self._states if each.visible):
+            visible = self._state_of(self.members[place])
+            hidden = self._hidden_of(place) if has_hidden else {}
+            if hidden and not any(key in visible for key in keys):
                 hidden.clear()  # the caller has reset the state
             for each in self._states:
                 value = (visible if each.visible else hidden).get(each.key)
@@ -407,21 +415,24 @@ class Part:
         for each in self._states:
             self._create(each, missing[each.key])
         for each, bound in zip(self._states, self._bound_states):
-            seen: set[int] = set()
-            for place in places:
-                address = self._address_of_state(each, place)
-                if each.rank == 0 and address in seen:  # such as one step counter for all parameters
-                    shared = self._states_with(each, place)[each.key]
-                    self._keep(each, place, shared.clone())
-                    address = self._address_of_state(each, place)
-                seen.add(address)
-                bound.values[place] = address
+            holders = [self._states_with(each, place) for place in places]
+            addresses = [local(holder[each.key]).data_ptr() for holder in holders]
+            if each.rank == 0 and len(set(addresses)) < len(addresses):
+                addresses = self._separated(each, places, holders, addresses)
+            bound.values[places] = addresses
+
+    def _separated(self, each: StateList, places: Sequence[int], holders: Sequence[Any], addresses: list[int]) -> list[int]:
+        """Gives each member a value of its own, where several share one, such as one step counter for all."""
+        seen: set[int] = set()
+        for index, address in enumerate(addresses):
+            if address in seen:
+                self._keep(each, places[index], holders[index][each.key].clone())
+                addresses[index] = holders[index][each.key].data_ptr()
+            seen.add(addresses[index])
+        return addresses
 
     def _states_with(self, each: StateList, place: int) -> Any:
         return self._state_of(self.members[place]) if each.visible else self._hidden_of(place)
-
-    def _address_of_state(self, each: StateList, place: int) -> int:
-        return int(local(self._states_with(each, place)[each.key]).data_ptr())
 
     def _keep(self, each: StateList, place: int, tensor: Any) -> None:
         if each.visible:
@@ -551,7 +562,7 @@ class Part:
         """Checks the bindings, and updates the graph. Raises an error before anything runs."""
         self.graph.prepare(self.current_stream())
         if self.sum is not None:
-            self.sum_of_squares.prepare()
+            self.sum_of_squares.prepare(self)
 
     def keep(self) -> None:
         """Keeps all bound tensors alive: a captured graph may use them at any time."""
@@ -580,15 +591,16 @@ class Part:
         self.graph.replay(self._last_stream)
         for param, shadow in self._written_back:
             param.copy_(shadow)
+        # The next step reads these tensors again; gradients must not be kept until then.
+        self._copied_in, self._written_back = [], []
 
     def __del__(self) -> None:
         # The last step may still use the tables of the graph.
-        graph = getattr(self, "graph", None)
-        if graph is not None and self.device.type != "cpu" and not graph.closed:
-            try:
-                graph.synchronize(self._last_stream)
-            except Exception:  # such as in a forked child, where the graph cannot be used
-                pass
+        try:
+            if self.device.type != "cpu" and not self.graph.closed:
+                self.graph.synchronize(self._last_stream)
+        except Exception:  # the part was not finished, or this is a forked child, which cannot use the graph
+            pass
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:

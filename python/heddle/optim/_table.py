@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import dataclasses
+
 from ..errors import BadInput
 from ._spec import Spec
 
@@ -66,8 +68,35 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
     return None
 
 
+#: The meaning of the arguments that several optimizers have.
+_MEANINGS = {
+    "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
+    "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
+    "betas": "the decay rates of the means of gradients and of their squares.",
+    "eps": "added to the denominator.",
+    "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
+    "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
+    "weight_decay": "the weight decay.",
+    "nesterov": "whether to use Nesterov momentum.",
+    "amsgrad": "whether to divide by the largest mean of squares so far.",
+    "maximize": "whether to maximize the objective.",
+    "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
+    "foreach": "accepted for compatibility; without effect.",
+    "capturable": "accepted for compatibility; without effect: every step can be captured.",
+    "differentiable": "accepted for leaves whose gradients need no gradient.",
+    "fused": "accepted for compatibility; without effect: every step is fused.",
+}
+
+
+def _docstring(spec: Spec) -> str:
+    """The summary of the spec, the arguments, and the errors."""
+    lines = [spec.doc, "", "Args:"]
+    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
+    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
+
+
 SPECS: dict[str, Spec] = {
-    spec.name: spec
+    spec.name: dataclasses.replace(spec, doc=_docstring(spec))
     for spec in (
         Spec(
             "SGD",

@@ -71,13 +71,22 @@ def local_gradient(param: Any) -> Any:
     return local(grad)
 
 
+def is_lazy(tensor: Any) -> bool:
+    """Whether the elements of a tensor are not those in memory: a lazy conjugate or negation."""
+    return bool(tensor.is_conj() or tensor.is_neg())
+
+
 def is_dense(tensor: Any) -> bool:
     """Whether the elements of a tensor fill a range of memory, in any order."""
-    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor)) if not tensor.is_contiguous() else True
+    if is_lazy(tensor):
+        return False
+    return bool(tensor.is_contiguous() or torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
 
 def same_order(tensor: Any, other: Any) -> bool:
     """Whether the elements of two tensors of one shape have the same order in memory."""
+    if is_lazy(tensor):
+        return False
     if tensor.stride() == other.stride():
         return True
     strides = zip(tensor.shape, tensor.stride(), other.stride())

@@ -1,5 +1,8 @@
 //===- PropertyGenerator.h - random programs --------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Draws a foreach program and inputs for it from a seed.
 //
 //===----------------------------------------------------------------------===//
@@ -11,7 +14,7 @@
 
 namespace heddle::test {
 
-/// What a random program has.
+/// The number of each construct in a random program.
 struct Features {
   int loops = 0, nestedLoops = 0, branches = 0, balancing = 0, records = 0;
   int matrices = 0, rowsOrColumns = 0;

@@ -1,0 +1,627 @@
+/*===- fast.c - The addresses of many tensors, for heddle._fast -----------===*/
+/*
+ * The extension heddle._fast_native. python/heddle/_fast.py has the contract of
+ * its functions, and _fast_fallback.py the same functions in Python.
+ *
+ * A library of tensors offers a table of functions, the C exchange API of
+ * DLPack 1.2. One of them describes a tensor without an owner, a capsule or any
+ * other object. So the extension needs no header of that library.
+ *
+ * It uses the stable ABI of Python 3.10, which has no buffers: hence bytearray
+ * and bytes.
+ */
+/*===----------------------------------------------------------------------===*/
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030A0000
+#endif
+#include <Python.h>
+
+#include "torch_tensors.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/*===- DLPack -------------------------------------------------------------===*/
+
+/* The structs are those of dlpack.h, version 1. */
+typedef struct {
+  void *data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+  int64_t *shape;
+  int64_t *strides;
+  uint64_t byte_offset;
+} DLTensor;
+
+typedef struct ExchangeHeader {
+  uint32_t major;
+  uint32_t minor;
+  struct ExchangeHeader *older;
+} ExchangeHeader;
+
+typedef struct {
+  ExchangeHeader header;
+  void *allocate;
+  void *managed_from_object;
+  void *managed_to_object;
+  int (*describe)(void *object, DLTensor *out);
+  int (*current_stream)(int32_t device_type, int32_t device_id, void **out);
+} ExchangeApi;
+
+enum { kCuda = 2 };
+
+static const char kCapsule[] = "dlpack_exchange_api";
+
+/* How to read tensors of one type. */
+typedef struct Reader {
+  const ExchangeApi *dlpack;
+  const Torch *torch; /* null: DLPack reads all */
+  int hasLazy;        /* whether tensors have is_conj() and is_neg() */
+  struct Reader *next;
+} Reader;
+
+/*===- Layouts ------------------------------------------------------------===*/
+
+/* A layout is a sequence of words: the device; the element type and the rank;
+ * the extents; the strides. None has one word, which no tensor has. */
+static const int64_t kNothing = -1;
+
+static int64_t deviceWord(const DLTensor *tensor) {
+  return (int64_t)((uint64_t)(uint32_t)tensor->device_id << 32 |
+                   (uint32_t)tensor->device_type);
+}
+
+static int64_t typeWord(const DLTensor *tensor) {
+  return (int64_t)((uint64_t)(uint32_t)tensor->ndim << 32 |
+                   (uint64_t)tensor->lanes << 16 | (uint64_t)tensor->bits << 8 |
+                   tensor->code);
+}
+
+static int isEmpty(const DLTensor *tensor) {
+  for (int32_t d = 0; d < tensor->ndim; ++d)
+    if (tensor->shape[d] == 0)
+      return 1;
+  return 0;
+}
+
+/* Writes the strides that count to `strides`: 0 for a dimension of one element.
+ * Without strides, the tensor is dense. */
+static void writeStrides(const DLTensor *tensor, int64_t *strides) {
+  int empty = isEmpty(tensor);
+  int64_t dense = 1;
+  for (int32_t d = tensor->ndim; d-- > 0;) {
+    int64_t stride = tensor->strides ? tensor->strides[d] : dense;
+    strides[d] = tensor->shape[d] > 1 && !empty ? stride : 0;
+    dense *= tensor->shape[d];
+  }
+}
+
+static int hasStrides(const DLTensor *tensor, const int64_t *expected) {
+  int64_t small[16], *strides = small;
+  if (tensor->ndim > 16 &&
+      !(strides = PyMem_Malloc(sizeof(int64_t) * (size_t)tensor->ndim)))
+    return 0;
+  writeStrides(tensor, strides);
+  int equal =
+      memcmp(strides, expected, sizeof(int64_t) * (size_t)tensor->ndim) == 0;
+  if (strides != small)
+    PyMem_Free(strides);
+  return equal;
+}
+
+/* The layouts that a caller expects, one after the other. */
+typedef struct {
+  const char *place;
+  const char *end;
+} Layouts;
+
+static int64_t wordAt(const char *place) {
+  int64_t word;
+  memcpy(&word, place, sizeof word);
+  return word;
+}
+
+/* The bytes of the next layout; 0 if there is none. */
+static Py_ssize_t sizeOfNext(const Layouts *layouts) {
+  Py_ssize_t left = layouts->end - layouts->place;
+  if (left < 8)
+    return 0;
+  if (wordAt(layouts->place) == kNothing)
+    return 8;
+  if (left < 16)
+    return 0;
+  int64_t rank = wordAt(layouts->place + 8) >> 32;
+  return rank < 0 || rank > (left - 16) / 16 ? 0 : 16 + 16 * (Py_ssize_t)rank;
+}
+
+/* Whether a tensor has the layout at `expected`. */
+static int fits(const DLTensor *tensor, const char *expected) {
+  if (wordAt(expected) == kNothing || wordAt(expected) != deviceWord(tensor) ||
+      wordAt(expected + 8) != typeWord(tensor))
+    return 0;
+  size_t bytes = sizeof(int64_t) * (size_t)tensor->ndim;
+  if (bytes == 0)
+    return 1;
+  /* The contents of a bytes object are aligned to at least 8 bytes, and so is
+   * every layout. */
+  const int64_t *extents = (const int64_t *)(const void *)(expected + 16);
+  return memcmp(tensor->shape, extents, bytes) == 0 &&
+         hasStrides(tensor, extents + tensor->ndim);
+}
+
+/*===- Arguments ----------------------------------------------------------===*/
+
+/* A list or a tuple. Its length may change while functions of Python run. */
+typedef struct {
+  PyObject *object;
+  int isList;
+  Py_ssize_t size;
+} Sequence;
+
+static int readSequence(PyObject *object, const char *name, Sequence *out) {
+  out->object = object;
+  out->isList = PyList_Check(object);
+  if (!out->isList && !PyTuple_Check(object)) {
+    PyObject *type =
+        PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    if (type)
+      PyErr_Format(PyExc_TypeError, "%s: expected a list or tuple, found %U",
+                   name, type);
+    Py_XDECREF(type);
+    return 0;
+  }
+  out->size = out->isList ? PyList_Size(object) : PyTuple_Size(object);
+  return out->size >= 0;
+}
+
+/* A new reference, or null with an exception. */
+static PyObject *item(const Sequence *sequence, Py_ssize_t index) {
+  PyObject *found = sequence->isList ? PyList_GetItem(sequence->object, index)
+                                     : PyTuple_GetItem(sequence->object, index);
+  Py_XINCREF(found);
+  return found;
+}
+
+static int readApi(PyObject *object, const Reader **reader) {
+  *reader = PyLong_AsVoidPtr(object);
+  return *reader || !PyErr_Occurred();
+}
+
+static int expectArguments(const char *name, Py_ssize_t found, Py_ssize_t least,
+                           Py_ssize_t most) {
+  if (found >= least && found <= most)
+    return 1;
+  PyErr_Format(PyExc_TypeError, "%s: expected %zd to %zd arguments, found %zd",
+               name, least, most, found);
+  return 0;
+}
+
+static void wrongType(const char *format, PyObject *object) {
+  PyObject *type =
+      PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+  if (type)
+    PyErr_Format(PyExc_TypeError, format, type);
+  Py_XDECREF(type);
+}
+
+/* Calls the function of the fallback, for a library without a table. */
+static PyObject *callFallback(const char *name, PyObject *const *arguments,
+                              Py_ssize_t count) {
+  PyObject *result = NULL, *function = NULL, *tuple = NULL;
+  PyObject *module = PyImport_ImportModule("heddle._fast_fallback");
+  if (module && (function = PyObject_GetAttrString(module, name)) &&
+      (tuple = PyTuple_New(count))) {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Py_INCREF(arguments[i]);
+      PyTuple_SetItem(tuple, i, arguments[i]);
+    }
+    result = PyObject_CallObject(function, tuple);
+  }
+  Py_XDECREF(tuple);
+  Py_XDECREF(function);
+  Py_XDECREF(module);
+  return result;
+}
+
+/*===- Gradients ----------------------------------------------------------===*/
+
+/* Reads the attribute `grad` of objects. The search for an attribute takes
+ * longer than to call its getter, so the getter of the last type is kept. */
+typedef struct {
+  PyObject *name;
+  PyTypeObject *type; /* borrowed: null, or the type of the last object */
+  PyObject *descriptor;
+  descrgetfunc get; /* null: the attribute has no getter of C */
+} Gradient;
+
+static int findGetter(Gradient *gradient, PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  Py_CLEAR(gradient->descriptor);
+  gradient->get = NULL;
+  gradient->type = type;
+  /* Only then does the type decide alone. */
+  if (PyType_GetSlot(type, Py_tp_getattro) != (void *)PyObject_GenericGetAttr)
+    return 1;
+  gradient->descriptor = PyObject_GetAttr((PyObject *)type, gradient->name);
+  if (!gradient->descriptor) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+      return 0;
+    PyErr_Clear();
+    return 1;
+  }
+  if (Py_TYPE(gradient->descriptor) == &PyGetSetDescr_Type)
+    gradient->get =
+        (descrgetfunc)PyType_GetSlot(&PyGetSetDescr_Type, Py_tp_descr_get);
+  return 1;
+}
+
+/* Replaces an object by its gradient. Returns null with an exception. */
+static PyObject *takeGradient(Gradient *gradient, PyObject *object) {
+  if (object == Py_None)
+    return object;
+  PyObject *found = NULL;
+  if (gradient->type == Py_TYPE(object) || findGetter(gradient, object))
+    found = gradient->get ? gradient->get(gradient->descriptor, object,
+                                          (PyObject *)gradient->type)
+                          : PyObject_GetAttr(object, gradient->name);
+  Py_DECREF(object);
+  return found;
+}
+
+/*===- Descriptions -------------------------------------------------------===*/
+
+/* Whether a method without arguments returns true, or -1 with an exception. */
+static int isTrue(PyObject *object, const char *method) {
+  PyObject *result = PyObject_CallMethod(object, method, NULL);
+  int found = result ? PyObject_IsTrue(result) : -1;
+  Py_XDECREF(result);
+  return found;
+}
+
+/* Describes a tensor. Returns 0 with an exception if its elements are not those
+ * in its memory. */
+static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
+  if (reader->dlpack->describe(object, tensor))
+    return 0;
+  if (!tensor->data && !isEmpty(tensor)) {
+    PyErr_SetString(PyExc_BufferError, "the tensor has no memory");
+    return 0;
+  }
+  int lazy = reader->hasLazy ? isTrue(object, "is_conj") : 0;
+  if (lazy == 0 && reader->hasLazy)
+    lazy = isTrue(object, "is_neg");
+  if (lazy > 0)
+    PyErr_SetString(PyExc_BufferError,
+                    "the tensor is a lazy conjugate or negation: call "
+                    "resolve_conj() or resolve_neg()");
+  return lazy == 0;
+}
+
+/*===- Functions ----------------------------------------------------------===*/
+
+/* With a description of the contract, an error means a misfit, unless memory
+ * ran out or the user interrupts. */
+static int isMisfit(void) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) ||
+      PyErr_ExceptionMatches(PyExc_MemoryError))
+    return 0;
+  PyErr_Clear();
+  return 1;
+}
+
+/* Without any function of Python: the address of a tensor, or of its gradient.
+ * Returns 0 if the tensor does not fit, or if it cannot be read so. */
+static int readTorch(const Torch *torch, PyObject *object, int ofGradient,
+                     const char *expected, int64_t *address) {
+  TorchHandle tensor = torchHandle(torch, object);
+  if (tensor && ofGradient) {
+    tensor = torchGradient(torch, tensor);
+    *address = 0;
+    if (!tensor)
+      return 1;
+  }
+  return tensor && wordAt(expected) != kNothing &&
+         torchFits(torch, tensor, wordAt(expected), wordAt(expected + 8),
+                   (const int64_t *)(const void *)(expected + 16), address);
+}
+
+/* Takes the reference to `object`. Returns its address or that of its gradient,
+ * -1 if it misfits, or -2 with an exception. */
+static int64_t addressOf(PyObject *object, const Reader *reader,
+                         Gradient *gradient, const char *expected) {
+  int64_t address = -2;
+  DLTensor tensor;
+  if (reader->torch && expected &&
+      readTorch(reader->torch, object, gradient != NULL, expected, &address)) {
+    Py_DECREF(object);
+    return address;
+  }
+  if (gradient && !(object = takeGradient(gradient, object)))
+    return -2;
+  if (object == Py_None)
+    address = 0;
+  else if (!describe(reader, object, &tensor))
+    address = expected && isMisfit() ? -1 : -2;
+  else if (expected && !fits(&tensor, expected))
+    address = -1;
+  else
+    address = tensor.data
+                  ? (int64_t)((uintptr_t)tensor.data + tensor.byte_offset)
+                  : 0;
+  Py_DECREF(object);
+  return address;
+}
+
+/* Reads all addresses into `found`. Returns the number of misfits, or -1 with
+ * an exception. */
+static Py_ssize_t readAddresses(const Sequence *sequence, const Reader *reader,
+                                Gradient *gradient, PyObject *expected,
+                                int64_t *found) {
+  Py_ssize_t misfits = 0;
+  Layouts layouts = {NULL, NULL};
+  if (expected) {
+    layouts.place = PyBytes_AsString(expected);
+    layouts.end = layouts.place + PyBytes_Size(expected);
+  }
+  Py_ssize_t i = 0;
+  for (; i < sequence->size; ++i) {
+    Py_ssize_t bytes = expected ? sizeOfNext(&layouts) : 0;
+    if (expected && bytes == 0)
+      break;
+    PyObject *object = item(sequence, i);
+    if (!object)
+      return -1;
+    found[i] = addressOf(object, reader, gradient, layouts.place);
+    if (found[i] == -2)
+      return -1;
+    misfits += found[i] == -1;
+    layouts.place = expected ? layouts.place + bytes : NULL;
+  }
+  if (i < sequence->size || layouts.place != layouts.end) {
+    PyErr_Format(
+        PyExc_ValueError,
+        "expected: expected the layouts of %zd tensors, found other layouts",
+        sequence->size);
+    return -1;
+  }
+  return misfits;
+}
+
+/* Writes the addresses to `out`. Returns how many have changed. */
+static Py_ssize_t writeAddresses(const int64_t *found, Py_ssize_t count,
+                                 char *out) {
+  Py_ssize_t changed = 0;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    changed += wordAt(out + 8 * i) != found[i];
+  if (changed)
+    memcpy(out, found, 8 * (size_t)count);
+  return changed;
+}
+
+static int expectBytes(PyObject *out, Py_ssize_t count) {
+  Py_ssize_t found = PyByteArray_Size(out);
+  if (found == 8 * count)
+    return 1;
+  PyErr_Format(PyExc_ValueError,
+               "out: expected %zd bytes, 8 for each tensor, found %zd",
+               8 * count, found);
+  return 0;
+}
+
+static PyObject *readInto(const char *name, const char *first,
+                          Gradient *gradient, PyObject *const *arguments,
+                          Py_ssize_t count) {
+  Sequence sequence;
+  const Reader *reader;
+  if (!expectArguments(name, count, 3, 4) ||
+      !readSequence(arguments[0], first, &sequence) ||
+      !readApi(arguments[1], &reader))
+    return NULL;
+  if (!reader)
+    return callFallback(name, arguments, count);
+  PyObject *out = arguments[2];
+  PyObject *expected =
+      count > 3 && arguments[3] != Py_None ? arguments[3] : NULL;
+  if (!PyByteArray_Check(out)) {
+    wrongType("out: expected a bytearray, found %U", out);
+    return NULL;
+  }
+  if (expected && !PyBytes_Check(expected)) {
+    wrongType("expected: expected bytes or None, found %U", expected);
+    return NULL;
+  }
+  if (!expectBytes(out, sequence.size))
+    return NULL;
+  int64_t small[1024], *found = small;
+  if (sequence.size > 1024 &&
+      !(found = PyMem_Malloc(8 * (size_t)sequence.size)))
+    return PyErr_NoMemory();
+  Py_ssize_t misfits =
+      readAddresses(&sequence, reader, gradient, expected, found);
+  Py_ssize_t changed = 0;
+  /* A function of Python that ran in between may have resized `out`. */
+  int valid = misfits >= 0 && expectBytes(out, sequence.size);
+  if (valid)
+    changed = writeAddresses(found, sequence.size, PyByteArray_AsString(out));
+  if (found != small)
+    PyMem_Free(found);
+  return valid ? PyLong_FromSsize_t(misfits ? -misfits : changed) : NULL;
+}
+
+static PyObject *addresses(PyObject *module, PyObject *const *arguments,
+                           Py_ssize_t count) {
+  return readInto("addresses", "tensors", NULL, arguments, count);
+}
+
+static PyObject *gradients(PyObject *module, PyObject *const *arguments,
+                           Py_ssize_t count) {
+  Gradient gradient = {PyUnicode_InternFromString("grad"), NULL, NULL, NULL};
+  if (!gradient.name)
+    return NULL;
+  PyObject *result =
+      readInto("gradients", "params", &gradient, arguments, count);
+  Py_DECREF(gradient.name);
+  Py_XDECREF(gradient.descriptor);
+  return result;
+}
+
+/* Text that grows. */
+typedef struct {
+  char *bytes;
+  Py_ssize_t size, capacity;
+} Bytes;
+
+/* Returns room for more bytes, or null with an exception. */
+static char *extend(Bytes *bytes, Py_ssize_t more) {
+  if (bytes->size + more > bytes->capacity) {
+    Py_ssize_t capacity = 2 * bytes->capacity + more;
+    char *grown = PyMem_Realloc(bytes->bytes, (size_t)capacity);
+    if (!grown) {
+      PyErr_NoMemory();
+      return NULL;
+    }
+    bytes->bytes = grown;
+    bytes->capacity = capacity;
+  }
+  bytes->size += more;
+  return bytes->bytes + bytes->size - more;
+}
+
+static int appendLayout(Bytes *bytes, PyObject *object, const Reader *reader) {
+  if (object == Py_None) {
+    char *place = extend(bytes, 8);
+    if (place)
+      memcpy(place, &kNothing, 8);
+    return place != NULL;
+  }
+  DLTensor tensor;
+  if (!describe(reader, object, &tensor))
+    return 0;
+  char *place = extend(bytes, 16 + 16 * (Py_ssize_t)tensor.ndim);
+  if (!place)
+    return 0;
+  int64_t *words = (int64_t *)(void *)place;
+  words[0] = deviceWord(&tensor);
+  words[1] = typeWord(&tensor);
+  if (tensor.ndim) {
+    memcpy(words + 2, tensor.shape, sizeof(int64_t) * (size_t)tensor.ndim);
+    writeStrides(&tensor, words + 2 + tensor.ndim);
+  }
+  return 1;
+}
+
+static PyObject *layouts(PyObject *module, PyObject *const *arguments,
+                         Py_ssize_t count) {
+  Sequence sequence;
+  const Reader *reader;
+  if (!expectArguments("layouts", count, 2, 2) ||
+      !readSequence(arguments[0], "tensors", &sequence) ||
+      !readApi(arguments[1], &reader))
+    return NULL;
+  if (!reader)
+    return callFallback("layouts", arguments, count);
+  Bytes bytes = {NULL, 0, 0};
+  int valid = 1;
+  for (Py_ssize_t i = 0; valid && i < sequence.size; ++i) {
+    PyObject *object = item(&sequence, i);
+    valid = object && appendLayout(&bytes, object, reader);
+    Py_XDECREF(object);
+  }
+  PyObject *result =
+      valid ? PyBytes_FromStringAndSize(bytes.bytes, bytes.size) : NULL;
+  PyMem_Free(bytes.bytes);
+  return result;
+}
+
+/* The table of version 1 in a capsule; null if there is none. */
+static const ExchangeApi *tableIn(PyObject *capsule) {
+  ExchangeHeader *header = PyCapsule_IsValid(capsule, kCapsule)
+                               ? PyCapsule_GetPointer(capsule, kCapsule)
+                               : NULL;
+  while (header && header->major > 1)
+    header = header->older;
+  const ExchangeApi *table = (const ExchangeApi *)(const void *)header;
+  return table && header->major == 1 && table->describe ? table : NULL;
+}
+
+static int hasAttribute(PyObject *object, const char *name) {
+  PyObject *found = PyObject_GetAttrString(object, name);
+  PyErr_Clear();
+  Py_XDECREF(found);
+  return found != NULL;
+}
+
+static PyObject *exchangeApi(PyObject *module, PyObject *type) {
+  static Reader *readers = NULL; /* for as long as the process */
+  PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+  if (!capsule) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+      return NULL;
+    PyErr_Clear();
+    return PyLong_FromLong(0);
+  }
+  const ExchangeApi *table = tableIn(capsule);
+  Py_DECREF(capsule); /* the table lives as long as the process */
+  if (!table)
+    return PyLong_FromLong(0);
+  const Torch *torch = openTorch(type);
+  Reader *reader = readers;
+  while (reader && (reader->dlpack != table || reader->torch != torch))
+    reader = reader->next;
+  if (!reader) {
+    if (!(reader = PyMem_Malloc(sizeof *reader)))
+      return PyErr_NoMemory();
+    *reader = (Reader){
+        table, torch,
+        hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg"), readers};
+    readers = reader;
+  }
+  return PyLong_FromVoidPtr(reader);
+}
+
+static PyObject *stream(PyObject *module, PyObject *const *arguments,
+                        Py_ssize_t count) {
+  const Reader *reader;
+  if (!expectArguments("stream", count, 2, 2) ||
+      !readApi(arguments[0], &reader))
+    return NULL;
+  if (!reader)
+    return callFallback("stream", arguments, count);
+  long device = PyLong_AsLong(arguments[1]);
+  if (device == -1 && PyErr_Occurred())
+    return NULL;
+  void *found = NULL;
+  if (reader->dlpack->current_stream(kCuda, (int32_t)device, &found))
+    return NULL;
+  return PyLong_FromVoidPtr(found);
+}
+
+/*===- Module -------------------------------------------------------------===*/
+
+typedef void (*AnyFunction)(void);
+#define HEDDLE_FAST(function)                                                  \
+  (PyCFunction)(AnyFunction)(function), METH_FASTCALL, NULL
+
+static PyMethodDef methods[] = {{"exchange_api", exchangeApi, METH_O, NULL},
+                                {"layouts", HEDDLE_FAST(layouts)},
+                                {"addresses", HEDDLE_FAST(addresses)},
+                                {"gradients", HEDDLE_FAST(gradients)},
+                                {"stream", HEDDLE_FAST(stream)},
+                                {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "heddle._fast_native",
+    .m_doc = "The functions of heddle._fast.",
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__fast_native(void) {
+  return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,153 @@
+"""tools/python_reference.py writes signatures, overloads, classes and docstrings of a package that it never imports."""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+PACKAGE = {
+    "__init__.py": '''
+"""A package.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+"""
+from ._inner import Thing, twice
+from . import _table
+#: The answer
+#: to all.
+ANSWER = 42
+made = _table.make("made")
+__all__ = ["Thing", "twice", "ANSWER", "made"]
+''',
+    "_inner.py": '''
+import nothing_of_this_name
+from typing import overload
+@overload
+def twice(x: int, /) -> int: ...
+@overload
+def twice(x: str, /) -> str: ...
+def twice(x, /):
+    """Twice ``x``.
+
+    Args:
+        x: a number
+            or a text.
+
+    Raises:
+        TypeError: another type.
+    """
+class Thing(Exception):
+    """A thing.
+
+    Args:
+        size: its size.
+    """
+    #: How it is called.
+    name: str
+    _secret: int
+    def __init__(self, size: int, *, wide: bool = False) -> None: ...
+    @property
+    def size(self) -> int:
+        """Its size."""
+    def grow(self, *by, **options):
+        """Grows."""
+    def _hide(self): ...
+''',
+    "_table.py": "def make(name): ...\n",
+    "part/__init__.py": '"""A part."""\nfrom .._inner import Thing\n__all__ = ["Thing"]\n',
+    "part/more.py": '"""More of it."""\ndef public(): ...\ndef _private(): ...\n',
+}
+
+PAGE = """# heddle
+
+<!-- Written by tools/python_reference.py from the docstrings. -->
+
+A package.
+
+## `ANSWER`
+
+```python
+ANSWER = 42
+```
+
+The answer to all.
+
+## `Thing`
+
+```python
+class Thing(Exception)
+```
+
+A thing.
+
+*Args*
+
+* `size`: its size.
+
+* `name: str`  How it is called.
+
+### `Thing`
+
+```python
+Thing(size: int, *, wide: bool = False) -> None
+```
+
+### `Thing.size`
+
+```python
+Thing.size: int  # property
+```
+
+Its size.
+
+### `Thing.grow`
+
+```python
+Thing.grow(*by, **options)
+```
+
+Grows.
+
+## `made`
+
+```python
+made = _table.make('made')
+```
+
+## `twice`
+
+```python
+twice(x: int, /) -> int
+twice(x: str, /) -> str
+```
+
+Twice `x`.
+
+*Args*
+
+* `x`: a number
+  or a text.
+
+*Raises*
+
+* `TypeError`: another type.
+"""
+
+
+def test_a_package(tmp_path):
+    for name, text in PACKAGE.items():
+        path = tmp_path / "heddle" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.lstrip())
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "removed.md").touch()
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(tmp_path / "heddle"), str(out)],
+                   check=True)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md", "heddle.md", "heddle.part.md", "heddle.part.more.md"]
+    assert (out / "heddle.md").read_text() == PAGE
+    assert "class Thing(Exception)" in (out / "heddle.part.md").read_text()
+    assert "| [heddle.part.more](heddle.part.more.md) | More of it. |" in (out / "README.md").read_text()
+    assert "_private" not in (out / "heddle.part.more.md").read_text()
