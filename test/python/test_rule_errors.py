@@ -1,8 +1,10 @@
 """Mistakes in rules are heddle.BadInput, and point at the user's line."""
 
+import cProfile
 import math
 import pathlib
 import re
+import sys
 
 import numpy
 import pytest
@@ -60,6 +62,27 @@ def test_the_number_of_results_points_at_the_return():
     message = message_of(rule)
     assert message == (f"{HERE}:{line_of('the return')}: rule 'rule': expected 2 values, the new p and m in this "
                        "order, found 1 value")
+
+
+def test_under_a_profiler():
+    """A profiler keeps running, and errors point at the last return."""
+
+    def rule(p, g, m):
+        if m is None:
+            return p
+        return p - g  # the last return
+
+    profiler = cProfile.Profile()
+    profiler.enable()
+    try:
+        before = sys.getprofile()
+        message = message_of(rule)
+        assert sys.getprofile() is before
+        assert "arith.subf" in heddle.rule(lambda p, g: p - g).mlir()
+    finally:
+        profiler.disable()
+    assert message.startswith(f"{HERE}:{line_of('the last return')}: rule 'rule': expected 2 values")
+    assert sys.getprofile() is None
 
 
 def test_a_helper_of_the_user_is_the_users_line():

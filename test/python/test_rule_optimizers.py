@@ -348,3 +348,12 @@ def test_half_precision_computes_in_single(dtype):
                  [{"grad": [each.astype("f4") for each in grads]}])
     for one, other in zip(half["param"], single["param"]):
         assert (one == other.astype(dtypes.numpy_dtype(dtype))).all()
+
+
+@pytest.mark.parametrize("name", ["adan", "lamb", "skipping"])
+def test_kernels_compile(name):
+    """NVRTC takes the source: flags of tensors and elements, powers, norms, half precision and groups."""
+    if not heddle.doctor()["nvrtc"]["ok"]:
+        pytest.skip("there is no NVRTC")
+    rule, _, settings, _, _ = CASES[name]
+    assert len(rule.emit("cubin", arch="sm_90", dtype="f32/bf16", groups=True, **settings)) > 1000

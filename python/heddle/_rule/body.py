@@ -43,12 +43,13 @@ class Names:
 
     def __init__(self) -> None:
         self._used: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def unique(self, hint: str) -> str:
-        name, number = hint, 0
+        name = hint
         while name in self._used:
-            number += 1
-            name = f"{hint}_{number}"
+            self._last[hint] = self._last.get(hint, 0) + 1
+            name = f"{hint}_{self._last[hint]}"
         self._used.add(name)
         return f"%{name}"
 

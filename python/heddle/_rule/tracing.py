@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import contextvars
+import dis
 import re
 import sys
 
@@ -17,7 +18,7 @@ from .values import Value, describe, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
 _current: contextvars.ContextVar[Trace | None] = contextvars.ContextVar("heddle_trace", default=None)
@@ -29,10 +30,11 @@ def current() -> Trace | None:
 
 
 class _Return:
-    """Where a function returned, and its variables then."""
+    """Where a function returned, and its variables then. If a profiler runs: its last return, without variables."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.place = ""
+        returns = [line for line in _lines_of_returns(function.__code__) if line is not None]
+        self.place = f"{function.__code__.co_filename}:{max(returns, default=0)}"
         self.variables: dict[str, object] = {}
         self._code = function.__code__
 
@@ -40,6 +42,16 @@ class _Return:
         if event == "return" and frame.f_code is self._code:
             self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
             self.variables = dict(frame.f_locals)
+
+
+def _lines_of_returns(code: Any) -> Iterator[int | None]:
+    line = None
+    for instruction in dis.get_instructions(code):
+        starts = instruction.starts_line
+        line = starts if isinstance(starts, int) and not isinstance(starts, bool) else line
+        line = getattr(instruction, "line_number", line)
+        if instruction.opname.startswith("RETURN_"):
+            yield line
 
 
 def record(function: Callable[..., Any], signature: Signature, options: Mapping[str, object]) -> Trace:
@@ -62,15 +74,18 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
         for name, default in signature.hypers.items()
     }
     returned = _Return(function)
-    token, profile = _current.set(trace), sys.getprofile()
-    sys.setprofile(returned.observe)
+    token = _current.set(trace)
+    is_free = sys.getprofile() is None
+    if is_free:
+        sys.setprofile(returned.observe)
     try:
         result = function(*lists, **hypers, **options)
     except AttributeError as error:
         _explain_unknown(error)
         raise
     finally:
-        sys.setprofile(profile)
+        if is_free:
+            sys.setprofile(None)
         _current.reset(token)
     _take_outputs(trace, result, returned)
     _check_changes(trace, returned)
