@@ -4,7 +4,7 @@
 #   heddle_library(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_executable(NAME SOURCES... [MLIR] [LINK lib...] [LLVM component...] [DEPENDS target...])
 #   heddle_unit_test(NAME ...)                               a GTest binary that `tools/dev test` runs
-#   heddle_count_steps(NAME...)                              libraries whose steps are counted
+#   heddle_count_work(NAME...)                              libraries whose work is counted
 #   heddle_mark_test(NAME)                                   another target that contains test code
 #   heddle_example(NAME ...)                                 a program of examples/ that `tools/dev test` runs
 #   heddle_embed(TARGET OUTPUT.inc  FILE...)                 text files as C++ string literals
@@ -125,12 +125,11 @@ function(heddle_mark_test name)
   target_compile_options(${name} PRIVATE -O0)
 endfunction()
 
-# Counts the steps of libraries (dialect/Steps.h). The blocks of their code call a function of HeddleDialect.
-function(heddle_count_steps)
-  if(HEDDLE_COUNT_STEPS)
+# Counts the work of libraries (dialect/WorkCounter.h). The blocks of their code call a function of HeddleDialect.
+function(heddle_count_work)
+  if(HEDDLE_COUNT_WORK)
     foreach(name IN LISTS ARGN)
       target_compile_options(${name} PRIVATE -fsanitize-coverage=trace-pc)
-      target_compile_definitions(${name} PRIVATE HEDDLE_COUNT_STEPS)
     endforeach()
   endif()
 endfunction()

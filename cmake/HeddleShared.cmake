@@ -16,7 +16,8 @@ foreach(component IN ITEMS dialect passes codegen runtime)
 endforeach()
 set_property(GLOBAL PROPERTY HEDDLE_COMPONENT_LIBRARIES ${libraries})
 
-add_library(heddle SHARED "${PROJECT_SOURCE_DIR}/runtime/capi/ThrowingMalloc.cpp")
+add_library(heddle SHARED "${PROJECT_SOURCE_DIR}/runtime/capi/ThrowingMalloc.cpp"
+  "${PROJECT_SOURCE_DIR}/runtime/capi/ExitOrder.cpp")
 add_library(heddle::heddle ALIAS heddle)
 set_target_properties(heddle PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 if(HEDDLE_WHEEL)
@@ -39,6 +40,7 @@ foreach(library IN LISTS libraries)
 endforeach()
 target_link_libraries(heddle PRIVATE ${libraries})
 target_link_options(heddle PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc) # runtime/capi/ThrowingMalloc.cpp
+target_link_options(heddle PRIVATE LINKER:--wrap=__cxa_atexit,--wrap=__cxa_thread_atexit LINKER:-z,nodelete) # runtime/capi/ExitOrder.cpp
 target_link_options(heddle PRIVATE LINKER:--exclude-libs,ALL)
 target_link_options(heddle PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/heddle.map")
 if(NOT HEDDLE_SANITIZE) # the executable has the symbols of the sanitizers

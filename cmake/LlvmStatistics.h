@@ -1,3 +1,6 @@
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // LLVM's header Statistic.h, as LLVM's archives were compiled with it.
 //
 // NDEBUG decides there how large a statistic is. The archives of a release of

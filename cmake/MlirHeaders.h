@@ -1,3 +1,6 @@
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The headers of MLIR, LLVM and the standard library that most files include.
 // They are precompiled; no source includes this file.
 #include "cmake/LlvmStatistics.h"

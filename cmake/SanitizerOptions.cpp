@@ -1,3 +1,6 @@
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Sanitizer options of every program that is built with HEDDLE_SANITIZE.
 //
 // The inline functions of LLVM's allocators poison memory if they are compiled

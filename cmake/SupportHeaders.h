@@ -1,3 +1,6 @@
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The headers of LLVM's support library and the standard library that most
 // files of the runtime and the tools include. They are precompiled; no source
 // includes this file.

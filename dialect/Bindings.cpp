@@ -1,5 +1,8 @@
 //===- Bindings.cpp - operands bound to the scalars of a region -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Parsing, printing and checking of bindings. The type of consecutive operands
 // is written once, so an optimizer's five lists fit on one line.
 //
@@ -89,7 +92,8 @@ ParseResult parseBindings(OpAsmParser &parser, Bindings &bindings) {
         parser.parseType(argument.type))
       return failure();
     argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+        namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                 argument.ssaName.name.drop_front());
     bindings.arguments.push_back(argument);
     bindings.operands.push_back(operand);
     bindings.indices.push_back(index);
@@ -182,6 +186,19 @@ static LogicalResult verifyRounding(Operation &op) {
          << arith::stringifyRoundingMode(mode) << "'";
 }
 
+/// Checks that `op` may not be computed otherwise than written, except for
+/// contraction.
+static LogicalResult verifyFastMath(Operation &op) {
+  auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!fast || !fast.getFastMathFlagsAttr())
+    return success();
+  arith::FastMathFlags flags = fast.getFastMathFlagsAttr().getValue();
+  if (arith::bitEnumContainsAll(arith::FastMathFlags::contract, flags))
+    return success();
+  return op.emitOpError("expected no fastmath flag but 'contract', found '")
+         << arith::stringifyFastMathFlags(flags) << "'";
+}
+
 LogicalResult verifyBody(Operation *op, Block &body,
                          llvm::function_ref<bool(Operation *)> extra) {
   for (Operation &inner : body.without_terminator()) {
@@ -190,7 +207,7 @@ LogicalResult verifyBody(Operation *op, Block &body,
     if (!isScalarOp(&inner))
       return inner.emitOpError("is not a scalar operation, which the body of '")
              << op->getName() << "' requires";
-    if (failed(verifyRounding(inner)))
+    if (failed(verifyRounding(inner)) || failed(verifyFastMath(inner)))
       return failure();
     // Fusion replaces a result that it no longer stores by a rounding to the
     // storage type and back.
@@ -298,7 +315,8 @@ ParseResult parseTypedArgument(OpAsmParser &parser,
   if (parser.parseArgument(argument) || parser.parseColonType(argument.type))
     return failure();
   argument.sourceLoc =
-      namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+      namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+               argument.ssaName.name.drop_front());
   return success();
 }
 
@@ -325,7 +343,8 @@ ParseResult parseLoop(OpAsmParser &parser, OperationState &state) {
         return failure();
       auto &argument = arguments.back();
       argument.sourceLoc =
-          namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+          namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                   argument.ssaName.name.drop_front());
       if (failed(parser.parseOptionalColon()))
         continue;
       Type type;

@@ -1,5 +1,8 @@
 //===- Bindings.h - operands bound to the scalars of a region ---*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Syntax and rules shared by every operation that binds lists and scalars to
 // the arguments of a region: `(%p = %param[i] as f32, %g = %grad as f32 : T)`.
 //

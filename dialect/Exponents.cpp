@@ -1,5 +1,8 @@
 //===- Exponents.cpp - arguments of exponentials as sums of terms ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Splits recursively through additions and multiplications.
 //
 //===----------------------------------------------------------------------===//

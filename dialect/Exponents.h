@@ -1,5 +1,8 @@
 //===- Exponents.h - arguments of exponentials as sums of terms -*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Splits the argument of an exponential into element, row and column terms. If
 // two arguments x and y have equal element terms, then
 // exp(y) = exp(x) * exp(row terms) * exp(column terms), so one exponential per

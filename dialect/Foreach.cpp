@@ -1,5 +1,8 @@
 //===- Foreach.cpp - the foreach dialect ----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Types, rules and syntax of the operations in ForeachOps.td.
 //
 //===----------------------------------------------------------------------===//
@@ -149,6 +152,22 @@ static LogicalResult verifyDonations(FunctionOpInterface function,
   return success();
 }
 
+/// Checks that double precision, in which scalars and initial values are given,
+/// can hold the value of an argument's attribute.
+static LogicalResult verifyDouble(Operation *op, unsigned index,
+                                  NamedAttribute named) {
+  auto integer = dyn_cast<IntegerAttr>(named.getValue());
+  if (!integer)
+    return success();
+  APInt size = integer.getValue().abs();
+  if (size.getActiveBits() <= 53 + size.countr_zero())
+    return success();
+  return op->emitOpError("argument #")
+         << index << " has " << named.getName().getValue() << " = "
+         << named.getValue() << "; expected an integer that double precision "
+         << "can hold";
+}
+
 LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                        unsigned index,
                                                        NamedAttribute named) {
@@ -184,7 +203,7 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << named.getValue()
              << "; expected a device scalar and a number of "
              << "its element type";
-    return success();
+    return verifyDouble(op, index, named);
   }
   if (named.getName() == kInitialAttr) {
     auto value = dyn_cast<TypedAttr>(named.getValue());
@@ -193,7 +212,7 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << index << " of type " << type << " has initial value "
              << named.getValue() << "; expected a list and a number of its "
              << "element type";
-    return success();
+    return verifyDouble(op, index, named);
   }
   return op->emitOpError("argument #")
          << index << " has unknown attribute '" << named.getName().getValue()

@@ -1,5 +1,8 @@
 //===- Foreach.h - the foreach dialect --------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Computations over lists of tensors. See ForeachOps.td for the operations and
 // ForeachDialect.td for the types.
 //

@@ -1,5 +1,8 @@
 //===- ForeachDialect.td - the foreach dialect, its types and enums -------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The computation: programs with value semantics over lists of tensors.
 //
 //===----------------------------------------------------------------------===//

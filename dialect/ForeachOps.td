@@ -1,5 +1,8 @@
 //===- ForeachOps.td - the operations of the foreach dialect --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Four orthogonal operations have regions: map, reduce, while and if. The
 // bodies of map and reduce consist of scalar operations of arith and math.
 //

@@ -1,5 +1,8 @@
 //===- Fused.cpp - the fused dialect --------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Rules and syntax of the operations in FusedOps.td. FusedSweep.cpp has those
 // of sweeps, FusedDecisions.cpp those of attributes.
 //
@@ -242,7 +245,8 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
         parser.parseOperand(inputs.emplace_back()))
       return failure();
     argument.sourceLoc =
-        namedLoc(parser.getContext(), argument.ssaName.name.drop_front());
+        namedLoc(parser.getEncodedSourceLoc(argument.ssaName.location),
+                 argument.ssaName.name.drop_front());
     return success();
   };
   if (parser.parseLParen() || parser.parseCommaSeparatedList(parseInput) ||

@@ -1,5 +1,8 @@
 //===- Fused.h - the fused dialect ------------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Programs made of ordered sweeps and loops. See FusedOps.td.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- FusedDecisions.cpp - buffers, names and launches of the IR ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Syntax and rules of the attributes in which passes store their decisions
 // about programs, sweeps and loops.
 //

@@ -1,5 +1,8 @@
 //===- FusedDialect.td - the fused dialect, its enums and attributes ------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // How programs run: levels of values, schedules and launches of sweeps, and
 // buffers.
 //

@@ -1,5 +1,8 @@
 //===- FusedLevels.cpp - the loop axes that values vary over --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Visits a body once, in order. The index of an argument and the operands of an
 // operation determine their levels; a reduction names its level.
 //

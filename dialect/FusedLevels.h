@@ -1,5 +1,8 @@
 //===- FusedLevels.h - the loop axes that values vary over ------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A level is element, row, column, member or list. The IR does not contain
 // levels: they are inferred, as is whether a value is complete only after the
 // sweep.

@@ -1,5 +1,8 @@
 //===- FusedOps.td - the fused dialect: how programs run ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Programs made of ordered sweeps and loops.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- FusedPanelAnalysis.h - sweeps for the panel schedule -----*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // In the panel schedule a block processes each row in two phases: the reduce
 // phase reduces the row; the accumulate phase adds the row to the columns while
 // the row is still on chip. The analysis assigns each operation to a phase, or

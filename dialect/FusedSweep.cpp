@@ -1,5 +1,8 @@
 //===- FusedSweep.cpp - one visit of a domain -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Parts, syntax and rules of `fused.sweep`.
 //
 //===----------------------------------------------------------------------===//

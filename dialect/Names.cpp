@@ -1,5 +1,8 @@
 //===- Names.cpp - the names of values ------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The results of one operation share its location. A fused location therefore
 // holds one name per result.
 //
@@ -32,38 +35,58 @@ StringRef nameOf(Value value) {
   return nameIn(fused.getLocations()[result.getResultNumber()]);
 }
 
-Location namedLoc(MLIRContext *context, StringRef name) {
-  return NameLoc::get(StringAttr::get(context, name));
+/// The location without names: the place in the program's text.
+static Location placeOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return placeOf(name.getChildLoc());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    return placeOf(fused.getLocations().front());
+  return loc;
 }
 
-Location namedLoc(MLIRContext *context, ArrayRef<StringRef> names) {
+Location namedLoc(Location place, StringRef name) {
+  return NameLoc::get(StringAttr::get(place.getContext(), name),
+                      placeOf(place));
+}
+
+Location namedLoc(MLIRContext *context, StringRef name) {
+  return namedLoc(UnknownLoc::get(context), name);
+}
+
+Location namedLoc(Location place, ArrayRef<StringRef> names) {
   if (names.size() == 1)
-    return namedLoc(context, names.front());
+    return namedLoc(place, names.front());
   // The index makes equal names distinct: a fused location drops duplicates.
+  MLIRContext *context = place.getContext();
+  place = placeOf(place);
   SmallVector<Location> parts;
-  for (auto [i, name] : llvm::enumerate(names))
-    parts.push_back(NameLoc::get(
-        StringAttr::get(context, name),
-        FileLineColLoc::get(context, "result", static_cast<unsigned>(i), 0)));
+  for (auto [i, name] : llvm::enumerate(names)) {
+    auto index = IntegerAttr::get(IntegerType::get(context, 64), i);
+    Location part = i ? FusedLoc::get({place}, index, context) : place;
+    parts.push_back(NameLoc::get(StringAttr::get(context, name), part));
+  }
   return FusedLoc::get(context, parts);
 }
 
+Location namedLoc(MLIRContext *context, ArrayRef<StringRef> names) {
+  return namedLoc(UnknownLoc::get(context), names);
+}
+
 void setName(Value value, StringRef name) {
-  MLIRContext *context = value.getContext();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    argument.setLoc(namedLoc(context, name));
+    argument.setLoc(namedLoc(argument.getLoc(), name));
     return;
   }
   Operation *op = value.getDefiningOp();
   SmallVector<StringRef> names;
   for (Value result : op->getResults())
     names.push_back(result == value ? name : nameOf(result));
-  op->setLoc(namedLoc(context, names));
+  op->setLoc(namedLoc(op->getLoc(), names));
 }
 
 void setNames(Operation *op, ArrayRef<StringRef> names) {
   if (llvm::any_of(names, [](StringRef name) { return !name.empty(); }))
-    op->setLoc(namedLoc(op->getContext(), names));
+    op->setLoc(namedLoc(op->getLoc(), names));
 }
 
 void copyNames(ValueRange from, ValueRange to) {

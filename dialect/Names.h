@@ -1,5 +1,8 @@
 //===- Names.h - the names of values ----------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A value's name is its SSA name in the program, stored in its location.
 // Callers bind buffers by name, and IR and CUDA source show the names. A name
 // never affects the result.
@@ -18,14 +21,18 @@ namespace heddle {
 /// The name of `value`, or an empty string if it has none.
 llvm::StringRef nameOf(mlir::Value value);
 
-/// A location that names one result or block argument.
+/// A location that names one result or block argument, at `place` or nowhere.
+mlir::Location namedLoc(mlir::Location place, llvm::StringRef name);
 mlir::Location namedLoc(mlir::MLIRContext *context, llvm::StringRef name);
 
 /// A location that names every result of an operation, in order.
+mlir::Location namedLoc(mlir::Location place,
+                        llvm::ArrayRef<llvm::StringRef> names);
 mlir::Location namedLoc(mlir::MLIRContext *context,
                         llvm::ArrayRef<llvm::StringRef> names);
 
 /// Sets the name of `value`, a block argument or the result of an operation.
+/// Its place in the program's text stays.
 void setName(mlir::Value value, llvm::StringRef name);
 
 /// Gives the results of `op` names, unless all of these are empty.

@@ -1,5 +1,8 @@
 //===- ProgramChecks.cpp - checks around MLIR's parser --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An alias in the text stands for its definition, which may contain aliases. So
 // thirty lines can stand for gigabytes of text. MLIR stores equal parts once,
 // but prints each of them, also in its errors.
@@ -225,6 +228,8 @@ std::optional<TextError> checkText(StringRef text) {
         text, offset,
         llvm::formatv("expected UTF-8 text, found byte 0x{0}",
                       llvm::utohexstr(static_cast<uint8_t>(text[offset]))));
+  if (text.starts_with("\xef\xbb\xbf"))
+    return errorAt(text, 0, "expected text without a byte order mark");
   return TextScan(text).run();
 }
 

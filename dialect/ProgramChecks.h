@@ -1,5 +1,8 @@
 //===- ProgramChecks.h - checks around MLIR's parser ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // MLIR's parser recurses into nested text, accepts names of any bytes, and lets
 // a short text stand for a huge one. These checks bound the recursion and the
 // size, and keep names printable in JSON.

@@ -1,5 +1,8 @@
 //===- ProgramText.cpp - reading and printing programs --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // MLIR drops SSA names after parsing. AsmParserState, the parser's list of
 // definitions, restores them.
 //

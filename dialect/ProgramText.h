@@ -1,5 +1,8 @@
 //===- ProgramText.h - reading and printing programs ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Parses and prints modules without losing the names of values.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- Register.cpp - every dialect a heddle program may use --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // foreach and fused, and the upstream dialects that their programs use.
 //
 //===----------------------------------------------------------------------===//

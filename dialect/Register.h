@@ -1,5 +1,8 @@
 //===- Register.h - every dialect a heddle program may use ------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // All tools use the same registration.
 //
 //===----------------------------------------------------------------------===//

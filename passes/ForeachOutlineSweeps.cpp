@@ -50,7 +50,12 @@ LogicalResult Outliner::run() {
     return failure();
   ownYields(body);
   findBodies();
-  if (failed(moveToEpilogues(body)) || failed(bindUniform(body)))
+  if (failed(moveToEpilogues(body)))
+    return failure();
+  // A map whose result a loop yields may now be part of a sweep before the
+  // loop.
+  ownYields(body);
+  if (failed(bindUniform(body)))
     return failure();
   SmallVector<foreach::MapOp> maps;
   program.walk([&](foreach::MapOp map) { maps.push_back(map); });

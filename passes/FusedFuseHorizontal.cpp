@@ -131,7 +131,7 @@ void HorizontalFusion::findDepths() {
 
 bool HorizontalFusion::canJoin(int first, int second) const {
   return !graph.segmentsRead(second, first) &&
-         !graph.areSeparated(first, second);
+         !graph.haveGroupBetween(first, second);
 }
 
 /// Whether an operation other than the terminator reads results of `group`.

@@ -63,7 +63,7 @@ bool VerticalFusion::tryMerge(const Choice &choice) {
     join(first, second, firstIsLarger);
     return true;
   }
-  pairs[keyOf(first, second)].refused = verdict == Verdict::illegal;
+  pairs[keyOf(first, second)].illegal = verdict == Verdict::illegal;
   ++numRefused;
   if (remarks)
     mlir::emitRemark(loc) << nameFor(second) << " is not merged with "
@@ -81,9 +81,9 @@ SmallVector<SweepPart> VerticalFusion::partsOf(int group) const {
     numbers[member] = parts.size();
     parts.push_back({sweep, fits.lookup(sweep), {}});
     for (BlockArgument argument : sweep.getSegmentBlock(0).getArguments())
-      if (Operation *body = replacedBefore.lookup(argument);
+      if (Operation *body = firstReplacingSweep.lookup(argument);
           body && body != member)
-        parts[numbers.lookup(body)].replaced.push_back(argument);
+        parts[numbers.lookup(body)].roundedHere.push_back(argument);
   }
   return parts;
 }

@@ -43,8 +43,8 @@ FusionGraph::FusionGraph(Block &block) : block(block) {
     Node &node = nodes[k];
     parents[k] = node.firstMember = node.lastMember = k;
     node.position = k * kDistance;
-    node.before = k - 1;
-    node.behind = k + 1 < size() ? k + 1 : -1;
+    node.previous = k - 1;
+    node.next = k + 1 < size() ? k + 1 : -1;
     for (OpOperand &use : node.op->getUses()) {
       int reader = numberOf(use.getOwner());
       if (reader < 0)
@@ -85,7 +85,7 @@ Operation *FusionGraph::lastOf(int group) const {
 
 SmallVector<int> FusionGraph::inOrder() const {
   SmallVector<int> groups;
-  for (int group = front; group >= 0; group = nodes[group].behind)
+  for (int group = front; group >= 0; group = nodes[group].next)
     groups.push_back(group);
   return groups;
 }
@@ -131,7 +131,7 @@ FusionGraph::Found FusionGraph::search(int first, int second,
   return found;
 }
 
-bool FusionGraph::areSeparated(int first, int second) const {
+bool FusionGraph::haveGroupBetween(int first, int second) const {
   SmallVector<int> between;
   Found found = search(first, second, Direction::fromFirst, between);
   if (found == Found::unknown) {
@@ -154,7 +154,7 @@ void FusionGraph::merge(int first, int second, int kept) {
     llvm::sort(between, byPosition);
     for (int group : between)
       unlink(group);
-    linkBehind(second, between);
+    insertAfter(second, between);
   } else {
     // Too many groups depend on the first one, so the second one moves to it.
     between.clear();
@@ -162,12 +162,12 @@ void FusionGraph::merge(int first, int second, int kept) {
     llvm::sort(between, byPosition);
     for (int group : between)
       unlink(group);
-    linkBehind(nodes[first].before, between);
+    insertAfter(nodes[first].previous, between);
     place = first;
   }
   unlink(place == first ? second : first);
   if (place != kept)
-    takePlace(kept, place);
+    replaceInOrder(kept, place);
   nodes[nodes[first].lastMember].nextMember = nodes[second].firstMember;
   nodes[kept].firstMember = nodes[first].firstMember;
   nodes[kept].lastMember = nodes[second].lastMember;
@@ -194,27 +194,27 @@ void FusionGraph::contract(int gone, int kept) {
 
 void FusionGraph::unlink(int group) {
   Node &node = nodes[group];
-  (node.before < 0 ? front : nodes[node.before].behind) = node.behind;
-  if (node.behind >= 0)
-    nodes[node.behind].before = node.before;
+  (node.previous < 0 ? front : nodes[node.previous].next) = node.next;
+  if (node.next >= 0)
+    nodes[node.next].previous = node.previous;
 }
 
 /// Puts `group`, which is not linked, in the place of `of`.
-void FusionGraph::takePlace(int group, int of) {
+void FusionGraph::replaceInOrder(int group, int of) {
   Node &node = nodes[group];
   node.position = nodes[of].position;
-  node.before = nodes[of].before;
-  node.behind = nodes[of].behind;
-  (node.before < 0 ? front : nodes[node.before].behind) = group;
-  if (node.behind >= 0)
-    nodes[node.behind].before = group;
+  node.previous = nodes[of].previous;
+  node.next = nodes[of].next;
+  (node.previous < 0 ? front : nodes[node.previous].next) = group;
+  if (node.next >= 0)
+    nodes[node.next].previous = group;
 }
 
 /// Puts `groups` after `place`, or at the front if `place` is -1.
-void FusionGraph::linkBehind(int place, ArrayRef<int> groups) {
+void FusionGraph::insertAfter(int place, ArrayRef<int> groups) {
   if (groups.empty())
     return;
-  int end = place < 0 ? front : nodes[place].behind;
+  int end = place < 0 ? front : nodes[place].next;
   int64_t count = groups.size() + 1;
   int64_t low, high;
   if (place < 0 && end < 0)
@@ -230,20 +230,20 @@ void FusionGraph::linkBehind(int place, ArrayRef<int> groups) {
   for (int group : groups) {
     low += distance;
     nodes[group].position = low;
-    nodes[group].before = before;
-    (before < 0 ? front : nodes[before].behind) = group;
+    nodes[group].previous = before;
+    (before < 0 ? front : nodes[before].next) = group;
     before = group;
   }
-  nodes[before].behind = end;
+  nodes[before].next = end;
   if (end >= 0)
-    nodes[end].before = before;
+    nodes[end].previous = before;
   if (distance == 0)
     renumber();
 }
 
 void FusionGraph::renumber() {
   int64_t position = 0;
-  for (int group = front; group >= 0; group = nodes[group].behind) {
+  for (int group = front; group >= 0; group = nodes[group].next) {
     nodes[group].position = position += kDistance;
   }
 }

@@ -57,12 +57,12 @@ public:
   /// Whether `second` depends on `first` through a third group. Also true if
   /// the search ends before it has an answer, because there are too many
   /// dependences between the two.
-  bool areSeparated(int first, int second) const;
-  /// Makes one group of `first` and `second`, which are not separated. Its
-  /// number is `kept`, one of the two. It takes the position of `second`, and
-  /// the groups between the two that depend on `first` move after it. If these
-  /// are too many, it takes the position of `first`, and the groups between the
-  /// two on which `second` depends move before it.
+  bool haveGroupBetween(int first, int second) const;
+  /// Makes one group of `first` and `second`, which have no group between them.
+  /// Its number is `kept`, one of the two. It takes the position of `second`,
+  /// and the groups between the two that depend on `first` move after it. If
+  /// these are too many, it takes the position of `first`, and the groups
+  /// between the two on which `second` depends move before it.
   void merge(int first, int second, int kept);
 
 private:
@@ -70,7 +70,7 @@ private:
     mlir::Operation *op = nullptr;
     int64_t position = 0;
     /// The neighbours in the order of the groups.
-    int before = -1, behind = -1;
+    int previous = -1, next = -1;
     /// The operations of a group are a chain from its first to its last.
     int firstMember = -1, lastMember = -1, nextMember = -1;
     Edges readers, sources;
@@ -81,8 +81,8 @@ private:
                llvm::SmallVectorImpl<int> &between) const;
   void contract(int gone, int kept);
   void unlink(int group);
-  void takePlace(int group, int of);
-  void linkBehind(int place, llvm::ArrayRef<int> groups);
+  void replaceInOrder(int group, int of);
+  void insertAfter(int place, llvm::ArrayRef<int> groups);
   void renumber();
 
   llvm::SmallVector<Node, 0> nodes;

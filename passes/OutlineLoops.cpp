@@ -35,19 +35,10 @@ static Value constantScalar(OpBuilder &builder, Location loc, Type type,
   return map.getResult(0);
 }
 
-/// A value of `type` with all elements equal to `constant`, computed before
-/// `loop`.
-FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
-                                   const Shape &shape, Type type,
-                                   TypedAttr constant, StringRef name) {
-  if (!isList(type)) {
-    Value scalar = constantScalar(builder, loop.getLoc(), type, constant);
-    if (!name.empty())
-      setName(scalar, name);
-    return scalar;
-  }
-  // The smallest argument of the program that spans the domain.
-  Domains domains(program);
+/// The argument of lowest rank whose members and extents are those of `shape`,
+/// or null. An argument of any rank has the members of a list of rank 0.
+static Value spanningArgument(ProgramOp program, const Domains &domains,
+                              const Shape &shape) {
   Value source;
   for (BlockArgument argument : program.getBody().getArguments()) {
     if (!isList(argument.getType()))
@@ -59,14 +50,113 @@ FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
         (!source || rankOf(argument.getType()) < rankOf(source.getType())))
       source = argument;
   }
-  if (!source)
-    return loop.emitOpError("expected an argument of the program with the "
-                            "members and extents of a result of type ")
-           << type << ", found none";
+  return source;
+}
+
+/// A value that equals `constant`, infinity or 0, for each row or column, also
+/// for one without elements: the neutral element of the reduction.
+static Value reducedConstant(OpBuilder &builder, Location loc, Level level,
+                             TypedAttr constant) {
+  bool isFloat = isa<FloatType>(constant.getType());
+  auto kind = isFloat ? foreach::ReduceKind::min : foreach::ReduceKind::any;
+  Value value = arith::ConstantOp::create(
+      builder, loc,
+      isFloat ? constant : TypedAttr(builder.getBoolAttr(/*value=*/false)));
+  Value reduced =
+      fused::ReduceOp::create(
+          builder, loc, value.getType(), kind, level, value, /*shift=*/Value(),
+          /*sharing=*/Value(), /*inactive=*/Value(),
+          LevelAttr::get(builder.getContext(), Level::element))
+          .getResult(0);
+  if (reduced.getType() == constant.getType())
+    return reduced;
+  return arith::ExtUIOp::create(builder, loc, constant.getType(), reduced);
+}
+
+/// A vector whose elements equal `constant`, one for each row or column of a
+/// matrix among the arguments; null if no matrix has such an extent.
+Value Outliner::initialVector(OpBuilder &builder, LoopOp loop,
+                              const Domains &domains, const Shape &shape,
+                              Type type, TypedAttr constant, StringRef name) {
+  for (BlockArgument matrix : program.getBody().getArguments()) {
+    if (!isList(matrix.getType()) || rankOf(matrix.getType()) != 2)
+      continue;
+    Shape of = domains.shapeOf(matrix);
+    auto dimension = llvm::find(of.extents, shape.extents.front());
+    if (of.members != shape.members || dimension == of.extents.end())
+      continue;
+    SweepBuilder parts(context, activeAround(builder.getBlock()));
+    unsigned segment = parts.addSegment();
+    parts.bind(segment, matrix, kIJ, computeType(storageType(matrix.getType())),
+               nameOf(matrix));
+    OpBuilder inner = parts.at(segment);
+    bool isRow = dimension == of.extents.begin();
+    Value value = reducedConstant(inner, loop.getLoc(),
+                                  isRow ? Level::row : Level::column, constant);
+    parts.addResult(segment, value, type, name);
+    ++numSweeps;
+    return parts.build(builder, loop.getLoc()).getResult(0);
+  }
+  return {};
+}
+
+/// Operands that span a domain of the shape of `type`, and their indices; none
+/// if the arguments do not have its extents.
+SmallVector<std::pair<Value, int32_t>>
+Outliner::spanningOperands(OpBuilder &builder, LoopOp loop,
+                           const Domains &domains, const Shape &shape) {
+  if (Value source = spanningArgument(program, domains, shape))
+    return {{source, defaultIndex(source.getType())}};
+  if (shape.extents.size() != 2)
+    return {};
+  SmallVector<std::pair<Value, int32_t>> operands;
+  for (auto [dimension, extent] : llvm::enumerate(shape.extents)) {
+    int32_t index = dimension == 0 ? kI : kJ;
+    Shape side{shape.members, {extent}};
+    Value vector = spanningArgument(program, domains, side);
+    Type flag = builder.getI1Type();
+    if (!vector)
+      vector =
+          initialVector(builder, loop, domains, side, ListType::get(1, flag),
+                        builder.getIntegerAttr(flag, 0), "");
+    if (!vector)
+      return {};
+    operands.emplace_back(vector, index);
+  }
+  return operands;
+}
+
+/// A value of `type` with all elements equal to `constant`, computed before
+/// `loop`.
+FailureOr<Value> Outliner::initial(OpBuilder &builder, LoopOp loop,
+                                   const Shape &shape, Type type,
+                                   TypedAttr constant, StringRef name) {
+  if (!isList(type)) {
+    Value scalar = constantScalar(builder, loop.getLoc(), type, constant);
+    if (!name.empty())
+      setName(scalar, name);
+    return scalar;
+  }
+  Domains domains(program);
+  auto operands = spanningOperands(builder, loop, domains, shape);
+  if (operands.empty()) {
+    if (shape.extents.size() == 1)
+      if (Value vector = initialVector(builder, loop, domains, shape, type,
+                                       constant, name))
+        return vector;
+    return loop.emitOpError("expected a list among the arguments of the "
+                            "program for each extent of ")
+           << (name.empty() ? std::string("a result")
+                            : ("result '" + name + "'").str())
+           << " of type " << type
+           << ", which the loop returns and does not carry, found none; carry "
+              "it";
+  }
   SweepBuilder parts(context, activeAround(builder.getBlock()));
   unsigned segment = parts.addSegment();
-  parts.bind(segment, source, defaultIndex(source.getType()),
-             computeType(storageType(source.getType())), nameOf(source));
+  for (auto [source, index] : operands)
+    parts.bind(segment, source, index,
+               computeType(storageType(source.getType())), nameOf(source));
   OpBuilder inner = parts.at(segment);
   Value value = arith::ConstantOp::create(inner, loop.getLoc(), constant);
   parts.addResult(segment, value, type, name);

@@ -74,7 +74,7 @@ void Outliner::ownYields(Block &block) {
       bool inside = value.getDefiningOp() && value.getParentBlock() == &block;
       owned = unchanged || (inside && taken.insert(value).second);
       // Device scalars that a map computes are written in this body, wherever
-      // the map is.
+      // the map is, unless it moves to a sweep.
       if (auto map = value.getDefiningOp<foreach::MapOp>();
           map && !inside && taken.insert(value).second)
         owned = true;

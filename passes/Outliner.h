@@ -45,6 +45,13 @@ private:
                                        const Shape &shape, mlir::Type type,
                                        mlir::TypedAttr constant,
                                        llvm::StringRef name);
+  mlir::Value initialVector(mlir::OpBuilder &builder, LoopOp loop,
+                            const Domains &domains, const Shape &shape,
+                            mlir::Type type, mlir::TypedAttr constant,
+                            llvm::StringRef name);
+  llvm::SmallVector<std::pair<mlir::Value, int32_t>>
+  spanningOperands(mlir::OpBuilder &builder, LoopOp loop,
+                   const Domains &domains, const Shape &shape);
 
   // The operation that computes a result writes its buffer (OutlineYields.cpp).
   void ownYields(mlir::Block &block);

@@ -1,5 +1,8 @@
 //===- Passes.td - the passes of heddle -----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The passes from foreach IR to fused IR that emitters only print. The contract
 // of each pass is in docs/lowering.md, their order in Pipelines.cpp.
 //

@@ -30,7 +30,7 @@ static Value convertFloat(OpBuilder &builder, Location loc, Value value,
     return value;
   // The converted value keeps the name.
   if (StringRef name = nameOf(value); !name.empty())
-    loc = namedLoc(builder.getContext(), name);
+    loc = namedLoc(loc, name);
   if (from < to)
     return arith::ExtFOp::create(builder, loc, type, value);
   return arith::TruncFOp::create(builder, loc, type, value);

@@ -77,7 +77,7 @@ void SweepMerger::bindAll(SweepOp sweep, Fit fit) {
 void SweepMerger::add(const SweepPart &part) {
   SweepOp sweep = part.sweep;
   bindAll(sweep, part.fit);
-  for (BlockArgument argument : part.replaced) {
+  for (BlockArgument argument : part.roundedHere) {
     auto reader = cast<SweepOp>(argument.getOwner()->getParentOp());
     replace(argument, reader.getSegmentInputs(0)[argument.getArgNumber()]);
   }

@@ -30,7 +30,7 @@ struct SweepPart {
   Fit fit;
   /// Arguments of later parts that results of earlier parts replace. These
   /// results are rounded before the body of this part.
-  llvm::SmallVector<mlir::BlockArgument> replaced;
+  llvm::SmallVector<mlir::BlockArgument> roundedHere;
 };
 
 /// Replaces sweeps of one segment each by one sweep, which `builder` inserts.

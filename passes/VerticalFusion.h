@@ -45,13 +45,13 @@ private:
     /// Null for a domain.
     mlir::Value value;
     /// The operation that computes the value, or -1 if it is not in the block.
-    int maker = -1;
+    int producer = -1;
     /// The weight of the bytes of one read; less if a group reads one entry.
     int64_t weight = 0;
     /// The number of groups that read it, without the group that computes it.
     unsigned readers = 0;
     /// The first and last reading by a sweep of one segment.
-    int front = -1, back = -1;
+    int firstReading = -1, lastReading = -1;
     /// The arguments bound to it in the group that computes it.
     llvm::SmallVector<mlir::BlockArgument, 1> inside;
     /// Its list in Group::results, and its position in this list.
@@ -69,7 +69,7 @@ private:
     /// Whether the first of them is bound at an iteration index.
     bool entry = false;
     /// The previous and next reading of the source by a sweep of one segment.
-    int before = -1, behind = -1;
+    int previous = -1, next = -1;
   };
   /// The operations that become one sweep, or one other operation.
   struct Group {
@@ -98,9 +98,9 @@ private:
   void addPairs();
   void addPairsByDomain();
   void removeFromOrder(Reading &reading);
-  void loseReader(Source &source);
-  void becomeInternal(Reading &reading, mlir::Operation *body);
-  void absorb(Reading &earlier, Reading &later);
+  void removeReader(Source &source);
+  void removeInternalReading(Reading &reading, mlir::Operation *body);
+  void mergeReadings(Reading &earlier, Reading &later);
   void moveReadings(int kept, int gone, bool keepsFirst, mlir::Operation *body);
   void moveResults(int kept, int gone, bool keepsFirst, mlir::Operation *body);
   void joinDomains(int larger, int smaller, int kept);
@@ -117,7 +117,7 @@ private:
     int64_t bound = 0;
     /// Whether a candidate with this bound is in the queue.
     bool queued = false;
-    bool refused = false;
+    bool illegal = false;
   };
   /// A pair in the queue. A larger bound comes first; of equal bounds, the pair
   /// whose second group is earlier in the block.
@@ -157,18 +157,18 @@ private:
   enum class Verdict {
     legal,
     /// Not legal, but a merge with a third group may change that.
-    notYet,
+    blockedByReader,
     illegal
   };
   class Trial;
   /// The level of a value in the body of its group.
-  struct Place {
+  struct LevelAndPhase {
     LevelOf level;
     /// The number of traversals of its row that must come before.
     unsigned phase = 0;
-    bool operator==(const Place &) const = default;
+    bool operator==(const LevelAndPhase &) const = default;
   };
-  bool addPlaces(SweepOp sweep);
+  bool inferLevels(SweepOp sweep);
   bool isUniform(mlir::Value result, const Group &group) const;
   void findUniform(Group &group);
   Verdict tryFit(const Choice &choice, Fit fit, std::string &why);
@@ -197,14 +197,14 @@ private:
   std::priority_queue<Candidate> candidates;
   /// Whether pairs that save no bytes are candidates.
   bool pairsByDomain = false;
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, LevelAndPhase> levels;
   /// How the domains of sweeps lie in those of their groups.
   llvm::DenseMap<mlir::Operation *, Fit> fits;
   /// The arguments that a result of their own group replaces. For each, the
   /// sweep before whose body the result is rounded: the first sweep of the
   /// second group when the group of the result and the group of the argument
   /// were merged.
-  llvm::DenseMap<mlir::Value, mlir::Operation *> replacedBefore;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> firstReplacingSweep;
 };
 
 } // namespace heddle::fused

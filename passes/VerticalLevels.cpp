@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `places` has the level of each value in the body of its group. A merge
+// `levels` has the level of each value in the body of its group. A merge
 // changes the levels of arguments that a result of the first group replaces,
 // and of the values that are computed from these arguments. A trial visits only
 // these, so n merges visit each value a few times.
@@ -51,18 +51,18 @@ static unsigned phaseBefore(Operation &op,
   return reduce && reduce.getLevel() == Level::row ? phase + 1 : phase;
 }
 
-bool VerticalFusion::addPlaces(SweepOp sweep) {
+bool VerticalFusion::inferLevels(SweepOp sweep) {
   auto inferred = Levels::infer(sweep, 0);
   if (failed(inferred))
     return false;
   Block &body = sweep.getSegmentBlock(0);
   for (Value argument : body.getArguments())
-    places[argument] = {inferred->of(argument)};
+    levels[argument] = {inferred->of(argument)};
   for (Operation &op : body.without_terminator()) {
     unsigned phase = phaseBefore(
-        op, [&](Value value) { return places.lookup(value).phase; });
+        op, [&](Value value) { return levels.lookup(value).phase; });
     for (Value result : op.getResults())
-      places[result] = {inferred->of(result), phase};
+      levels[result] = {inferred->of(result), phase};
     // A value that replaces the operand may have a lower level. The reduction
     // must still combine as many values.
     if (auto reduce = dyn_cast<fused::ReduceOp>(op))
@@ -85,7 +85,7 @@ static bool isUniform(Value result, LevelOf level, int64_t rank) {
 
 bool VerticalFusion::isUniform(Value result, const Group &group) const {
   Value yielded = yieldedAs(result);
-  return yielded && ::isUniform(result, places.lookup(yielded).level,
+  return yielded && ::isUniform(result, levels.lookup(yielded).level,
                                 group.domain.extents.size());
 }
 
@@ -112,14 +112,14 @@ public:
   void commit();
 
 private:
-  Place of(Value value);
-  std::optional<Level> from(Operation *op);
+  LevelAndPhase levelOf(Value value);
+  std::optional<Level> countedLevel(Operation *op);
   bool isSmaller(Operation *sweep);
-  void change(Value value, Place place);
+  void change(Value value, LevelAndPhase place);
   bool isReadOutside(const Source &source) const;
   LogicalResult replaceArguments(const Source &source, const Reading &reading);
-  Verdict follow(OpOperand &use);
-  Verdict followResult(Value result, Place place);
+  Verdict propagate(OpOperand &use);
+  Verdict propagateResult(Value result, LevelAndPhase place);
 
   VerticalFusion &fusion;
   const Choice &choice;
@@ -127,8 +127,8 @@ private:
   std::string &why;
   int larger, smaller;
   int64_t rank;
-  llvm::DenseMap<Value, Place> changed;
-  SmallVector<Value> open;
+  llvm::DenseMap<Value, LevelAndPhase> changed;
+  SmallVector<Value> worklist;
   SmallVector<int> uniform;
 };
 
@@ -137,11 +137,11 @@ bool VerticalFusion::Trial::isSmaller(Operation *sweep) {
   return fusion.graph.find(fusion.graph.numberOf(sweep)) == smaller;
 }
 
-VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
+VerticalFusion::LevelAndPhase VerticalFusion::Trial::levelOf(Value value) {
   auto found = changed.find(value);
   if (found != changed.end())
     return found->second;
-  Place place = fusion.places.lookup(value);
+  LevelAndPhase place = fusion.levels.lookup(value);
   if (fit != Fit::same && place.level.level == Level::element &&
       isSmaller(value.getParentBlock()->getParentOp()))
     place.level.level = embedded(place.level.level, fit);
@@ -150,7 +150,7 @@ VerticalFusion::Place VerticalFusion::Trial::of(Value value) {
 
 /// The attribute `from` of the reduction `op` in the merged sweep; nothing if
 /// `op` is another operation.
-std::optional<Level> VerticalFusion::Trial::from(Operation *op) {
+std::optional<Level> VerticalFusion::Trial::countedLevel(Operation *op) {
   auto reduce = dyn_cast<fused::ReduceOp>(op);
   if (!reduce)
     return std::nullopt;
@@ -158,11 +158,11 @@ std::optional<Level> VerticalFusion::Trial::from(Operation *op) {
                                       : *reduce.getFrom();
 }
 
-void VerticalFusion::Trial::change(Value value, Place place) {
-  if (of(value) == place)
+void VerticalFusion::Trial::change(Value value, LevelAndPhase place) {
+  if (levelOf(value) == place)
     return;
   changed[value] = place;
-  open.push_back(value);
+  worklist.push_back(value);
 }
 
 /// Whether groups other than the two read `source`, which one of them computes.
@@ -183,7 +183,7 @@ LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
   Value result = source.value, yielded = yieldedAs(result);
   if (!yielded) // The epilogue computes it.
     return failure();
-  Place place = of(yielded);
+  LevelAndPhase place = levelOf(yielded);
   LevelOf level = place.level;
   for (BlockArgument argument : reading.arguments) {
     auto sweep = cast<SweepOp>(argument.getOwner()->getParentOp());
@@ -214,15 +214,15 @@ LogicalResult VerticalFusion::Trial::replaceArguments(const Source &source,
 
 /// Continues with the uses of `result`, which one of the two groups computes
 /// and which has `place` in the merged sweep.
-VerticalFusion::Verdict VerticalFusion::Trial::followResult(Value result,
-                                                            Place place) {
+VerticalFusion::Verdict
+VerticalFusion::Trial::propagateResult(Value result, LevelAndPhase place) {
   auto sweep = result.getDefiningOp<SweepOp>();
   int number = fusion.sourceNumbers.lookup(result);
   const Source &source = fusion.sources[number];
   if (isReadOutside(source) &&
       failed(verifyResult(sweep, cast<OpResult>(result).getResultNumber(),
                           yieldedAs(result), place.level, rank)))
-    return Verdict::notYet;
+    return Verdict::blockedByReader;
   if (::isUniform(result, place.level, rank))
     uniform.push_back(number);
   for (BlockArgument argument : source.inside)
@@ -230,18 +230,19 @@ VerticalFusion::Verdict VerticalFusion::Trial::followResult(Value result,
   return Verdict::legal;
 }
 
-VerticalFusion::Verdict VerticalFusion::Trial::follow(OpOperand &use) {
+VerticalFusion::Verdict VerticalFusion::Trial::propagate(OpOperand &use) {
   Operation *op = use.getOwner();
-  auto level = [&](Value value) { return of(value).level; };
+  auto level = [&](Value value) { return levelOf(value).level; };
   if (isa<fused::YieldOp>(op)) {
     auto sweep = cast<SweepOp>(op->getParentOp());
-    return followResult(sweep.getResult(use.getOperandNumber()), of(use.get()));
+    return propagateResult(sweep.getResult(use.getOperandNumber()),
+                           levelOf(use.get()));
   }
-  auto results = levelOfResults(*op, rank, level, from(op));
+  auto results = levelOfResults(*op, rank, level, countedLevel(op));
   if (failed(results))
     return Verdict::illegal;
   unsigned phase =
-      phaseBefore(*op, [&](Value value) { return of(value).phase; });
+      phaseBefore(*op, [&](Value value) { return levelOf(value).phase; });
   if (phase > kMostPhases) {
     why = llvm::formatv("a row would be traversed more than {0} times",
                         kMostPhases);
@@ -260,7 +261,7 @@ VerticalFusion::Verdict VerticalFusion::Trial::run() {
   if (fit != Fit::same)
     for (int number : results) {
       Value result = fusion.sources[number].value;
-      verdict = followResult(result, of(yieldedAs(result)));
+      verdict = propagateResult(result, levelOf(yieldedAs(result)));
       if (verdict != Verdict::legal)
         return verdict;
     }
@@ -270,10 +271,10 @@ VerticalFusion::Verdict VerticalFusion::Trial::run() {
                                 failed(replaceArguments(source, reading)))
                               verdict = Verdict::illegal;
                           });
-  while (verdict == Verdict::legal && !open.empty())
-    for (OpOperand &use : open.pop_back_val().getUses())
+  while (verdict == Verdict::legal && !worklist.empty())
+    for (OpOperand &use : worklist.pop_back_val().getUses())
       if (verdict == Verdict::legal)
-        verdict = follow(use);
+        verdict = propagate(use);
   return verdict;
 }
 
@@ -281,7 +282,7 @@ void VerticalFusion::Trial::commit() {
   if (fit != Fit::same)
     fusion.embed(smaller, fit);
   for (auto [value, place] : changed)
-    fusion.places[value] = place;
+    fusion.levels[value] = place;
   llvm::append_range(fusion.groups[larger].uniform, uniform);
 }
 
@@ -291,7 +292,7 @@ void VerticalFusion::embed(int group, Fit fit) {
   for (Operation *member : graph.membersOf(group)) {
     auto sweep = cast<SweepOp>(member);
     auto embedLevel = [&](Value value) {
-      LevelOf &level = places[value].level;
+      LevelOf &level = levels[value].level;
       level.level = embedded(level.level, fit);
     };
     if (sweep.getDomainRank(0) > 0)
@@ -352,7 +353,7 @@ std::string VerticalFusion::reasonAgainst(const Choice &choice,
       [&](const Source &source, const Reading &reading) {
         for (BlockArgument argument : reading.arguments) {
           Value yielded = yieldedAs(source.value);
-          LevelOf of = yielded ? places.lookup(yielded).level
+          LevelOf of = yielded ? levels.lookup(yielded).level
                                : LevelOf{Level::list, true};
           Operation *sweep = argument.getOwner()->getParentOp();
           std::pair place(graph.numberOf(sweep), argument.getArgNumber());

@@ -29,7 +29,7 @@ void VerticalFusion::addPair(int a, int b, int64_t weight) {
   pair.bound += weight;
   groups[a].partners.insert(b);
   groups[b].partners.insert(a);
-  if (!pair.refused && (!pair.queued || weight > 0))
+  if (!pair.illegal && (!pair.queued || weight > 0))
     push(a, b);
 }
 
@@ -51,7 +51,7 @@ void VerticalFusion::movePairs(int kept, int gone) {
     groups[other].partners.erase(gone);
     if (other == kept)
       continue;
-    pairs[keyOf(kept, other)].refused |= pair.refused;
+    pairs[keyOf(kept, other)].illegal |= pair.illegal;
     addPair(kept, other, pair.bound);
   }
   groups[gone].partners.clear();
@@ -84,8 +84,8 @@ void VerticalFusion::forEachForwarded(
   const auto &read = groups[second].readings;
   if (read.size() <= groups[first].numResults) {
     for (auto [source, reading] : read) {
-      int maker = sources[source].maker;
-      if (maker >= 0 && graph.find(maker) == first)
+      int producer = sources[source].producer;
+      if (producer >= 0 && graph.find(producer) == first)
         visit(sources[source], readings[reading]);
     }
     return;
@@ -154,7 +154,7 @@ VerticalFusion::choiceOf(Candidate candidate) {
   if (graph.find(a) != a || graph.find(b) != b)
     return std::nullopt;
   Pair &pair = pairs[keyOf(a, b)];
-  if (pair.refused || pair.bound != bound)
+  if (pair.illegal || pair.bound != bound)
     return std::nullopt;
   pair.queued = false;
   if (graph.precedes(b, a))
@@ -166,7 +166,7 @@ VerticalFusion::choiceOf(Candidate candidate) {
   const Shape &x = groups[a].domain, &y = groups[b].domain;
   bool firstIsLarger = x.extents.size() > y.extents.size();
   auto fits = firstIsLarger ? fitsIn(y, x) : fitsIn(x, y);
-  if (fits.empty() || graph.areSeparated(a, b))
+  if (fits.empty() || graph.haveGroupBetween(a, b))
     return std::nullopt;
   TrafficList saved = savedBy(a, b);
   int64_t weight = weigh(saved);

@@ -53,9 +53,10 @@ VerticalFusion::Reading &VerticalFusion::readingOf(int number, int source) {
   reading.reader = number;
   if (!groups[number].sweep)
     return reading;
-  reading.before = from.back;
-  (from.back < 0 ? from.front : readings[from.back].behind) = found->second;
-  from.back = found->second;
+  reading.previous = from.lastReading;
+  (from.lastReading < 0 ? from.firstReading : readings[from.lastReading].next) =
+      found->second;
+  from.lastReading = found->second;
   return reading;
 }
 
@@ -97,7 +98,7 @@ void VerticalFusion::addGroup(int number) {
   Operation *op = graph.operation(number);
   Group &group = groups[number];
   auto sweep = dyn_cast<SweepOp>(op);
-  if (sweep && sweep.getNumSegments() == 1 && addPlaces(sweep))
+  if (sweep && sweep.getNumSegments() == 1 && inferLevels(sweep))
     group.sweep = sweep;
   if (group.sweep)
     addReadings(number, sweep);
@@ -110,7 +111,7 @@ void VerticalFusion::addGroup(int number) {
     });
   for (Value result : op->getResults()) {
     int source = sourceOf(result);
-    sources[source].maker = number;
+    sources[source].producer = number;
     if (!group.sweep)
       continue;
     unsigned list = listFor(result);
@@ -124,11 +125,11 @@ void VerticalFusion::addGroup(int number) {
 
 /// Adds the pairs of each reader of `source` with its neighbours.
 void VerticalFusion::addNeighbours(const Source &source) {
-  for (int k = source.front; k >= 0; k = readings[k].behind) {
-    int near = readings[k].before;
+  for (int k = source.firstReading; k >= 0; k = readings[k].next) {
+    int near = readings[k].previous;
     for (int d = 0; d < kWindow && near >= 0; ++d) {
       addPair(readings[near].reader, readings[k].reader, source.weight);
-      near = readings[near].before;
+      near = readings[near].previous;
     }
   }
 }
@@ -145,9 +146,9 @@ void VerticalFusion::addPairs() {
     if (isShared(source))
       addNeighbours(source);
     // A list that no other sweep reads need not be written.
-    if (source.maker >= 0)
-      for (int k = source.front; k >= 0; k = readings[k].behind)
-        addPair(source.maker, readings[k].reader, 2 * source.weight);
+    if (source.producer >= 0)
+      for (int k = source.firstReading; k >= 0; k = readings[k].next)
+        addPair(source.producer, readings[k].reader, 2 * source.weight);
   }
 }
 
@@ -166,42 +167,42 @@ void VerticalFusion::addPairsByDomain() {
 /// Removes `reading` from the order of readers; others become neighbours.
 void VerticalFusion::removeFromOrder(Reading &reading) {
   Source &source = sources[reading.source];
-  int before = reading.before, behind = reading.behind;
-  (before < 0 ? source.front : readings[before].behind) = behind;
-  (behind < 0 ? source.back : readings[behind].before) = before;
+  int previous = reading.previous, next = reading.next;
+  (previous < 0 ? source.firstReading : readings[previous].next) = next;
+  (next < 0 ? source.lastReading : readings[next].previous) = previous;
   if (!isShared(source))
     return;
   // Adds the pairs around `reading` whose distance was kWindow + 1.
-  int left = before, right = behind;
+  int left = previous, right = next;
   int distance = 1;
-  for (; distance < kWindow && right >= 0 && readings[right].behind >= 0;
+  for (; distance < kWindow && right >= 0 && readings[right].next >= 0;
        ++distance)
-    right = readings[right].behind;
+    right = readings[right].next;
   for (; distance < kWindow && left >= 0; ++distance)
-    left = readings[left].before;
-  for (; left >= 0 && right >= 0 && right != before;
-       left = readings[left].before, right = readings[right].before) {
+    left = readings[left].previous;
+  for (; left >= 0 && right >= 0 && right != previous;
+       left = readings[left].previous, right = readings[right].previous) {
     addPair(readings[left].reader, readings[right].reader, source.weight);
   }
 }
 
 /// Removes one reader of `source`. A list without readers is no result of its
 /// group any more, so it is not written.
-void VerticalFusion::loseReader(Source &source) {
+void VerticalFusion::removeReader(Source &source) {
   --source.readers;
-  if (source.maker < 0 || source.readers > 1)
+  if (source.producer < 0 || source.readers > 1)
     return;
-  int maker = graph.find(source.maker);
-  if (source.readers == 1 && source.front >= 0)
-    addPair(maker, readings[source.front].reader, source.weight);
+  int producer = graph.find(source.producer);
+  if (source.readers == 1 && source.firstReading >= 0)
+    addPair(producer, readings[source.firstReading].reader, source.weight);
   if (source.readers > 0 || !source.place)
     return;
   auto [list, position] = *source.place;
-  Group &group = groups[maker];
+  Group &group = groups[producer];
   // The group may now be merged with groups over matrices.
   if (isUniform(source.value, group))
     for (int other : group.partners)
-      addPair(maker, other, 0);
+      addPair(producer, other, 0);
   if (isList(source.value.getType())) {
     group.results[list].erase(position);
     source.place.reset();
@@ -215,14 +216,14 @@ void VerticalFusion::loseReader(Source &source) {
 }
 
 /// Removes `reading`, because its group now computes the source. `body` is the
-/// first sweep of the second group (see replacedBefore).
-void VerticalFusion::becomeInternal(Reading &reading, Operation *body) {
+/// first sweep of the second group (see firstReplacingSweep).
+void VerticalFusion::removeInternalReading(Reading &reading, Operation *body) {
   removeFromOrder(reading);
   Source &source = sources[reading.source];
   llvm::append_range(source.inside, reading.arguments);
   for (BlockArgument argument : reading.arguments)
-    replacedBefore[argument] = body;
-  loseReader(source);
+    firstReplacingSweep[argument] = body;
+  removeReader(source);
 }
 
 /// Moves the readings of `gone` to `kept`. `body` is the first sweep of the
@@ -232,8 +233,8 @@ void VerticalFusion::moveReadings(int kept, int gone, bool keepsFirst,
   auto &into = groups[kept].readings;
   for (auto [number, id] : groups[gone].readings) {
     Source &source = sources[number];
-    if (source.maker >= 0 && graph.find(source.maker) == kept) {
-      becomeInternal(readings[id], body);
+    if (source.producer >= 0 && graph.find(source.producer) == kept) {
+      removeInternalReading(readings[id], body);
       continue;
     }
     auto [found, isNew] = into.try_emplace(number, id);
@@ -243,7 +244,7 @@ void VerticalFusion::moveReadings(int kept, int gone, bool keepsFirst,
     int first = keepsFirst ? found->second : id;
     int second = keepsFirst ? id : found->second;
     found->second = second;
-    absorb(readings[first], readings[second]);
+    mergeReadings(readings[first], readings[second]);
   }
   groups[gone].readings.clear();
 }
@@ -267,19 +268,19 @@ void VerticalFusion::moveResults(int kept, int gone, bool keepsFirst,
       continue;
     int id = found->second;
     to.readings.erase(found);
-    becomeInternal(readings[id], body);
+    removeInternalReading(readings[id], body);
   }
 }
 
 /// Adds `earlier` to `later`, a reading of the same source.
-void VerticalFusion::absorb(Reading &earlier, Reading &later) {
+void VerticalFusion::mergeReadings(Reading &earlier, Reading &later) {
   if (earlier.arguments.size() > later.arguments.size())
     std::swap(earlier.arguments, later.arguments);
   llvm::append_range(later.arguments, earlier.arguments);
   later.used |= earlier.used;
   later.entry = earlier.entry;
   removeFromOrder(earlier);
-  loseReader(sources[earlier.source]);
+  removeReader(sources[earlier.source]);
 }
 
 size_t VerticalFusion::sizeOf(int number) const {

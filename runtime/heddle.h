@@ -1,5 +1,8 @@
 /*===- heddle.h - The C interface of heddle ------------------------------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Programs over lists of tensors, compiled to fused kernels and replayed as one
  * CUDA graph.
  *

@@ -1,5 +1,8 @@
 //===- heddle.hpp - heddle for C++ ----------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Owning handles over the C interface (heddle.h). Everything is in this header;
 // no C++ type crosses the interface of the library.
 //
@@ -150,6 +153,10 @@ struct Arrays {
   std::vector<int64_t> extents, strides;
 
   explicit Arrays(const std::vector<Tensor> &tensors) {
+    pointers.reserve(tensors.size());
+    ranks.reserve(tensors.size());
+    extents.reserve(2 * tensors.size());
+    strides.reserve(tensors.size());
     for (const Tensor &tensor : tensors) {
       pointers.push_back(tensor.data);
       ranks.push_back(static_cast<int>(tensor.extents.size()));

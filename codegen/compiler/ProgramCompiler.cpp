@@ -13,6 +13,7 @@
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/plan/PlanExtraction.h"
+#include "dialect/Names.h"
 #include "dialect/ProgramText.h"
 #include "dialect/Register.h"
 #include "dialect/library/Library.h"
@@ -71,6 +72,20 @@ static bool isModuleSource(StringRef program) {
          program.starts_with("ML\xefR");
 }
 
+/// Names argument `%0` of a function `arg0`, and so on, because callers bind
+/// arguments by name. If an argument has that name already, a number follows.
+static void nameArguments(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    UniqueNames names(/*first=*/2);
+    for (BlockArgument argument : function.getArguments())
+      names.take(nameOf(argument));
+    for (BlockArgument argument : function.getArguments())
+      if (nameOf(argument).empty())
+        setName(argument,
+                names.unique("arg" + std::to_string(argument.getArgNumber())));
+  }
+}
+
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
   // The options of a standard program may contain a slash.
   bool isFile = !isModuleSource(program) &&
@@ -92,6 +107,7 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
   }
   if (!module)
     return failure(("cannot read program '" + program + "'").str());
+  nameArguments(*module);
   return runtime::MemoryReserve::check();
 }
 

@@ -24,7 +24,6 @@ using heddle::foreach::storageType;
 using heddle::runtime::callCompiler;
 using heddle::runtime::callGuarded;
 using heddle::runtime::makeError;
-using heddle::runtime::requireAll;
 using heddle::runtime::returnText;
 using heddle::runtime::StatusCode;
 
@@ -179,7 +178,7 @@ heddle_status heddle_reference_create(const char *program,
                                       heddle_reference **reference) {
   return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_create", program, reference))
+            HEDDLE_REQUIRE("heddle_reference_create", program, reference))
       return error;
     auto created = Reference::create(program);
     if (!created)
@@ -197,8 +196,8 @@ heddle_status heddle_reference_initial(const heddle_reference *reference,
                                        const char *argument, int *given,
                                        double *value) {
   return callCompiler([&]() -> llvm::Error {
-    if (llvm::Error error = requireAll("heddle_reference_initial", reference,
-                                       argument, given, value))
+    if (llvm::Error error = HEDDLE_REQUIRE("heddle_reference_initial",
+                                           reference, argument, given, value))
       return error;
     auto initial = reference->program->initialValue(argument);
     if (!initial)
@@ -213,8 +212,8 @@ heddle_status heddle_reference_extent(const heddle_reference *reference,
                                       const char *argument, int dimension,
                                       int64_t *number) {
   return callCompiler([&]() -> llvm::Error {
-    if (llvm::Error error =
-            requireAll("heddle_reference_extent", reference, argument, number))
+    if (llvm::Error error = HEDDLE_REQUIRE("heddle_reference_extent", reference,
+                                           argument, number))
       return error;
     auto found = reference->program->extentNumber(argument, dimension);
     if (!found)
@@ -230,7 +229,7 @@ heddle_status heddle_reference_set_list(heddle_reference *reference,
                                         const int64_t *extents) {
   return callGuarded([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_set_list", reference, argument))
+            HEDDLE_REQUIRE("heddle_reference_set_list", reference, argument))
       return error;
     heddle::reference::Value value;
     value.members.resize(members);
@@ -268,7 +267,7 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
                                           const char *argument, double value) {
   return callGuarded([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_set_scalar", reference, argument))
+            HEDDLE_REQUIRE("heddle_reference_set_scalar", reference, argument))
       return error;
     return reference->program->setArgument(
         argument, heddle::reference::Value::scalar(value), false);
@@ -277,7 +276,7 @@ heddle_status heddle_reference_set_scalar(heddle_reference *reference,
 
 heddle_status heddle_reference_step(heddle_reference *reference) {
   return callCompiler([&]() -> llvm::Error {
-    if (llvm::Error error = requireAll("heddle_reference_step", reference))
+    if (llvm::Error error = HEDDLE_REQUIRE("heddle_reference_step", reference))
       return error;
     heddle::reference::InterpretOptions options;
     options.arithmetic = heddle::reference::Arithmetic::bounded;
@@ -286,14 +285,14 @@ heddle_status heddle_reference_step(heddle_reference *reference) {
 }
 
 heddle_status heddle_reference_perturbed_step(heddle_reference *reference,
-                                              uint64_t draw, double ulps) {
+                                              uint64_t seed, double ulps) {
   return callCompiler([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_perturbed_step", reference))
+            HEDDLE_REQUIRE("heddle_reference_perturbed_step", reference))
       return error;
     heddle::reference::InterpretOptions options;
     options.arithmetic = heddle::reference::Arithmetic::perturbed;
-    options.seed = draw;
+    options.seed = seed;
     options.amplitude = ulps;
     return reference->program->step(options);
   });
@@ -304,7 +303,7 @@ heddle_status heddle_reference_result(const heddle_reference *reference,
                                       heddle_reference_elements *result) {
   return callGuarded([&]() -> llvm::Error {
     if (llvm::Error error =
-            requireAll("heddle_reference_result", reference, result))
+            HEDDLE_REQUIRE("heddle_reference_result", reference, result))
       return error;
     const auto *value = reference->program->getResult(index);
     if (!value || member >= value->members.size())
@@ -337,7 +336,7 @@ static llvm::json::Array describePrograms() {
 
 heddle_status heddle_describe_programs(char **text) {
   return callCompiler([&]() -> llvm::Error {
-    if (llvm::Error error = requireAll("heddle_describe_programs", text))
+    if (llvm::Error error = HEDDLE_REQUIRE("heddle_describe_programs", text))
       return error;
     return returnText(
         llvm::formatv("{0:2}", llvm::json::Value(describePrograms())).str(),

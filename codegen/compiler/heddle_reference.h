@@ -1,5 +1,8 @@
 /*===- heddle_reference.h - functions for heddle's own tools --------------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * These functions are exported from libheddle.so for the command line tool and
  * the tests. The rules of heddle.h for errors and threads apply. This interface
  * is not stable: it may change with every version.
@@ -58,10 +61,10 @@ HEDDLE_EXPORT heddle_status heddle_reference_set_scalar(
 HEDDLE_EXPORT heddle_status heddle_reference_step(heddle_reference *reference);
 
 /* Evaluates one step in the types of the program, with an error of `ulps` units
- * in the last place, up or down, in the result of each operation. `draw`
+ * in the last place, up or down, in the result of each operation. `seed`
  * selects the random signs. */
 HEDDLE_EXPORT heddle_status heddle_reference_perturbed_step(
-    heddle_reference *reference, uint64_t draw, double ulps);
+    heddle_reference *reference, uint64_t seed, double ulps);
 
 /* A member of result `index` after a step; a scalar has one member. `low` and
  * `high` have the range of each element: its values in all evaluations whose

@@ -1,5 +1,8 @@
 //===- AliasScopes.h - memory that does not overlap -------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Metadata of accesses to `count` memory areas that do not overlap. With a
 // scope for each area, an access would list all other areas. Instead, there is
 // one domain for each bit of an area's number, with one scope for each value of

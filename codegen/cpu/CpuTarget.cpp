@@ -1,4 +1,9 @@
 //===- CpuTarget.cpp - fused IR to machine code of this process -----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Jit.h"

@@ -1,5 +1,8 @@
 //===- CpuTarget.h - fused IR to machine code of this process ---*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The cpu target (docs/plan.md, Source). Its output depends only on the
 // scheduled program with its buffers and names, and on the instruction set of
 // the host.

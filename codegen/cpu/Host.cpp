@@ -1,4 +1,9 @@
 //===- Host.cpp - the machine that code is compiled for -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Host.h"
 #include "llvm/IR/Module.h"

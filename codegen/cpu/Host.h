@@ -1,5 +1,8 @@
 //===- Host.h - the machine that code is compiled for -----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Finds the instruction set of this process and the features that the emitter
 // uses.
 //

@@ -1,4 +1,9 @@
 //===- Ir.cpp - building LLVM IR ------------------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/Ir.h"
 #include "mlir/IR/BuiltinTypes.h"

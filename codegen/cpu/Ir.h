@@ -1,5 +1,8 @@
 //===- Ir.h - building LLVM IR ----------------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An IRBuilder with the constructs that the emitter uses: loops, local arrays,
 // and the types of values.
 //

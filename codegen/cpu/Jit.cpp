@@ -1,5 +1,8 @@
 //===- Jit.cpp - machine code in this process -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compiled code calls only the functions that librarySymbols() lists. The JIT
 // does not search the symbols of the process, so it works in a library that
 // exports nothing.

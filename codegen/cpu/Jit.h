@@ -1,5 +1,8 @@
 //===- Jit.h - machine code in this process ---------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Owns compiled code. The addresses that it returns are valid during its
 // lifetime.
 //

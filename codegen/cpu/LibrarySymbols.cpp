@@ -1,5 +1,8 @@
 //===- LibrarySymbols.cpp - the functions that compiled code may call -----===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The functions of libm that dialect/ScalarOps.def names, the functions that
 // LLVM's code generator calls instead of them (sincos for the sine and the
 // cosine of one value), and the memory functions that it calls for copies.

@@ -1,5 +1,8 @@
 //===- ListEnd.cpp - the end of the list ----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Runs when all members are done: combines the states of the members and
 // computes the epilogue from the list values that the segments yield, rounded
 // to the types of their results. All reads precede all writes, because a result

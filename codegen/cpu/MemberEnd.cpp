@@ -1,5 +1,8 @@
 //===- MemberEnd.cpp - the end of a member --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Runs when all tiles of a member are done: combines the partials of the tiles,
 // then computes the values that exist once per member or column. All reads
 // precede all writes, because a result may replace an operand.

@@ -1,5 +1,8 @@
 //===- Reduction.cpp - running states of reductions -----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // States are combined in the order of docs/lowering.md. A lane represents a
 // thread of a block, so that the threads are the elements of a vector. A lane
 // without elements holds the neutral element, which changes no bit.

@@ -1,5 +1,8 @@
 //===- Reduction.h - running states of reductions ---------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Emits a reduction as it runs on the device: its state, the neutral element,
 // the combination of two states and the value of a state. A state has one or
 // two parts (a maximum and a sum, or a value and its position), which

@@ -1,5 +1,8 @@
 //===- RowsTile.cpp - a tile of the rows schedule -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Processes row after row, with one traversal of a row for each phase: a later
 // traversal uses the row values that an earlier traversal reduced. Element
 // values that several traversals need are recomputed from the row, which is in

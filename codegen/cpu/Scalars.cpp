@@ -1,5 +1,8 @@
 //===- Scalars.cpp - scalar operations as LLVM IR -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Emits the instructions in the column LLVM of dialect/ScalarOps.def. No
 // operation carries fast-math flags: the code computes the expression as
 // written, and gives the same bits as the device wherever the arithmetic is the

@@ -1,5 +1,8 @@
 //===- Scalars.h - scalar operations as LLVM IR -----------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Lowers the operations of dialect/ScalarOps.def.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- Segment.h - analysis of a segment of a sweep -------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Finds the properties of a segment that the emitter needs: the values that are
 // used, the level and phase of each, the reductions, and the buffers of the
 // results.

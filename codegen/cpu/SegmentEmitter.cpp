@@ -1,4 +1,9 @@
 //===- SegmentEmitter.cpp - code for a segment of a sweep -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/SegmentEmitter.h"
 #include "codegen/cpu/Scalars.h"

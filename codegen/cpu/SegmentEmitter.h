@@ -1,5 +1,8 @@
 //===- SegmentEmitter.h - code for a segment of a sweep ---------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Emits the code that the functions of a sweep share: access to descriptors,
 // operands, scalars and scratch areas, and the values of the body at a position
 // of the domain.

@@ -1,5 +1,8 @@
 //===- Storage.cpp - elements in memory -----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Converts 16-bit floats by instructions of the host if it has them, and
 // otherwise by integer arithmetic, which vectorizes on every host.
 //

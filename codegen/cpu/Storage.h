@@ -1,5 +1,8 @@
 //===- Storage.h - elements in memory ---------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Loads, stores and conversions between storage types and compute types.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- StreamTile.cpp - a tile of the stream schedule ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Without reductions, a tile is one loop over its elements. With reductions,
 // the tile is processed in rounds of threads * vector elements: a first loop
 // computes the elements of a round, stores results, and writes the values to

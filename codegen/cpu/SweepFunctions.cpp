@@ -1,5 +1,8 @@
 //===- SweepFunctions.cpp - the functions of a sweep ----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Each function reads the segment of its descriptor and calls the part of that
 // segment.
 //

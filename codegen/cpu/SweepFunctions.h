@@ -1,5 +1,8 @@
 //===- SweepFunctions.h - the functions of a sweep --------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Emits the three functions of docs/plan.md, and their parts for each segment.
 //
 //===----------------------------------------------------------------------===//

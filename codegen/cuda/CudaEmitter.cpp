@@ -1,5 +1,8 @@
 //===- CudaEmitter.cpp - CUDA C++ source of a program ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the sections of the source, sweep by sweep.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- CudaEmitter.h - CUDA C++ source of a program -------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The source depends only on the IR, after buffer assignment, scheduling and
 // naming.
 //

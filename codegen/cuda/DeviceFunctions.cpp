@@ -1,5 +1,8 @@
 //===- DeviceFunctions.cpp - the device functions of a source -------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The body is printed first and then searched for the names of parameters.
 // Names.cpp reserves these names, so no other identifier has one of them.
 //

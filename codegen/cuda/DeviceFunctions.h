@@ -1,5 +1,8 @@
 //===- DeviceFunctions.h - the device functions of a source -----*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints device functions. A function takes only the parameters, and is a
 // template over only the constants, that its body mentions.
 //

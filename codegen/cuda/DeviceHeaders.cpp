@@ -1,5 +1,8 @@
 //===- DeviceHeaders.cpp - the embedded headers of codegen/device ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The build embeds the headers that emitted sources include.
 //
 //===----------------------------------------------------------------------===//

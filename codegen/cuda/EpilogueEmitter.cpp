@@ -1,5 +1,8 @@
 //===- EpilogueEmitter.cpp - values of the whole list ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The last block combines the states of the members in order; its first thread
 // computes the epilogue from them.
 //

@@ -1,5 +1,8 @@
 //===- EpilogueEmitter.h - values of the whole list -------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the function that computes a sweep's values of the whole list.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- Inlining.cpp - values printed where they are used ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The width of a line is an estimate, with names of average length.
 //
 //===----------------------------------------------------------------------===//

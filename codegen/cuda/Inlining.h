@@ -1,5 +1,8 @@
 //===- Inlining.h - values printed where they are used ----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Decides which values of a block are printed as part of the expression that
 // uses them instead of as variables.
 //

@@ -1,5 +1,8 @@
 //===- LongLines.cpp - wraps long lines of emitted source -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A break replaces a space after a semicolon or comma, or before an operator.
 // Among the breaks that leave a first part of at most 120 columns, those with
 // the fewest open brackets are best; among these, those with the lowest rank

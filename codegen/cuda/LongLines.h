@@ -1,5 +1,8 @@
 //===- LongLines.h - wraps long lines of emitted source ---------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The emitters print a statement on one line. This last step breaks lines that
 // are too wide to read.
 //

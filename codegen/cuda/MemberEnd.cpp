@@ -1,5 +1,8 @@
 //===- MemberEnd.cpp - the end of a member and of the list ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the statements of the last block of a member. They combine the
 // partials of the member's tiles into values of the member and of its columns,
 // precompute scalars for the next step, and end the list.

@@ -1,5 +1,8 @@
 //===- Names.cpp - identifiers of the emitted source ----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Identifiers keep letters, digits and underscores; a number distinguishes
 // equal names.
 //

@@ -1,5 +1,8 @@
 //===- Names.h - identifiers of the emitted source --------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Turns the names of values, which are data, into identifiers that are legal in
 // CUDA C++ and unique in their scope. No other text of a module reaches the
 // emitted source.

@@ -1,5 +1,8 @@
 //===- OneLaunchLoop.cpp - a loop in one launch ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the entry of the cooperative form of a loop.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- PanelColumns.cpp - columns and the member of a panel loop ----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Columns are combined over the panels in a fixed order; each block but the
 // last combines a slice of them. The last block computes the results of the
 // member.

@@ -1,5 +1,8 @@
 //===- PanelEmitter.cpp - prints a panel loop -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Finds the values that the phases of an iteration share, and prints the entry.
 // In an iteration, a block loads the column values into registers. For each row
 // of its panels, a thread group runs the reduce phase, which computes and sums

@@ -1,5 +1,8 @@
 //===- PanelFallback.cpp - sums that are not safe -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // If a sum of exponentials is not safe, the row or column is recomputed about
 // its maximum, from memory. These functions are not inlined, so that rare code
 // takes no registers from the phases.

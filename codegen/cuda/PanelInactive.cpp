@@ -1,5 +1,8 @@
 //===- PanelInactive.cpp - columns whose sums may be 0 --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // If the sum of an inactive column is 0, it is not recomputed.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- PanelPhases.cpp - the phases of a row of a panel loop --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the column values, the reduce phase and the accumulate phase of a
 // thread group.
 //

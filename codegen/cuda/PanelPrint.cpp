@@ -1,5 +1,8 @@
 //===- PanelPrint.cpp - statements of a panel loop ------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints functions, declarations of the values that a phase uses, and exponents
 // as sums of terms.
 //

@@ -1,5 +1,8 @@
 //===- PanelResident.cpp - values that stay in shared memory --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // With a cluster per member, a block keeps the values that iterations read and
 // write in shared memory, from before the first iteration until after the last.
 //

@@ -1,5 +1,8 @@
 //===- PanelRows.cpp - rows and panels of a panel loop --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the loads of row values before the phases of a row, the row results
 // after them, and the loop over the panels of a block.
 //

@@ -1,5 +1,8 @@
 //===- PanelScalars.cpp - scalars of a panel loop -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Loads the scalars of the list and of the member that phases use: scalars of
 // the loop once for a member, the others in every iteration.
 //

@@ -1,5 +1,8 @@
 //===- PanelTypes.cpp - types of a panel loop -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the parameters of the launch, the member descriptor with the names and
 // types of the program, and the structs that phases share.
 //

@@ -1,5 +1,8 @@
 //===- Precomputed.cpp - scalars precomputed for the next step ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The layout follows PrecomputeLayout: `valid`, the operands and the results,
 // each aligned to its size.
 //

@@ -1,5 +1,8 @@
 //===- Precomputed.h - scalars precomputed for the next step ----*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the structure that holds the precomputed scalars of a member with
 // their operands, and the function that computes the scalars.
 //

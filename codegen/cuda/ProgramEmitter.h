@@ -1,5 +1,8 @@
 //===- ProgramEmitter.h - prints a program ----------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The parts of a program's source, each in a file of its own.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- RowsDown.cpp - columns of a row tile -------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // If nothing is reduced over rows, a thread need not complete a row before it
 // begins the next: it goes down some columns through all rows of the tile and
 // keeps their states in registers.

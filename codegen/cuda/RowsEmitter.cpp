@@ -1,5 +1,8 @@
 //===- RowsEmitter.cpp - the rows schedule --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A block processes row after row, with the columns spread over its threads. It
 // traverses a row once per phase: once more after each reduction whose value
 // elements of the same row use. Each phase recomputes the values of earlier

@@ -1,5 +1,8 @@
 //===- RowsEmitter.h - the rows schedule ------------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The schedule of sweeps with row or column values. SharedRows.cpp has the rows
 // that several blocks share, RowsDown.cpp the columns without row values.
 //

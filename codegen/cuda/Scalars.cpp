@@ -1,5 +1,8 @@
 //===- Scalars.cpp - scalar operations as C++ expressions -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the expressions in the column CUDA of dialect/ScalarOps.def.
 // Parentheses appear only where the grouping of the IR needs them: the order of
 // evaluation never changes.

@@ -1,5 +1,8 @@
 //===- SharedRows.cpp - rows that several blocks share --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // In a sweep that only maps elements, no block has to read a whole row. A block
 // processes some columns of a few rows and loads all of them at once.
 // Consecutive blocks access consecutive memory, line by line, with evict-first

@@ -1,5 +1,8 @@
 //===- SourceBanner.cpp - the head of a source ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Says which sweeps the source has, and includes the device headers that they
 // need.
 //

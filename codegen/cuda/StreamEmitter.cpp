@@ -1,5 +1,8 @@
 //===- StreamEmitter.cpp - the stream schedule ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every thread loads a few consecutive elements of each operand, 16 bytes at a
 // time, computes, and stores them.
 //

@@ -1,5 +1,8 @@
 //===- StreamEmitter.h - the stream schedule --------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The schedule of sweeps without row and column values.
 //
 //===----------------------------------------------------------------------===//

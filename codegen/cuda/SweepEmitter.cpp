@@ -1,5 +1,8 @@
 //===- SweepEmitter.cpp - common parts of all schedules -------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints operands, scalars, precomputed scalars, and the functions of a
 // segment. MemberEnd.cpp prints the end of a member and of the list.
 //

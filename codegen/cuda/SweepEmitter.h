@@ -1,5 +1,8 @@
 //===- SweepEmitter.h - common parts of all schedules -----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A schedule visits the domain of a sweep; this class prints the values that
 // are computed there, from the operations of the IR. Each derived class is a
 // schedule.

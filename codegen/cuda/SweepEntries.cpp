@@ -1,5 +1,8 @@
 //===- SweepEntries.cpp - the entries of a sweep --------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Prints the entries that a plan launches, and the functions between an entry
 // and the segments.
 //

@@ -1,5 +1,8 @@
 //===- SweepTypes.cpp - names and types of a sweep ------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Names the arguments of a sweep's kernels, and prints their structure, the
 // tile descriptors and the precomputed scalars.
 //

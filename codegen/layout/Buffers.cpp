@@ -1,5 +1,8 @@
 //===- Buffers.cpp - the buffers of a program's values --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Buffer numbers: arguments first, then the attribute `buffers` of the program.
 //
 //===----------------------------------------------------------------------===//

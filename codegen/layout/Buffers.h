@@ -1,5 +1,8 @@
 //===- Buffers.h - the buffers of a program's values ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The buffer assignment of a fused program: the buffer of every list and device
 // scalar, by its number.
 //

@@ -1,4 +1,9 @@
 //===- KernelSignature.cpp - the arguments of a kernel, in order ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/layout/KernelSignature.h"
 

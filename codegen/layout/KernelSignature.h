@@ -1,5 +1,8 @@
 //===- KernelSignature.h - the arguments of a kernel, in order --*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The only description of the arguments of a launch, of a sweep or of a whole
 // loop. The CUDA source, the plan and the cpu target use it (docs/plan.md).
 //

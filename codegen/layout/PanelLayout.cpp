@@ -1,4 +1,9 @@
 //===- PanelLayout.cpp - arguments of a panel loop ------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/layout/PanelLayout.h"
 #include "codegen/layout/ProgramNodes.h"

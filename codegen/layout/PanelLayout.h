@@ -1,5 +1,8 @@
 //===- PanelLayout.h - arguments of a panel loop ----------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The order of the arguments is in KernelSignature.h. The runtime chooses the
 // size class (docs/plan.md, Panels).
 //

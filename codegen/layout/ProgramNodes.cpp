@@ -1,5 +1,8 @@
 //===- ProgramNodes.cpp - the nodes of a program --------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A value is copied if its buffer differs from the buffer of its destination.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- ProgramNodes.h - the nodes of a program ------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The sweeps, loops, copies and fills of a program or of a loop's body, in the
 // order of execution, with the buffers that each node reads and writes and the
 // resulting dependences. The plan has the same nodes.

@@ -1,4 +1,9 @@
 //===- RowsForm.cpp - forms of a `rows` sweep -----------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"

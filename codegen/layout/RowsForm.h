@@ -1,5 +1,8 @@
 //===- RowsForm.h - forms of a `rows` sweep ---------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Facts about the schedule `rows` on which the numbers of resident blocks and
 // the CUDA source must agree.
 //

@@ -1,5 +1,8 @@
 //===- SweepLayout.cpp - operands and scratch areas of a sweep ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Slots are numbered in the order of the operands, then of the results.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- SweepLayout.h - operands and scratch areas of a sweep ----*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The operand slots, device scalars and scratch areas of a sweep, for all
 // targets and the plan (docs/plan.md). KernelSignature.h has their order among
 // the arguments of a kernel.

@@ -1,5 +1,8 @@
 //===- PlanExtraction.cpp - the plan of a program -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Each node of the program becomes a node of the plan, and each dependence
 // between two nodes an edge (ProgramNodes.h). All decisions come from the IR.
 //

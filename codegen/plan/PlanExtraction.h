@@ -1,5 +1,8 @@
 //===- PlanExtraction.h - the plan of a program -----------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Buffers, tables, scratch areas, nodes and edges (docs/plan.md).
 //
 //===----------------------------------------------------------------------===//

@@ -90,7 +90,9 @@ static bool parseInto(int64_t *target, StringRef text) {
 
 static bool parseInto(double *target, StringRef text) {
   double number;
-  if (text.empty() || text.getAsDouble(number) || !std::isfinite(number))
+  // LLVM takes an exponent without digits.
+  if (text.empty() || !(llvm::isDigit(text.back()) || text.back() == '.') ||
+      text.getAsDouble(number) || !std::isfinite(number))
     return false;
   *target = number;
   return true;

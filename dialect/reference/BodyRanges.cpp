@@ -47,7 +47,7 @@ static IntegerRange everyInteger(unsigned width) {
 static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The smallest range that holds `values`; NaN if one of them is.
-template <size_t N> static Range around(const std::array<double, N> &values) {
+template <size_t N> static Range hullOf(const std::array<double, N> &values) {
   Range range = Range::exactly(values[0]);
   bool isNumber = values[0] == values[0];
   for (size_t k = 1; k < N; ++k) {
@@ -60,16 +60,16 @@ template <size_t N> static Range around(const std::array<double, N> &values) {
 
 template <auto F> static Range ends(Range a) {
   double low = F(a.low);
-  return around<2>({low, a.low == a.high ? low : F(a.high)});
+  return hullOf<2>({low, a.low == a.high ? low : F(a.high)});
 }
 
 template <auto F> static Range ends(Range a, Range b) {
-  return around<4>(
+  return hullOf<4>(
       {F(a.low, b.low), F(a.low, b.high), F(a.high, b.low), F(a.high, b.high)});
 }
 
 template <auto F> static Range ends(Range a, Range b, Range c) {
-  return around<8>({F(a.low, b.low, c.low), F(a.low, b.high, c.low),
+  return hullOf<8>({F(a.low, b.low, c.low), F(a.low, b.high, c.low),
                     F(a.high, b.low, c.low), F(a.high, b.high, c.low),
                     F(a.low, b.low, c.high), F(a.low, b.high, c.high),
                     F(a.high, b.low, c.high), F(a.high, b.high, c.high)});
@@ -109,7 +109,7 @@ static Range withSign(Range a, Range b) {
 }
 
 /// A sine or cosine changes by at most as much as its operand.
-template <auto F> static Range wave(Range a) {
+template <auto F> static Range sineOrCosine(Range a) {
   double at = F(a.low), distance = a.high - a.low;
   if (a.isExact())
     return Range::exactly(at);
@@ -173,10 +173,10 @@ struct RangeOperations {
         range = special(operands, value[k], range);
       set(body, x.result, k, range);
     }
-    settle(x, body, count);
+    widenResult(x, body, count);
   }
 
-  static void settle(const Instruction &x, Body &body, int64_t count) {
+  static void widenResult(const Instruction &x, Body &body, int64_t count) {
     widen(x.type, x.accuracy, body.floats(x.result), body.lows(x.result),
           body.highs(x.result), count);
   }
@@ -259,7 +259,7 @@ struct RangeOperations {
     return true;
   }
 
-  static void whole(const Instruction &x, Body &body, int64_t count) {
+  static void anyInteger(const Instruction &x, Body &body, int64_t count) {
     integers(x, body, count, [&](int64_t) { return everyInteger(x.to); });
   }
 
@@ -370,7 +370,7 @@ struct RangeOperations {
         range = special<1>({base}, value[k], range);
       set(body, x.result, k, range);
     }
-    settle(x, body, count);
+    widenResult(x, body, count);
   }
 
   static Range powerOf(Range base, int64_t n, Type type) {
@@ -393,12 +393,12 @@ struct RangeOperations {
     };
     for (int64_t k = 0; k < count; ++k) {
       IntegerRange a = integerAt(body, x.a, k);
-      Range range = around<2>({at(a.low), at(a.high)});
+      Range range = hullOf<2>({at(a.low), at(a.high)});
       if (!Signed && (a.low < 0) != (a.high < 0))
         range = {0, std::ldexp(1.0, static_cast<int>(x.from))};
       set(body, x.result, k, range);
     }
-    settle(x, body, count);
+    widenResult(x, body, count);
   }
 
   static void toIntegers(const Instruction &x, Body &body, int64_t count) {
@@ -424,7 +424,7 @@ struct RangeOperations {
   static void stored(const Instruction &x, Body &body, int64_t count) {
     std::copy_n(body.lows(x.a), count, body.lows(x.result));
     std::copy_n(body.highs(x.a), count, body.highs(x.result));
-    settle(x, body, count);
+    widenResult(x, body, count);
   }
 
   static void loadIntegers(const Instruction &x, Body &body, int64_t count) {
@@ -463,10 +463,10 @@ struct RangeOperations {
   static Body::Run special(math::PowFOp) { return floats<2, power>; }
   static Body::Run special(math::FPowIOp) { return integerPower; }
   static Body::Run special(math::SinOp) {
-    return floats<1, wave<[](double a) { return std::sin(a); }>>;
+    return floats<1, sineOrCosine<[](double a) { return std::sin(a); }>>;
   }
   static Body::Run special(math::CosOp) {
-    return floats<1, wave<[](double a) { return std::cos(a); }>>;
+    return floats<1, sineOrCosine<[](double a) { return std::cos(a); }>>;
   }
   static Body::Run special(math::IsNaNOp) {
     return test<[](double a) { return std::isnan(a); }>;
@@ -514,7 +514,7 @@ Body::Run Body::rangeOf(Operation *op) {
     return EXPRESSION;                                                         \
   }>
 #define ENDS(REFERENCE) REFERENCE
-#define WHOLE(REFERENCE) Operations::whole
+#define WHOLE(REFERENCE) Operations::anyInteger
 #define CODE(REFERENCE) Operations::special(scalar)
 #define HEDDLE_SCALAR(OP, COST, ACCURACY, RANGE, REFERENCE, CUDA, LLVM)        \
   .Case([](OP scalar) -> Body::Run { return RANGE(REFERENCE); })
@@ -537,6 +537,6 @@ Body::Run Body::rangeOfExact(bool isFloat) {
 }
 Body::Run Body::rangeOfLoad() { return RangeOperations::loadIntegers; }
 Body::Run Body::rangeOfStore() { return RangeOperations::storeIntegers; }
-Body::Run Body::rangeOfConversion() { return RangeOperations::settle; }
+Body::Run Body::rangeOfConversion() { return RangeOperations::widenResult; }
 
 } // namespace heddle::reference

@@ -52,7 +52,7 @@ enum class Arithmetic {
   bounded,
   /// A plain evaluation: every operation on f32 is rounded to f32. Sums are
   /// taken pairwise.
-  asWritten,
+  plain,
   /// The same, but the result of every operation that is not exact is
   /// `amplitude` units in the last place too large or too small. Such results
   /// show how far faithful evaluations may differ, also after many iterations.

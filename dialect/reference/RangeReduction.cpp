@@ -35,9 +35,9 @@ void RangeReduction::clear() {
   values = seen = 0;
   allExact = true;
   anyNaN = anyAnything = mayOverflow = false;
-  magnitude = 0;
+  sumOfMagnitudes = 0;
   product = {1, 1};
-  growing = shrinking = 1;
+  productAbove1 = productBelow1 = 1;
   candidates.clear();
   best = -std::numeric_limits<double>::infinity();
 }
@@ -57,9 +57,9 @@ void RangeReduction::addFactor(Range factor) {
   product = times(product, factor);
   double largest = std::max(std::fabs(factor.low), std::fabs(factor.high));
   double smallest = std::min(std::fabs(factor.low), std::fabs(factor.high));
-  growing *= std::max(largest, 1.0);
+  productAbove1 *= std::max(largest, 1.0);
   if (smallest > 0)
-    shrinking *= std::min(smallest, 1.0);
+    productBelow1 *= std::min(smallest, 1.0);
 }
 
 void RangeReduction::addCandidate(Range candidate) {
@@ -85,7 +85,7 @@ void RangeReduction::add(const double *low, const double *high, int64_t count) {
         !range.isExact() && (std::isinf(low[k]) || std::isinf(high[k]));
     double size = std::max(std::fabs(low[k]), std::fabs(high[k]));
     if (std::isfinite(size))
-      magnitude += size;
+      sumOfMagnitudes += size;
     if (kind == ReduceKind::mul && isFloat)
       addFactor(range);
     if (kind == ReduceKind::argmax)
@@ -95,9 +95,9 @@ void RangeReduction::add(const double *low, const double *high, int64_t count) {
 
 Range RangeReduction::ofSum(double relative) const {
   double largest = type.isF64() ? DBL_MAX : FLT_MAX;
-  double error = relative * magnitude;
+  double error = relative * sumOfMagnitudes;
   // A part of the sum may overflow in one order and not in another.
-  if (!(magnitude + error < largest))
+  if (!(sumOfMagnitudes + error < largest))
     return Range::anything();
   return {lower.value() - error, upper.value() + error};
 }
@@ -105,13 +105,13 @@ Range RangeReduction::ofSum(double relative) const {
 Range RangeReduction::ofProduct() const {
   double largest = type.isF64() ? DBL_MAX : FLT_MAX;
   double smallest = type.isF64() ? DBL_MIN : FLT_MIN;
-  if (!(growing < largest))
+  if (!(productAbove1 < largest))
     return Range::anything();
   auto n = static_cast<double>(values);
   double relative = 2 * n * unitRoundoff(type);
   // Parts of a product that are denormal have an absolute error.
-  double absolute = shrinking < smallest
-                        ? n * growing * smallest * unitRoundoff(type) * 2
+  double absolute = productBelow1 < smallest
+                        ? n * productAbove1 * smallest * unitRoundoff(type) * 2
                         : 0;
   auto error = [&](double end) { return std::fabs(end) * relative + absolute; };
   return {product.low - error(product.low), product.high + error(product.high)};
@@ -142,7 +142,7 @@ Range RangeReduction::value(double exact, int64_t depth) const {
       return Range::exactly(exact);
     bool isMonotone = kind != ReduceKind::mul;
     double limit = everyValue(type).high;
-    if (!isMonotone || (kind == ReduceKind::add && magnitude > limit))
+    if (!isMonotone || (kind == ReduceKind::add && sumOfMagnitudes > limit))
       return everyValue(type);
     return {lower.value(), upper.value()};
   }

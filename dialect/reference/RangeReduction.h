@@ -49,10 +49,10 @@ private:
   /// Whether a range that is not exact has an infinite end.
   bool mayOverflow = false;
   /// The sum of the magnitudes of finite values.
-  double magnitude = 0;
+  double sumOfMagnitudes = 0;
   /// The product of the values, of the magnitudes above 1, and of those below.
   Range product = {1, 1};
-  double growing = 1, shrinking = 1;
+  double productAbove1 = 1, productBelow1 = 1;
   /// Values that may be the extreme one, and the largest lower end.
   struct Candidate {
     int64_t position;

@@ -73,6 +73,7 @@ class Graph:
         self._handle = handle  # null when the graph is freed
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _free, lib.heddle_graph_free, self._lock, os.getpid(), handle)
+        self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}
         self._bindings: dict[str, ListBinding] = {}

@@ -1,4 +1,9 @@
 //===- Binding.cpp - The caller's buffers and scalars ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/Binding.h"
 
@@ -25,6 +30,7 @@ Binding::Binding(std::shared_ptr<const Plan> plan) : program(std::move(plan)) {
   buffers.resize(program->buffers.size());
   for (auto [buffer, binding] : zip(program->buffers, buffers))
     binding.value = buffer.defaultValue;
+  movedLists.reserve(buffers.size()); // so that noting a list cannot fail
 }
 
 Expected<int> Binding::findArgument(StringRef name, BufferKind kind) const {
@@ -52,15 +58,33 @@ static Error checkDType(const PlanBuffer &buffer, DType found) {
                    dtypeName(found));
 }
 
+void Binding::setMembers(int index, const TensorArrays &members, bool bound) {
+  BufferBinding &binding = buffers[index];
+  if (binding.bound != bound || !binding.members.hasShapesOf(members)) {
+    binding.members = TensorList(members);
+    binding.bound = bound;
+    changedLayout = true;
+  } else if (binding.members.takeAddresses(members) &&
+             !is_contained(movedLists, index)) {
+    movedLists.push_back(index);
+  }
+}
+
+void Binding::setAddress(int index, void *address) {
+  BufferBinding &binding = buffers[index];
+  changedLayout |= binding.address != address;
+  binding.address = address;
+  binding.bound = address != nullptr;
+}
+
 Error Binding::bindList(StringRef name, DType dtype,
-                        ArrayRef<ListMember> members) {
+                        const TensorArrays &members) {
   Expected<int> index = findArgument(name, BufferKind::List);
   if (!index)
     return index.takeError();
   if (Error error = checkDType(program->buffers[*index], dtype))
     return error;
-  buffers[*index].members = members.vec();
-  buffers[*index].bound = true;
+  setMembers(*index, members, /*bound=*/true);
   return Error::success();
 }
 
@@ -70,13 +94,12 @@ Error Binding::bindScalar(StringRef name, DType dtype, void *address) {
     return index.takeError();
   if (Error error = checkDType(program->buffers[*index], dtype))
     return error;
-  buffers[*index].address = address;
-  buffers[*index].bound = address != nullptr;
+  setAddress(*index, address);
   return Error::success();
 }
 
 Error Binding::bindResult(StringRef name, DType dtype,
-                          ArrayRef<ListMember> members) {
+                          const TensorArrays &members) {
   int index = program->findResult(name);
   if (index < 0) {
     std::string known;
@@ -95,17 +118,15 @@ Error Binding::bindResult(StringRef name, DType dtype,
   if (Error error = checkDType(buffer, dtype))
     return error;
   if (buffer.kind == BufferKind::Scalar) {
-    if (members.size() > 1)
+    if (members.members > 1)
       return makeError(
           StatusCode::BadInput,
           "result '{0}': expected one address for a scalar, found {1} members",
-          name, members.size());
-    buffers[index].address = members.empty() ? nullptr : members.front().data;
-    buffers[index].bound = buffers[index].address != nullptr;
+          name, members.members);
+    setAddress(index, members.members ? members.pointers[0] : nullptr);
     return Error::success();
   }
-  buffers[index].members = members.vec();
-  buffers[index].bound = !members.empty();
+  setMembers(index, members, /*bound=*/members.members != 0);
   return Error::success();
 }
 
@@ -113,7 +134,12 @@ Error Binding::setInactive(StringRef name, ArrayRef<bool> mask) {
   Expected<int> index = findArgument(name, BufferKind::List);
   if (!index)
     return index.takeError();
-  buffers[*index].inactive.assign(mask.begin(), mask.end());
+  std::vector<bool> &inactive = buffers[*index].inactive;
+  if (inactive.size() == mask.size() &&
+      std::equal(mask.begin(), mask.end(), inactive.begin()))
+    return Error::success();
+  inactive.assign(mask.begin(), mask.end());
+  changedLayout = true;
   return Error::success();
 }
 

@@ -1,4 +1,9 @@
 //===- Layout.cpp - From bound buffers to tables and sizes ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/LayoutResolver.h"
 
@@ -51,9 +56,9 @@ int64_t Layout::Resolver::columnsOf(const PlanSegment &segment,
                          : 1;
 }
 
-int Layout::Resolver::memberListOf(const PlanSegment &segment) const {
+int memberListOf(const Plan &plan, const PlanSegment &segment) {
   for (const PlanOperand &operand : segment.operands)
-    if (isList(operand.buffer))
+    if (plan.buffers[operand.buffer].kind == BufferKind::List)
       return operand.buffer;
   return segment.count ? segment.count->buffer : -1;
 }
@@ -67,7 +72,7 @@ Error Layout::Resolver::sizeTables() {
     for (auto [segmentIndex, segment] : enumerate(table.segments)) {
       ArrayRef<int64_t> steps = ArrayRef(allSteps).slice(
           segmentIndex * (1 + table.pointers), 1 + table.pointers);
-      int list = memberListOf(segment);
+      int list = memberListOf(plan, segment);
       size_t size = list < 0 ? 1 : members(list).size();
       for (size_t position = 0; position < size; ++position) {
         if (list >= 0 && members(list)[position].inactive)
@@ -206,6 +211,18 @@ void Layout::place(char *arena, char *slots) {
   }
 }
 
+void Layout::forEachDescriptor(
+    int table,
+    function_ref<void(size_t segment, size_t position)> visit) const {
+  for (auto [index, segment] : enumerate(program->tables[table].segments)) {
+    int list = memberListOf(*program, segment);
+    size_t size = list < 0 ? 1 : bufferViews[list].members.size();
+    for (size_t position = 0; position < size; ++position)
+      if (list < 0 || !bufferViews[list].members[position].inactive)
+        visit(index, position);
+  }
+}
+
 std::vector<char> Layout::memberDescriptors(int index) const {
   const PlanTable &table = program->tables[index];
   DescriptorLayout descriptorLayout(table);
@@ -216,64 +233,53 @@ std::vector<char> Layout::memberDescriptors(int index) const {
   MemberDescriptor descriptor;
   int firstTile = 0;
   int64_t columnBase = 0;
-  for (auto [segmentIndex, segment] : enumerate(table.segments)) {
-    int list = -1;
-    for (const PlanOperand &operand : segment.operands)
-      if (list < 0 && program->buffers[operand.buffer].kind == BufferKind::List)
-        list = operand.buffer;
-    if (list < 0 && segment.count)
-      list = segment.count->buffer;
-    size_t size = list < 0 ? 1 : bufferViews[list].members.size();
-    for (size_t position = 0; position < size; ++position) {
-      if (list >= 0 && bufferViews[list].members[position].inactive)
-        continue;
-      descriptor.operands.clear();
-      for (const PlanOperand &operand : segment.operands) {
-        const std::vector<MemberView> &views =
-            bufferViews[operand.buffer].members;
-        bool isList = program->buffers[operand.buffer].kind == BufferKind::List;
-        const MemberView &member = views[isList ? position : 0];
-        auto asPointer = [&](int64_t value) {
-          return reinterpret_cast<void *>(static_cast<intptr_t>(value));
-        };
-        descriptor.operands.push_back(operand.index == OperandIndex::Length
-                                          ? asPointer(member.elements())
-                                      : operand.index == OperandIndex::Stride
-                                          ? asPointer(member.rowStride)
-                                          : member.address);
-      }
-      descriptor.count = 1;
-      descriptor.columns = 0;
-      if (segment.count) {
-        const MemberView &member =
-            bufferViews[segment.count->buffer].members[position];
-        descriptor.count = table.rank == 1
-                               ? member.elements()
-                               : member.extent[segment.count->dimension];
-      }
-      if (segment.columns)
-        descriptor.columns = bufferViews[segment.columns->buffer]
-                                 .members[position]
-                                 .extent[segment.columns->dimension];
-      descriptor.columnBase = columnBase;
-      descriptor.firstTile = firstTile;
-      int64_t shift =
-          segment.alignTiles
-              ? alignmentShift(
-                    ArrayRef(steps).slice(segmentIndex * (1 + table.pointers),
-                                          1 + table.pointers),
-                    descriptor.operands, descriptor.count)
-              : 0;
-      descriptor.tiles =
-          static_cast<int>(tilesOf(descriptor.count + shift, segment.tile));
-      descriptor.segment = static_cast<int>(segmentIndex);
-      descriptor.index = static_cast<int>(position);
-      writeMemberDescriptor(descriptorLayout, descriptor, out);
-      out += descriptorLayout.bytes();
-      firstTile += descriptor.tiles;
-      columnBase += descriptor.tiles * descriptor.columns;
+  forEachDescriptor(index, [&](size_t segmentIndex, size_t position) {
+    const PlanSegment &segment = table.segments[segmentIndex];
+    descriptor.operands.clear();
+    for (const PlanOperand &operand : segment.operands) {
+      const std::vector<MemberView> &views =
+          bufferViews[operand.buffer].members;
+      bool isList = program->buffers[operand.buffer].kind == BufferKind::List;
+      const MemberView &member = views[isList ? position : 0];
+      auto asPointer = [&](int64_t value) {
+        return reinterpret_cast<void *>(static_cast<intptr_t>(value));
+      };
+      descriptor.operands.push_back(
+          operand.index == OperandIndex::Length   ? asPointer(member.elements())
+          : operand.index == OperandIndex::Stride ? asPointer(member.rowStride)
+                                                  : member.address);
     }
-  }
+    descriptor.count = 1;
+    descriptor.columns = 0;
+    if (segment.count) {
+      const MemberView &member =
+          bufferViews[segment.count->buffer].members[position];
+      descriptor.count = table.rank == 1
+                             ? member.elements()
+                             : member.extent[segment.count->dimension];
+    }
+    if (segment.columns)
+      descriptor.columns = bufferViews[segment.columns->buffer]
+                               .members[position]
+                               .extent[segment.columns->dimension];
+    descriptor.columnBase = columnBase;
+    descriptor.firstTile = firstTile;
+    int64_t shift =
+        segment.alignTiles
+            ? alignmentShift(
+                  ArrayRef(steps).slice(segmentIndex * (1 + table.pointers),
+                                        1 + table.pointers),
+                  descriptor.operands, descriptor.count)
+            : 0;
+    descriptor.tiles =
+        static_cast<int>(tilesOf(descriptor.count + shift, segment.tile));
+    descriptor.segment = static_cast<int>(segmentIndex);
+    descriptor.index = static_cast<int>(position);
+    writeMemberDescriptor(descriptorLayout, descriptor, out);
+    out += descriptorLayout.bytes();
+    firstTile += descriptor.tiles;
+    columnBase += descriptor.tiles * descriptor.columns;
+  });
   return bytes;
 }
 

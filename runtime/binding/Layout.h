@@ -1,5 +1,8 @@
 //===- Layout.h - From bound buffers to tables and sizes ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Layout::resolve checks everything that depends on several buffers. It
 // computes extents, inactive members, tile counts and the sizes of all
 // allocations. If it fails, nothing has been written. After the allocation,
@@ -17,6 +20,8 @@
 #include "runtime/binding/Binding.h"
 #include "runtime/binding/Tables.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace heddle::runtime {
 
 /// The addresses that a target can use: those of one device, or any address for
@@ -27,6 +32,8 @@ public:
   /// Checks that the target can use `bytes` bytes at `address`. The error does
   /// not name the buffer.
   virtual llvm::Error check(const void *address, size_t bytes) = 0;
+  /// Forgets everything that earlier checks found out about memory.
+  virtual void forget() {}
 };
 
 /// A member of a buffer: its address, extents and row stride.
@@ -100,6 +107,17 @@ public:
 
   /// The member descriptors of a table. Call place() before.
   std::vector<char> memberDescriptors(int table) const;
+
+  /// Calls `visit` with the segment and the position of the member, for each
+  /// member descriptor of a table in order.
+  void forEachDescriptor(
+      int table,
+      llvm::function_ref<void(size_t segment, size_t position)> visit) const;
+
+  /// Gives a member another address.
+  void move(int buffer, unsigned member, char *address) {
+    bufferViews[buffer].members[member].address = address;
+  }
 
   /// The spans of a copy (`from` -> `to`), or of a fill or a loop's flags
   /// (`from` < 0).

@@ -1,12 +1,14 @@
 //===- LayoutChecks.cpp - Checks of bound buffers -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Extents of lists that belong together, addresses, and overlaps of memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/binding/LayoutResolver.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -87,7 +89,7 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
 Error Layout::Resolver::checkSegments() {
   for (const PlanTable &table : plan.tables)
     for (const PlanSegment &segment : table.segments) {
-      int list = memberListOf(segment);
+      int list = memberListOf(plan, segment);
       size_t size = list < 0 ? 0 : members(list).size();
       for (const std::optional<ExtentRef> &extent :
            {segment.count, segment.columns})
@@ -175,7 +177,7 @@ Error Layout::Resolver::checkAddresses() {
   return Error::success();
 }
 
-Error Layout::Resolver::checkOverlap() {
+BitVector writtenBuffers(const Plan &plan) {
   BitVector written(plan.buffers.size());
   for (auto [index, buffer] : enumerate(plan.buffers))
     if (buffer.donated || buffer.role == BufferRole::Result)
@@ -187,7 +189,11 @@ Error Layout::Resolver::checkOverlap() {
       if (buffer >= 0)
         written.set(buffer);
   });
+  return written;
+}
 
+Error Layout::Resolver::checkOverlap() {
+  BitVector written = writtenBuffers(plan);
   struct Interval {
     uintptr_t begin, end;
     unsigned buffer, member;

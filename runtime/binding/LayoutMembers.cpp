@@ -1,5 +1,8 @@
 //===- LayoutMembers.cpp - Members of bound and of owned lists ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Reads the extents, strides and masks that the caller gave, and derives the
 // members of all other lists.
 //
@@ -125,16 +128,19 @@ Error Layout::Resolver::readStride(const PlanBuffer &buffer, size_t index,
 
 Error Layout::Resolver::readMembers(int index) {
   const PlanBuffer &buffer = plan.buffers[index];
-  for (auto [position, bound] : enumerate(binding[index].members)) {
+  const TensorList &bound = binding[index].members;
+  for (size_t position = 0; position < bound.size(); ++position) {
     MemberView member;
-    member.address = static_cast<char *>(bound.data);
+    member.address = static_cast<char *>(bound.data(position));
+    ArrayRef<int64_t> extents = bound.extents(position);
     // An inactive member may have no extents. checkFamilies() sets the mask
     // later.
-    bool absent = !bound.data && bound.extents.empty();
+    bool absent = !member.address && extents.empty();
     if (!absent || buffer.rank == 0) {
-      if (Error error = readExtents(buffer, position, bound.extents, member))
+      if (Error error = readExtents(buffer, position, extents, member))
         return error;
-      if (Error error = readStride(buffer, position, bound.rowStride, member))
+      if (Error error =
+              readStride(buffer, position, bound.rowStride(position), member))
         return error;
     } else {
       member.extent[0] = member.extent[1] = -1;

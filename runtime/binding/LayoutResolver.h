@@ -1,5 +1,8 @@
 //===- LayoutResolver.h - From a binding to a layout ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Private to binding/.
 //
 //===----------------------------------------------------------------------===//
@@ -9,6 +12,7 @@
 
 #include "runtime/binding/Layout.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -69,9 +73,6 @@ private:
   int64_t countOf(const PlanTable &table, const PlanSegment &segment,
                   size_t position);
   int64_t columnsOf(const PlanSegment &segment, size_t position);
-  /// A list that has the members of a segment; -1 if the segment has no list
-  /// and so one member.
-  int memberListOf(const PlanSegment &segment) const;
   llvm::Error sizeTables();
   /// The number of elements of a scratch area.
   static uint64_t scratchCount(ScratchPer per, const TableView &view);
@@ -96,6 +97,13 @@ std::string extentsText(llvm::ArrayRef<int64_t> extents);
 
 /// Most elements of a member: their bytes must fit 63 bits.
 inline constexpr int64_t maxElements = INT64_MAX / 8;
+
+/// A list that has the members of a segment; -1 if the segment has no list and
+/// so one member.
+int memberListOf(const Plan &plan, const PlanSegment &segment);
+
+/// The buffers that a step writes.
+llvm::BitVector writtenBuffers(const Plan &plan);
 
 /// Calls `visit` on every node, including the bodies of loops.
 void forEachNode(const PlanGraph &graph,

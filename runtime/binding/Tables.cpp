@@ -1,4 +1,9 @@
 //===- Tables.cpp - The descriptors through which kernels find their work -===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/binding/Tables.h"
 
@@ -174,6 +179,21 @@ void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
     written += tiles;
   }
   assert(written == tileCount && "every tile has a descriptor");
+}
+
+void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
+                 char *tileDescriptors, size_t offset, char *address) {
+  size_t bytes = layout.bytes(), slot = offset % bytes;
+  char *member = memberDescriptors + (offset - slot);
+  auto before = get<uintptr_t>(member, slot);
+  put(member, slot, address);
+  auto firstTile = get<int32_t>(member, layout.countOffset() + 8),
+       tiles = get<int32_t>(member, layout.countOffset() + 12);
+  for (int32_t k = 0; k < tiles; ++k) {
+    char *tile = tileDescriptors + (firstTile + static_cast<size_t>(k)) * bytes;
+    uintptr_t advance = get<uintptr_t>(tile, slot) - before;
+    put(tile, slot, address + advance);
+  }
 }
 
 } // namespace heddle::runtime

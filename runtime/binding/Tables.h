@@ -1,5 +1,8 @@
 //===- Tables.h - The descriptors through which kernels find their work ---===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The layout of member descriptors and tile descriptors (docs/plan.md, Tables).
 // On the device, heddle_expand_tiles (builtin/device/expand_tiles.cu) writes
 // tile descriptors. On the host, expandTiles does the same, for the cpu target
@@ -104,6 +107,12 @@ int64_t alignmentShift(llvm::ArrayRef<int64_t> steps,
 void expandTiles(const DescriptorLayout &layout, const char *memberDescriptors,
                  int memberCount, llvm::ArrayRef<int64_t> steps,
                  char *tileDescriptors, int tileCount);
+
+/// Replaces an address, which is not null, at `offset` in member descriptors,
+/// and in the descriptors of the member's tiles, which are the same tiles as
+/// before.
+void moveOperand(const DescriptorLayout &layout, char *memberDescriptors,
+                 char *tileDescriptors, size_t offset, char *address);
 
 /// The number of tiles of a member: at least one, so that per-member values are
 /// computed for empty members, too.

@@ -1,5 +1,8 @@
 //===- BuiltinKernels.h - The built-in kernels ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Copies, fills, loop control, and the expansion of tile descriptors. They
 // belong to no program. Each file of builtin/device is compiled once per
 // architecture and loaded once per context.

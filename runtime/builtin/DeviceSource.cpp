@@ -1,4 +1,9 @@
 //===- DeviceSource.cpp - The source of the built-in kernels --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/builtin/DeviceSource.h"
 

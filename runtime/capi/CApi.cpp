@@ -1,10 +1,16 @@
 //===- CApi.cpp - Errors, strings and options of the C interface ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 
 #include "heddle-version.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -51,8 +57,19 @@ Options readOptions(const heddle_options *options) {
 }
 } // namespace
 
+Error checkOptions(const heddle_options *options) {
+  constexpr size_t least = offsetof(heddle_options, arch) + sizeof(char *);
+  if (!options || options->struct_size >= least)
+    return Error::success();
+  return badInput("options: expected a struct_size of sizeof(heddle_options), "
+                  "at least " +
+                  Twine(least) + ", found " + Twine(options->struct_size));
+}
+
 Expected<CompileRequest>
 makeRequest(const char *program, const heddle_options *options, bool inspect) {
+  if (Error error = checkOptions(options))
+    return std::move(error);
   Options known = readOptions(options);
   std::string arch = known.arch.str();
   if (inspect && known.target != "cpu" && arch.empty()) {
@@ -70,6 +87,8 @@ makeRequest(const char *program, const heddle_options *options, bool inspect) {
 
 Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, StringRef target) {
+  if (Error error = checkOptions(options))
+    return std::move(error);
   Options known = readOptions(options);
   return chooseTarget(known.target.empty() ? target : known.target, known.arch);
 }

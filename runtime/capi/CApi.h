@@ -1,5 +1,8 @@
 //===- CApi.h - Shared by the files of the C interface --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Translates between heddle.h and the runtime. Checks pointers for null, and
 // turns errors and exceptions into a status and the thread's last message.
 //
@@ -55,14 +58,23 @@ void freeGuarded(llvm::function_ref<void()> body);
 
 llvm::Error badInput(const llvm::Twine &text);
 
-/// BadInput if any of the pointers is null.
+/// BadInput if one of the pointers is null. `names` has their names, separated
+/// by commas.
 template <typename... Pointers>
-llvm::Error requireAll(const char *function, Pointers *...pointers) {
-  if (((pointers == nullptr) || ...))
-    return badInput(llvm::Twine(function) +
-                    ": expected no null pointer, found one");
+llvm::Error requireAll(const char *function, llvm::StringRef names,
+                       Pointers *...pointers) {
+  for (bool isNull : {pointers == nullptr...}) {
+    auto [name, others] = names.split(", ");
+    if (isNull)
+      return badInput(llvm::Twine(function) + ": expected an address for '" +
+                      name + "', found null");
+    names = others;
+  }
   return llvm::Error::success();
 }
+/// requireAll() for parameters, whose names it takes.
+#define HEDDLE_REQUIRE(function, ...)                                          \
+  ::heddle::runtime::requireAll(function, #__VA_ARGS__, __VA_ARGS__)
 
 /// A null-terminated copy of `text` that free() frees; null if there is no
 /// memory.
@@ -71,6 +83,10 @@ char *copyText(llvm::StringRef text);
 /// Sets *out to a null-terminated copy of `text`, which the caller frees.
 llvm::Error returnText(llvm::StringRef text, char **out,
                        size_t *size = nullptr);
+
+/// Refuses a struct that is shorter than that of the first heddle.h, such as
+/// one whose struct_size was not set.
+llvm::Error checkOptions(const heddle_options *options);
 
 /// The request that the options describe. With `inspect`, no GPU is needed: the
 /// default architecture is then that of the GPU or, without a GPU, sm_90.

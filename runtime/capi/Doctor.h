@@ -1,4 +1,9 @@
 //===- Doctor.h - A report on this machine --------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_CAPI_DOCTOR_H
 #define HEDDLE_RUNTIME_CAPI_DOCTOR_H

@@ -1,5 +1,8 @@
 //===- ErrorApi.cpp - Nothing but a status leaves the C interface ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The runtime is compiled with exceptions, so its destructors run. LLVM, MLIR
 // and heddle's compiler are compiled without: an exception passes their frames
 // and runs no destructors there. So a compilation that an exception ends is

@@ -1,4 +1,9 @@
 //===- ExecutableApi.cpp - Executables through the C interface ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 
@@ -56,7 +61,7 @@ heddle_status heddle_compile(const char *program, const heddle_options *options,
                              heddle_executable **executable) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_compile", program, executable))
+    if (Error error = HEDDLE_REQUIRE("heddle_compile", program, executable))
       return error;
     Expected<CompileRequest> request = makeRequest(program, options);
     if (!request)
@@ -71,20 +76,22 @@ heddle_status heddle_compile(const char *program, const heddle_options *options,
   });
 }
 
-heddle_status heddle_load_plan(const char *text, const heddle_options *options,
+heddle_status heddle_load_plan(const char *plan, const heddle_options *options,
                                heddle_executable **executable) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_load_plan", text, executable))
+    if (Error error = HEDDLE_REQUIRE("heddle_load_plan", plan, executable))
       return error;
-    Expected<Plan> plan = readPlan(text);
-    if (!plan)
-      return plan.takeError();
+    if (Error error = checkOptions(options))
+      return error;
+    Expected<Plan> read = readPlan(plan);
+    if (!read)
+      return read.takeError();
     Expected<std::pair<Target, std::string>> target =
         readTarget(options, "cuda");
     if (!target)
       return target.takeError();
-    return wrap(Executable::create({std::move(*plan), nullptr}, target->first,
+    return wrap(Executable::create({std::move(*read), nullptr}, target->first,
                                    target->second, compileWhen(options)),
                 executable);
   });
@@ -105,7 +112,8 @@ const char *heddle_executable_log(const heddle_executable *executable) {
 heddle_status heddle_executable_plan(const heddle_executable *executable,
                                      char **text) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_executable_plan", executable, text))
+    if (Error error =
+            HEDDLE_REQUIRE("heddle_executable_plan", executable, text))
       return error;
     return returnText(
         formatv("{0:2}", planToJSON(*executable->executable->plan())).str(),
@@ -120,7 +128,7 @@ size_t heddle_argument_count(const heddle_executable *executable) {
 heddle_status heddle_argument(const heddle_executable *executable, size_t index,
                               heddle_buffer_info *info) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_argument", executable, info))
+    if (Error error = HEDDLE_REQUIRE("heddle_argument", executable, info))
       return error;
     if (index >= executable->arguments.size())
       return badInput("heddle_argument: expected an index below " +
@@ -140,7 +148,7 @@ size_t heddle_result_count(const heddle_executable *executable) {
 heddle_status heddle_result(const heddle_executable *executable, size_t index,
                             heddle_buffer_info *info) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_result", executable, info))
+    if (Error error = HEDDLE_REQUIRE("heddle_result", executable, info))
       return error;
     const Plan &plan = *executable->executable->plan();
     if (index >= plan.results.size())

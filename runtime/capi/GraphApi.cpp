@@ -1,4 +1,9 @@
 //===- GraphApi.cpp - Graphs through the C interface ----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 #include "runtime/cpu/CpuGraph.h"
@@ -28,30 +33,57 @@ Error checkCount(const char *name, size_t members) {
                   "': expected at most 2^31 members, found " + Twine(members));
 }
 
-Expected<std::vector<ListMember>>
-readMembers(const char *name, size_t members, void *const *pointers,
-            const int *ranks, const int64_t *extents, const int64_t *strides) {
-  if (members && (!pointers || !ranks))
-    return badInput(Twine("'") + name +
-                    "': expected pointers and ranks, found null");
-  if (Error error = checkCount(name, members))
+/// Checks the arrays of a list, so that they can be read.
+Error checkArrays(const char *name, const TensorArrays &arrays) {
+  if (arrays.members && (!arrays.pointers || !arrays.ranks))
+    return badInput(Twine("'") + name + "': expected an address for '" +
+                    (arrays.pointers ? "ranks" : "pointers") + "', found null");
+  if (Error error = checkCount(name, arrays.members))
     return error;
-  std::vector<ListMember> list(members);
-  for (size_t member = 0; member < members; ++member) {
-    if (ranks[member] < 0 || ranks[member] > 64)
+  for (size_t member = 0; member < arrays.members; ++member) {
+    int rank = arrays.ranks[member];
+    if (rank < 0 || rank > 64)
       return badInput(Twine("'") + name + "', member " + Twine(member) +
-                      ": expected 0..64 dimensions, found " +
-                      Twine(ranks[member]));
-    if (ranks[member] > 0 && !extents)
+                      ": expected 0..64 dimensions, found " + Twine(rank));
+    if (rank > 0 && !arrays.extents)
       return badInput(Twine("'") + name + "', member " + Twine(member) +
-                      ": expected extents, found null");
-    list[member].data = pointers[member];
-    list[member].extents.assign(extents, extents + ranks[member]);
-    extents += ranks[member];
-    if (strides)
-      list[member].rowStride = strides[member];
+                      ": expected an address for 'extents', found null");
   }
-  return list;
+  return Error::success();
+}
+
+/// Binds a list to an argument or a result. `function` is the one that the
+/// caller has called.
+template <typename Bind>
+heddle_status bindMembers(const char *function, heddle_graph *graph,
+                          const char *name, heddle_dtype dtype,
+                          const TensorArrays &arrays, Bind bind) {
+  return callGuarded([&]() -> Error {
+    if (Error error = HEDDLE_REQUIRE(function, graph, name))
+      return error;
+    Expected<DType> type = readDType(dtype);
+    if (!type)
+      return type.takeError();
+    if (Error error = checkArrays(name, arrays))
+      return error;
+    return bind(*type);
+  });
+}
+
+heddle_status bindList(const char *function, heddle_graph *graph,
+                       const char *name, heddle_dtype dtype,
+                       const TensorArrays &arrays) {
+  return bindMembers(function, graph, name, dtype, arrays, [&](DType type) {
+    return graph->graph->bindList(name, type, arrays);
+  });
+}
+
+heddle_status bindResult(const char *function, heddle_graph *graph,
+                         const char *name, heddle_dtype dtype,
+                         const TensorArrays &arrays) {
+  return bindMembers(function, graph, name, dtype, arrays, [&](DType type) {
+    return graph->graph->bindResult(name, type, arrays);
+  });
 }
 
 /// Creates a graph for the executable's target, on the device whose context is
@@ -74,7 +106,7 @@ heddle_status heddle_graph_create(heddle_executable *executable,
                                   heddle_graph **graph) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_graph_create", executable, graph))
+    if (Error error = HEDDLE_REQUIRE("heddle_graph_create", executable, graph))
       return error;
     Expected<std::unique_ptr<ProgramGraph>> created =
         createGraphOf(executable->executable);
@@ -93,8 +125,8 @@ heddle_status heddle_bind_list(heddle_graph *graph, const char *name,
                                heddle_dtype dtype, size_t members,
                                void *const *pointers, const int *ranks,
                                const int64_t *extents) {
-  return heddle_bind_list_strided(graph, name, dtype, members, pointers, ranks,
-                                  extents, /*strides=*/nullptr);
+  return bindList("heddle_bind_list", graph, name, dtype,
+                  {members, pointers, ranks, extents, /*strides=*/nullptr});
 }
 
 heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
@@ -102,24 +134,14 @@ heddle_status heddle_bind_list_strided(heddle_graph *graph, const char *name,
                                        void *const *pointers, const int *ranks,
                                        const int64_t *extents,
                                        const int64_t *strides) {
-  return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_bind_list_strided", graph, name))
-      return error;
-    Expected<DType> type = readDType(dtype);
-    if (!type)
-      return type.takeError();
-    Expected<std::vector<ListMember>> list =
-        readMembers(name, members, pointers, ranks, extents, strides);
-    if (!list)
-      return list.takeError();
-    return graph->graph->bindList(name, *type, *list);
-  });
+  return bindList("heddle_bind_list_strided", graph, name, dtype,
+                  {members, pointers, ranks, extents, strides});
 }
 
 heddle_status heddle_bind_scalar(heddle_graph *graph, const char *name,
                                  heddle_dtype dtype, void *address) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_bind_scalar", graph, name))
+    if (Error error = HEDDLE_REQUIRE("heddle_bind_scalar", graph, name))
       return error;
     Expected<DType> type = readDType(dtype);
     if (!type)
@@ -131,7 +153,7 @@ heddle_status heddle_bind_scalar(heddle_graph *graph, const char *name,
 heddle_status heddle_set_scalar(heddle_graph *graph, const char *name,
                                 double value, void *stream) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_set_scalar", graph, name))
+    if (Error error = HEDDLE_REQUIRE("heddle_set_scalar", graph, name))
       return error;
     return graph->graph->setScalar(name, value, stream);
   });
@@ -141,8 +163,8 @@ heddle_status heddle_bind_result(heddle_graph *graph, const char *name,
                                  heddle_dtype dtype, size_t members,
                                  void *const *pointers, const int *ranks,
                                  const int64_t *extents) {
-  return heddle_bind_result_strided(graph, name, dtype, members, pointers,
-                                    ranks, extents, /*strides=*/nullptr);
+  return bindResult("heddle_bind_result", graph, name, dtype,
+                    {members, pointers, ranks, extents, /*strides=*/nullptr});
 }
 
 heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
@@ -151,27 +173,18 @@ heddle_status heddle_bind_result_strided(heddle_graph *graph, const char *name,
                                          const int *ranks,
                                          const int64_t *extents,
                                          const int64_t *strides) {
-  return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_bind_result_strided", graph, name))
-      return error;
-    Expected<DType> type = readDType(dtype);
-    if (!type)
-      return type.takeError();
-    Expected<std::vector<ListMember>> list =
-        readMembers(name, members, pointers, ranks, extents, strides);
-    if (!list)
-      return list.takeError();
-    return graph->graph->bindResult(name, *type, *list);
-  });
+  return bindResult("heddle_bind_result_strided", graph, name, dtype,
+                    {members, pointers, ranks, extents, strides});
 }
 
 heddle_status heddle_set_inactive(heddle_graph *graph, const char *name,
                                   size_t members, const unsigned char *mask) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_set_inactive", graph, name))
+    if (Error error = HEDDLE_REQUIRE("heddle_set_inactive", graph, name))
       return error;
     if (members && !mask)
-      return badInput(Twine("'") + name + "': expected a mask, found null");
+      return badInput(Twine("'") + name +
+                      "': expected an address for 'mask', found null");
     if (Error error = checkCount(name, members))
       return error;
     SmallVector<bool> flags(members);
@@ -183,7 +196,7 @@ heddle_status heddle_set_inactive(heddle_graph *graph, const char *name,
 
 heddle_status heddle_prepare(heddle_graph *graph, void *stream) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_prepare", graph))
+    if (Error error = HEDDLE_REQUIRE("heddle_prepare", graph))
       return error;
     return graph->graph->prepare(stream);
   });
@@ -192,14 +205,14 @@ heddle_status heddle_prepare(heddle_graph *graph, void *stream) {
 heddle_status heddle_replay(heddle_graph *graph, void *stream) {
   return callGuarded([&]() -> Error {
     if (!graph)
-      return requireAll("heddle_replay", graph);
+      return HEDDLE_REQUIRE("heddle_replay", graph);
     return graph->graph->replay(stream);
   });
 }
 
 heddle_status heddle_synchronize(heddle_graph *graph, void *stream) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_synchronize", graph))
+    if (Error error = HEDDLE_REQUIRE("heddle_synchronize", graph))
       return error;
     return graph->graph->synchronize(stream);
   });
@@ -208,7 +221,8 @@ heddle_status heddle_synchronize(heddle_graph *graph, void *stream) {
 heddle_status heddle_result_members(heddle_graph *graph, const char *name,
                                     size_t *members) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_result_members", graph, name, members))
+    if (Error error =
+            HEDDLE_REQUIRE("heddle_result_members", graph, name, members))
       return error;
     Expected<std::vector<ResultMember>> result = graph->graph->result(name);
     if (!result)
@@ -222,8 +236,8 @@ heddle_status heddle_result_member(heddle_graph *graph, const char *name,
                                    size_t member, void **pointer, int *rank,
                                    int64_t *extents, int64_t *stride) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_result_member", graph, name, pointer,
-                                 rank, extents, stride))
+    if (Error error = HEDDLE_REQUIRE("heddle_result_member", graph, name,
+                                     pointer, rank, extents, stride))
       return error;
     Expected<std::vector<ResultMember>> result = graph->graph->result(name);
     if (!result)
@@ -243,7 +257,7 @@ heddle_status heddle_result_member(heddle_graph *graph, const char *name,
 heddle_status heddle_read_scalar(heddle_graph *graph, const char *name,
                                  double *value, void *stream) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_read_scalar", graph, name, value))
+    if (Error error = HEDDLE_REQUIRE("heddle_read_scalar", graph, name, value))
       return error;
     Expected<double> read = graph->graph->readScalar(name, stream);
     if (!read)

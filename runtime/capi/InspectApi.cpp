@@ -1,4 +1,9 @@
 //===- InspectApi.cpp - Stages and counters through the C interface -------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 #include "runtime/capi/Doctor.h"
@@ -16,7 +21,7 @@ heddle_status heddle_emit(const char *program, const char *stage,
                           size_t *size) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_emit", program, stage, text))
+    if (Error error = HEDDLE_REQUIRE("heddle_emit", program, stage, text))
       return error;
     Expected<CompileRequest> request =
         makeRequest(program, options, /*inspect=*/true);
@@ -51,7 +56,7 @@ heddle_status heddle_explain(const char *program, const char *shapes, int json,
                              const heddle_options *options, char **text) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_explain", program, text))
+    if (Error error = HEDDLE_REQUIRE("heddle_explain", program, text))
       return error;
     Expected<CompileRequest> request =
         makeRequest(program, options, /*inspect=*/true);
@@ -69,7 +74,7 @@ heddle_status heddle_explain(const char *program, const char *shapes, int json,
 heddle_status heddle_doctor(char **text) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_doctor", text))
+    if (Error error = HEDDLE_REQUIRE("heddle_doctor", text))
       return error;
     return returnText(formatv("{0:2}", json::Value(inspectMachine())).str(),
                       text);
@@ -91,7 +96,7 @@ const char *heddle_statistic_name(size_t index) {
 
 heddle_status heddle_statistic(const char *name, uint64_t *value) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_statistic", name, value))
+    if (Error error = HEDDLE_REQUIRE("heddle_statistic", name, value))
       return error;
     for (const auto &counter : counters)
       if (StringRef(name) == counter.name) {

@@ -1,4 +1,9 @@
 //===- MeasureApi.cpp - Times of replays through the C interface ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 #include "runtime/cuda/Graph.h"
@@ -82,7 +87,7 @@ extern "C" {
 heddle_status heddle_measure(heddle_graph *graph, int replays, int samples,
                              double *seconds) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_measure", graph, seconds))
+    if (Error error = HEDDLE_REQUIRE("heddle_measure", graph, seconds))
       return error;
     return measure(*graph->graph, replays, samples, seconds);
   });

@@ -1,4 +1,9 @@
 //===- MemoryApi.cpp - Memory through the C interface ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
 
@@ -34,7 +39,8 @@ heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
                                    heddle_memory **memory) {
   return callGuarded([&]() -> Error {
     ForkDelay delay;
-    if (Error error = requireAll("heddle_memory_create", executable, memory))
+    if (Error error =
+            HEDDLE_REQUIRE("heddle_memory_create", executable, memory))
       return error;
     // More than any machine can address. A smaller size can be rounded up
     // without overflow.
@@ -81,7 +87,7 @@ void *heddle_memory_address(const heddle_memory *memory) {
 heddle_status heddle_memory_write(heddle_memory *memory, size_t offset,
                                   const void *from, size_t bytes) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_memory_write", memory, from))
+    if (Error error = HEDDLE_REQUIRE("heddle_memory_write", memory, from))
       return error;
     return withRange(
         "heddle_memory_write", memory, offset, bytes, [&]() -> Error {
@@ -102,7 +108,7 @@ heddle_status heddle_memory_write(heddle_memory *memory, size_t offset,
 heddle_status heddle_memory_read(const heddle_memory *memory, size_t offset,
                                  void *to, size_t bytes) {
   return callGuarded([&]() -> Error {
-    if (Error error = requireAll("heddle_memory_read", memory, to))
+    if (Error error = HEDDLE_REQUIRE("heddle_memory_read", memory, to))
       return error;
     return withRange(
         "heddle_memory_read", memory, offset, bytes, [&]() -> Error {

@@ -1,5 +1,8 @@
 //===- ThrowingMalloc.cpp - malloc for LLVM and MLIR ----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // MLIR does not check the result of malloc(). In libheddle.so the linker
 // replaces calls of malloc, calloc and realloc by calls of these functions.
 // They fail as operator new does: they call the new handler, and throw if there

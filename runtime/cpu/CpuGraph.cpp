@@ -1,4 +1,9 @@
 //===- CpuGraph.cpp - A plan run on the host ------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/CpuGraph.h"
 
@@ -169,6 +174,18 @@ Error CpuGraph::update(Layout &next, void *) {
     }
   };
   fill(fill, nodes);
+  return Error::success();
+}
+
+Error CpuGraph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
+                     void *) {
+  for (const MovedMember &member : moved)
+    for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
+      HostTable &table = tables[slot.table];
+      moveOperand(DescriptorLayout(plan().tables[slot.table]),
+                  table.members.data(), table.tiles.data(), slot.offset,
+                  member.address);
+    }
   return Error::success();
 }
 

@@ -1,5 +1,8 @@
 //===- CpuGraph.h - A plan run on the host --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Runs the sweeps of a plan over host buffers: tiles in parallel, then members
 // in parallel, then the epilogue once. Loops run on the host. HEDDLE_THREADS
 // limits the number of threads (default: one per core).
@@ -32,6 +35,8 @@ private:
   explicit CpuGraph(std::shared_ptr<Executable> executable);
 
   llvm::Error update(Layout &next, void *stream) override;
+  llvm::Error move(const Rebinding &rebinding,
+                   llvm::ArrayRef<MovedMember> moved, void *stream) override;
   AddressSpace &addressSpace() override;
   llvm::Error scalarChanged(int buffer, const ScalarBytes &bytes,
                             void *stream) override;

@@ -1,4 +1,9 @@
 //===- DeviceSpace.cpp - Addresses of one device --------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/DeviceSpace.h"
 
@@ -8,9 +13,16 @@ namespace heddle::runtime {
 
 Error DeviceSpace::check(const void *address, size_t bytes) {
   auto begin = reinterpret_cast<uintptr_t>(address);
-  auto next = known.upper_bound(begin);
-  if (next != known.begin() && begin + bytes <= std::prev(next)->second)
+  auto isIn = [&](const std::pair<uintptr_t, uintptr_t> &allocation) {
+    return begin >= allocation.first && begin + bytes <= allocation.second;
+  };
+  if (isIn(last))
     return Error::success();
+  auto next = known.upper_bound(begin);
+  if (next != known.begin() && isIn(*std::prev(next))) {
+    last = *std::prev(next);
+    return Error::success();
+  }
 
   Context::Scope scope(context);
   unsigned type = 0, managed = 0;

@@ -1,7 +1,12 @@
 //===- DeviceSpace.h - Addresses of one device ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Checks addresses with the driver. The members of a model lie in few
-// allocations, so the known allocations are kept while a layout is resolved.
+// allocations, so the known allocations are kept until the next layout. A new
+// address in a known allocation costs no call of the driver, even if the caller
+// has freed the allocation: that is a mistake that no check finds reliably.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +26,10 @@ public:
 
   /// Clears the known allocations, which the caller may have freed since the
   /// last layout.
-  void forget() { known.clear(); }
+  void forget() override {
+    known.clear();
+    last = {0, 0};
+  }
 
   /// BadInput unless `address` is in memory of this device or managed memory.
   llvm::Error check(const void *address, size_t bytes) override;
@@ -29,6 +37,7 @@ public:
 private:
   const Context &context;
   std::map<uintptr_t, uintptr_t> known; ///< end of an allocation by its begin
+  std::pair<uintptr_t, uintptr_t> last; ///< the one that was found last
 };
 
 } // namespace heddle::runtime

@@ -1,4 +1,9 @@
 //===- Graph.cpp - A plan as one CUDA graph -------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Graph.h"
 
@@ -27,14 +32,12 @@ Graph::create(std::shared_ptr<Executable> executable, ContextPtr context) {
 
 Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context)
     : ProgramGraph(std::move(executable)), device(std::move(context)),
-      space(std::make_unique<DeviceSpace>(*device)), instance(index({})) {}
+      space(std::make_unique<DeviceSpace>(*device)), staging(device),
+      instance(index({})) {}
 
 Graph::~Graph() = default;
 
-AddressSpace &Graph::addressSpace() {
-  space->forget();
-  return *space;
-}
+AddressSpace &Graph::addressSpace() { return *space; }
 
 Error Graph::refuseInCapture(CUstream stream, StringRef what) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -1,8 +1,12 @@
 //===- Graph.h - A plan as one CUDA graph ---------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // prepare() builds the CUDA graph and instantiates it once. replay() is one
-// cuGraphLaunch. Rebinding copies the tables (ordered on the stream), expands
-// them on the device, and sets the parameters of the nodes whose grid or
+// cuGraphLaunch. New addresses of lists with the same shapes cost one copy into
+// the tables. Other bindings copy the tables (ordered on the stream), expand
+// them on the device, and set the parameters of the nodes whose grid or
 // arguments changed. The graph is instantiated again only if its nodes or edges
 // change.
 //
@@ -17,6 +21,7 @@
 
 #include "runtime/cuda/DeviceSpace.h"
 #include "runtime/cuda/GraphSteps.h"
+#include "runtime/cuda/Staging.h"
 #include "runtime/program/ProgramGraph.h"
 
 namespace heddle::runtime {
@@ -62,6 +67,8 @@ private:
   Graph(std::shared_ptr<Executable> executable, ContextPtr context);
 
   llvm::Error update(Layout &next, void *stream) override;
+  llvm::Error move(const Rebinding &rebinding,
+                   llvm::ArrayRef<MovedMember> moved, void *stream) override;
   AddressSpace &addressSpace() override;
   llvm::Error checkProcess() override {
     return device->creator().check("graph");
@@ -93,6 +100,8 @@ private:
   llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
+  /// Writes the tile descriptors of a table, if a kernel reads them.
+  llvm::Error expandTiles(int table, CUstream stream);
   llvm::Error launchKernel(Launch &launch, CUstream stream,
                            bool overlaps = false);
   llvm::Error issue(std::vector<Step> &list, CUstream stream);
@@ -106,6 +115,16 @@ private:
   DeviceMemory uploaded;
   DeviceMemory cleared; ///< tickets and zeroed scratch areas
   DeviceMemory work;    ///< tile descriptors and other scratch areas
+
+  /// A table in `uploaded`.
+  struct ImageTable {
+    size_t members = 0; ///< the offset of its member descriptors
+    /// Writes its tile descriptors; nothing if no kernel reads them.
+    std::optional<Launch> expansion;
+  };
+  std::vector<char> image; ///< the contents of `uploaded`
+  std::vector<ImageTable> imageTables;
+  Staging staging; ///< of copies from `image`
 
   Instance instance;
   /// Whether an update of the instantiated graph ended half-way.

@@ -1,5 +1,8 @@
 //===- GraphNodes.cpp - The nodes of a CUDA graph -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Instantiates steps as nodes and edges, and updates an instantiated graph with
 // the same nodes and edges in place.
 //

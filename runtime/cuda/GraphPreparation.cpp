@@ -1,5 +1,8 @@
 //===- GraphPreparation.cpp - Memory and tables of a CUDA graph -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Device memory is in five allocations: scalar slots, owned lists, data copied
 // from the host, data cleared to zero, and other scratch areas.
 //
@@ -140,14 +143,16 @@ Error Graph::update(Layout &next, void *streamHandle) {
     HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async,
                        devicePointer(cleared.address()), 0, clearedBytes,
                        stream);
+  imageTables.assign(plan.tables.size(), {});
   for (auto [index, offsets] : enumerate(tableOffsets)) {
+    imageTables[index].members = offsets.members;
     if (!offsets.expand)
       continue;
     Expected<CUfunction> function =
         builtinFunction(device, "heddle_expand_tiles");
     if (!function)
       return function.takeError();
-    Launch launch;
+    Launch &launch = imageTables[index].expansion.emplace();
     launch.function = *function;
     launch.grid = (int64_t(addresses.tables[index].tileCount) + 255) / 256;
     launch.block = 256;
@@ -159,10 +164,10 @@ Error Graph::update(Layout &next, void *streamHandle) {
     launch.add(plan.tables[index].rank);
     launch.add(table.memberCount);
     launch.add(table.tileCount);
-    count(statistics().table_expansions);
-    if (Error error = launchKernel(launch, stream))
+    if (Error error = expandTiles(index, stream))
       return error;
   }
+  image = std::move(upload);
 
   bool released = false;
   for (size_t buffer = 0; buffer < slotRead.size(); ++buffer) {

@@ -1,5 +1,8 @@
 //===- GraphScalars.cpp - The scalars of a CUDA graph ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // By-value scalars are parameters of nodes. Scalar slots are in device memory.
 //
 //===----------------------------------------------------------------------===//

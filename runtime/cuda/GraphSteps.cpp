@@ -1,4 +1,9 @@
 //===- GraphSteps.cpp - The nodes of a plan as launches -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/GraphSteps.h"
 

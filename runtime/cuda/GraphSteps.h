@@ -1,5 +1,8 @@
 //===- GraphSteps.h - The nodes of a plan as launches ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Chooses the variant, the grid and the arguments of each node for a layout.
 // The same steps become nodes of a CUDA graph, or plain launches in a capture
 // by the caller.

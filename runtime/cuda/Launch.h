@@ -1,4 +1,9 @@
 //===- Launch.h - A kernel launch with its arguments ----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_CUDA_LAUNCH_H
 #define HEDDLE_RUNTIME_CUDA_LAUNCH_H

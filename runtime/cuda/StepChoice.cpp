@@ -1,4 +1,9 @@
 //===- StepChoice.cpp - The variant and the grid of each node -------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/GraphSteps.h"
 

@@ -1,4 +1,9 @@
 //===- CudaHandles.cpp - Owning CUDA handles ------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/driver/CudaHandles.h"
 
@@ -140,11 +145,10 @@ Expected<StreamHandle> createStream(ContextPtr context) {
   return StreamHandle(std::move(context), stream, "stream");
 }
 
-Expected<EventHandle> createEvent(ContextPtr context) {
+Expected<EventHandle> createEvent(ContextPtr context, unsigned flags) {
   Context::Scope scope(*context);
   CUevent event = nullptr;
-  HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event,
-                     CU_EVENT_DEFAULT);
+  HEDDLE_DRIVER_CALL(context->driver(), cuEventCreate, &event, flags);
   if (!event)
     return nullError("cuEventCreate");
   return EventHandle(std::move(context), event, "event");
@@ -187,6 +191,22 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
   memory.bytes = bytes;
   memory.memory = MemoryHandle(std::move(context), address, "device memory");
   return memory;
+}
+
+Expected<HostMemory> HostMemory::allocate(ContextPtr context, size_t bytes) {
+  Context::Scope scope(*context);
+  HostMemory result;
+  void *address = nullptr;
+  if (CUresult status = context->driver().cuMemHostAlloc(&address, bytes, 0))
+    return makeError(StatusCode::Failed,
+                     "allocating {0} bytes of pinned host memory: {1}", bytes,
+                     context->driver().describe(status));
+  if (!address)
+    return nullError("cuMemHostAlloc");
+  result.bytes = bytes;
+  result.memory =
+      HostMemoryHandle(std::move(context), address, "pinned host memory");
+  return result;
 }
 
 Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,

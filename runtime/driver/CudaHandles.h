@@ -1,5 +1,8 @@
 //===- CudaHandles.h - Owning CUDA handles --------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every handle owns its CUDA object and keeps alive what the object depends on:
 // a module its context, an executable graph its graph. If a handle exists, its
 // object is valid. A destructor that fails calls reportDestroyFailure, except
@@ -141,10 +144,12 @@ using EventHandle = CudaHandle<CUevent, &Driver::cuEventDestroy>;
 using GraphHandle = CudaHandle<CUgraph, &Driver::cuGraphDestroy>;
 using GraphExecHandle = CudaHandle<CUgraphExec, &Driver::cuGraphExecDestroy>;
 using MemoryHandle = CudaHandle<CUdeviceptr, &Driver::cuMemFree>;
+using HostMemoryHandle = CudaHandle<void *, &Driver::cuMemFreeHost>;
 using ModuleHandle = CudaHandle<CUmodule, &Driver::cuModuleUnload>;
 
 llvm::Expected<StreamHandle> createStream(ContextPtr context);
-llvm::Expected<EventHandle> createEvent(ContextPtr context);
+llvm::Expected<EventHandle> createEvent(ContextPtr context,
+                                        unsigned flags = CU_EVENT_DEFAULT);
 llvm::Expected<GraphHandle> createGraph(ContextPtr context);
 
 /// Device memory of a fixed size.
@@ -161,6 +166,21 @@ public:
 
 private:
   MemoryHandle memory;
+  size_t bytes = 0;
+};
+
+/// Pinned host memory of a fixed size.
+class HostMemory {
+public:
+  HostMemory() = default;
+  /// Allocates `bytes` bytes, at least one.
+  static llvm::Expected<HostMemory> allocate(ContextPtr context, size_t bytes);
+
+  char *address() const { return static_cast<char *>(memory.get()); }
+  size_t size() const { return bytes; }
+
+private:
+  HostMemoryHandle memory;
   size_t bytes = 0;
 };
 

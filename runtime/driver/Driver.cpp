@@ -1,4 +1,9 @@
 //===- Driver.cpp - The CUDA driver, loaded at run time -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/driver/Driver.h"
 

@@ -1,5 +1,8 @@
 //===- Driver.h - The CUDA driver, loaded at run time ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One table lists every driver function in use, with the CUDA version that
 // introduced the interface in cuda.h. cuGetProcAddress returns the function of
 // that version, so the signature is the same with a newer driver. Without a
@@ -33,6 +36,7 @@ namespace heddle::runtime {
   X(cuEventCreate, 2000)                                                       \
   X(cuEventDestroy, 4000)                                                      \
   X(cuEventElapsedTime, 2000)                                                  \
+  X(cuEventQuery, 2000)                                                        \
   X(cuEventRecord, 2000)                                                       \
   X(cuEventSynchronize, 2000)                                                  \
   X(cuFuncGetAttribute, 2020)                                                  \
@@ -53,7 +57,9 @@ namespace heddle::runtime {
   X(cuLaunchKernelEx, 11060)                                                   \
   X(cuMemAlloc, 3020)                                                          \
   X(cuMemFree, 3020)                                                           \
+  X(cuMemFreeHost, 2000)                                                       \
   X(cuMemGetInfo, 3020)                                                        \
+  X(cuMemHostAlloc, 2020)                                                      \
   X(cuMemcpyDtoDAsync, 3020)                                                   \
   X(cuMemcpyDtoH, 3020)                                                        \
   X(cuMemcpyDtoHAsync, 3020)                                                   \

@@ -1,5 +1,8 @@
 //===- Cache.cpp - The disk cache of compiled kernels ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Uses POSIX calls relative to an open folder instead of paths, so that the
 // folder in use is the folder that was checked.
 //
@@ -184,6 +187,18 @@ std::string CacheKey::finish() {
   return toHex(hash.final(), /*LowerCase=*/true);
 }
 
+/// The folder for caches of the user; empty if there is none. The XDG Base
+/// Directory Specification ignores an empty or relative XDG_CACHE_HOME.
+static SmallString<256> cacheHome() {
+  SmallString<256> path;
+  if (const char *named = std::getenv("XDG_CACHE_HOME");
+      named && sys::path::is_absolute(named))
+    path = named;
+  else if (sys::path::home_directory(path))
+    sys::path::append(path, ".cache");
+  return path;
+}
+
 Cache::Settings Cache::settingsFromEnvironment() {
   Settings settings;
   settings.maxBytes = uint64_t(256) << 20;
@@ -197,7 +212,7 @@ Cache::Settings Cache::settingsFromEnvironment() {
   SmallString<256> path;
   if (const char *named = std::getenv("HEDDLE_CACHE_DIR"); named && *named)
     path = named;
-  else if (sys::path::cache_directory(path))
+  else if (path = cacheHome(); !path.empty())
     sys::path::append(path, "heddle");
   // The folder must not change with the working directory.
   if (!path.empty() && sys::fs::make_absolute(path))

@@ -1,5 +1,8 @@
 //===- Cache.h - The disk cache of compiled kernels -----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Maps a key (a SHA-256 of everything that affects the result) to bytes. An
 // entry is written under a temporary name and renamed, so no reader sees an
 // incomplete entry, even if a writer is killed. Each entry has its key and a

@@ -1,4 +1,9 @@
 //===- Nvrtc.cpp - CUDA C++ source to cubin or PTX ------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/nvrtc/Nvrtc.h"
 

@@ -1,5 +1,8 @@
 //===- Nvrtc.h - CUDA C++ source to cubin or PTX --------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // NVRTC needs neither a GPU nor a driver. The places searched are, in this
 // order: HEDDLE_NVRTC (a file or a folder), CUDA_HOME, CUDA_PATH,
 // /usr/local/cuda, the wheel nvidia-cuda-nvrtc in a Python environment, the

@@ -1,4 +1,9 @@
 //===- ResourceReport.cpp - Registers and spills, as ptxas reports them ---===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/nvrtc/ResourceReport.h"
 

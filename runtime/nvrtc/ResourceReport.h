@@ -1,5 +1,8 @@
 //===- ResourceReport.h - Registers and spills, as ptxas reports them -----===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Launch bounds request many resident blocks. A kernel that then has too few
 // registers spills, which costs more than the blocks gain. ptxas reports
 // spills, so the runtime reads the report and compiles again for fewer blocks.

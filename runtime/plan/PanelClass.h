@@ -1,5 +1,8 @@
 //===- PanelClass.h - Size classes of panel loops ---------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A panel loop is compiled for a size class: the threads of a block, thread
 // groups, items per thread, row stages, blocks of a cluster, and whether one
 // cluster processes a member alone. A class follows from extents and from

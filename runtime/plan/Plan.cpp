@@ -1,5 +1,8 @@
 //===- Plan.cpp - Plan queries and validation -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The JSON form is in PlanJson.cpp.
 //
 //===----------------------------------------------------------------------===//

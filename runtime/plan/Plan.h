@@ -1,5 +1,8 @@
 //===- Plan.h - The plan of a program -------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The C++ form of docs/plan.md, with its JSON form and its validation. A plan
 // lists the buffers of a program, the tables through which kernels find their
 // work, the nodes of one step, and their order. It holds no pointer, no extent

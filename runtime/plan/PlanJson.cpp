@@ -1,5 +1,8 @@
 //===- PlanJson.cpp - The JSON form of a plan -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // docs/plan.md has the field names and defaults. Plans are read with LLVM's
 // object mapper, whose errors have the path inside the text.
 //

@@ -1,11 +1,18 @@
 //===- Scalar.cpp - One value in the storage of a dtype -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/plan/Scalar.h"
 
 #include "llvm/ADT/APFloat.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 using namespace llvm;
@@ -33,13 +40,21 @@ template <typename T> static void store(ScalarBytes &bytes, T value) {
   std::memcpy(bytes.data(), &value, sizeof(T));
 }
 
+/// The shortest text that stands for `value`.
+static std::string textOf(double value) {
+  char text[32];
+  return {text, std::to_chars(text, std::end(text), value).ptr};
+}
+
 template <typename T>
 static Error storeInteger(DType dtype, ScalarBytes &bytes, double value) {
   // Compare with the power of two above: 2^63 is a double, INT64_MAX is not.
   double bound = std::ldexp(1.0, std::numeric_limits<T>::digits);
   if (!(value >= -bound && value < bound) || value != std::trunc(value))
-    return makeError(StatusCode::BadInput, "expected a value of {0}, found {1}",
-                     dtypeName(dtype), value);
+    return makeError(StatusCode::BadInput,
+                     "expected an integer of {0}, from {1} to {2}, found {3}",
+                     dtypeName(dtype), int64_t(std::numeric_limits<T>::min()),
+                     int64_t(std::numeric_limits<T>::max()), textOf(value));
   store(bytes, static_cast<T>(value));
   return Error::success();
 }
@@ -62,7 +77,7 @@ Error encodeScalar(DType dtype, double value, ScalarBytes &bytes) {
   case DType::I1:
     if (value != 0 && value != 1)
       return makeError(StatusCode::BadInput,
-                       "expected 0 or 1 for i1, found {0}", value);
+                       "expected 0 or 1 for i1, found {0}", textOf(value));
     bytes[0] = value != 0;
     return Error::success();
   case DType::I8:

@@ -1,4 +1,9 @@
 //===- Scalar.h - One value in the storage of a dtype ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_PLAN_SCALAR_H
 #define HEDDLE_RUNTIME_PLAN_SCALAR_H

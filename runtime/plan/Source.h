@@ -1,5 +1,8 @@
 //===- Source.h - The CUDA C++ source of a program --------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A source is a list of sections. Each section has the entries that need it;
 // all sections in order are the readable source. Entries that need the same
 // sections form a unit. Units are compiled independently of each other, on

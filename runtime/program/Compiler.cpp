@@ -1,4 +1,9 @@
 //===- Compiler.cpp - The runtime's interface to the compiler -------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/program/Compiler.h"
 

@@ -1,5 +1,8 @@
 //===- Compiler.h - The runtime's interface to the compiler ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The C interface takes programs, but the runtime does not use MLIR.
 // codegen/compiler implements this interface and installs it from a static
 // object. Without it, the runtime can load plans only.

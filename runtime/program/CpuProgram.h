@@ -1,5 +1,8 @@
 //===- CpuProgram.h - A program of the cpu target -------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Machine code for the sweeps of a plan. codegen/cpu implements this interface.
 // CpuGraph calls the functions over tables of the same layout as on the device
 // (docs/plan.md, "The cpu target").

@@ -1,5 +1,8 @@
 //===- Executable.h - Compiled kernels and their plan ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An executable does not change after its creation. Any number of graphs and
 // threads share it. Creation for a named architecture needs NVRTC but no GPU.
 //
@@ -45,9 +48,14 @@ private:
   std::shared_ptr<CpuProgram> cpuProgram;
 };
 
+/// Whether `text` is the name of an architecture, such as sm_80 or sm_90a.
+/// NVRTC decides whether it exists.
+bool isArch(llvm::StringRef text);
+
 /// Completes a target ("", "cuda" or "cpu") and an architecture (may be empty).
 /// By default the target is cuda if `arch` is given or there is a GPU, else
-/// cpu, and the architecture is the GPU's. BadInput for another target.
+/// cpu, and the architecture is the GPU's. BadInput for another target or
+/// anything that is not an architecture.
 llvm::Expected<std::pair<Target, std::string>>
 chooseTarget(llvm::StringRef target, llvm::StringRef arch);
 

@@ -1,4 +1,9 @@
 //===- KernelUnits.cpp - The compiled kernels of a program ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/program/KernelUnits.h"
 

@@ -1,5 +1,8 @@
 //===- KernelUnits.h - The compiled kernels of a program --------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The source of a plan is compiled in units (plan/Source.h), on parallel
 // threads. Most units are compiled with the program. Two kinds are deferred
 // until bound extents need them: panel kernels, which are compiled for a size

@@ -1,4 +1,9 @@
 //===- ProgramGraph.cpp - A plan bound to buffers -------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/program/ProgramGraph.h"
 
@@ -17,33 +22,21 @@ ProgramGraph::ProgramGraph(std::shared_ptr<Executable> executable)
     : program(std::move(executable)), binding(program->plan()) {}
 
 Error ProgramGraph::bindList(StringRef name, DType dtype,
-                             ArrayRef<ListMember> members) {
-  if (Error error = binding.bindList(name, dtype, members))
-    return error;
-  changed = true;
-  return Error::success();
+                             const TensorArrays &members) {
+  return binding.bindList(name, dtype, members);
 }
 
 Error ProgramGraph::bindScalar(StringRef name, DType dtype, void *address) {
-  if (Error error = binding.bindScalar(name, dtype, address))
-    return error;
-  changed = true;
-  return Error::success();
+  return binding.bindScalar(name, dtype, address);
 }
 
 Error ProgramGraph::bindResult(StringRef name, DType dtype,
-                               ArrayRef<ListMember> members) {
-  if (Error error = binding.bindResult(name, dtype, members))
-    return error;
-  changed = true;
-  return Error::success();
+                               const TensorArrays &members) {
+  return binding.bindResult(name, dtype, members);
 }
 
 Error ProgramGraph::setInactive(StringRef name, ArrayRef<bool> mask) {
-  if (Error error = binding.setInactive(name, mask))
-    return error;
-  changed = true;
-  return Error::success();
+  return binding.setInactive(name, mask);
 }
 
 Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
@@ -68,9 +61,19 @@ Error ProgramGraph::setScalar(StringRef name, double value, void *stream) {
 Error ProgramGraph::prepare(void *stream) {
   if (Error error = checkProcess())
     return error;
-  if (!changed)
+  if (!binding.changed())
     return Error::success();
   ForkDelay delay;
+  if (!binding.needsLayout()) {
+    Expected<bool> done = rebind(stream);
+    if (!done)
+      return done.takeError();
+    if (*done)
+      return Error::success();
+  }
+  // A mistake that a rebinding found must be found again.
+  binding.requireLayout();
+  addressSpace().forget();
   Expected<Layout> next = Layout::resolve(binding, addressSpace());
   if (!next)
     return next.takeError();
@@ -78,8 +81,26 @@ Error ProgramGraph::prepare(void *stream) {
   if (Error error = update(*next, stream))
     return error;
   layout = std::move(*next);
-  changed = false;
+  rebinding.emplace(*layout);
+  binding.accept();
   return Error::success();
+}
+
+Expected<bool> ProgramGraph::rebind(void *stream) {
+  auto moved = rebinding->find(binding, *layout, addressSpace());
+  if (!moved)
+    return false;
+  if (!moved->empty()) {
+    // If this fails, it may have written a part.
+    binding.requireLayout();
+    if (Error error = move(*rebinding, *moved, stream))
+      return std::move(error);
+    for (const MovedMember &member : *moved)
+      layout->move(member.buffer, member.member, member.address);
+    count(statistics().rebindings);
+  }
+  binding.accept();
+  return true;
 }
 
 std::vector<char> ProgramGraph::slotValues() const {

@@ -1,5 +1,8 @@
 //===- ProgramGraph.h - A plan bound to buffers ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The parts that the cuda and cpu targets share: bindings, layouts, results and
 // scalars. A graph belongs to one thread at a time. The caller must order its
 // replays: by one stream, or by events between streams.
@@ -9,7 +12,7 @@
 #ifndef HEDDLE_RUNTIME_PROGRAM_PROGRAMGRAPH_H
 #define HEDDLE_RUNTIME_PROGRAM_PROGRAMGRAPH_H
 
-#include "runtime/binding/Layout.h"
+#include "runtime/binding/Rebinding.h"
 #include "runtime/plan/Scalar.h"
 #include "runtime/program/Executable.h"
 
@@ -32,10 +35,18 @@ public:
 
   // See Binding.h. A change takes effect at the next prepare() or replay().
   llvm::Error bindList(llvm::StringRef name, DType dtype,
-                       llvm::ArrayRef<ListMember> members);
+                       const TensorArrays &members);
+  llvm::Error bindList(llvm::StringRef name, DType dtype,
+                       llvm::ArrayRef<ListMember> members) {
+    return bindList(name, dtype, TensorList(members).arrays());
+  }
   llvm::Error bindScalar(llvm::StringRef name, DType dtype, void *address);
   llvm::Error bindResult(llvm::StringRef name, DType dtype,
-                         llvm::ArrayRef<ListMember> members);
+                         const TensorArrays &members);
+  llvm::Error bindResult(llvm::StringRef name, DType dtype,
+                         llvm::ArrayRef<ListMember> members) {
+    return bindResult(name, dtype, TensorList(members).arrays());
+  }
   llvm::Error setInactive(llvm::StringRef name, llvm::ArrayRef<bool> mask);
 
   /// Sets a scalar argument for all later replays and for no submitted one,
@@ -44,8 +55,9 @@ public:
   llvm::Error setScalar(llvm::StringRef name, double value, void *stream);
 
   /// Checks the bound buffers, allocates memory, and updates the tables and the
-  /// graph, ordered on `stream`. Does nothing if no binding changed. If it
-  /// fails with BadInput, nothing has been written.
+  /// graph, ordered on `stream`. Writes only the addresses if nothing else
+  /// changed (Rebinding.h), and does nothing if no binding changed. If it fails
+  /// with BadInput, nothing has been written.
   llvm::Error prepare(void *stream);
 
   /// Submits one step to `stream` (the cpu target runs it). Calls prepare()
@@ -69,6 +81,10 @@ protected:
   /// Updates memory, tables and graph to `next`. If this fails, the previous
   /// layout is kept.
   virtual llvm::Error update(Layout &next, void *stream) = 0;
+  /// Writes the addresses of moved members to the tables, ordered on `stream`.
+  /// If this fails, update() follows before the next replay.
+  virtual llvm::Error move(const Rebinding &rebinding,
+                           llvm::ArrayRef<MovedMember> moved, void *stream) = 0;
   virtual AddressSpace &addressSpace() = 0;
   /// Whether this process can use the graph: a CUDA graph does not survive
   /// fork().
@@ -82,7 +98,7 @@ protected:
   virtual llvm::Error read(void *to, const void *from, size_t bytes,
                            void *stream) = 0;
 
-  bool needsPrepare() const { return changed; }
+  bool needsPrepare() const { return binding.changed(); }
   /// The values of all scalar slots: the graph's own values of scalar
   /// arguments.
   std::vector<char> slotValues() const;
@@ -96,7 +112,10 @@ private:
   /// Whether the buffer is a by-value scalar of a node in `graph`.
   bool isByValueScalar(int buffer, const PlanGraph &graph) const;
 
-  bool changed = true;
+  /// Adopts new addresses. Returns false if a new layout is needed.
+  llvm::Expected<bool> rebind(void *stream);
+
+  std::optional<Rebinding> rebinding; ///< of `layout`
 };
 
 } // namespace heddle::runtime

@@ -1,4 +1,9 @@
 //===- Dump.cpp - Every level of a compilation in a folder ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/support/Dump.h"
 

@@ -1,5 +1,8 @@
 //===- Dump.h - Every level of a compilation in a folder ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // If HEDDLE_DUMP_DIR is set, each level of a compilation is written to
 // HEDDLE_DUMP_DIR/<program>/<file>. The compiler writes its IR. The runtime
 // writes plan.json, the source with its headers, NVRTC's log and the cubin.

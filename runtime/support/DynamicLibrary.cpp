@@ -1,5 +1,8 @@
 //===- DynamicLibrary.cpp - Shared libraries loaded at run time -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Uses dlopen, because llvm::sys::DynamicLibrary opens with RTLD_GLOBAL.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- DynamicLibrary.h - Shared libraries loaded at run time -------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The driver and NVRTC are opened when they are first needed, so that
 // everything else works without them. Symbols stay local to the library,
 // because the process may have another NVRTC or another LLVM. A library is

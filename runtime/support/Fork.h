@@ -1,5 +1,8 @@
 //===- Fork.h - What a forked process inherits ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A child of fork() has the memory of its parent but only the forking thread.
 // So it creates threads of its own. A lock that another thread held at the fork
 // would never be released in the child. CUDA objects of the parent do not work.

@@ -1,5 +1,8 @@
 //===- InputFile.cpp - Input files of a bounded size ----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Reads in chunks, because the size of a pipe or a device is not known.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- InputFile.h - Input files of a bounded size --------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A program or a shapes file is read whole. The bound turns an endless file,
 // such as /dev/zero, into an error.
 //

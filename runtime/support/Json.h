@@ -1,5 +1,8 @@
 //===- Json.h - Reading JSON ----------------------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // LLVM's parser recurses into nested values without a limit. So every JSON text
 // of a caller or a file is read by parseJson().
 //

@@ -1,5 +1,8 @@
 //===- MemoryReserve.cpp - Memory for the end of a compilation ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // operator new calls the new handler of the process when an allocation fails,
 // and so does malloc() in libheddle.so (capi/ThrowingMalloc.cpp).
 //

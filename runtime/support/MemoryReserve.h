@@ -1,5 +1,8 @@
 //===- MemoryReserve.h - Memory for the end of a compilation --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // LLVM and MLIR are compiled without exceptions. An exception that passes their
 // frames runs no destructors: locks may stay locked, and global tables may be
 // incomplete. So a compilation must not run out of memory in the middle. It

@@ -1,4 +1,9 @@
 //===- Parallel.cpp - Independent work on several threads -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/support/Parallel.h"
 

@@ -1,4 +1,9 @@
 //===- Parallel.h - Independent work on several threads ---------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_SUPPORT_PARALLEL_H
 #define HEDDLE_RUNTIME_SUPPORT_PARALLEL_H

@@ -1,5 +1,8 @@
 //===- Statistics.h - Counters of the runtime -----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One set of counters for the whole process. Tests check that a change of a
 // hyperparameter, a pointer or the model does not raise `compilations` or
 // `graph_instantiations`.
@@ -29,6 +32,7 @@ namespace heddle::runtime {
   X(graph_node_updates, "nodes of an instantiated graph changed in place")     \
   X(graph_updates, "instantiated graphs updated as a whole")                   \
   X(prepares, "times buffers were checked and tables rebuilt")                 \
+  X(rebindings, "times only addresses in tables were replaced")                \
   X(table_copies, "copies of tables to the device")                            \
   X(table_expansions, "launches that wrote tile descriptors on the device")    \
   X(allocations, "allocations of device memory")                               \

@@ -1,4 +1,9 @@
 //===- Status.cpp - Errors of the runtime ---------------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/support/Status.h"
 

@@ -1,5 +1,8 @@
 //===- Status.h - Errors of the runtime -----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Functions that can fail return llvm::Error or llvm::Expected with a
 // StatusError: a code, which decides the exit code of a tool and the status of
 // the C interface, and a message, which says what was expected and what was

@@ -1,4 +1,9 @@
 //===- ThreadPool.cpp - The threads of this process -----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/support/ThreadPool.h"
 
@@ -47,12 +52,6 @@ public:
 private:
   sigset_t before;
 };
-
-/// Ends the threads before the code of the library is unmapped: at the end of
-/// the process, or when the library is unloaded.
-struct StopAtExit {
-  ~StopAtExit() { ThreadPool::instance().stop(); }
-} stopAtExit;
 
 } // namespace
 
@@ -103,11 +102,11 @@ void ThreadPool::run(size_t count, size_t chunk, unsigned helpers,
     return;
   }
   Job job{function, count, chunk, helpers};
-  job.openings = helpers;
+  job.freePlaces = helpers;
   {
     Lock lock(mutex);
     add(job);
-    invite(job);
+    wakeOrStart(job);
   }
   std::exception_ptr failure = job.work();
   {
@@ -127,66 +126,60 @@ void ThreadPool::run(size_t count, size_t chunk, unsigned helpers,
 // Threads
 //===----------------------------------------------------------------------===//
 
-/// Each thread that joins a job invites the next, so the caller pays for one
-/// wake-up only.
-void ThreadPool::invite(const Job &job) {
-  if (job.openings == 0 || !job.hasWork())
+/// Each thread that joins a job wakes or starts the next, so the caller pays
+/// for one wake-up only.
+void ThreadPool::wakeOrStart(const Job &job) {
+  if (job.freePlaces == 0 || !job.hasWork())
     return;
-  if (idle > invited) {
-    ++invited;
+  if (idle > woken) {
+    ++woken;
     pthread_cond_signal(&wake);
-  } else if (threads.size() < job.limit && !stopping) {
+  } else if (threads < job.limit) {
     start();
   }
 }
 
-/// Returns false if there is no memory or no thread. Fewer threads then do the
+/// Returns false if there is no thread to be had. Fewer threads then do the
 /// work.
 bool ThreadPool::start() {
-  try {
-    threads.reserve(threads.size() + 1);
-  } catch (...) {
-    return false;
-  }
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0)
     return false;
   pthread_attr_setstacksize(&attributes, stackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   SignalsBlocked blocked;
   pthread_t thread;
-  bool started = pthread_create(&thread, &attributes, serveThread, this) == 0;
+  bool started = pthread_create(&thread, &attributes, threadMain, this) == 0;
   pthread_attr_destroy(&attributes);
   if (started)
-    threads.push_back(thread);
+    ++threads;
   return started;
 }
 
-void *ThreadPool::serveThread(void *pool) {
+void *ThreadPool::threadMain(void *pool) {
   DefaultFloatingPoint floatingPoint; // a new thread has that of its creator
-  static_cast<ThreadPool *>(pool)->serve();
+  static_cast<ThreadPool *>(pool)->runThread();
   return nullptr;
 }
 
-void ThreadPool::serve() {
+void ThreadPool::runThread() {
   Lock lock(mutex);
   while (true) {
     Job *job = first;
     while (job && !job->hasWork())
       job = job->following;
     if (!job) {
-      if (stopping)
-        return;
       ++idle;
-      while (!invited && !stopping)
+      while (!woken)
         pthread_cond_wait(&wake, &mutex);
-      invited -= invited > 0;
+      --woken;
       --idle;
       continue;
     }
     ++job->helpers;
-    if (--job->openings == 0)
+    if (--job->freePlaces == 0)
       remove(*job);
-    invite(*job);
+    wakeOrStart(*job);
     pthread_mutex_unlock(&mutex);
     std::exception_ptr failure = job->work();
     pthread_mutex_lock(&mutex);
@@ -197,25 +190,13 @@ void ThreadPool::serve() {
   }
 }
 
-void ThreadPool::stop() {
-  std::vector<pthread_t> ending;
-  {
-    Lock lock(mutex);
-    stopping = true;
-    ending.swap(threads);
-    pthread_cond_broadcast(&wake);
-  }
-  for (pthread_t thread : ending)
-    pthread_join(thread, nullptr);
-}
-
 void ThreadPool::resetInChild() {
   mutex = PTHREAD_MUTEX_INITIALIZER;
   wake = PTHREAD_COND_INITIALIZER;
   done = PTHREAD_COND_INITIALIZER;
   first = nullptr;
-  threads.clear();
-  idle = invited = 0;
+  threads = 0;
+  idle = woken = 0;
 }
 
 } // namespace heddle::runtime

@@ -1,5 +1,8 @@
 /*===- capi_test.c - The C interface, from C -----------------------------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Compiles a standard program for the cpu target, runs two steps over host
  * memory, compares the results with the same computation in C, and makes
  * mistakes on purpose. Linked to libheddle only. Exit code 0 means success.

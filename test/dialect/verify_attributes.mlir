@@ -68,6 +68,16 @@ func.func @initial_type(%x: !foreach.list<tensor<?xf32>> {foreach.initial = 0 : 
 
 // -----
 
+// expected-error@+1 {{argument #0 has foreach.default = 9007199254740993 : i64; expected an integer that double precision can hold}}
+func.func @default_rounds(%x: tensor<i64> {foreach.default = 9007199254740993 : i64}, %y: tensor<i64> {foreach.default = 9007199254740994 : i64}) { return }
+
+// -----
+
+// expected-error@+1 {{argument #1 has foreach.initial = -9007199254740993 : i64; expected an integer that double precision can hold}}
+func.func @initial_rounds(%x: tensor<i64> {foreach.default = -9223372036854775808 : i64}, %y: !foreach.list<tensor<?xi64>> {foreach.initial = -9007199254740993 : i64}) { return }
+
+// -----
+
 // expected-error@+1 {{argument #0 has unknown attribute 'foreach.donated'; expected 'foreach.donate', 'foreach.default' or 'foreach.initial'}}
 func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 

@@ -87,3 +87,28 @@ func.func @list_of_scalar(%x: tensor<f32>) -> !foreach.list<tensor<f32>> {
   %r = foreach.map (%a = %x : tensor<f32>) -> !foreach.list<tensor<f32>> { foreach.yield %a : f32 }
   return %r : !foreach.list<tensor<f32>>
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @fastmath(%x: !list) -> !list {
+  %r = foreach.map (%a = %x : !list) -> !list {
+    %m = arith.mulf %a, %a fastmath<contract> : f32
+    // expected-error@+1 {{'arith.addf' op expected no fastmath flag but 'contract', found 'nnan,contract'}}
+    %s = arith.addf %a, %m fastmath<nnan,contract> : f32
+    foreach.yield %s : f32
+  }
+  return %r : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+func.func @fastmath_of_math(%x: !list) -> !list {
+  %r = foreach.map (%a = %x : !list) -> !list {
+    // expected-error@+1 {{'math.exp' op expected no fastmath flag but 'contract', found 'fast'}}
+    %s = math.exp %a fastmath<fast> : f32
+    foreach.yield %s : f32
+  }
+  return %r : !list
+}

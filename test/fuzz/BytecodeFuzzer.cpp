@@ -1,5 +1,8 @@
 //===- BytecodeFuzzer.cpp - MLIR's bytecode is refused --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // MLIR's reader of bytecode trusts its input: mutated bytecode ends the process
 // or never ends. So heddle reads text only. Every input, as bytecode, must be
 // refused with an error that says so.

@@ -1,4 +1,9 @@
 //===- Bytes.h - Choices from the bytes of an input -------------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TEST_FUZZ_BYTES_H
 #define HEDDLE_TEST_FUZZ_BYTES_H

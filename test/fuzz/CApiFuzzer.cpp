@@ -1,5 +1,8 @@
 //===- CApiFuzzer.cpp - The C interface as a sequence of calls ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The bytes choose calls in any order, with valid handles and odd arguments:
 // wrong names, types, counts, ranks, extents and masks. All memory that heddle
 // may access exists; a caller need not guarantee more.

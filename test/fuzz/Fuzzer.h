@@ -1,5 +1,8 @@
 //===- Fuzzer.h - Fuzz targets and the interface of libFuzzer ---*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // All targets are in one program. The name of the program selects the target,
 // and build/bin has one link per target. libFuzzer calls the functions that are
 // named after it (preset `fuzz`), or StandaloneMain.cpp does (every other

@@ -1,4 +1,9 @@
 //===- IrMutator.cpp - Mutations of parsed programs -----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "IrMutator.h"
 #include "SharedContext.h"

@@ -1,5 +1,8 @@
 //===- IrMutator.h - Mutations of parsed programs ---------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Changes the operations of a parsed module, without its verifier. The results
 // are well-formed text, so the parser accepts them more often than mutated
 // tokens.

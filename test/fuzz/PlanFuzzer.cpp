@@ -1,5 +1,8 @@
 //===- PlanFuzzer.cpp - The JSON form of plans ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Loads a plan, prints it, creates a graph, binds every argument and prepares
 // the graph, with the stand-in driver. Nothing is replayed: a plan states what
 // its kernels do, and the runtime cannot check that.

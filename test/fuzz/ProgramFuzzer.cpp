@@ -1,5 +1,8 @@
 //===- ProgramFuzzer.cpp - The text of programs ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Parses, prints, lowers and explains a program, and emits its CUDA source and
 // plan. A printed program must be a program.
 //

@@ -1,4 +1,9 @@
 //===- ProgramWords.h - Words of the text of programs -----------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TEST_FUZZ_PROGRAMWORDS_H
 #define HEDDLE_TEST_FUZZ_PROGRAMWORDS_H

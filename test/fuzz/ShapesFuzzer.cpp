@@ -1,5 +1,8 @@
 //===- ShapesFuzzer.cpp - Shapes in JSON ----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The C interface takes an array of shapes; the command line takes a file with
 // one such array per model. An input is tried as both. Its shapes are bound to
 // a plan that was made at the start. Every 1024th input also goes through the C

@@ -1,5 +1,8 @@
 //===- SharedContext.h - One MLIR context for many inputs -------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Most inputs are refused early, and creating a context takes longer than that.
 // A context keeps every type and attribute that it ever made, so it is replaced
 // now and then.

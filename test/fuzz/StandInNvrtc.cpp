@@ -1,5 +1,8 @@
 //===- StandInNvrtc.cpp - An NVRTC that compiles nothing ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Accepts every source at once. Its images are for the stand-in driver, which
 // does not read them.
 //

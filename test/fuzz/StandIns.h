@@ -1,5 +1,8 @@
 //===- StandIns.h - A driver and an NVRTC without a GPU ---------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Selects the stand-ins of test/unit/runtime and test/fuzz before the runtime
 // loads its libraries. Every source compiles, and every kernel exists and does
 // nothing. They are in the folder lib next to the folder of the program, so

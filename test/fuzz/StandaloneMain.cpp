@@ -1,5 +1,8 @@
 //===- StandaloneMain.cpp - Fuzz targets without libFuzzer ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // usage: TARGET [--seconds=N] [--seed=N] FILE|FOLDER...
 //
 // Runs the target on every file, then on random mutations of the files for N

@@ -1,4 +1,9 @@
 //===- Targets.cpp - Selects a fuzz target by the program's name ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Fuzzer.h"
 #include "StandIns.h"

@@ -1,5 +1,8 @@
 //===- TokenMutator.h - Mutations of structured text ------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Splits text into tokens (names, numbers, strings, punctuation) and changes
 // tokens and bracketed groups, so that many results are still well formed. It
 // serves the text of programs and JSON.

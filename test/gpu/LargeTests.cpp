@@ -1,5 +1,8 @@
 //===- LargeTests.cpp - More than 2^31 elements ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // One member of 2^31 + 5 elements between small ones. Needs 9 GB of device
 // memory; skipped if there is less.
 //

@@ -1,5 +1,8 @@
 //===- LoopTests.cpp - Loops that run on the device -----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Iterates x = 0.5 x + b to its fixed point, with one flag for all members and
 // with one flag per member. Covers zero iterations, the iteration limit, small
 // lists (one cooperative launch), large lists (a conditional WHILE node), and

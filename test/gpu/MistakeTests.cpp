@@ -1,5 +1,8 @@
 //===- MistakeTests.cpp - Wrong bindings ----------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Every wrong binding is an error that names the argument and the member.
 // Nothing is written, and the graph works after a correct binding.
 //

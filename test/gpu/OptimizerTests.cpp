@@ -1,5 +1,8 @@
 //===- OptimizerTests.cpp - Optimizers on cuda and on cpu -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The standard programs over lists of uneven sizes, for every element type,
 // with each list misaligned in turn. Hyperparameters change between steps. Both
 // targets compute the same bits and write nothing but results. Scalars take

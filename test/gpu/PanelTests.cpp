@@ -1,5 +1,8 @@
 //===- PanelTests.cpp - Loops with the panel schedule ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Log-domain matrix balancing, compared with double precision on the host.
 // Covers every size class, a change of size class on one graph, stopping and
 // captures.

@@ -1,5 +1,8 @@
 //===- PlacementTests.cpp - The same bits at every position ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The bits of a member do not depend on other members, its position, its
 // address, the run, or a rebinding of buffers. New pointers and new models
 // compile nothing.

@@ -1,5 +1,8 @@
 //===- ProgramHarness.cpp - Programs run on cuda and on cpu ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Targets, element types, and the arena with its comparisons.
 //
 //===----------------------------------------------------------------------===//

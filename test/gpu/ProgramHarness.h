@@ -1,5 +1,8 @@
 //===- ProgramHarness.h - Programs run on cuda and on cpu -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A program reads and writes one arena, which holds all members of all lists
 // with poison between them. The arena has the same layout on both targets, so
 // tests compare whole images of two runs: members by value, all other bytes for

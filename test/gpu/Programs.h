@@ -1,5 +1,8 @@
 //===- Programs.h - Programs shared by tests ------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The sources of modules, and the extents of their lists.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- RowTests.cpp - Reductions over rows and columns --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The softmax of every row and the sums of the columns, for matrices of many
 // shapes, compared with double precision on the host.
 //

@@ -1,4 +1,9 @@
 //===- RuntimeHarness.h - Lists and fixtures for tests ----------*- C++ -*-===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TEST_GPU_RUNTIMEHARNESS_H
 #define HEDDLE_TEST_GPU_RUNTIMEHARNESS_H

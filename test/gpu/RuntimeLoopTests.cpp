@@ -1,4 +1,9 @@
 //===- RuntimeLoopTests.cpp - Loops that run and stop on the device -------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RuntimeHarness.h"
 #include "runtime/support/Statistics.h"

@@ -1,5 +1,8 @@
 //===- RuntimePlans.h - Hand-written plans and kernels ----------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The stand-in driver has C++ functions for these kernels
 // (test/unit/runtime/StandInKernels.cpp).
 //
@@ -72,6 +75,13 @@ extern "C" __global__ void scale_by_value(heddle::table table, double step, floa
 }
 extern "C" __global__ void scale_by_address(heddle::table table, const double *step, const float *by, const bool *on) {
   scale(((const tile_descriptor *)table.tiles)[blockIdx.x], *step, *by, *on);
+}
+
+// x += g.
+extern "C" __global__ void accumulate_tiles(heddle::table table) {
+  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
+  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
+    ((float *)tile.operand[0])[i] += ((const float *)tile.operand[1])[i];
 }
 
 // y = x + 1 after a delay; then x = y in a kernel that starts early and takes the tiles in reverse order.
@@ -159,6 +169,19 @@ inline const char *const scalePlan = R"json({
      "variants": [{"entry": "scale_by_value", "block": 32, "scalars": "value"},
                   {"entry": "scale_by_address", "block": 32, "scalars": "address"}],
      "arguments": [{"table": 0}, {"scalar": 1}, {"scalar": 2}, {"scalar": 3}], "writes": [0]}],
+  "options": ["--std=c++17"]})json";
+
+// x += g, with a list that is only read.
+inline const char *const accumulatePlan = R"json({
+  "name": "accumulate",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "g", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "accumulate", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "align_tiles": true,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}], "count": [0, 0]}]}],
+  "nodes": [{"kind": "kernel", "name": "accumulate", "sweeps": ["accumulate"], "table": 0,
+     "variants": [{"entry": "accumulate_tiles", "block": 32}], "arguments": [{"table": 0}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
 // x += 1 through y, in two kernels with a programmatic edge.

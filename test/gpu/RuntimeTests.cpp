@@ -1,5 +1,8 @@
 //===- RuntimeTests.cpp - Graphs on a device ------------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Runs hand-written plans and kernels on a GPU, without a compiler. The unit
 // tests run the same files over a stand-in driver
 // (test/unit/runtime/StandInDriver.cpp).

@@ -281,3 +281,69 @@ func.func @exchange(%x0: !list, %y0: !list, %n: tensor<i32>) -> (!list, !list) {
   }
   return %x, %y : !list, !list
 }
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+// A flag that a reduction before the loop decides, and that the loop only reads:
+// a sweep in the loop copies it, because a loop has at least one sweep.
+// CHECK-LABEL: fused.program @flag_from_outside
+// CHECK:         %[[SUM:.*]]:2 = fused.sweep
+// CHECK:         fused.loop (%[[X:.*]] = %{{.*}} : !foreach.list<tensor<?xf32>>)
+// CHECK:           %[[COPY:.*]] = fused.sweep
+// CHECK:           } epilogue [] (%{{.*}} = %[[SUM]]#1 : tensor<i1>)
+// CHECK:           fused.yield %[[X]] while %[[COPY]]
+func.func @flag_from_outside(%x0: !list, %n: tensor<i32>) -> (!list, tensor<i32>) {
+  %sum = foreach.reduce add along list (%x = %x0 : !list) -> tensor<f32> {
+    foreach.yield %x : f32
+  }
+  %more = foreach.map (%s = %sum : tensor<f32>) -> tensor<i1> {
+    %zero = arith.constant 0.0 : f32
+    %m = arith.cmpf ogt, %s, %zero : f32
+    foreach.yield %m : i1
+  }
+  %x, %t = foreach.while (%x = %x0 : !list) upto %n -> (!list, tensor<i32>) {
+    foreach.yield %x while %more : !list while tensor<i1>
+  }
+  return %x, %t : !list, tensor<i32>
+}
+
+// -----
+
+!mats = !foreach.list<tensor<?x?xf32>>
+!list = !foreach.list<tensor<?xf32>>
+!flags = !foreach.list<tensor<?xi8>>
+
+// The initial values of results whose extents are those of rows or columns: a
+// reduction of a constant, which has the constant as neutral element. A matrix
+// is spanned by two vectors.
+// CHECK-LABEL: fused.program @further_results
+// CHECK:         fused.sweep ({{.*}}[i, j] : {{.*}}) -> !foreach.list<tensor<?xf32>>
+// CHECK:           fused.reduce min row %{{.*}} from element : f32
+// CHECK:         fused.sweep ({{.*}}[i, j] : {{.*}}) -> !foreach.list<tensor<?xi8>>
+// CHECK:           %[[NONE:.*]] = fused.reduce any column %{{.*}} from element : i1
+// CHECK:           arith.extui %[[NONE]] : i1 to i8
+// CHECK:         fused.loop
+func.func @further_results(%x0: !mats, %more: tensor<i1>, %n: tensor<i32>) -> (!mats, !list, !flags) {
+  %x, %r, %f, %t = foreach.while (%x = %x0 : !mats) upto %n -> (!mats, !list, !flags, tensor<i32>) {
+    %r = foreach.reduce add along j (%x = %x[i, j] : !mats) -> !list {
+      foreach.yield %x : f32
+    }
+    %c = foreach.reduce max along i (%x = %x[i, j] : !mats) -> !list {
+      foreach.yield %x : f32
+    }
+    %f = foreach.map (%c = %c : !list) -> !flags {
+      %zero = arith.constant 0.0 : f32
+      %positive = arith.cmpf ogt, %c, %zero : f32
+      %byte = arith.extui %positive : i1 to i8
+      foreach.yield %byte : i8
+    }
+    %y = foreach.map (%x = %x[i, j] : !mats, %r = %r[i] : !list) -> !mats {
+      %y = arith.divf %x, %r : f32
+      foreach.yield %y : f32
+    }
+    foreach.yield %y, %r, %f while %more : !mats, !list, !flags while tensor<i1>
+  }
+  return %x, %r, %f : !mats, !list, !flags
+}

@@ -136,11 +136,14 @@ Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
     return otherwise;
   int64_t number = 0;
   StringRef text = get(option);
-  if (text.getAsInteger(10, number) || number < least)
-    return usageError("option '" + option +
-                      "' expects an integer of at least " + Twine(least) +
-                      ", found '" + text + "'");
-  return number;
+  if (!text.getAsInteger(10, number) && number >= least)
+    return number;
+  bool isTooLarge = !text.empty() && all_of(text, isDigit) && number < least &&
+                    text.ltrim('0').size() > 18;
+  return usageError(
+      "option '" + option + "' expects an integer of at " +
+      (isTooLarge ? Twine("most 2^63 - 1") : "least " + Twine(least)) +
+      ", found '" + text + "'");
 }
 
 void printHelp(const CommandSpec &command) {

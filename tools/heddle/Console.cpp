@@ -62,9 +62,11 @@ void Progress::show(const Twine &text) {
 void Progress::clear() {
   if (width == 0)
     return;
-  show("");
+  // The destructor calls this function, so it must not allocate memory.
   errs() << '\r';
+  errs().indent(width) << '\r';
   errs().flush();
+  width = 0;
 }
 
 //===----------------------------------------------------------------------===//

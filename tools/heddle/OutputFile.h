@@ -29,7 +29,8 @@ public:
 private:
   OutputFile() = default;
 
-  std::string path;      ///< after all links; empty: standard output
+  std::string path;      ///< empty: standard output
+  int descriptor = -1;   ///< if `path` denotes one that is open, as /dev/fd/3
   bool replaces = false; ///< by a temporary file; else written directly
   unsigned mode = 0;     ///< permissions of the temporary file
 };

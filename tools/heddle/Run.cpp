@@ -12,7 +12,9 @@
 #include "OutputFile.h"
 #include "RunReport.h"
 
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
@@ -77,16 +79,37 @@ const CommandSpec runCommand = {"run", "PROGRAM",
 // Reading the command line
 //===----------------------------------------------------------------------===//
 
+/// Reads all of `text` as a number. Refuses an exponent without digits, a
+/// number beyond the range of a double, and an integer that a double does not
+/// hold.
+static std::optional<double> readNumber(StringRef text) {
+  double value = 0;
+  if (text.empty() || StringRef("eEpP+-").contains(text.back()) ||
+      text.getAsDouble(value))
+    return std::nullopt;
+  if (std::isinf(value) && any_of(text, isDigit))
+    return std::nullopt;
+  APInt integer;
+  StringRef digits =
+      text.drop_while([](char c) { return c == '-' || c == '+'; });
+  if (!digits.empty() && all_of(digits, isDigit) &&
+      !digits.getAsInteger(10, integer) &&
+      integer.getActiveBits() > 53 + integer.countr_zero())
+    return std::nullopt;
+  return value;
+}
+
 static Error readScalars(const Arguments &arguments,
                          std::map<std::string, double> &scalars) {
   for (StringRef setting : arguments.all("--set")) {
     auto [name, text] = setting.split('=');
-    double value = 0;
-    if (name.empty() || text.empty() || text.getAsDouble(value))
-      return usageError("option '--set' expects NAME=VALUE with a numeric "
-                        "VALUE, found '" +
-                        setting + "'");
-    scalars[name.str()] = value;
+    std::optional<double> value = readNumber(text);
+    if (name.empty() || !value)
+      return usageError(
+          "option '--set' expects NAME=VALUE with a numeric VALUE "
+          "that double precision can hold, found '" +
+          setting + "'");
+    scalars[name.str()] = *value;
   }
   return Error::success();
 }

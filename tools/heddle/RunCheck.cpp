@@ -164,9 +164,7 @@ public:
       if (perturbed->count == exact->count)
         allowance.include(perturbed->elements);
     }
-    // With few evaluations, the largest error of one element is random.
-    if (evaluations.size() <= 16)
-      allowance.smooth();
+    allowance.smooth();
     return allowance;
   }
 
@@ -208,6 +206,8 @@ private:
     }
   }
 
+  /// The largest error of one element in a few evaluations is random. Adds the
+  /// RMS over all elements, which doubles the error of a single element.
   void smooth() {
     double squares = 0;
     for (double error : spread)

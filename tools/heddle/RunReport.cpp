@@ -70,7 +70,7 @@ json::Value toJSON(const RunRequest &request, const RunReport &report) {
     results.push_back(std::move(object));
   }
   json::Object object{
-      {"program", programName(request)},
+      {"program", json::fixUTF8(programName(request))},
       {"target", onCpu ? "cpu" : "cuda"},
       {"arch", report.arch},
       {"model", request.model},

@@ -11,10 +11,12 @@
 #include "Support.h"
 
 #include "codegen/compiler/heddle_reference.h"
+#include "runtime/program/Executable.h"
 #include "runtime/support/InputFile.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/Status.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 using namespace heddle::runtime;
@@ -33,7 +35,10 @@ Error toError(const heddle::Status &status) {
 //===----------------------------------------------------------------------===//
 
 Expected<std::string> readProgram(StringRef word) {
-  if (word != "-")
+  // The library takes a word with a newline or a brace as the text of a module,
+  // but a file may have such a name.
+  bool isText = word.find_first_of("\n{") != StringRef::npos;
+  if (word != "-" && !(isText && sys::fs::exists(word)))
     return word.str();
   auto buffer = readInput(word, "program");
   if (!buffer)
@@ -68,13 +73,8 @@ Expected<std::string> withDType(StringRef program, StringRef dtype) {
 Expected<std::string> readArch(const Arguments &arguments) {
   if (!arguments.has("--arch"))
     return std::string();
-  StringRef arch = arguments.get("--arch"), digits = arch;
-  bool good = digits.consume_front("sm_");
-  if (digits.size() > 2 && (digits.ends_with("a") || digits.ends_with("f")))
-    digits = digits.drop_back();
-  good = good && digits.size() >= 2 && digits.size() <= 3 &&
-         all_of(digits, isDigit);
-  if (!good)
+  StringRef arch = arguments.get("--arch");
+  if (!isArch(arch))
     return usageError("option '--arch' expects an architecture such as sm_80, "
                       "sm_90, sm_100 or sm_120, found '" +
                       arch + "'");

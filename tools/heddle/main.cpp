@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "Guard.h"
 #include "Support.h"
 
 #include "runtime/support/Status.h"
@@ -116,9 +117,10 @@ static int run(SmallVector<StringRef> words) {
       "\nCommands: " + join(names, ", ") + ".\nTry 'heddle --help'."));
 }
 
-int main(int argc, char **argv) {
-  int code = run(SmallVector<StringRef>(argv + 1, argv + argc));
-  // Report what could not be printed; LLVM's streams would end the process.
+/// Runs the command, then reports what could not be printed; LLVM's streams
+/// would end the process.
+static int runAndFlush(ArrayRef<char *> words) {
+  int code = run(SmallVector<StringRef>(words));
   outs().flush();
   if (outs().has_error()) {
     std::error_code reason = outs().error();
@@ -128,6 +130,13 @@ int main(int argc, char **argv) {
           StatusCode::Failed, "cannot write 'standard output': {0}",
           reason.message()));
   }
+  return code;
+}
+
+int main(int argc, char **argv) {
+  int code =
+      runGuarded([&] { return runAndFlush(ArrayRef(argv + 1, argv + argc)); });
+  outs().clear_error();
   errs().clear_error();
   return code;
 }

@@ -1,5 +1,8 @@
 //===- CudaOnCpuGraph.cpp - a plan's CUDA source on the host --------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Does on the host what runtime/cuda/Graph.cpp does on a device: allocates
 // memory, writes the tables, and launches the nodes in order. Consecutive
 // kernels run in one call of the emulated GPU, so that launches that may
@@ -129,6 +132,18 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
           "tile descriptors of '{0}' differ from those of the host",
           planned.name);
   }
+  return Error::success();
+}
+
+Error CudaOnCpuGraph::move(const Rebinding &rebinding,
+                           ArrayRef<MovedMember> moved, void *) {
+  for (const MovedMember &member : moved)
+    for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
+      Table &table = tables[slot.table];
+      moveOperand(DescriptorLayout(plan().tables[slot.table]),
+                  table.members.data(), table.tiles.data(), slot.offset,
+                  member.address);
+    }
   return Error::success();
 }
 

@@ -1,5 +1,8 @@
 //===- CudaOnCpuGraph.h - a plan's CUDA source on the host ------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Binds arguments and lays out memory like the other targets of the runtime,
 // and runs the nodes of a plan on the emulated GPU. Tests choose the entries.
 //
@@ -39,6 +42,9 @@ private:
       : ProgramGraph(std::move(executable)), source(std::move(source)) {}
 
   llvm::Error update(runtime::Layout &next, void *stream) override;
+  llvm::Error move(const runtime::Rebinding &rebinding,
+                   llvm::ArrayRef<runtime::MovedMember> moved,
+                   void *stream) override;
   runtime::AddressSpace &addressSpace() override;
   llvm::Error scalarChanged(int buffer, const runtime::ScalarBytes &bytes,
                             void *stream) override;

@@ -1,5 +1,8 @@
 //===- HostSource.h - emitted source as host code ---------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compiles the CUDA source of a plan with the host compiler and loads it. The
 // source and its device headers are unchanged, except that ptx.cuh is replaced.
 //

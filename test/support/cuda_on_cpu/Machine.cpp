@@ -1,5 +1,8 @@
 //===- Machine.cpp - threads and blocks of a grid on a host ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Everything runs on one thread of the host. Each thread of the grid is a
 // fiber; each running block has another fiber, which schedules its threads. The
 // shared memory of a block is "thread-local" in the compiled source, and the

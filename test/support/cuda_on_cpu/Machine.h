@@ -1,5 +1,8 @@
 //===- Machine.h - threads and blocks of a grid on a host -------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // An emulated GPU, which runs launches of compiled source. The threads of a
 // block are fibers, which switch at barriers, at shuffles and at accesses to
 // data that other threads can change. A few blocks run at a time. Random

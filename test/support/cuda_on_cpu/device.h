@@ -1,5 +1,8 @@
 //===- device.h - CUDA keywords and built-ins on the host -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Included before the emitted source, which the host compiler then accepts
 // unchanged.
 //

@@ -1,5 +1,8 @@
 //===- device_machine.h - interface of the emulated GPU for device code ---===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The structure that the compiled source and the emulated GPU share. It holds
 // the index of the running thread and the operations at which a thread may
 // switch to another thread.

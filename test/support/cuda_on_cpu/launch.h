@@ -1,5 +1,8 @@
 //===- launch.h - one signature for all entries ---------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Included after the emitted source. Wraps each entry in a function that reads
 // its arguments from an array.
 //

@@ -1,6 +1,13 @@
 //===- DriverFaultTests.cpp - A driver that fails or returns nonsense -----===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Environment.h"
+
+#include <vector>
 
 using namespace heddle::test;
 
@@ -9,6 +16,10 @@ namespace {
 class DriverFaultTest
     : public testing::TestWithParam<heddle_stand_in_behavior> {};
 
+Outcome runAll() {
+  return runOnCuda(Executables::cuda(), Executables::cudaSum());
+}
+
 /// Runs the sequence once for each of its calls of the driver. This call
 /// behaves as the parameter says.
 TEST_P(DriverFaultTest, EachCall) {
@@ -16,9 +27,9 @@ TEST_P(DriverFaultTest, EachCall) {
   auto setFault = HEDDLE_STAND_IN(heddle_stand_in_fault);
   auto calls = HEDDLE_STAND_IN(heddle_stand_in_calls);
   auto allocations = HEDDLE_STAND_IN(heddle_stand_in_allocations);
-  ASSERT_TRUE(succeeded(runOnCuda(Executables::cuda())));
+  ASSERT_TRUE(succeeded(runAll()));
   setFault(HEDDLE_STAND_IN_COUNTS, 0);
-  ASSERT_TRUE(succeeded(runOnCuda(Executables::cuda())));
+  ASSERT_TRUE(succeeded(runAll()));
   long total = calls();
   ASSERT_GT(total, 20);
   int failures = 0;
@@ -26,7 +37,7 @@ TEST_P(DriverFaultTest, EachCall) {
     SCOPED_TRACE("call " + std::to_string(nth));
     size_t before = allocations();
     setFault(GetParam(), nth);
-    Outcome outcome = runOnCuda(Executables::cuda());
+    Outcome outcome = runAll();
     setFault(HEDDLE_STAND_IN_WORKS, 0);
     if (outcome.status != HEDDLE_OK) {
       ++failures;
@@ -35,9 +46,86 @@ TEST_P(DriverFaultTest, EachCall) {
     // If the call frees an allocation, that allocation remains.
     if (GetParam() == HEDDLE_STAND_IN_FAILS)
       EXPECT_LE(allocations(), before + 1);
-    ASSERT_TRUE(succeeded(runOnCuda(Executables::cuda())));
+    ASSERT_TRUE(succeeded(runAll()));
   }
   std::printf("%ld calls, %d failures\n", total, failures);
+}
+
+/// A call of the driver fails while a step gets new addresses. The step either
+/// runs with them or not at all, and so do the next steps, with the old or the
+/// new addresses.
+TEST(DriverFaults, NewAddressesAreWrittenWholly) {
+  HEDDLE_NEED_CUDA_EXECUTABLE();
+  auto setFault = HEDDLE_STAND_IN(heddle_stand_in_fault);
+  auto calls = HEDDLE_STAND_IN(heddle_stand_in_calls);
+  heddle_executable *executable = Executables::cudaSum();
+  constexpr int members = 3, count = 10;
+  constexpr size_t bytes = members * count * sizeof(float);
+  heddle_memory *x = nullptr, *g[2] = {};
+  for (heddle_memory **memory : {&x, &g[0], &g[1]})
+    ASSERT_EQ(heddle_memory_create(executable, bytes, memory), HEDDLE_OK);
+  for (int list = 0; list < 2; ++list) {
+    std::vector<float> values(members * count, list ? 100.0f : 1.0f);
+    ASSERT_EQ(heddle_memory_write(g[list], 0, values.data(), bytes), HEDDLE_OK);
+  }
+  auto bind = [&](heddle_graph *graph, const char *name,
+                  heddle_memory *memory) {
+    void *pointers[members];
+    int ranks[members];
+    int64_t extents[members];
+    for (int m = 0; m < members; ++m) {
+      pointers[m] = static_cast<char *>(heddle_memory_address(memory)) +
+                    m * count * sizeof(float);
+      ranks[m] = 1;
+      extents[m] = count;
+    }
+    return heddle_bind_list(graph, name, HEDDLE_F32, members, pointers, ranks,
+                            extents);
+  };
+  float expected = 0;
+  auto expectSum = [&] {
+    std::vector<float> values(members * count);
+    ASSERT_EQ(heddle_memory_read(x, 0, values.data(), bytes), HEDDLE_OK);
+    EXPECT_EQ(values, std::vector<float>(members * count, expected));
+  };
+  int failures = 0;
+  for (int after = 0; after < 2; ++after)
+    for (long nth = 1;; ++nth) {
+      SCOPED_TRACE("call " + std::to_string(nth));
+      std::vector<float> zero(members * count);
+      ASSERT_EQ(heddle_memory_write(x, 0, zero.data(), bytes), HEDDLE_OK);
+      expected = 0;
+      heddle_graph *graph = nullptr;
+      ASSERT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
+      ASSERT_EQ(bind(graph, "x", x), HEDDLE_OK);
+      ASSERT_EQ(bind(graph, "g", g[0]), HEDDLE_OK);
+      ASSERT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK);
+      expected += 1;
+      setFault(HEDDLE_STAND_IN_FAILS, nth);
+      EXPECT_EQ(bind(graph, "g", g[1]), HEDDLE_OK);
+      heddle_status status = heddle_replay(graph, nullptr);
+      bool reached = calls() >= nth;
+      setFault(HEDDLE_STAND_IN_WORKS, 0);
+      failures += status != HEDDLE_OK;
+      if (status == HEDDLE_OK)
+        expected += 100;
+      expectSum();
+      ASSERT_EQ(bind(graph, "g", g[after]), HEDDLE_OK);
+      ASSERT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK)
+          << heddle_last_error();
+      expected += after ? 100 : 1;
+      expectSum();
+      ASSERT_EQ(bind(graph, "g", g[1 - after]), HEDDLE_OK);
+      ASSERT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK);
+      expected += after ? 1 : 100;
+      expectSum();
+      heddle_graph_free(graph);
+      if (!reached || testing::Test::HasFailure())
+        break;
+    }
+  EXPECT_GT(failures, 10);
+  for (heddle_memory *memory : {x, g[0], g[1]})
+    heddle_memory_free(memory);
 }
 
 std::string

@@ -1,4 +1,9 @@
 //===- Environment.cpp - The driver and the cache of these tests ----------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Environment.h"
 
@@ -69,6 +74,10 @@ heddle_executable *Executables::loop() {
 }
 heddle_executable *Executables::cuda() {
   static heddle_executable *const executable = cudaExecutable();
+  return executable;
+}
+heddle_executable *Executables::cudaSum() {
+  static heddle_executable *const executable = cudaSumExecutable();
   return executable;
 }
 

@@ -1,5 +1,8 @@
 //===- Environment.h - The driver and the cache of these tests ------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A static variable of Environment.cpp sets the environment before the library
 // reads it: the stand-in driver, an empty cache folder, which is removed at the
 // end of the process, and four threads.
@@ -30,11 +33,12 @@ void *standInFunction(const char *name);
   reinterpret_cast<decltype(&name)>(heddle::test::standInFunction(#name))
 
 /// Executables of the sequences, compiled once. Null if they do not compile;
-/// cuda() needs NVRTC.
+/// those for cuda need NVRTC.
 struct Executables {
   static heddle_executable *elementwise();
   static heddle_executable *loop();
   static heddle_executable *cuda();
+  static heddle_executable *cudaSum();
 };
 
 /// Runs `body` in a child of fork(). The exit code is the result of `body`; -1
@@ -57,7 +61,8 @@ inline testing::AssertionResult succeeded(const Outcome &outcome) {
 
 /// Skips a test of the cuda target on a machine without NVRTC.
 #define HEDDLE_NEED_CUDA_EXECUTABLE()                                          \
-  if (!heddle::test::Executables::cuda())                                      \
+  if (!heddle::test::Executables::cuda() ||                                    \
+      !heddle::test::Executables::cudaSum())                                   \
   GTEST_SKIP() << heddle_last_error()
 
 } // namespace heddle::test

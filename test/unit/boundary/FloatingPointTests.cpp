@@ -50,9 +50,9 @@ std::vector<float> compileAndRun(std::vector<float> all) {
   EXPECT_EQ(heddle_compile(thirds, &cpu, &executable), HEDDLE_OK)
       << heddle_last_error();
   EXPECT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
-  EXPECT_EQ(heddle_bind_list(graph, "x", HEDDLE_F32, 1, &address, &rank,
-                             &count),
-            HEDDLE_OK);
+  EXPECT_EQ(
+      heddle_bind_list(graph, "x", HEDDLE_F32, 1, &address, &rank, &count),
+      HEDDLE_OK);
   EXPECT_EQ(heddle_replay(graph, nullptr), HEDDLE_OK) << heddle_last_error();
   heddle_graph_free(graph);
   heddle_executable_free(executable);

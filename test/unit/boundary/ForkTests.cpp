@@ -1,4 +1,9 @@
 //===- ForkTests.cpp - Handles in a child of fork() -----------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Environment.h"
 
@@ -97,7 +102,7 @@ TEST(ForkTest, ACudaGraphNamesItsProcess) {
       }),
       0);
   // The handles still work here.
-  EXPECT_TRUE(succeeded(runOnCuda(executable)));
+  EXPECT_TRUE(succeeded(runOnCuda(executable, Executables::cudaSum())));
   heddle_graph_free(graph);
   heddle_memory_free(memory);
 }

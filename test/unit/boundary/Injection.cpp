@@ -1,4 +1,9 @@
 //===- Injection.cpp - Requests to the system that fail on purpose --------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Injection.h"
 

@@ -1,5 +1,8 @@
 //===- Injection.h - Requests to the system that fail on purpose ----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The test program defines malloc, operator new, pthread_create, mmap, mprotect
 // and write, so libheddle.so calls these definitions. Between arm() and
 // disarm(), they count the requests of the library and refuse some of them.

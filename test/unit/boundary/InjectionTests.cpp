@@ -1,5 +1,8 @@
 //===- InjectionTests.cpp - The n-th request of the library fails ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A sequence of calls runs once for each n. The n-th allocation, thread,
 // mapping or write of the library fails. Each time the sequence ends with a
 // status, the library has freed what it allocated, and the same sequence then
@@ -95,7 +98,9 @@ void expectHolds(const Sequence &sequence, Injected injected) {
 Outcome runCpu() {
   return runOnCpu(Executables::elementwise(), Executables::loop());
 }
-Outcome runCuda() { return runOnCuda(Executables::cuda()); }
+Outcome runCuda() {
+  return runOnCuda(Executables::cuda(), Executables::cudaSum());
+}
 
 //===----------------------------------------------------------------------===//
 // Memory

@@ -1,5 +1,8 @@
 //===- PlanMutationTests.cpp - Plans with one thing changed ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Each part of a plan is replaced in turn: a number by other numbers; a text,
 // an array or an object by an empty one; each by a value of another type. A
 // changed plan must be refused, or each call of its graph must return a status.

@@ -1,4 +1,9 @@
 //===- Sequences.cpp - Calls of the C interface that belong together ------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Sequences.h"
 
@@ -187,10 +192,9 @@ static std::string quoted(const char *text) {
   return result + '"';
 }
 
-static std::string makePlan() {
+/// A plan with the kernels of the stand-in driver and their source.
+static std::string withSource(std::string text) {
   using namespace heddle::runtime::test;
-  std::string text = halvePlan;
-  text.replace(text.find("VARIANTS"), 8, graphForm);
   text.replace(text.rfind('}'), 1,
                ", \"source\": " + quoted(kernelSource) + ", \"headers\": {");
   for (const EmbeddedFile &file : deviceFiles)
@@ -200,7 +204,11 @@ static std::string makePlan() {
 }
 
 const std::string &cudaPlan() {
-  static const std::string plan = makePlan();
+  static const std::string plan = [] {
+    std::string text = runtime::test::halvePlan;
+    text.replace(text.find("VARIANTS"), 8, runtime::test::graphForm);
+    return withSource(std::move(text));
+  }();
   return plan;
 }
 
@@ -215,6 +223,13 @@ Outcome loadPlan() {
 heddle_executable *cudaExecutable() {
   heddle_executable *executable = nullptr;
   heddle_load_plan(cudaPlan().c_str(), &sm90, &executable);
+  return executable;
+}
+
+heddle_executable *cudaSumExecutable() {
+  heddle_executable *executable = nullptr;
+  heddle_load_plan(withSource(runtime::test::accumulatePlan).c_str(), &sm90,
+                   &executable);
   return executable;
 }
 
@@ -246,24 +261,54 @@ static bool replayHalving(Calls &calls, heddle_graph *graph, heddle_memory *x,
                       values[1][count - 1] == expected);
 }
 
-Outcome runOnCuda(heddle_executable *executable) {
+/// Adds lists at other addresses in each step.
+static bool replaySums(Calls &calls, heddle_graph *graph, heddle_memory *x,
+                       heddle_memory *g) {
+  constexpr int64_t count = 100;
+  fill(0, 1);
+  for (float &element : values[1])
+    element = static_cast<float>((&element - values[1]) / count);
+  char *base = static_cast<char *>(heddle_memory_address(g));
+  if (!calls("heddle_memory_write",
+             heddle_memory_write(x, 0, values[0], count * sizeof(float))) ||
+      !calls(
+          "heddle_memory_write",
+          heddle_memory_write(g, 0, values[1], 10 * count * sizeof(float))) ||
+      !calls("heddle_bind_list",
+             bindOne(graph, "x", heddle_memory_address(x), count)))
+    return false;
+  for (int step = 1; step < 8; ++step)
+    if (!calls(
+            "heddle_bind_list",
+            bindOne(graph, "g", base + step * count * sizeof(float), count)) ||
+        !calls("heddle_replay", heddle_replay(graph, nullptr)))
+      return false;
+  if (!calls("heddle_memory_read",
+             heddle_memory_read(x, 0, values[2], count * sizeof(float))))
+    return false;
+  return calls.expect(values[2][0] == 29 && values[2][count - 1] == 29);
+}
+
+Outcome runOnCuda(heddle_executable *loop, heddle_executable *sum) {
   Calls calls;
   Memory x, y;
-  Graph graph;
+  Graph first, second;
   double seconds = 0;
   size_t bytes = largest * sizeof(float);
   if (calls("heddle_memory_create",
-            heddle_memory_create(executable, bytes, &x.handle)) &&
+            heddle_memory_create(loop, bytes, &x.handle)) &&
       calls("heddle_memory_create",
-            heddle_memory_create(executable, bytes, &y.handle)) &&
-      calls("heddle_graph_create",
-            heddle_graph_create(executable, &graph.handle)) &&
-      replayHalving(calls, graph.handle, x.handle, y.handle, 100, 2) &&
-      replayHalving(calls, graph.handle, x.handle, y.handle, 10000, 9) &&
-      replayHalving(calls, graph.handle, x.handle, y.handle, 50, 1))
-    calls("heddle_measure", heddle_measure(graph.handle, 2, 2, &seconds));
+            heddle_memory_create(loop, bytes, &y.handle)) &&
+      calls("heddle_graph_create", heddle_graph_create(loop, &first.handle)) &&
+      replayHalving(calls, first.handle, x.handle, y.handle, 100, 2) &&
+      replayHalving(calls, first.handle, x.handle, y.handle, 10000, 9) &&
+      replayHalving(calls, first.handle, x.handle, y.handle, 50, 1) &&
+      calls("heddle_measure", heddle_measure(first.handle, 2, 2, &seconds)) &&
+      calls("heddle_graph_create", heddle_graph_create(sum, &second.handle)))
+    replaySums(calls, second.handle, x.handle, y.handle);
   // Handles in use are freed in the order that heddle.h asks for.
-  heddle_graph_free(std::exchange(graph.handle, nullptr));
+  heddle_graph_free(std::exchange(second.handle, nullptr));
+  heddle_graph_free(std::exchange(first.handle, nullptr));
   return calls.outcome;
 }
 

@@ -1,5 +1,8 @@
 //===- Sequences.h - Calls of the C interface that belong together --------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A sequence makes its handles, uses them and frees them. It ends at the first
 // call that fails. It allocates nothing itself, so a test can refuse memory
 // while it runs.
@@ -42,8 +45,10 @@ const std::string &cudaPlan();
 /// Makes an executable of cudaPlan(), and frees it.
 Outcome loadPlan();
 heddle_executable *cudaExecutable();
+/// An executable whose lists can be bound to other addresses in each step.
+heddle_executable *cudaSumExecutable();
 /// As runOnCpu(), with memory of the device.
-Outcome runOnCuda(heddle_executable *executable);
+Outcome runOnCuda(heddle_executable *loop, heddle_executable *sum);
 
 } // namespace heddle::test
 

@@ -88,7 +88,7 @@ TEST(Check, PassesCorrectRuns) {
 //===----------------------------------------------------------------------===//
 
 /// The end of a mutant.
-enum class Fate : int {
+enum class MutantResult : int {
   noPlace,    ///< the program has no place for the error
   equal,      ///< the same bits
   asRounding, ///< as far from the original as rounding could put it
@@ -126,41 +126,43 @@ double distanceOf(const Outcome &original, const Outcome &mutant) {
 
 /// Runs `subject` as it is and with the error of `seed`. `text` receives the
 /// description of the error.
-Fate fateOf(const Subject &subject, uint64_t seed, std::string &text) {
+MutantResult runMutant(const Subject &subject, uint64_t seed,
+                       std::string &text) {
   Outcome original = run(subject);
   if (!original.error.empty() || !failureOf(original).empty()) {
     text = original.error + failureOf(original);
-    return Fate::refused;
+    return MutantResult::refused;
   }
   auto change = [&](llvm::Module &module) { text = mutate(module, seed); };
   changeModules(change);
   Outcome mutant = run(subject);
   if (text.empty())
-    return Fate::noPlace;
+    return MutantResult::noPlace;
   if (!mutant.error.empty())
-    return Fate::refused;
+    return MutantResult::refused;
   double distance = distanceOf(original, mutant);
   text += llvm::formatv(" (distance {0})", distance).str();
   if (distance == 0)
-    return Fate::equal;
+    return MutantResult::equal;
   if (!failureOf(mutant).empty())
-    return Fate::found;
+    return MutantResult::found;
   return distance > fromEnvironment("HEDDLE_CHECK_DISTANCE", 64)
-             ? Fate::missed
-             : Fate::asRounding;
+             ? MutantResult::missed
+             : MutantResult::asRounding;
 }
 
-/// Runs fateOf() in a child process, because a mutant may end its process.
-Fate fateInChild(const Subject &subject, uint64_t seed, std::string &text) {
+/// Runs runMutant() in a child process, because a mutant may end its process.
+MutantResult fateInChild(const Subject &subject, uint64_t seed,
+                         std::string &text) {
   int ends[2];
   if (pipe(ends))
-    return Fate::refused;
+    return MutantResult::refused;
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
     close(ends[0]);
     std::string message;
-    Fate fate = fateOf(subject, seed, message);
+    MutantResult fate = runMutant(subject, seed, message);
     message = char('0' + int(fate)) + message;
     message.resize(std::min<size_t>(message.size(), 60000));
     if (write(ends[1], message.data(), message.size()) < 0)
@@ -176,9 +178,9 @@ Fate fateInChild(const Subject &subject, uint64_t seed, std::string &text) {
   int status = 0;
   waitpid(child, &status, 0);
   if (message.empty())
-    return Fate::crashed;
+    return MutantResult::crashed;
   text = message.substr(1);
-  return Fate(message[0] - '0');
+  return MutantResult(message[0] - '0');
 }
 
 TEST(Check, FailsWrongCode) {
@@ -186,18 +188,20 @@ TEST(Check, FailsWrongCode) {
   setenv("HEDDLE_THREADS", "1", 1); // a child has no other threads
   uint64_t wanted = fromEnvironment("HEDDLE_CHECK_MUTANTS", 8);
   bool prints = std::getenv("HEDDLE_CHECK_PRINT");
-  std::map<Fate, uint64_t> fates;
+  std::map<MutantResult, uint64_t> fates;
   for (uint64_t seed = firstSeed();
-       fates[Fate::found] + fates[Fate::missed] < wanted; ++seed) {
+       fates[MutantResult::found] + fates[MutantResult::missed] < wanted;
+       ++seed) {
     Subject subject{drawSubjectProgram(seed), drawShapes(seed), seed, 2};
     std::string text;
-    Fate fate = fateInChild(subject, seed, text);
+    MutantResult fate = fateInChild(subject, seed, text);
     ++fates[fate];
     if (prints)
       std::cout << "seed " << seed << ": " << kFates[int(fate)] << ": " << text
                 << std::endl;
-    EXPECT_NE(fate, Fate::missed) << "seed " << seed << ": " << text << "\n"
-                                  << describe(subject);
+    EXPECT_NE(fate, MutantResult::missed)
+        << "seed " << seed << ": " << text << "\n"
+        << describe(subject);
   }
   for (auto [fate, count] : fates)
     std::cout << kFates[int(fate)] << ": " << count << "\n";

@@ -1,4 +1,9 @@
 //===- PlanShapesTest.cpp - extents and launches over given shapes --------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "codegen/plan/PlanShapes.h"
 

@@ -1,4 +1,9 @@
 //===- RunDataTest.cpp - generation, storage and loading of elements ------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "RunData.h"
 

@@ -1,4 +1,9 @@
 //===- CpuErrorTest.cpp - IR that the cpu target rejects ------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,8 @@
 //===- CpuHarness.h - runs handwritten programs on the cpu target ---------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compiles a fused program, lays out tables as docs/plan.md describes (without
 // the runtime), and calls the functions of its sweeps.
 //

@@ -1,4 +1,9 @@
 //===- CpuMapTest.cpp - maps on the cpu target ----------------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CpuHarness.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,8 @@
 //===- CpuSpeedTest.cpp - the speed of the cpu target ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Not run by default (--gtest_also_run_disabled_tests). Prints the bandwidth of
 // typical sweeps beside the bandwidth of a plain loop over the same bytes.
 //

@@ -1,5 +1,8 @@
 //===- CpuStorageTest.cpp - 16-bit floats by integer arithmetic -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compares the conversions for hosts without conversion instructions with those
 // of the compiler.
 //

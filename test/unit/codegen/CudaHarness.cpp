@@ -1,4 +1,9 @@
 //===- CudaHarness.cpp - runs one program in all executors ----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CudaHarness.h"
 #include "dialect/Foreach.h"

@@ -1,5 +1,8 @@
 //===- CudaHarness.h - runs one program in all executors --------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compiles a program for the interpreter, the cpu target (fused and not) and
 // CUDA, runs all of them on the same inputs, and compares the results.
 //

@@ -1,5 +1,8 @@
 //===- CudaInjectionTest.cpp - names that attempt to inject code ----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A module is data. Whatever its names and strings contain, the source compiles
 // and contains only their letters, digits and underscores.
 //

@@ -1,4 +1,9 @@
 //===- CudaLoopPrograms.cpp - loops without the panel schedule ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CudaWrittenPrograms.h"
 
@@ -100,6 +105,40 @@ func.func @counters(%a: !each, %x0: !each, %limit: tensor<i32>, %tol: !num) -> (
     foreach.yield %x1, %d while %more : !each, !each while !flag
   }
   return %x, %change, %iterations : !each, !each, !iteration
+})mlir");
+
+  // The loop returns and does not carry vectors of rows and columns, and a
+  // matrix, whose extents only a matrix among the arguments has.
+  programs.add("LoopWithFurtherResults", R"mlir(
+func.func @norms(%x0: !mats, %limit: tensor<i32>, %tol: !num)
+    -> (!mats, !list, !list, !mats, tensor<i32>) {
+  %x, %rows, %columns, %sums, %iterations = foreach.while (%x = %x0 : !mats) upto %limit
+      -> (!mats, !list, !list, !mats, tensor<i32>) {
+    %rows = foreach.reduce max along j (%x = %x[i, j] : !mats) -> !list {
+      foreach.yield %x : f32
+    }
+    %columns = foreach.reduce max along i (%x = %x[i, j] : !mats) -> !list {
+      foreach.yield %x : f32
+    }
+    %sums = foreach.map (%r = %rows[i], %c = %columns[j] : !list) -> !mats {
+      %s = arith.addf %r, %c : f32
+      foreach.yield %s : f32
+    }
+    %x1 = foreach.map (%x = %x[i, j] : !mats) -> !mats {
+      %half = arith.constant 0.5 : f32
+      %y = arith.mulf %half, %x : f32
+      foreach.yield %y : f32
+    }
+    %largest = foreach.reduce max along list (%r = %rows as f64 : !list) -> !num {
+      foreach.yield %r : f64
+    }
+    %more = foreach.map (%l = %largest, %tol = %tol : !num) -> tensor<i1> {
+      %more = arith.cmpf ogt, %l, %tol : f64
+      foreach.yield %more : i1
+    }
+    foreach.yield %x1, %rows, %columns, %sums while %more : !mats, !list, !list, !mats while tensor<i1>
+  }
+  return %x, %rows, %columns, %sums, %iterations : !mats, !list, !list, !mats, tensor<i32>
 })mlir");
 
   // Reads a schedule and records the remaining values by iteration; also

@@ -1,5 +1,8 @@
 //===- CudaNvrtcTest.cpp - the emitted CUDA source, compiled by NVRTC -----===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // No warning, no spill in a `stream` sweep, 16-byte loads, no atomics on
 // floats, no local memory, and a short compilation.
 //

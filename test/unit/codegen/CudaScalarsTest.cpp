@@ -1,5 +1,8 @@
 //===- CudaScalarsTest.cpp - every scalar op and reduction kind, executed -===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Tests every entry of dialect/ScalarOps.def and dialect/ReduceKinds.td in the
 // interpreter, on the cpu target and as emitted CUDA source that the host
 // executes, over random and special values. An entry without a program here
@@ -392,7 +395,7 @@ TEST(CudaScalars, EveryOperationHasOneMeaning) {
     SCOPED_TRACE(group.name);
     program->setHostSource(*source);
     Inputs inputs = inputsOf(group.type);
-    auto reference = program->reference(inputs, Arithmetic::asWritten);
+    auto reference = program->reference(inputs, Arithmetic::plain);
     std::unique_ptr<Runnable> targets[] = {program->cpu(inputs),
                                            emitted(*program, inputs)};
     ASSERT_FALSE(static_cast<bool>(reference->step()));
@@ -506,7 +509,7 @@ TEST(CudaScalars, EveryReductionKindHasOneMeaning) {
         for (double &x : member.data)
           x = static_cast<float>(x);
 
-    auto reference = each.program->reference(inputs, Arithmetic::asWritten);
+    auto reference = each.program->reference(inputs, Arithmetic::plain);
     std::unique_ptr<Runnable> targets[] = {each.program->cpu(inputs),
                                            emitted(*each.program, inputs)};
     ASSERT_FALSE(static_cast<bool>(reference->step()));
@@ -580,7 +583,7 @@ func.func @zeros(%m: !mats, %x: !list, %s: !each) -> (!list, !list, !each, !num,
     inputs.lists["x"] = zeros({rows * columns});
     inputs.lists["s"] = zeros({});
     std::vector<std::unique_ptr<Runnable>> runs;
-    runs.push_back(program.reference(inputs, Arithmetic::asWritten));
+    runs.push_back(program.reference(inputs, Arithmetic::plain));
     runs.push_back(program.reference(inputs, Arithmetic::exact));
     runs.push_back(program.cpu(inputs));
     runs.push_back(program.cpu(inputs, /*fuse=*/false));

@@ -1,4 +1,9 @@
 //===- CudaSweepPrograms.cpp - maps and reductions outside of loops -------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "CudaWrittenPrograms.h"
 

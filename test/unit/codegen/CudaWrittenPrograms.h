@@ -1,4 +1,9 @@
 //===- CudaWrittenPrograms.h - parts of writtenPrograms() -----------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TEST_UNIT_CODEGEN_CUDAWRITTENPROGRAMS_H
 #define HEDDLE_TEST_UNIT_CODEGEN_CUDAWRITTENPROGRAMS_H

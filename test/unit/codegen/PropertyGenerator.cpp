@@ -1,5 +1,8 @@
 //===- PropertyGenerator.cpp - random programs ----------------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Families of lists with their shapes, operands, the arguments and results of a
 // program, and inputs.
 //

@@ -1,5 +1,8 @@
 //===- PropertyGenerator.h - random programs --------------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Draws a foreach program and inputs for it from a seed.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- PropertyTests.cpp - random programs in all executors ---------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The interpreter, the cpu target with and without fusion, and the executed
 // CUDA source must agree on every random program. A failure prints the smallest
 // beginning of the program that still fails, and its seed.

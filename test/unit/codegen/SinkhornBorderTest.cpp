@@ -1,5 +1,8 @@
 //===- SinkhornBorderTest.cpp - `sinkhorn` on degenerate and invalid input ===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Zero weights, forbidden pairs, empty problems, NaN and invalid scalars.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- SinkhornClosedFormsTest.cpp - `sinkhorn` on known solutions --------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Solutions by a formula or by a sort.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- SinkhornHarness.cpp - runs `sinkhorn` in all executors -------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Programs are compiled once for all tests of a run.
 //
 //===----------------------------------------------------------------------===//
@@ -90,7 +93,7 @@ Results Sinkhorn::solve(const std::string &options,
   std::unique_ptr<Runnable> run;
   switch (GetParam()) {
   case Executor::interpreter:
-    run = program.reference(inputs, Arithmetic::asWritten);
+    run = program.reference(inputs, Arithmetic::plain);
     break;
   case Executor::cpu:
     run = program.cpu(inputs);

@@ -1,5 +1,8 @@
 //===- SinkhornHarness.h - runs `sinkhorn` in all executors -----*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The executors are the interpreter, the cpu target, and the CUDA source of
 // panel loops, executed on the host.
 //

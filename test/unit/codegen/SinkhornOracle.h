@@ -1,5 +1,8 @@
 //===- SinkhornOracle.h - optimal transport in plain loops ------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The two log-domain updates as in textbooks, in double, with one traversal of
 // the matrix for each. Shares no code with the library.
 //

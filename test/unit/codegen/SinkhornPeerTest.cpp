@@ -1,5 +1,8 @@
 //===- SinkhornPeerTest.cpp - `sinkhorn` against POT ----------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Skipped unless POT is installed.
 //
 //===----------------------------------------------------------------------===//

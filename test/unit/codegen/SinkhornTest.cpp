@@ -1,5 +1,8 @@
 //===- SinkhornTest.cpp - `sinkhorn` against plain loops ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Compares all options with the oracle, which traverses the matrix twice per
 // iteration in double, and checks properties of solutions.
 //

@@ -159,7 +159,7 @@ TEST(AdamW, AsWrittenIsPlainFloatCode) {
   for (int t = 1; t <= 20; ++t) {
     auto g = raggedList(random);
     runner.set("grad", g);
-    ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::asWritten, {}})));
+    ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::plain, {}})));
     float lr = 1e-3, b2 = 0.999, eps = 1e-8, wd = 0.1;
     auto w1 = static_cast<float>(1 - 0.9), w2 = static_cast<float>(1 - 0.999);
     auto bc1 = static_cast<float>(1 - std::pow(0.9, t));

@@ -233,7 +233,7 @@ func.func @f(%x: tensor<f32>) -> tensor<f32> {
   runner.setScalar("x", 0.125);
   ASSERT_TRUE(succeeded(runner.step()));
   EXPECT_EQ(runner.number("y"), 0.125);
-  ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::asWritten, {}})));
+  ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::plain, {}})));
   EXPECT_EQ(runner.number("y"), 0);
 }
 
@@ -250,7 +250,7 @@ func.func @f(%x: tensor<f64>) -> tensor<f64> {
   runner.setScalar("x", 0.1);
   ASSERT_TRUE(succeeded(runner.step()));
   EXPECT_EQ(runner.number("y"), 0.1);
-  ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::asWritten, {}})));
+  ASSERT_TRUE(succeeded(runner.step({reference::Arithmetic::plain, {}})));
   EXPECT_EQ(runner.number("y"), static_cast<float>(0.1));
 }
 

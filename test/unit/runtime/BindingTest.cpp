@@ -1,4 +1,9 @@
 //===- BindingTest.cpp - Bindings, their errors and layouts ---------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 
@@ -577,13 +582,13 @@ TEST(Scalar, EncodesEveryDType) {
   EXPECT_TRUE(std::isinf(decodeScalar(DType::F16, bytes.data())));
   EXPECT_CONTAINS(
       failure(encodeScalar(DType::I8, 200, bytes), StatusCode::BadInput),
-      "expected a value of i8");
+      "expected an integer of i8");
   EXPECT_CONTAINS(
       failure(encodeScalar(DType::I32, 0.5, bytes), StatusCode::BadInput),
-      "expected a value of i32");
+      "expected an integer of i32");
   EXPECT_CONTAINS(
       failure(encodeScalar(DType::I64, NAN, bytes), StatusCode::BadInput),
-      "expected a value of i64");
+      "expected an integer of i64");
   EXPECT_CONTAINS(
       failure(encodeScalar(DType::I1, 2, bytes), StatusCode::BadInput),
       "expected 0 or 1");

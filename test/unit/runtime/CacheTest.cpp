@@ -1,4 +1,9 @@
 //===- CacheTest.cpp - The disk cache and its failures --------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 

@@ -1,4 +1,9 @@
 //===- CpuGraphTest.cpp - The cpu target with hand-written programs -------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 
@@ -89,6 +94,56 @@ std::unique_ptr<ProgramGraph> makeGraph(const char *text,
 
 ListMember over(std::vector<float> &values) {
   return {values.data(), {static_cast<int64_t>(values.size())}};
+}
+
+// x += g, with a list that is only read.
+const char *accumulatePlan = R"json({
+  "name": "accumulate",
+  "buffers": [
+    {"name": "x", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument", "donated": true},
+    {"name": "g", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"}],
+  "results": [{"name": "x", "buffer": 0}],
+  "tables": [{"name": "accumulate", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "align_tiles": true,
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}], "count": [0, 0]}]}],
+  "nodes": [{"kind": "kernel", "name": "accumulate", "sweeps": ["accumulate"], "table": 0,
+    "variants": [{"entry": "unused"}], "arguments": [{"table": 0}], "writes": [0]}]})json";
+
+TEST(CpuGraph, NewAddressesOfAListThatIsRead) {
+  auto program = std::make_shared<FakeProgram>();
+  std::vector<float> memory(4096);
+  CpuProgram::Sweep &sweep = program->sweeps["accumulate"];
+  sweep.tile = [](const void *descriptor, int, void *const *) {
+    const Tile *tile = static_cast<const Tile *>(descriptor);
+    for (int i = 0; i < tile->count; ++i)
+      tile->x[i] += tile->size[i];
+  };
+  // Addresses with each alignment, in turn.
+  std::unique_ptr<ProgramGraph> graph = makeGraph(accumulatePlan, program);
+  std::vector<float> x(101), empty;
+  float *base = memory.data();
+  for (size_t i = 0; i < memory.size(); ++i)
+    memory[i] = static_cast<float>(i % 1000);
+  std::vector<float> expected(101);
+  uint64_t rebindings = statistics().rebindings,
+           prepares = statistics().prepares;
+  for (int step = 0; step < 64; ++step) {
+    int offset = step / 8 * 256 + step % 8 * 4 + step / 32;
+    ASSERT_TRUE(
+        succeeded(graph->bindList("x", DType::F32, {over(x), over(empty)})));
+    ASSERT_TRUE(succeeded(graph->bindList(
+        "g", DType::F32, {{base + offset, {101}}, {nullptr, {0}}})));
+    ASSERT_TRUE(succeeded(graph->replay(nullptr)));
+    for (int i = 0; i < 101; ++i)
+      expected[i] += memory[offset + i];
+    ASSERT_EQ(x, expected) << "step " << step;
+  }
+  // The first step, and the one with another alignment.
+  EXPECT_EQ(statistics().prepares - prepares, 2u);
+  EXPECT_EQ(statistics().rebindings - rebindings, 62u);
+  ASSERT_TRUE(succeeded(graph->bindList(
+      "g", DType::F32, {{x.data() + 4, {101}}, {nullptr, {0}}})));
+  EXPECT_CONTAINS(failure(graph->replay(nullptr), StatusCode::BadInput),
+                  "found an overlap with argument 'g', member 0");
 }
 
 TEST(CpuGraph, RunsTilesThenMembersThenTheEpilogue) {

@@ -1,4 +1,9 @@
 //===- DoctorTest.cpp - The C interface without a GPU ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 
@@ -53,8 +58,13 @@ TEST(Doctor, WithoutAGpuTheErrorSaysWhatToDo) {
 TEST(CApi, ReportsMistakes) {
   heddle_executable *executable = nullptr;
   EXPECT_EQ(heddle_load_plan(nullptr, nullptr, &executable), HEDDLE_BAD_INPUT);
-  EXPECT_CONTAINS(heddle_last_error(),
-                  "heddle_load_plan: expected no null pointer");
+  EXPECT_CONTAINS(
+      heddle_last_error(),
+      "heddle_load_plan: expected an address for 'plan', found null");
+  EXPECT_EQ(heddle_load_plan("{}", nullptr, nullptr), HEDDLE_BAD_INPUT);
+  EXPECT_CONTAINS(
+      heddle_last_error(),
+      "heddle_load_plan: expected an address for 'executable', found null");
   EXPECT_EQ(heddle_load_plan("{", nullptr, &executable), HEDDLE_BAD_INPUT);
   EXPECT_CONTAINS(heddle_last_error(), "bad plan");
   EXPECT_EQ(heddle_replay(nullptr, nullptr), HEDDLE_BAD_INPUT);
@@ -66,6 +76,51 @@ TEST(CApi, ReportsMistakes) {
   heddle_executable_free(nullptr);
   heddle_graph_free(nullptr);
   heddle_memory_free(nullptr);
+}
+
+TEST(CApi, NamesTheFunctionThatWasCalled) {
+  auto bind = [](auto function, auto... strides) {
+    EXPECT_EQ(function(nullptr, "x", HEDDLE_F32, 0, nullptr, nullptr, nullptr,
+                       strides...),
+              HEDDLE_BAD_INPUT);
+    return std::string(heddle_last_error());
+  };
+  const int64_t *none = nullptr;
+  EXPECT_EQ(bind(heddle_bind_list),
+            "heddle_bind_list: expected an address for 'graph', found null");
+  EXPECT_CONTAINS(bind(heddle_bind_list_strided, none),
+                  "heddle_bind_list_strided: ");
+  EXPECT_CONTAINS(bind(heddle_bind_result), "heddle_bind_result: ");
+  EXPECT_CONTAINS(bind(heddle_bind_result_strided, none),
+                  "heddle_bind_result_strided: ");
+}
+
+TEST(CApi, ChecksOptions) {
+  heddle_executable *executable = nullptr;
+  heddle_options options = {sizeof(options), "cuda", "sm_90"};
+  for (size_t size : {0, 8, 15, 23}) {
+    options.struct_size = size;
+    EXPECT_EQ(heddle_load_plan("{", &options, &executable), HEDDLE_BAD_INPUT);
+    EXPECT_EQ(heddle_last_error(),
+              formatv("options: expected a struct_size of "
+                      "sizeof(heddle_options), at least 24, found {0}",
+                      size)
+                  .str());
+  }
+  // A later heddle.h may have a larger struct.
+  options.struct_size = sizeof(options) + 8;
+  EXPECT_EQ(heddle_load_plan("{", &options, &executable), HEDDLE_BAD_INPUT);
+  EXPECT_CONTAINS(heddle_last_error(), "bad plan");
+}
+
+TEST(CApi, ChecksArchitectures) {
+  EXPECT_CONTAINS(failure(chooseTarget("cpu", "sm_90"), StatusCode::BadInput),
+                  "arch: expected none for target 'cpu', found 'sm_90'");
+  for (const char *arch : {"junk", "sm_999", "sm_02", "sm_9", "sm_90b", "90"})
+    EXPECT_CONTAINS(failure(chooseTarget("cuda", arch), StatusCode::BadInput),
+                    "arch: expected an architecture such as sm_80");
+  for (const char *arch : {"sm_50", "sm_90a", "sm_100f", "sm_121"})
+    EXPECT_EQ(cantFail(chooseTarget("", arch)).second, arch);
 }
 
 TEST(CApi, LoadsPlansWithoutAGpu) {

@@ -1,4 +1,9 @@
 /*===- HeaderInC.c - heddle.h in a C program -----------------------------===*/
+/*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ */
+/*===----------------------------------------------------------------------===*/
 
 #include "runtime/heddle.h"
 

@@ -1,4 +1,9 @@
 //===- KernelUnitsTest.cpp - Units of a source, compiled in parallel ------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 

@@ -1,4 +1,9 @@
 //===- PanelClassTest.cpp - Size classes of panel loops -------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/plan/PanelClass.h"
 

@@ -1,4 +1,9 @@
 //===- PlanTest.cpp - Plans: JSON form and validation ---------------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Helpers.h"
 
@@ -364,7 +369,8 @@ TEST(PlanValidation, Defaults) {
                     p.buffers[4].dtype = DType::I8;
                     p.buffers[4].defaultValue = 128;
                   }),
-                  "buffers[4] 'lr': default: expected a value of i8");
+                  "buffers[4] 'lr': default: expected an integer of i8, from "
+                  "-128 to 127, found 128");
 }
 
 TEST(PlanValidation, Results) {

@@ -1,11 +1,14 @@
 //===- StandInDriver.cpp - A CUDA driver without a GPU --------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // A shared library with the driver functions that the runtime uses, over host
 // memory. With it, tests build, update and replay graphs on any machine. Calls
-// on streams run immediately. Graphs, conditional loops and captures do what
-// the driver's documentation says. Kernels are C++ functions
-// (StandInKernels.h). HEDDLE_STAND_IN_MEMORY is the size of its memory in bytes
-// (default: 1 GiB).
+// on streams run immediately, or when the host waits. Graphs, conditional loops
+// and captures do what the driver's documentation says. Kernels are C++
+// functions (StandInKernels.h). HEDDLE_STAND_IN_MEMORY is the size of its
+// memory in bytes (default: 1 GiB).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +20,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 using namespace stand_in;
 
@@ -46,6 +51,36 @@ thread_local CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int contextObject;
 CUgraphConditionalHandle nextCondition = 1;
 
+/// Work that was submitted to streams and has not run, in the order of
+/// submission.
+std::vector<std::function<void()>> pending;
+bool deferring = false;
+
+void runPending() {
+  for (const auto &work : std::exchange(pending, {}))
+    work();
+}
+/// Runs work of a stream, now or when the host waits.
+CUresult submit(std::function<void()> work) {
+  if (deferring)
+    pending.push_back(std::move(work));
+  else
+    work();
+  return CUDA_SUCCESS;
+}
+
+/// Pinned host memory: its end by its begin.
+std::map<uintptr_t, uintptr_t> pinned;
+bool isPinned(const void *address) {
+  auto next = pinned.upper_bound(reinterpret_cast<uintptr_t>(address));
+  return next != pinned.begin() &&
+         reinterpret_cast<uintptr_t>(address) < std::prev(next)->second;
+}
+
+struct Event {
+  int unfinished = 0; // records that have not run
+};
+
 Graph *graphOf(CUgraph graph) { return reinterpret_cast<Graph *>(graph); }
 Stream *streamOf(CUstream stream) {
   static Stream defaultStream;
@@ -62,6 +97,11 @@ bool refused() {
 EXPORT size_t heddle_stand_in_allocations(void) {
   std::lock_guard<std::mutex> lock(mutex);
   return allocations.size();
+}
+
+EXPORT void heddle_stand_in_defer(int deferred) {
+  runPending();
+  deferring = deferred != 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,11 +173,30 @@ EXPORT CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemFree(CUdeviceptr address) {
+  runPending();
   std::lock_guard<std::mutex> lock(mutex);
   if (!allocations.erase(address))
     return CUDA_ERROR_INVALID_VALUE;
   std::free(reinterpret_cast<void *>(address));
   return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+  if (!current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (refused())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  *address = std::malloc(bytes);
+  if (!*address)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  auto begin = reinterpret_cast<uintptr_t>(*address);
+  pinned[begin] = begin + bytes;
+  return CUDA_SUCCESS;
+}
+EXPORT CUresult cuMemFreeHost(void *address) {
+  runPending();
+  if (!pinned.erase(reinterpret_cast<uintptr_t>(address)))
+    return CUDA_ERROR_INVALID_VALUE;
+  return std::free(address), CUDA_SUCCESS;
 }
 EXPORT CUresult cuMemGetInfo(size_t *available, size_t *total) {
   return *available = *total = memoryBytes, CUDA_SUCCESS;
@@ -153,19 +212,29 @@ EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from,
                                   size_t bytes, CUstream stream) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return cuMemcpyHtoD(to, from, bytes);
+  // The device reads pinned memory when the copy runs. Pageable memory is
+  // copied first.
+  if (isPinned(from))
+    return submit([=] { cuMemcpyHtoD(to, from, bytes); });
+  const char *begin = static_cast<const char *>(from);
+  return submit([to, copy = std::vector<char>(begin, begin + bytes)] {
+    cuMemcpyHtoD(to, copy.data(), copy.size());
+  });
 }
 EXPORT CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
                                   CUstream) {
+  runPending();
   return cuMemcpyDtoH(to, from, bytes);
 }
 EXPORT CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from,
                                   size_t bytes, CUstream) {
-  return cuMemcpyHtoD(to, reinterpret_cast<const void *>(from), bytes);
+  return submit(
+      [=] { cuMemcpyHtoD(to, reinterpret_cast<const void *>(from), bytes); });
 }
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value,
                                 size_t bytes, CUstream) {
-  return std::memset(reinterpret_cast<void *>(to), value, bytes), CUDA_SUCCESS;
+  return submit(
+      [=] { std::memset(reinterpret_cast<void *>(to), value, bytes); });
 }
 EXPORT CUresult cuPointerGetAttributes(unsigned count,
                                        CUpointer_attribute *attributes,
@@ -240,9 +309,9 @@ EXPORT CUresult cuStreamDestroy(CUstream stream) {
   return delete streamOf(stream), CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-  return streamOf(stream)->captured || refused()
-             ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-             : CUDA_SUCCESS;
+  if (streamOf(stream)->captured || refused())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return runPending(), CUDA_SUCCESS;
 }
 EXPORT CUresult cuStreamIsCapturing(CUstream stream,
                                     CUstreamCaptureStatus *status) {
@@ -267,22 +336,35 @@ EXPORT CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address,
                                      cuuint32_t value, unsigned) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return cuMemcpyHtoD(address, &value, sizeof(value));
+  return submit([=] { cuMemcpyHtoD(address, &value, sizeof(value)); });
 }
 EXPORT CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address,
                                      cuuint64_t value, unsigned) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return cuMemcpyHtoD(address, &value, sizeof(value));
+  return submit([=] { cuMemcpyHtoD(address, &value, sizeof(value)); });
 }
 EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
-  return *event = reinterpret_cast<CUevent>(new int), CUDA_SUCCESS;
+  return *event = reinterpret_cast<CUevent>(new Event), CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventDestroy(CUevent event) {
-  return delete reinterpret_cast<int *>(event), CUDA_SUCCESS;
+  runPending();
+  return delete reinterpret_cast<Event *>(event), CUDA_SUCCESS;
 }
-EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
-EXPORT CUresult cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+EXPORT CUresult cuEventRecord(CUevent handle, CUstream) {
+  Event *event = reinterpret_cast<Event *>(handle);
+  ++event->unfinished;
+  return submit([=] { --event->unfinished; });
+}
+EXPORT CUresult cuEventQuery(CUevent event) {
+  if (refused())
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return reinterpret_cast<Event *>(event)->unfinished ? CUDA_ERROR_NOT_READY
+                                                      : CUDA_SUCCESS;
+}
+EXPORT CUresult cuEventSynchronize(CUevent) {
+  return runPending(), CUDA_SUCCESS;
+}
 EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent, CUevent) {
   return *milliseconds = 1, CUDA_SUCCESS;
 }
@@ -380,7 +462,13 @@ EXPORT CUresult cuGraphExecUpdate(CUgraphExec, CUgraph,
 EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return run(*reinterpret_cast<Exec *>(exec)->graph), CUDA_SUCCESS;
+  if (!deferring)
+    return run(*reinterpret_cast<Exec *>(exec)->graph), CUDA_SUCCESS;
+  // A later change of the executable graph does not affect this launch.
+  std::map<const Node *, Node *> copies;
+  std::shared_ptr<Graph> launched =
+      copyGraph(*reinterpret_cast<Exec *>(exec)->graph, copies);
+  return submit([launched] { run(*launched); });
 }
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
                                  CUfunction function, void **arguments,
@@ -394,8 +482,8 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config,
     setParameters(*node, parameters);
     return CUDA_SUCCESS;
   }
-  Node node;
-  setParameters(node, parameters);
-  runKernel(node.function->name, node.arguments, node.grid);
-  return CUDA_SUCCESS;
+  auto node = std::make_shared<Node>();
+  setParameters(*node, parameters);
+  return submit(
+      [node] { runKernel(node->function->name, node->arguments, node->grid); });
 }

@@ -1,5 +1,8 @@
 /*===- StandInDriver.h - Faults of the stand-in driver -------------------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * Functions that a test finds in the library with dlsym().
  */
 /*===----------------------------------------------------------------------===*/
@@ -26,6 +29,11 @@ typedef enum heddle_stand_in_behavior {
 void heddle_stand_in_fault(heddle_stand_in_behavior behavior, long nth);
 /* Calls since then. */
 long heddle_stand_in_calls(void);
+/* Calls of one function, such as "cuGraphLaunch", since the process began. */
+long heddle_stand_in_calls_of(const char *function);
+/* From now on, work that is submitted to a stream waits (1) until a call that
+ * waits for a stream or an event, or runs at once (0). */
+void heddle_stand_in_defer(int deferred);
 /* Allocations of device memory that are not freed. */
 size_t heddle_stand_in_allocations(void);
 

@@ -1,5 +1,8 @@
 //===- StandInExport.h - Functions of the stand-in driver -----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Marks the functions that the library exports.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- StandInFaults.cpp - Faults of the stand-in driver ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The runtime gets every function of the driver from cuGetProcAddress, behind a
 // function that counts its calls and lets one of them fail.
 //
@@ -7,6 +10,7 @@
 
 #include "StandInDriver.h"
 #include "StandInExport.h"
+#include "StandInKernels.h"
 
 #include <cuda.h>
 
@@ -14,6 +18,7 @@
 #include <climits>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -59,7 +64,9 @@ static void makeNonsense(CUstreamCaptureStatus *status, int behavior) {
 template <auto Function> struct Entry;
 template <typename... Arguments, CUresult (*Function)(Arguments...)>
 struct Entry<Function> {
+  static inline std::atomic<long> total{0};
   static CUresult call(Arguments... arguments) {
+    ++total;
     int behavior = fault;
     bool here = behavior != HEDDLE_STAND_IN_WORKS && ++calls == faultAt.load();
     if (here && behavior == HEDDLE_STAND_IN_FAILS)
@@ -85,15 +92,20 @@ struct Entry<Function> {
   }
 };
 
-EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
-                                    cuuint64_t,
-                                    CUdriverProcAddressQueryResult *found) {
+struct NamedEntry {
+  void *function;
+  std::atomic<long> *calls;
+};
+
+/// The functions that the runtime looks up by name.
+static const std::map<std::string, NamedEntry> &entries() {
 #define HEDDLE_ENTRY(symbol)                                                   \
   {                                                                            \
-    #symbol, reinterpret_cast<void *>(&Entry<&symbol>::call)                   \
+    #symbol, {                                                                 \
+      reinterpret_cast<void *>(&Entry<&symbol>::call), &Entry<&symbol>::total  \
+    }                                                                          \
   }
-  // The functions that the runtime looks up by name.
-  static const std::map<std::string, void *> entries = {
+  static const std::map<std::string, NamedEntry> all = {
       HEDDLE_ENTRY(cuMemcpyDtoDAsync),
       HEDDLE_ENTRY(cuGraphAddDependencies),
       HEDDLE_ENTRY(cuThreadExchangeStreamCaptureMode),
@@ -116,6 +128,8 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuGetErrorString),
       HEDDLE_ENTRY(cuMemAlloc),
       HEDDLE_ENTRY(cuMemFree),
+      HEDDLE_ENTRY(cuMemHostAlloc),
+      HEDDLE_ENTRY(cuMemFreeHost),
       HEDDLE_ENTRY(cuMemGetInfo),
       HEDDLE_ENTRY(cuMemcpyHtoD),
       HEDDLE_ENTRY(cuMemcpyDtoH),
@@ -140,6 +154,7 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuEventCreate),
       HEDDLE_ENTRY(cuEventDestroy),
       HEDDLE_ENTRY(cuEventRecord),
+      HEDDLE_ENTRY(cuEventQuery),
       HEDDLE_ENTRY(cuEventSynchronize),
       HEDDLE_ENTRY(cuEventElapsedTime),
       HEDDLE_ENTRY(cuGraphCreate),
@@ -156,8 +171,23 @@ EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
       HEDDLE_ENTRY(cuGraphLaunch),
       HEDDLE_ENTRY(cuLaunchKernelEx),
   };
-  auto entry = entries.find(name);
-  *function = entry == entries.end() ? nullptr : entry->second;
+  return all;
+}
+
+EXPORT long heddle_stand_in_calls_of(const char *function) {
+  auto entry = entries().find(function);
+  return entry == entries().end() ? 0 : entry->second.calls->load();
+}
+
+EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int,
+                                    cuuint64_t,
+                                    CUdriverProcAddressQueryResult *found) {
+  // Nothing is known about the parameters of `any` kernel.
+  bool known = !stand_in::anyKernelExists() ||
+               std::strcmp(name, "cuFuncGetParamInfo") != 0;
+  auto entry = entries().find(name);
+  *function =
+      entry == entries().end() || !known ? nullptr : entry->second.function;
   *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS
                      : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return CUDA_SUCCESS;

@@ -1,5 +1,8 @@
 //===- StandInGraph.h - Graphs of the stand-in driver ---------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Graphs and conditional loops do what the driver's documentation says.
 //
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- StandInKernels.cpp - Kernels of the stand-in driver ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // The kernels of test/gpu/RuntimePlans.h and the built-in kernels.
 //
 //===----------------------------------------------------------------------===//
@@ -178,6 +181,16 @@ const std::map<std::string, Kernel> kernels = {
        }
        *argument<int *>(a, 1) = taken;
      }},
+    {"accumulate_tiles",
+     [](const Arguments &a, unsigned grid) {
+       Table table = argument<Table>(a, 0);
+       for (unsigned block = 0; block < grid; ++block) {
+         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
+         for (int i = 0; i < tile.count; ++i)
+           static_cast<float *>(tile.operand[0])[i] +=
+               static_cast<const float *>(tile.operand[1])[i];
+       }
+     }},
     {"heddle_expand_tiles",
      [](const Arguments &a, unsigned) {
        const Member *members = argument<const Member *>(a, 0);
@@ -251,17 +264,19 @@ const std::map<std::string, Kernel> kernels = {
 
 size_t argumentCount(const std::string &name) {
   static const std::map<std::string, size_t> counts = {
-      {"add_tiles", 2},           {"add_search", 2},
-      {"scale_by_value", 4},      {"scale_by_address", 4},
-      {"chain_first", 1},         {"chain_second", 1},
-      {"halve_tiles", 1},         {"halve_loop", 3},
-      {"heddle_expand_tiles", 7}, {"heddle_copy", 3},
-      {"heddle_fill", 4},         {"heddle_nothing", 0},
-      {"heddle_loop_begin", 3},   {"heddle_loop_next", 5}};
+      {"add_tiles", 2},        {"add_search", 2},
+      {"scale_by_value", 4},   {"scale_by_address", 4},
+      {"chain_first", 1},      {"chain_second", 1},
+      {"halve_tiles", 1},      {"halve_loop", 3},
+      {"accumulate_tiles", 1}, {"heddle_expand_tiles", 7},
+      {"heddle_copy", 3},      {"heddle_fill", 4},
+      {"heddle_nothing", 0},   {"heddle_loop_begin", 3},
+      {"heddle_loop_next", 5}};
   auto found = counts.find(name);
   return found == counts.end() ? 0 : found->second;
 }
-static bool anyKernelExists() {
+
+bool anyKernelExists() {
   const char *kernels = std::getenv("HEDDLE_STAND_IN_KERNELS");
   return kernels && std::strcmp(kernels, "any") == 0;
 }

@@ -1,5 +1,8 @@
 //===- StandInKernels.h - Kernels of the stand-in driver ------------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Kernels are found by name and run as C++ functions. If
 // HEDDLE_STAND_IN_KERNELS is `any`, every other name is a kernel, too, that
 // does nothing.
@@ -23,6 +26,8 @@ using Arguments = std::vector<std::array<char, 32>>;
 /// The values of the conditions of loops, which kernels set.
 extern std::map<CUgraphConditionalHandle, unsigned> conditions;
 
+/// Whether HEDDLE_STAND_IN_KERNELS is `any`.
+bool anyKernelExists();
 bool kernelExists(const std::string &name);
 /// The number of arguments of a kernel; 0 if it does nothing.
 size_t argumentCount(const std::string &name);

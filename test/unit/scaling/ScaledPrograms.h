@@ -1,5 +1,8 @@
 //===- ScaledPrograms.h - programs of every size ----------------*- C++ -*-===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Programs in which one construct occurs n times. A user can write each of
 // them, so the work of the compiler must not grow faster than n log n.
 //

@@ -1,7 +1,10 @@
-//===- ScalingTable.cpp - steps and seconds of growing programs -----------===//
+//===- ScalingTable.cpp - work and seconds of growing programs ------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // heddle_scaling [--print] NAME[=SIZE]...: compiles a program of the sizes n,
-// n/2 and n/4, and prints the steps and seconds of each stage for n, with their
+// n/2 and n/4, and prints the work and seconds of each stage for n, with their
 // growth from n/2 to n and from n/4 to n/2. SIZE is n, or, as in `x4`, a
 // multiple of the size in the test. The name `all` stands for all programs.
 //
@@ -36,14 +39,14 @@ static void printStages(const ScaledProgram &program, int n) {
                      whole = measure(program, n);
   llvm::outs() << program.name << ", " << n << " " << program.meaning << "\n"
                << llvm::format("%-28s %12s %7s %7s %9s %7s %7s\n", "stage",
-                               "steps", "growth", "before", "ms", "growth",
+                               "work", "growth", "before", "ms", "growth",
                                "before");
   Stage sums[3] = {{"all", 0, 0}, {"all", 0, 0}, {"all", 0, 0}};
   auto line = [](const Stage &quarter, const Stage &half, const Stage &whole) {
     llvm::outs() << llvm::format(
         "%-28s %12llu %7.2f %7.2f %9.1f %7.2f %7.2f\n", whole.name.c_str(),
-        (unsigned long long)whole.steps, growth(half.steps, whole.steps),
-        growth(quarter.steps, half.steps), whole.seconds * 1e3,
+        (unsigned long long)whole.work, growth(half.work, whole.work),
+        growth(quarter.work, half.work), whole.seconds * 1e3,
         growth(half.seconds, whole.seconds),
         growth(quarter.seconds, half.seconds));
   };
@@ -51,7 +54,7 @@ static void printStages(const ScaledProgram &program, int n) {
     line(quarter[k], half[k], whole[k]);
     const Stage *measured[] = {&quarter[k], &half[k], &whole[k]};
     for (int size = 0; size < 3; ++size) {
-      sums[size].steps += measured[size]->steps;
+      sums[size].work += measured[size]->work;
       sums[size].seconds += measured[size]->seconds;
     }
   }

@@ -1,21 +1,25 @@
 //===- ScalingTest.cpp - the growth of the compiler's work ----------------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // No stage of the compiler may do more than n log n work on programs that users
-// can write. The work is counted in steps, so the results do not depend on the
-// machine. `heddle_scaling` prints the steps and seconds of larger programs.
+// can write. The work is counted in basic blocks, so the results do not depend
+// on the machine. `heddle_scaling` prints the work and seconds of larger
+// programs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScaledPrograms.h"
 #include "Stages.h"
 
-#include "dialect/Steps.h"
+#include "dialect/WorkCounter.h"
 #include "gtest/gtest.h"
 
 namespace heddle::test {
 
-/// Stages with fewer steps for each of n are not checked.
-constexpr uint64_t kFewSteps = 8;
+/// Stages with less work for each of n are not checked.
+constexpr uint64_t kLittleWork = 8;
 
 void PrintTo(const ScaledProgram &program, std::ostream *os) {
   *os << program.name.str();
@@ -23,11 +27,11 @@ void PrintTo(const ScaledProgram &program, std::ostream *os) {
 
 class Scaling : public testing::TestWithParam<ScaledProgram> {};
 
-/// The steps that the second half of a program adds, compared with those that
-/// the second quarter adds: the work that does not depend on n cancels out.
+/// The work that the second half of a program adds, compared with the work that
+/// the second quarter adds. Work that does not depend on n cancels out.
 TEST_P(Scaling, IsAtMostNLogN) {
-  if (!countsSteps())
-    GTEST_SKIP() << "this build does not count steps (HEDDLE_COUNT_STEPS)";
+  if (!countsWork())
+    GTEST_SKIP() << "this build does not count work (HEDDLE_COUNT_WORK)";
   const ScaledProgram &program = GetParam();
   std::vector<Stage> stages[3];
   for (int k = 0; k < 3; ++k) {
@@ -39,15 +43,15 @@ TEST_P(Scaling, IsAtMostNLogN) {
   }
   ASSERT_EQ(stages[0].size(), stages[2].size());
   for (size_t k = 0; k < stages[0].size(); ++k) {
-    uint64_t quarter = stages[0][k].steps, half = stages[1][k].steps,
-             whole = stages[2][k].steps;
-    if (whole < half + kFewSteps * program.size)
+    uint64_t quarter = stages[0][k].work, half = stages[1][k].work,
+             whole = stages[2][k].work;
+    if (whole < half + kLittleWork * program.size)
       continue;
     double growth =
         double(whole - half) / std::max<double>(1, double(half) - quarter);
     EXPECT_LE(growth, program.mostGrowth)
         << "'" << stages[0][k].name << "' takes " << quarter << ", " << half
-        << " and " << whole << " steps for " << program.size / 4 << ", "
+        << " and " << whole << " basic blocks for " << program.size / 4 << ", "
         << program.size / 2 << " and " << program.size << " "
         << program.meaning.str();
   }

@@ -1,4 +1,9 @@
 //===- Stages.cpp - the work of each stage of a compilation ---------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
 
 #include "Stages.h"
 
@@ -8,7 +13,7 @@
 #include "codegen/cuda/CudaEmitter.h"
 #include "codegen/plan/PlanExtraction.h"
 #include "dialect/ProgramText.h"
-#include "dialect/Steps.h"
+#include "dialect/WorkCounter.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/JSON.h"
 
@@ -23,12 +28,12 @@ namespace {
 class Meter {
 public:
   Stage read(llvm::StringRef name) const {
-    return {name.str(), countedSteps() - steps,
+    return {name.str(), countedWork() - work,
             double(std::clock() - begin) / CLOCKS_PER_SEC};
   }
 
 private:
-  uint64_t steps = countedSteps();
+  uint64_t work = countedWork();
   std::clock_t begin = std::clock();
 };
 
@@ -107,9 +112,8 @@ llvm::Expected<std::vector<Stage>> compileInStages(llvm::StringRef program,
   measure("explain", [&] {
     return explainProgram(compilation, "", /*json=*/false, "sm_90").takeError();
   });
-  measure("cpu", [&] {
-    return printCpuIr(compilation.getProgram()).takeError();
-  });
+  measure("cpu",
+          [&] { return printCpuIr(compilation.getProgram()).takeError(); });
   if (all) {
     std::string json;
     measure("plan to JSON", [&] {

@@ -37,7 +37,7 @@ json::Object conditionsOf(const Device &device, double copyBandwidth) {
   else
     consumeError(library.takeError());
   return json::Object{
-      {"gpu", device.getContext()->name()},
+      {"gpu", json::fixUTF8(device.getContext()->name())},
       {"arch", device.getContext()->arch()},
       {"multiprocessors", device.getContext()->multiprocessors()},
       {"driver", kernelDriver()},

@@ -81,13 +81,13 @@ int64_t Generated::launches(const cli::Model &model) const {
   return PlanShapes::bind(plan, model.shapes).launches();
 }
 
-Expected<double> Generated::hostTime() {
+Expected<double> Generated::hostTime(function_ref<Error()> step) {
   std::vector<double> times;
   for (int round = 0; round < 20; ++round) {
     // Few replays, so that the launch queue never fills up.
     for (int k = 0; k < 16; ++k) {
       auto begin = std::chrono::steady_clock::now();
-      if (Error error = replay())
+      if (Error error = step())
         return std::move(error);
       times.push_back(std::chrono::duration<double>(
                           std::chrono::steady_clock::now() - begin)

@@ -31,8 +31,11 @@ public:
   heddle::Graph &getGraph() { return graph; }
   const runtime::Plan &getPlan() const { return plan; }
   int64_t launches(const cli::Model &model) const;
-  /// Host time of one replay, median of 320.
-  llvm::Expected<double> hostTime();
+  std::vector<heddle_buffer_info> arguments() const {
+    return executable.arguments();
+  }
+  /// Host time of one `step`, which submits a replay; median of 320.
+  llvm::Expected<double> hostTime(llvm::function_ref<llvm::Error()> step);
 
 private:
   Generated(Device &device, heddle::Executable executable, heddle::Graph graph,

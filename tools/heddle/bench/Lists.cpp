@@ -62,7 +62,7 @@ Expected<std::unique_ptr<Lists>> Lists::create(Device &device,
 
 Error Lists::reset(Device &device) {
   constexpr size_t piece = 4 * kPattern;
-  for (Kind kind : {param, grad})
+  for (Kind kind : {param, grad, otherGrad})
     for (size_t done = 0; done < total; done += piece)
       if (Error error =
               device.copy(memory[kind].address() + done,

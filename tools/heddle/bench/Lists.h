@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each kind of list has one allocation with 16-byte aligned members. All
-// candidates use the same memory.
+// Two sets of gradients have the same values. Each kind of list has one
+// allocation with 16-byte aligned members. All candidates use the same memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace heddle::bench {
 /// The float32 lists of one model.
 class Lists {
 public:
-  enum Kind { param, grad, first, second };
+  enum Kind { param, grad, first, second, otherGrad };
 
   static llvm::Expected<std::unique_ptr<Lists>> create(Device &device,
                                                        const cli::Model &model);
@@ -46,7 +46,7 @@ private:
   std::vector<int64_t> counts;
   std::vector<size_t> offsets;
   size_t total = 0;
-  runtime::DeviceMemory memory[4], steps, pattern;
+  runtime::DeviceMemory memory[5], steps, pattern;
 };
 
 } // namespace heddle::bench

@@ -54,7 +54,8 @@ private:
   Device &device;
   cli::Progress &progress;
   std::unique_ptr<Handwritten> handwritten;
-  std::map<std::string, Generated> programs;
+  /// Two graphs of each program.
+  std::map<std::string, std::array<std::optional<Generated>, 2>> programs;
 };
 } // namespace
 
@@ -160,14 +161,16 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
   row.bytesPerParameter = optimizer.bytesPerParameter;
   row.floor =
       static_cast<double>(row.parameters) * row.bytesPerParameter / bandwidth;
-  auto found = programs.find(row.program);
-  if (found == programs.end()) {
+  auto &graphs = programs[row.program];
+  for (std::optional<Generated> &graph : graphs) {
+    if (graph)
+      continue;
     auto created = Generated::create(device, row.program);
     if (!created)
       return created.takeError();
-    found = programs.emplace(row.program, std::move(*created)).first;
+    graph = std::move(*created);
   }
-  Generated &generated = found->second;
+  Generated &generated = *graphs[0];
   row.launches = generated.launches(model);
   if (Error error = lists.reset(device))
     return error;
@@ -184,10 +187,16 @@ Error Benchmark::measure(const Optimizer &optimizer, Lists &lists,
     return error;
   if (Error error = timeRounds(generated, *steps, row))
     return error;
-  auto host = generated.hostTime();
+  auto host = generated.hostTime([&] { return generated.replay(); });
   if (!host)
     return host.takeError();
   row.host = *host;
+  if (Error error = graphs[1]->bind(lists))
+    return error;
+  auto gradients = timeGradients(device, {&generated, &*graphs[1]}, lists);
+  if (!gradients)
+    return gradients.takeError();
+  row.gradients = *gradients;
   return device.synchronize();
 }
 
@@ -197,7 +206,7 @@ Error Benchmark::measureModel(const cli::Model &model,
   auto free = device.freeBytes();
   if (!free)
     return free.takeError();
-  double needed = 16.5 * static_cast<double>(model.elements());
+  double needed = 20.5 * static_cast<double>(model.elements());
   if (needed > 0.95 * static_cast<double>(*free)) {
     report.skipped.push_back(formatv("{0}: needs {1:f1} GB, {2:f1} GB are free",
                                      model.name, needed * 1e-9,

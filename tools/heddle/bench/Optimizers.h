@@ -14,6 +14,7 @@
 #include "../ShapesFile.h"
 #include "CompileTimes.h"
 #include "Device.h"
+#include "Gradients.h"
 
 #include <map>
 
@@ -36,7 +37,8 @@ struct OptimizerRow {
   double generated = 0;    ///< heddle's replay
   double generatedSet = 0; ///< with the learning rate set before every replay
   double host = 0;         ///< host time of one replay
-  double rebind = 0;       ///< host and device time to change all pointers
+  GradientTimes gradients;
+  double rebind = 0; ///< host and device time to change all pointers
   double handwritten = 0;
   std::string handwrittenName;
   int handwrittenLaunches = 0;

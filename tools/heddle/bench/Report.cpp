@@ -48,6 +48,11 @@ static json::Object rowToJSON(const OptimizerRow &row) {
       {"heddle_launches", row.launches},
       {"heddle_host_us", us(row.host)},
       {"heddle_rebind_us", us(row.rebind)},
+      {"heddle_host_same_gradients_us", us(row.gradients.hostSame)},
+      {"heddle_host_new_gradients_us", us(row.gradients.hostNew)},
+      {"heddle_host_set_lr_us", us(row.gradients.hostSet)},
+      {"heddle_two_graphs_us", us(row.gradients.deviceSame)},
+      {"heddle_new_gradients_us", us(row.gradients.deviceNew)},
       {"handwritten_us", us(row.handwritten)},
       {"handwritten_ratio", row.handwritten / row.floor},
       {"handwritten_entry", row.handwrittenName},
@@ -99,6 +104,23 @@ static std::string ratio(double time, double floor) {
   return formatv("{0:f3}", time / floor);
 }
 
+/// Steps that bind gradients before each replay.
+static void printGradients(ArrayRef<const OptimizerRow *> rows) {
+  outs() << "gradients bound before every replay; times in us\n"
+            "host: host time of binding and replay, with the same or new "
+            "addresses, or lr set; device: two graphs in turn, one for each of "
+            "two sets of gradients; new: one graph, bound to them in turn\n";
+  cli::Table table({"model", "tensors", "host, same", "host, new",
+                    "host, lr set", "device", "device, new", "difference"});
+  for (const OptimizerRow *row : rows) {
+    const GradientTimes &times = row->gradients;
+    table.add({row->model, std::to_string(row->tensors), us(times.hostSame),
+               us(times.hostNew), us(times.hostSet), us(times.deviceSame),
+               us(times.deviceNew), us(times.deviceNew - times.deviceSame)});
+  }
+  table.print();
+}
+
 static void printOptimizer(const OptimizerReport &report,
                            const Optimizer &optimizer) {
   std::vector<const OptimizerRow *> rows;
@@ -145,6 +167,8 @@ static void printOptimizer(const OptimizerReport &report,
     table.add(std::move(cells));
   }
   table.print();
+  outs() << '\n';
+  printGradients(rows);
 }
 
 void print(const OptimizerReport &report, const Device &device) {

@@ -70,7 +70,7 @@ public:
   static void attempt(SinkhornRow &row, StringRef part, Error error) {
     if (error)
       row.failures.push_back(part.str() + ": " +
-                             takeError(std::move(error)).second);
+                             json::fixUTF8(takeError(std::move(error)).second));
   }
 
 private:

@@ -1,18 +1,18 @@
-//===- Steps.cpp - a measure of the compiler's work -----------------------===//
+//===- WorkCounter.cpp - a measure of the compiler's work -----------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Steps.h"
+#include "dialect/WorkCounter.h"
 
-#ifdef HEDDLE_COUNT_STEPS
-// The fast access to a thread-local variable: a step costs 1 to 2 ns.
-__attribute__((tls_model("initial-exec"))) static thread_local uint64_t steps;
+#ifdef HEDDLE_COUNT_WORK
+// The fast access to a thread-local variable: a unit costs 1 to 2 ns.
+__attribute__((tls_model("initial-exec"))) static thread_local uint64_t work;
 
-bool heddle::countsSteps() { return true; }
-uint64_t heddle::countedSteps() { return steps; }
+bool heddle::countsWork() { return true; }
+uint64_t heddle::countedWork() { return work; }
 
 /// Code that is compiled with -fsanitize-coverage=trace-pc calls this function
 /// at the beginning of each block.
@@ -21,9 +21,9 @@ extern "C" void __sanitizer_cov_trace_pc();
 __attribute__((no_sanitize_coverage)) // clang leaves such names alone
 #endif
 void __sanitizer_cov_trace_pc() {
-  ++steps;
+  ++work;
 }
 #else
-bool heddle::countsSteps() { return false; }
-uint64_t heddle::countedSteps() { return 0; }
+bool heddle::countsWork() { return false; }
+uint64_t heddle::countedWork() { return 0; }
 #endif
