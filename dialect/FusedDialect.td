@@ -21,7 +21,8 @@ def Fused_Dialect : Dialect {
   let summary = "Programs made of ordered sweeps over lists of tensors";
   let description = [{
     A program is an ordered sequence of *sweeps* and loops of sweeps. A sweep visits a domain once. Every value in its
-    body has a *level* (element, row, column, member, list), inferred from its operands; `fused.reduce` lowers it.
+    body has a *level* (element, row, column, member, list), inferred from its operands; `fused.reduce` combines
+    values into one value of a lower level.
     Element values may use the value of their row in the same sweep, because the row is still on chip. Column, member
     and list values are complete only *after* the sweep: operations on them run once per value, at the end of the sweep.
   }];

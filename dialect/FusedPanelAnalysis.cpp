@@ -17,7 +17,7 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::fused {
 
-/// The reason, apart from its body, why `sweep` cannot have the panel schedule;
+/// The reason why `sweep` cannot have the panel schedule, whatever its body;
 /// empty if there is none.
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());

@@ -42,7 +42,7 @@ struct PanelAnalysis {
   bool isAccumulated(mlir::Value value) const {
     return accumulated.contains(value);
   }
-  /// Whether `column` is a plain sum of exponentials, shared with a row or its
+  /// Whether `column` is a plain sum of exponentials: those of a row, or its
   /// own.
   static bool sumsPowers(ReduceOp column) {
     return column.getSharing() || column.getShift();

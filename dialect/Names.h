@@ -55,10 +55,10 @@ public:
   explicit UniqueNames(unsigned first) : first(first) {}
 
   bool contains(llvm::StringRef name) const { return next.contains(name); }
-  /// Takes `name`; whether it was free.
+  /// Takes `name`. Returns whether it was free.
   bool take(llvm::StringRef name);
-  /// Takes and returns `name`, or it with the first number that makes it free.
-  /// An empty name becomes the number.
+  /// Takes and returns `name`; if it is taken, with the first number that makes
+  /// it unique. An empty name becomes the number.
   std::string unique(llvm::StringRef name);
 
   /// A scope: names that are taken in it are free again at its end.

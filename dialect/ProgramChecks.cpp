@@ -138,8 +138,8 @@ private:
       checkArray();
   }
 
-  /// Refuses `array<index: 1>` and the like: MLIR's parser asks the type for
-  /// its width, which only integers and floats have.
+  /// Refuses `array<index: 1>` and the like: MLIR's parser needs the width of
+  /// the type, which only integers and floats have.
   void checkArray() {
     size_t next = skipBlank(at);
     if (next == text.size() || text[next] != '<')

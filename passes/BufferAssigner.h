@@ -101,7 +101,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int> flagBuffers;
   llvm::SmallVector<int> programResultBuffers;
   unsigned numArguments = 0;
-  /// What many results of one sweep ask for.
+  /// Properties of a segment, which many results of a sweep need.
   struct Segment {
     int64_t rank; // of the domain
     mlir::FailureOr<Levels> levels = mlir::failure();

@@ -53,8 +53,8 @@ static Value boundTo(foreach::MapOp map, BlockArgument argument) {
   return map.getInputs()[argument.getArgNumber()];
 }
 
-/// What depends on `from` through maps only: lists, and scalars in the bodies
-/// of maps.
+/// The values that depend on `from` through maps only: lists, and scalars in
+/// the bodies of maps.
 static llvm::SetVector<Value> dependentsOf(Value from) {
   llvm::SetVector<Value> dependents;
   dependents.insert(from);

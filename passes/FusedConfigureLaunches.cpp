@@ -142,10 +142,10 @@ LogicalResult Launches::configure(SweepOp sweep, bool isDependent,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Why one cooperative launch cannot run the whole loop; empty if it can: all
-/// sweeps have one block size, no value is copied between iterations, and the
-/// flags of members are those of a sweep's `where`, in the buffer that the next
-/// iteration reads.
+/// The reason why one cooperative launch cannot run the whole loop, or an empty
+/// string. The conditions: all sweeps have one block size, no value is copied
+/// between iterations, and the flags of members are those of a sweep's `where`,
+/// in the buffer that the next iteration reads.
 std::string Launches::whyNotCooperative(LoopOp loop) {
   Block &body = loop.getBody().front();
   auto sweeps = body.getOps<SweepOp>();

@@ -47,7 +47,8 @@ public:
 
   /// The number of groups that `group` depends on, or that depend on it.
   size_t degreeOf(int group) const;
-  /// Whether `to` reads results of `from` outside of its epilogue.
+  /// Whether the segments of `to`, not only its epilogue, read results of
+  /// `from`.
   bool segmentsRead(int to, int from) const;
   /// The groups that read results of `group`, and whether they do so outside
   /// of their epilogues.

@@ -24,7 +24,8 @@ using heddle::foreach::isList;
 using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
-/// Clones what `value` needs of a body, in order, unless `clones` has it.
+/// Clones the operations of a body that `value` needs, in order, except those
+/// that `clones` has.
 static Value cloneSlice(OpBuilder &builder, Block &body, Value value,
                         IRMapping &mapping,
                         llvm::DenseMap<Operation *, Operation *> &clones) {
@@ -177,7 +178,8 @@ void Outliner::appendToEpilogue(SweepOp sweep, ArrayRef<foreach::MapOp> maps) {
 static constexpr size_t kMostRepeated = 64;
 
 /// Whether several bodies would repeat more than kMostRepeated operations for
-/// the results of `map`, which depends on no sweep. Maps are asked in order.
+/// the results of `map`, which depends on no sweep. Must be called for earlier
+/// maps first.
 bool Outliner::isRepeatedOften(foreach::MapOp map) {
   llvm::SmallPtrSet<Operation *, 8> slice;
   size_t operations = 0;
@@ -201,8 +203,8 @@ bool Outliner::isRepeatedOften(foreach::MapOp map) {
   return false;
 }
 
-/// Finds two sweeps, if there are any, whose bodies need a map over device
-/// scalars, for each such map.
+/// For each map over device scalars, finds two sweeps whose bodies need it, if
+/// there are two.
 void Outliner::findBodies() {
   program.walk<WalkOrder::PostOrder, ReverseIterator>([&](foreach::MapOp map) {
     SmallVector<Operation *, 2> &found = bodies[map];

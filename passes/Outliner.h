@@ -83,7 +83,7 @@ private:
   mlir::Pass::Statistic &numSweeps, &numEpilogueMaps;
   ProgramOp program;
   mlir::IRMapping values;
-  /// For each map over device scalars that has its form still, the last
+  /// For each map over device scalars that has not moved yet, the last
   /// operation of its block that it needs, or null.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> latestSources;
   /// For each map over device scalars: the maps that it needs, with itself, up

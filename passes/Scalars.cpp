@@ -172,9 +172,9 @@ hashesOfRegions(Operation *root) {
   return hashes;
 }
 
-/// Merges equal operations within `root`. MLIR's hash does not look into
-/// regions, so that all maps of one list would have the same one: attributes
-/// tell them apart in the meantime.
+/// Merges equal operations within `root`. MLIR's hash ignores regions, so all
+/// maps over one list would have the same hash. Temporary attributes make their
+/// hashes differ.
 static void mergeEqual(Operation *root) {
   constexpr StringLiteral mark = "heddle.regions";
   Builder builder(root->getContext());

@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The merged body is the bodies, one after the other. A body uses the values
-// that an earlier one yields, rounded to the types of the results that they
-// replace.
+// The merged body consists of the bodies, one after the other. A body uses the
+// values that an earlier body yields, rounded to the types of the results that
+// they replace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace heddle::fused {
 /// same domain or its members, as its rows, or as its columns.
 enum class Fit { same, rows, columns };
 
-/// The index in the merged domain of an operand that has `index` in a domain
-/// that fits as `fit` says.
+/// Converts `index`, the index of an operand in a domain with this fit, to the
+/// merged domain.
 int32_t indexIn(int32_t index, Fit fit);
 
 struct SweepPart {

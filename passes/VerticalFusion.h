@@ -200,10 +200,10 @@ private:
   llvm::DenseMap<mlir::Value, LevelAndPhase> levels;
   /// How the domains of sweeps lie in those of their groups.
   llvm::DenseMap<mlir::Operation *, Fit> fits;
-  /// The arguments that a result of their own group replaces. For each, the
-  /// sweep before whose body the result is rounded: the first sweep of the
-  /// second group when the group of the result and the group of the argument
-  /// were merged.
+  /// For each argument that a result of its own group replaces: the sweep
+  /// before whose body the result is rounded. This is the first sweep of the
+  /// argument's group before that group was merged with the group of the
+  /// result.
   llvm::DenseMap<mlir::Value, mlir::Operation *> firstReplacingSweep;
 };
 

@@ -342,8 +342,9 @@ static StringRef whole(Level level) {
   }
 }
 
-/// Why a merged sweep is not legal: names the first value that the second group
-/// needs and that is complete only after the first; otherwise `diagnostic`.
+/// The reason why a merged sweep is not legal: the first value that the second
+/// group needs and that is complete only after the first group, or else
+/// `diagnostic`.
 std::string VerticalFusion::reasonAgainst(const Choice &choice,
                                           StringRef diagnostic) const {
   std::string reason = diagnostic.str();

@@ -25,8 +25,8 @@
  *
  * Fork. A child of fork() can use executables and graphs of the cpu target. A
  * graph or memory of the cuda target belongs to the process that created it:
- * calls in a child fail with HEDDLE_BAD_INPUT and name that process. Fork
- * before the first call that needs the GPU to use the GPU in a child.
+ * calls in a child fail with HEDDLE_BAD_INPUT and name that process. To use the
+ * GPU in a child, fork before the first call that needs the GPU.
  *
  * Streams. `stream` is a CUstream (cudaStream_t); NULL is the default stream.
  * prepare, replay and set_scalar are ordered on their stream and return before

@@ -332,7 +332,9 @@ def python_task(suite, options, filters, files):
             # -k of pytest accepts no slashes: match the last part of each word.
             command += ["-k", " or ".join(" and ".join(re.findall(r"\w+", word.split("/")[-1])) or "none"
                                           for word in filters.words)]
-        path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH")]))
+        # Modules that several test files share are in test/python.
+        path = os.pathsep.join(filter(None, [os.path.join(ROOT, "python"), os.path.join(ROOT, "test", "python"),
+                                             os.environ.get("PYTHONPATH")]))
         code, output, seconds = run(command, cwd=folder,
                                     env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1",
                                              HEDDLE_LIBRARY=os.path.join(options.build, "lib", "libheddle.so")))

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cpu target (docs/plan.md, Source). Its output depends only on the
+// The cpu target (docs/plan.md, The cpu target). Its output depends only on the
 // scheduled program with its buffers and names, and on the instruction set of
 // the host.
 //

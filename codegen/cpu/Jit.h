@@ -27,8 +27,8 @@ public:
 private:
   explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit) : jit(std::move(jit)) {}
 
-  /// What LLVM reports to its session. The errors that it returns only name
-  /// symbols.
+  /// The messages that LLVM reports to its session; the errors that LLVM
+  /// returns only name symbols.
   std::string reported;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };

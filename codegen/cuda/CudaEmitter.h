@@ -16,13 +16,13 @@
 
 namespace heddle::cuda {
 
-/// The source of all entries of `program`, in sections that say which entries
-/// need them; a located error if an operation has no CUDA equivalent.
+/// The source of all entries of `program`, in sections, each with the entries
+/// that need it; a located error if an operation has no CUDA equivalent.
 mlir::FailureOr<runtime::Source> emitKernels(fused::ProgramOp program,
                                              const Buffers &buffers);
 
-/// The source of the panel loops of `program`, for one size class
-/// (device/panel.cuh); empty if there are none.
+/// The source of the panel loops of `program`, which is compiled for each size
+/// class (device/panel_class.cuh); empty if there are none.
 mlir::FailureOr<std::string> emitPanels(fused::ProgramOp program,
                                         const Buffers &buffers);
 

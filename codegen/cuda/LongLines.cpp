@@ -24,7 +24,7 @@ namespace heddle::cuda {
 
 static constexpr size_t kWidth = 120;
 
-/// The rank of a line break at `at`, 1 is the best; 0 if there can be none.
+/// The rank of a line break at `at` (1 is the best); 0 if there can be none.
 static unsigned rankOfBreak(StringRef line, size_t at) {
   if (line[at] != ' ' || at == 0 || at + 1 >= line.size())
     return 0;

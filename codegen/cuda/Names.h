@@ -7,8 +7,9 @@
 // CUDA C++ and unique in their scope. No other text of a module reaches the
 // emitted source.
 //
-// A value has its name of the program. Around it, one scheme holds for sweeps
-// and panel loops. For a list `exp_avg` that a program updates:
+// A value keeps the name that it has in the program. Prefixes and suffixes
+// follow one scheme for sweeps and panel loops. For a list `exp_avg` that a
+// program updates:
 //
 //   tile.exp_avg      the address of the tile's elements; `member().exp_avg` in
 //                     a panel loop, and `params.lr` for a scalar
@@ -56,7 +57,7 @@ std::string typeSuffix(mlir::Type type);
 /// The identifiers of one function.
 class Scope {
 public:
-  /// Keeps `name` for the emitter: a value with this name has another
+  /// Reserves `name` for the emitter: a value with this name gets another
   /// identifier.
   void reserve(llvm::StringRef name) { reserved.insert(name); }
 

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the loop around one sweep as one cooperative launch (docs/lowering.md,
-// Panels): a namespace with the types that the phases of an iteration share and
+// Prints the loop around one sweep as one launch (docs/lowering.md, Panel
+// loops): a namespace with the types that the phases of an iteration share and
 // a device function for each phase, and the entry that calls these functions.
 //
 //===----------------------------------------------------------------------===//

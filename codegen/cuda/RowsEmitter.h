@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The schedule of sweeps with row or column values. SharedRows.cpp has the rows
-// that several blocks share, RowsDown.cpp the columns without row values.
+// The schedule of sweeps with row or column values. SharedRows.cpp prints row
+// tiles that several blocks share, RowsDown.cpp sweeps without row values.
 //
 //===----------------------------------------------------------------------===//
 

@@ -230,7 +230,8 @@ void SegmentEmitter::waitForDependency() {
     os << "heddle::wait_for_dependency();\n";
 }
 
-/// Whether the traversal uses the operand `use`. Later operations are known.
+/// Whether the traversal uses the operand `use`. Requires the answers for all
+/// later operations.
 bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (fused::isHint(use) ||

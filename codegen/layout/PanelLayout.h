@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The order of the arguments is in KernelSignature.h. The runtime chooses the
-// size class (docs/plan.md, Panels).
+// size class (docs/plan.md, Panel loops).
 //
 //===----------------------------------------------------------------------===//
 

@@ -51,6 +51,7 @@ Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
+Scalar expm1(Scalar a) { return unary<math::ExpM1Op>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
 Scalar abs(Scalar a) { return unary<math::AbsFOp>(a); }
 Scalar maximum(Scalar a, Scalar b) { return binary<arith::MaximumFOp>(a, b); }

@@ -49,6 +49,8 @@ Scalar operator-(Scalar a);
 
 Scalar sqrt(Scalar a);
 Scalar exp(Scalar a);
+/// exp(a) - 1, exact also for a small `a`.
+Scalar expm1(Scalar a);
 Scalar log(Scalar a);
 Scalar abs(Scalar a);
 /// The larger or smaller operand; NaN if either is NaN.

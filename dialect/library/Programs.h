@@ -69,9 +69,10 @@ struct SinkhornOptions {
   Choice norm{"l1", {"l1", "l2", "max"}};
   Choice convention{"scaling", {"scaling", "ott", "geomloss"}};
   Choice init{"zero", {"zero", "given"}};
+  bool iterate = true;
   Choices outputs{"potentials",
-                  {"potentials", "plan", "cost", "dual", "marginals", "argmax",
-                   "product", "projection", "history"}};
+                  {"potentials", "plan", "cost", "dual", "marginals",
+                   "transforms", "argmax", "product", "projection", "history"}};
   int64_t points = 0;
   bool groups = false;
   Choice dtype{"f32", {"f64", "f32", "f16", "bf16"}};

@@ -33,7 +33,9 @@ void sinkhorn::Builder::build() {
   checkArguments();
   if (!options.anneals())
     followEps(eps);
-  if (first().index == kI)
+  if (!options.iterate)
+    takeGiven();
+  else if (first().index == kI)
     iterate();
   else
     iterateFromHalfway();

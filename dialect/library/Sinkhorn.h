@@ -90,6 +90,7 @@ private:
   Decision decide(mlir::Value all);
 
   // In SinkhornLoop.cpp.
+  void takeGiven();
   void iterate();
   void iterateFromHalfway();
 
@@ -112,6 +113,7 @@ private:
   mlir::Value planMass();
   mlir::Value totalOf(const Side &side);
   mlir::Value dualValue();
+  mlir::Value transformOf(const Side &side, const Side &other);
   mlir::Value largestOfRows();
   mlir::Value productWith(mlir::Value point, llvm::StringRef name);
   mlir::Value projectionOf(mlir::Value product, mlir::Value mass,

@@ -47,7 +47,7 @@ Builder::Builder(ProgramBuilder &program, const SinkhornOptions &options)
 bool Builder::usesEps() const {
   return options.givesCost() || rows.relaxed || columns.relaxed ||
          options.convention.value != "scaling" || options.hasOutput("cost") ||
-         options.hasOutput("dual");
+         options.hasOutput("dual") || options.hasOutput("transforms");
 }
 
 void Builder::declare() {
@@ -74,6 +74,8 @@ void Builder::declare() {
     rows.rho = hyper.declare("rho_a", options.rhoA);
   if (columns.relaxed)
     columns.rho = hyper.declare("rho_b", options.rhoB);
+  if (!options.iterate)
+    return;
   if (options.omega != 1)
     omega = hyper.declare("omega", options.omega);
   if (options.anneal.value == "geometric") {

@@ -52,6 +52,9 @@ void SinkhornOptions::describe(OptionList &list) {
       "plan as a function of the potentials: scaling, exp(u + L + v); ott, "
       "exp((f + g - C) / eps); geomloss, a b exp((f + g - C) / eps)");
   list.add("init", init, "initial potentials: 0, or given");
+  list.add(
+      "iterate", iterate,
+      "false computes the outputs of the given potentials, without a loop");
   list.add("outputs", outputs, "results; join several with '/'");
   list.add("points", points,
            "number of coordinates of X for product and projection");
@@ -93,6 +96,17 @@ std::string SinkhornOptions::check() const {
                     limit);
   if (anneals() && !givesCost())
     return "'anneal' needs 'matrix=cost': a log kernel contains one eps";
+  if (!iterate) {
+    if (init.value != "given")
+      return "'iterate=false' needs 'init=given': the outputs are those of "
+             "given potentials";
+    if (anneals())
+      return "'iterate=false' needs 'anneal=none': no iteration changes eps";
+    for (StringRef output : {"potentials", "history"})
+      if (hasOutput(output))
+        return "'iterate=false' has no output '" + output.str() +
+               "': name other 'outputs'";
+  }
   bool usesPoints = hasOutput("product") || hasOutput("projection");
   if (points < 0 || points > 64)
     return expected("points", "a number of coordinates from 0 to 64", points);

@@ -105,14 +105,16 @@ Value Builder::gainOf(const Side &side) {
   if (side.relaxed) {
     Scalar rho = body.read(side.rho, side.rhoName, compute);
     Scalar pull = (-(f / rho).as("slack")).as("pull");
-    Scalar kept = exp(pull).as("kept");
-    Scalar gain = (f.constant(1.0, "one") - kept).as("lost");
+    Scalar gain = (-expm1(pull).as("excess")).as("lost");
     // A point without an allowed entry may have any potential; +inf gives the
     // largest gain.
     Scalar none = log.constant(-INFINITY, "none");
     gain = select(equal(potential, none).as("empty"), f.constant(1.0, "all"),
                   gain);
-    f = (rho * gain.as("share")).as("bounded");
+    Scalar bounded = (rho * gain.as("share")).as("bounded");
+    // With an infinite price, the sums must match.
+    Scalar finite = less(rho, rho.constant(INFINITY, "most")).as("finite");
+    f = select(finite, bounded, f).as("fair");
   }
   body.write(whereSome(weight, (weight * f).as("gain"), "counted"),
              each(compute), "gain_" + side.weight.str());
@@ -160,8 +162,21 @@ Value Builder::dualValue() {
   return body.map().front();
 }
 
-/// The column with the largest entry of each row; -1 in a row without an
-/// allowed entry.
+/// The soft transform of the other side's potentials, -eps LSE(L + v): the
+/// potential without weights that an update would give if the sums of this side
+/// had to match. It does not depend on the weights of this side.
+Value Builder::transformOf(const Side &side, const Side &other) {
+  std::string name = "transform_" + side.weight.str();
+  Value sums = sumsOf(side, other);
+  Body body(program);
+  Scalar sum = body.read(sums, side.sum, compute);
+  Scalar eps = body.read(this->eps, "eps", compute);
+  body.write((-(eps * sum).as("pull")).as(name), vector(), name);
+  return body.map().front();
+}
+
+/// The column with the largest entry of each row, the first of several; -1 if
+/// there are no columns.
 Value Builder::largestOfRows() {
   Body body(program);
   Scalar l = element(body);
@@ -192,12 +207,14 @@ Value Builder::projectionOf(Value product, Value mass, StringRef name) {
 void Builder::addOutputs() {
   if (epsNow)
     reachLastEps();
-  for (const Side *side : {&rows, &columns})
-    if (side->given || options.hasOutput("potentials"))
-      program.result(inConvention(*side), side->given);
-  concludeStatus();
-  for (Value value : {error, iterations, converged, status})
-    program.result(value);
+  if (options.iterate) {
+    for (const Side *side : {&rows, &columns})
+      if (side->given || options.hasOutput("potentials"))
+        program.result(inConvention(*side), side->given);
+    concludeStatus();
+    for (Value value : {error, iterations, converged, status})
+      program.result(value);
+  }
   if (history)
     program.result(errors, history);
   if (options.hasOutput("plan"))
@@ -212,6 +229,10 @@ void Builder::addOutputs() {
   if (options.hasOutput("marginals")) {
     program.result(rowMass);
     program.result(marginalOf(columns));
+  }
+  if (options.hasOutput("transforms")) {
+    program.result(transformOf(rows, columns));
+    program.result(transformOf(columns, rows));
   }
   if (options.hasOutput("argmax"))
     program.result(largestOfRows());

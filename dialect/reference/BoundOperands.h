@@ -25,8 +25,8 @@ struct Domain {
   int64_t size() const { return rows * columns; }
 };
 
-/// A further value of a loop without iterations, and the entry of an empty
-/// vector.
+/// The further values of a loop of which no iteration ran, and the entry of an
+/// empty vector.
 double ofNoIteration(mlir::Type storage);
 
 /// The operands of a map or a reduction, and their indices.

@@ -17,15 +17,15 @@ namespace heddle::reference {
 
 /// The dimensions of lists that have equal extents, because an operation of the
 /// function as written binds them to one axis, or one list takes the place of
-/// another. A compiled program may demand less: passes drop operands and
-/// operations without use.
+/// another. A compiled program may require less, because passes remove unused
+/// operands and operations.
 class EqualExtents {
 public:
   explicit EqualExtents(mlir::func::FuncOp function);
 
   /// A dimension of a list.
   using Dimension = std::pair<const void *, unsigned>;
-  /// The representative of the dimensions that equal one.
+  /// The representative of all dimensions with the extent of this one.
   Dimension of(mlir::Value list, unsigned dimension) {
     return classes.getOrInsertLeaderValue(
         {list.getAsOpaquePointer(), dimension});

@@ -284,7 +284,7 @@ LogicalResult Interpreter::evaluate(foreach::MapOp op) {
 //===----------------------------------------------------------------------===//
 
 /// The value. In perturbed arithmetic, it is off by `amplitude` units in the
-/// last place; those of a sum are of the sum of the magnitudes.
+/// last place of the value; of a sum, of the sum of the magnitudes.
 double RunReduction::value() {
   double value = exact.value();
   Type type = op.getReduced().getType();

@@ -70,7 +70,8 @@ struct InterpretOptions {
   /// one list is inactive in its whole family. It is skipped: results that
   /// replace an argument keep its elements, other results are zero.
   std::vector<std::vector<bool>> inactive;
-  /// Selects the perturbation, and how far perturbed results are off.
+  /// The seed of the perturbations, and their size in units in the last
+  /// place.
   uint64_t seed = 0;
   double amplitude = 1;
 };

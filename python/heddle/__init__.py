@@ -14,6 +14,8 @@ heddle compiles it once. On a GPU, each step is one launch of a CUDA graph; on a
 Arrays may come from NumPy, PyTorch, CuPy, JAX, or any library with DLPack, ``__cuda_array_interface__`` or the buffer
 protocol. Importing heddle imports none of them.
 
+`heddle.rule` makes an optimizer of a Python function of scalars (docs/rule.md).
+
 Errors are exceptions with the text of the library: `Error` and its subclasses `BadInput`, `Unavailable` and `Failed`.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
@@ -32,6 +34,46 @@ from .inspection import doctor, emit, explain, statistics
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from ._rule.functions import abs as abs
+    from ._rule.functions import all as all
+    from ._rule.functions import amax as amax
+    from ._rule.functions import amin as amin
+    from ._rule.functions import any as any
+    from ._rule.functions import ceil as ceil
+    from ._rule.functions import copysign as copysign
+    from ._rule.functions import cos as cos
+    from ._rule.functions import element as element
+    from ._rule.functions import erf as erf
+    from ._rule.functions import exp as exp
+    from ._rule.functions import exp2 as exp2
+    from ._rule.functions import expm1 as expm1
+    from ._rule.functions import floor as floor
+    from ._rule.functions import fma as fma
+    from ._rule.functions import fmax as fmax
+    from ._rule.functions import fmin as fmin
+    from ._rule.functions import isfinite as isfinite
+    from ._rule.functions import isinf as isinf
+    from ._rule.functions import isnan as isnan
+    from ._rule.functions import log as log
+    from ._rule.functions import log1p as log1p
+    from ._rule.functions import log2 as log2
+    from ._rule.functions import maximum as maximum
+    from ._rule.functions import mean as mean
+    from ._rule.functions import minimum as minimum
+    from ._rule.functions import norm as norm
+    from ._rule.functions import pow as pow
+    from ._rule.functions import rsqrt as rsqrt
+    from ._rule.functions import sign as sign
+    from ._rule.functions import sin as sin
+    from ._rule.functions import sqrt as sqrt
+    from ._rule.functions import step as step
+    from ._rule.functions import sum as sum
+    from ._rule.functions import tanh as tanh
+    from ._rule.functions import where as where
+    from ._rule.rule import Rule as Rule
+    from ._rule.rule import rule as rule
+    from ._rule.values import Value as Value
 
 __all__ = [
     "BadInput",
@@ -52,7 +94,14 @@ __all__ = [
 ]
 
 # Submodules that are imported when first used.
-_SUBMODULES = ("arrays", "dtypes")
+_SUBMODULES = ("arrays", "dtypes", "optim", "ot")
+
+# Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
+_FUNCTIONS = (
+    "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin isfinite isinf isnan log "
+    "log1p log2 maximum mean minimum norm pow rsqrt sign sin sqrt step sum tanh where"
+)
+_RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 
 
 def __getattr__(name: str) -> Any:
@@ -62,8 +111,12 @@ def __getattr__(name: str) -> Any:
         return version()
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _RULE:
+        value = getattr(importlib.import_module(f"{__name__}._rule.{_RULE[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'heddle' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_SUBMODULES, "__version__"])
+    return sorted([*__all__, *_SUBMODULES, *_RULE, "__version__"])

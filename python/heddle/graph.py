@@ -76,7 +76,8 @@ class Graph:
         self._finalizer.atexit = False  # a daemon thread may use the graph until the process ends
         self._names = {name: name.encode() for name in (*executable.arguments, *executable.results)}
         self._owners: dict[str, Any] = {}
-        self._bindings: dict[str, ListBinding] = {}
+        # The binding of each list that was bound by addresses: an object in place of the ListBinding, which has the graph.
+        self._bindings: dict[str, object] = {}
         self._replay = lib.heddle_replay
         self._set_scalar = lib.heddle_set_scalar
 
@@ -423,6 +424,7 @@ class ListBinding:
         "_extents",
         "_function",
         "_graph",
+        "_identity",
         "_name",
         "_ranks",
         "_strides",
@@ -446,6 +448,7 @@ class ListBinding:
         self._graph, self._name, self._encoded = graph, name, graph._names[name]
         self._dtype = dtypes.CODES[info.dtype if dtype is None else dtypes.dtype_name(dtype)]
         self._bound: bytes | None = None
+        self._identity = object()
         try:
             self._count = count = len(shapes)
             ranks = [len(shape) for shape in shapes]
@@ -484,7 +487,7 @@ class ListBinding:
         graph = self._graph
         new = bytes(self.addresses)
         with graph._lock:
-            if new == self._bound and graph._bindings.get(self._name) is self:
+            if new == self._bound and graph._bindings.get(self._name) is self._identity:
                 return False
             self._bound = None
             status = self._function(
@@ -500,7 +503,7 @@ class ListBinding:
             if status:
                 graph._check(status)
             self._bound = new
-            graph._bindings[self._name] = self
+            graph._bindings[self._name] = self._identity
             graph._owners.pop(self._name, None)
         return True
 

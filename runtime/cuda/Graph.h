@@ -35,8 +35,8 @@ public:
 
   /// One cuGraphLaunch on `stream`. While the caller captures the stream, adds
   /// the step to the capture as plain launches. BadInput, with nothing added,
-  /// if prepare() did not run before the capture or a loop has no cooperative
-  /// form.
+  /// if prepare() did not run before the capture, or if a loop has neither a
+  /// panel nor a cooperative form.
   llvm::Error replay(void *stream) override;
   llvm::Error synchronize(void *stream) override;
 

@@ -18,8 +18,8 @@ namespace heddle::runtime {
 
 class Executable {
 public:
-  /// When the kernels of a program with a panel loop compile. Other programs
-  /// compile at once.
+  /// When the kernels of a program with a panel loop are compiled. Those of
+  /// other programs are compiled at once.
   enum class Compile {
     now,
     /// With the first binding, in one batch with the size class of its extents.

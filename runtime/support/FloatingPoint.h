@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thread of the caller may round upward, flush denormals to zero, or trap on
-// a division by zero. Results must not depend on that.
+// a division by zero. Results must not depend on these settings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Fork.h - What a forked process inherits ----------------------------===//
+//===- Fork.h - Threads, locks and CUDA objects after a fork --------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

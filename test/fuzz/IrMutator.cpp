@@ -263,7 +263,7 @@ std::optional<std::string> mutateIr(std::string_view text,
   llvm::raw_string_ostream os(printed);
   if (complete)
     module->print(os, OpPrintingFlags().printGenericOpForm());
-  // The destructor would complain about uses of erased values.
+  // The destructor would report uses of erased values.
   module->walk([](Operation *op) { op->dropAllReferences(); });
   if (!complete)
     return std::nullopt;

@@ -73,7 +73,7 @@ static std::string firstShapes(const std::string &text) {
   return models->empty() ? text : cli::shapesToJSON(models->front().shapes);
 }
 
-/// Computes what `heddle explain` needs from the shapes.
+/// Computes the extents and counts that `heddle explain` needs of the shapes.
 static void bindShapes(const runtime::Plan &plan, const std::string &text) {
   auto value = llvm::json::parse(text);
   if (!value)

@@ -21,7 +21,7 @@ enum class Kind { Space, Name, Number, String, Punctuation };
 struct Token {
   Kind kind;
   std::string text;
-  /// The first character, where it tells what a name denotes: % ! @ # ^.
+  /// The first character, if it determines the kind of a name: % ! @ # ^.
   char sigil = 0;
 };
 

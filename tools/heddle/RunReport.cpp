@@ -114,7 +114,7 @@ static std::string shortNumber(double value) {
   return text;
 }
 
-/// What the table does not say about a result.
+/// Prints facts about a result that are not in the table.
 static void printNotes(const ResultCheck &check) {
   if (check.outside) {
     const CheckedElement &wrong = check.wrong;

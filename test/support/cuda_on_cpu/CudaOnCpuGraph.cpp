@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Does on the host what runtime/cuda/Graph.cpp does on a device: allocates
+// Runs a plan on the host as runtime/cuda/Graph.cpp does on a device: allocates
 // memory, writes the tables, and launches the nodes in order. Consecutive
 // kernels run in one call of the emulated GPU, so that launches that may
 // overlap do overlap.

@@ -5,7 +5,7 @@
 //
 // A sequence of calls runs once for each n. The n-th allocation, thread,
 // mapping or write of the library fails. Each time the sequence ends with a
-// status, the library has freed what it allocated, and the same sequence then
+// status, the library has freed its allocations, and the same sequence then
 // succeeds.
 //
 // HEDDLE_INJECTION=full tests every n, and HEDDLE_INJECTION=K/N the K-th of N

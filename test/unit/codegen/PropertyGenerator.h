@@ -14,7 +14,7 @@
 
 namespace heddle::test {
 
-/// What a random program has.
+/// The number of each construct in a random program.
 struct Features {
   int loops = 0, nestedLoops = 0, branches = 0, balancing = 0, records = 0;
   int matrices = 0, rowsOrColumns = 0;

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies keep numbers in range: divisors and factors are near 1, and what is
-// stored in half precision is bounded.
+// Bodies keep numbers in range: divisors and factors are near 1, and values
+// stored in half precision are bounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,8 @@ void Generator::drawIntegerOperation(Body &body) {
                                           b + " : " + body.type));
 }
 
-/// A choice by a comparison or a sign. Rounding may decide both, so mostly they
-/// look at arguments.
+/// A choice by a comparison or a sign. Rounding may decide both, so most of
+/// them compare arguments.
 void Generator::drawSelection(Body &body, const std::string &a,
                               const std::string &b) {
   const std::string type = " : " + body.type;

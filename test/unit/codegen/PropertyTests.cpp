@@ -43,7 +43,7 @@ enum { kFused = 1, kUnfused = 2, kCuda = 3 };
 /// As in `heddle run --check`: a panel loop sums about shifts.
 constexpr double kPanelFactor = 8;
 
-/// What was compared, for the report at the end.
+/// Counts of compared programs, runs and elements, for the report at the end.
 struct Totals {
   int64_t programs = 0, runs = 0, panelRuns = 0, elements = 0, unknown = 0;
 } totals;
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(, Property, testing::ValuesIn(Property::batches()),
                            return "From" + std::to_string(info.param);
                          });
 
-/// Random programs have what a user's program may have.
+/// Random programs contain every construct that a program may contain.
 TEST(PropertyGenerator, DrawsEveryFeature) {
   Features all;
   for (uint64_t seed = 0; seed < 400; ++seed) {

@@ -82,8 +82,8 @@ Variant randomVariant(std::mt19937_64 &random) {
                          return std::fmax(eps, 2 * std::pow(0.6, iteration));
                        };
   }
-  v.options += ",outputs=potentials/plan/cost/dual/marginals/argmax/product/"
-               "projection/history,points=2";
+  v.options += ",outputs=potentials/plan/cost/dual/marginals/transforms/argmax/"
+               "product/projection/history,points=2";
   v.scalars["limit"] = s.limit;
   s.tol = -1;
   return v;
@@ -101,6 +101,83 @@ Vector inConvention(const Variant &variant, const Vector &potentials,
                           : eps * (potentials[k] - weight));
   }
   return result;
+}
+
+/// -eps log sum exp(v - C / eps) for each row, or the same for columns.
+Vector transformOf(const Problem &p, double eps, const Vector &other,
+                   bool ofRows) {
+  Vector result;
+  int64_t count = ofRows ? p.rows : p.columns;
+  for (int64_t k = 0; k < count; ++k) {
+    double sum = 0;
+    for (size_t l = 0; l < other.size(); ++l)
+      sum += std::exp(other[l] -
+                      p.cost[ofRows ? k * p.columns + l : l * p.columns + k] /
+                          eps);
+    result.push_back(-eps * std::log(sum));
+  }
+  return result;
+}
+
+/// Without iterations, the outputs of given potentials are those of the solve
+/// that returned them. The given potentials are not changed.
+TEST_P(Sinkhorn, OutputsOfGivenPotentials) {
+  std::vector<Problem> problems;
+  for (auto [n, m] : {std::pair(5, 8), {17, 3}, {1, 6}, {4, 1}, {33, 40}})
+    problems.push_back(oracle::randomProblem(n, m, n * 10 + m));
+  removeWeights(problems.back(), {2, 30}, {0, 7});
+  const std::string outputs =
+      "plan/cost/dual/marginals/transforms/argmax/projection,points=1";
+  for (std::string options :
+       {"dtype=f64", "dtype=f64,rho_a=1,convention=ott",
+        "dtype=f64,convention=geomloss,layout=column,order=v",
+        "dtype=f64,regularizer=entropy,rho_b=2,normalize=true"}) {
+    SCOPED_TRACE(options);
+    Lists lists;
+    for (const Problem &p : problems)
+      lists["x1"].push_back(Vector(p.b.begin(), p.b.end()));
+    isWide = false;
+    Results whole = solve(options + ",outputs=potentials/" + outputs, problems,
+                          {{"eps", 0.3}, {"limit", 20}, {"tol", -1}}, lists);
+    ASSERT_FALSE(whole.lists.empty());
+    for (const char *name : {"u", "v", "f", "g"})
+      if (auto found = whole.lists.find(name); found != whole.lists.end())
+        lists[name] = found->second;
+    isWide = true; // without a loop, no panels run
+    Results r = solve(options + ",iterate=false,init=given,outputs=" + outputs,
+                      problems, {{"eps", 0.3}}, lists);
+    EXPECT_EQ(r.lists.size(), 9u);
+    for (auto &[name, members] : r.lists)
+      for (size_t m = 0; m < members.size(); ++m)
+        expectNear(members[m], whole[name][m], 1e-12, name);
+  }
+}
+
+/// The dual value for prices so large that the sums nearly match, in f32.
+TEST_P(Sinkhorn, DualOfLargePrices) {
+  std::vector<Problem> problems{oracle::randomProblem(17, 30, 5)};
+  for (double rho : {3e4, 1e9, kInf})
+    for (bool entropy : {false, true}) {
+      SCOPED_TRACE(rho);
+      Settings s;
+      s.eps = 0.25;
+      s.rhoA = s.rhoB = rho;
+      s.entropy = entropy;
+      s.limit = 200;
+      s.tol = -1;
+      Solution exact = oracle::solve(problems[0], s);
+      Results r =
+          solve(std::string("rho_a=1,rho_b=1,outputs=dual,regularizer=") +
+                    (entropy ? "entropy" : "kl"),
+                problems,
+                {{"eps", 0.25},
+                 {"rho_a", rho},
+                 {"rho_b", rho},
+                 {"tol", -1},
+                 {"limit", 200}});
+      double dual = oracle::outputsOf(problems[0], s, exact.u, exact.v).dual;
+      expectNear(r["dual"][0], {dual}, 1e-5, "dual");
+    }
 }
 
 TEST_P(Sinkhorn, EveryOption) {
@@ -180,6 +257,12 @@ TEST_P(Sinkhorn, EveryOption) {
       expectNear(r["marginal_b"][m], o.columnSums, 1e-11, "marginal_b");
       expectNear(r["cost"][m], {o.cost}, 1e-11, "cost");
       expectNear(r["dual"][m], {o.dual}, 1e-10, "dual");
+      expectNear(r["transform_a"][m],
+                 transformOf(p, v.settings.eps, s.v, /*ofRows=*/true), 1e-11,
+                 "transform_a");
+      expectNear(r["transform_b"][m],
+                 transformOf(p, v.settings.eps, s.u, /*ofRows=*/false), 1e-11,
+                 "transform_b");
       for (int d = 1; d <= 2; ++d) {
         std::string x = "x" + std::to_string(d);
         for (int64_t i = 0; i < p.rows; ++i) {

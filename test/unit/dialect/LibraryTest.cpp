@@ -107,8 +107,10 @@ TEST(Library, EveryValueHasAName) {
         "sgd:momentum=0.9,nesterov=true", "adamw:dtype=f32/bf16,state=f32",
         "clip_by_global_norm:dtype=f32/bf16+adamw", "global_norm", "sinkhorn",
         "sinkhorn:rho_a=1,rho_b=1,omega=1.5,anneal=geometric,norm=l2,order=v,"
-        "convention=ott,outputs=potentials/plan/cost/dual/marginals/argmax/"
-        "product/projection/history,points=2",
+        "convention=ott,outputs=potentials/plan/cost/dual/marginals/"
+        "transforms/argmax/product/projection/history,points=2",
+        "sinkhorn:iterate=false,init=given,convention=geomloss,"
+        "outputs=transforms/dual",
         "sinkhorn:rho_b=1,anneal=list,norm=max,init=given,convention=geomloss,"
         "normalize=true,regularizer=entropy,outputs=dual,weights=log",
         "sinkhorn:matrix=log_kernel,init=given,groups=true,omega=0.5,"
@@ -231,9 +233,20 @@ TEST(LibraryErrors, Sinkhorn) {
                                          "one of l1, l2, max, found 'l3'");
   EXPECT_EQ(errorOf("sinkhorn:outputs=plan/plan"),
             "option 'outputs' of 'sinkhorn' expects one or several of "
-            "potentials, plan, cost, dual, marginals, argmax, product, "
-            "projection, history, each at most once, joined by '/', "
+            "potentials, plan, cost, dual, marginals, transforms, argmax, "
+            "product, projection, history, each at most once, joined by '/', "
             "found 'plan/plan'");
+  EXPECT_EQ(
+      errorOf("sinkhorn:iterate=false,outputs=plan"),
+      "'iterate=false' needs 'init=given': the outputs are those of given "
+      "potentials");
+  EXPECT_EQ(errorOf("sinkhorn:iterate=false,init=given,anneal=list,"
+                    "outputs=plan"),
+            "'iterate=false' needs 'anneal=none': no iteration changes eps");
+  for (std::string output : {"potentials", "history"})
+    EXPECT_EQ(errorOf("sinkhorn:iterate=false,init=given,outputs=" + output),
+              "'iterate=false' has no output '" + output +
+                  "': name other 'outputs'");
 }
 
 /// The options determine the arguments and results.
@@ -262,6 +275,9 @@ TEST(Library, SinkhornArgumentsAndResults) {
   EXPECT_EQ(namesOf("sinkhorn:anneal=list,outputs=projection/product,points=2"),
             "C a b x1 x2 epsilons eps tol limit -> error iterations converged "
             "status product1 y1 product2 y2");
+  EXPECT_EQ(namesOf("sinkhorn:iterate=false,init=given,convention=ott,rho_a=1,"
+                    "omega=1.5,outputs=dual/plan/transforms"),
+            "C a b f g eps rho_a -> plan dual transform_a transform_b");
 }
 
 /// Diagnostics point into the text.

@@ -6,7 +6,7 @@
 // A shared library with the driver functions that the runtime uses, over host
 // memory. With it, tests build, update and replay graphs on any machine. Calls
 // on streams run immediately, or when the host waits. Graphs, conditional loops
-// and captures do what the driver's documentation says. Kernels are C++
+// and captures behave as the driver's documentation says. Kernels are C++
 // functions (StandInKernels.h). HEDDLE_STAND_IN_MEMORY is the size of its
 // memory in bytes (default: 1 GiB).
 //

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Graphs and conditional loops do what the driver's documentation says.
+// Graphs and conditional loops behave as the driver's documentation says.
 //
 //===----------------------------------------------------------------------===//
 

@@ -639,8 +639,8 @@ static void records(FunctionText &f, int n) {
     f.result("r" + Twine(k), "!list");
 }
 
-/// A loop with a log-sum-exp. Scalars with two uses are on the way from the
-/// carried value to the log-sum-exp, and from there to the next value.
+/// A loop with a log-sum-exp. It is computed from the carried value, and the
+/// next value from it, through scalars with two uses.
 static void shiftedBody(FunctionText &f, int n) {
   f.argument("m", "!mats");
   f.argument("a", "!list");

@@ -1,0 +1,379 @@
+"""The functions that a rule may call. Those of numbers also take plain numbers, and return plain numbers then.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Protocol, TypeVar, overload
+
+from . import tracing
+from .nodes import Level, Node, Reduction, Trace, fail
+from .ops import OPS
+from .values import Value, arithmetic, describe, flag_node, is_number, number_node, power, trace_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
+#: A plain number or a value of a rule.
+Number = TypeVar("Number", float, Value)
+
+
+class Binary(Protocol):
+    """A function of two numbers."""
+
+    @overload
+    def __call__(self, a: float, b: float) -> float: ...
+    @overload
+    def __call__(self, a: Value, b: Value | float) -> Value: ...
+    @overload
+    def __call__(self, a: float, b: Value) -> Value: ...
+
+
+def _apply(op: str, *operands: Any) -> Any:
+    if trace_of(*operands) is not None:
+        return arithmetic(op, *operands)
+    for operand in operands:
+        if not is_number(operand):
+            fail(f"heddle.{op}: expected a number or a value of a rule, found {operand!r}")
+    return OPS[op].evaluate(*operands)
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Binary:
+    """A function of two numbers, typed."""
+
+    @functools.wraps(function)
+    def call(a: Any, b: Any) -> Any:
+        return function(a, b)
+
+    return call
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Functions of one number
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def sign(x: Number) -> Number:
+    """-1, 0 or 1 for a negative, zero or positive number; NaN stays NaN."""
+    value: Number = _apply("sign", x)
+    return value
+
+
+def abs(x: Number) -> Number:
+    """The magnitude; Python's ``abs`` is the same."""
+    value: Number = _apply("abs", x)
+    return value
+
+
+def floor(x: Number) -> Number:
+    """The largest whole number that is at most x."""
+    value: Number = _apply("floor", x)
+    return value
+
+
+def ceil(x: Number) -> Number:
+    """The smallest whole number that is at least x."""
+    value: Number = _apply("ceil", x)
+    return value
+
+
+def sqrt(x: Number) -> Number:
+    """The square root, correctly rounded; NaN for a negative number."""
+    value: Number = _apply("sqrt", x)
+    return value
+
+
+def rsqrt(x: Number) -> Number:
+    """1 / sqrt(x), within 2 ulp."""
+    value: Number = _apply("rsqrt", x)
+    return value
+
+
+def exp(x: Number) -> Number:
+    """e to the power x."""
+    value: Number = _apply("exp", x)
+    return value
+
+
+def exp2(x: Number) -> Number:
+    """2 to the power x."""
+    value: Number = _apply("exp2", x)
+    return value
+
+
+def expm1(x: Number) -> Number:
+    """exp(x) - 1, also accurate for small x."""
+    value: Number = _apply("expm1", x)
+    return value
+
+
+def log(x: Number) -> Number:
+    """The natural logarithm; -inf for 0, NaN for a negative number."""
+    value: Number = _apply("log", x)
+    return value
+
+
+def log2(x: Number) -> Number:
+    """The logarithm to the base 2."""
+    value: Number = _apply("log2", x)
+    return value
+
+
+def log1p(x: Number) -> Number:
+    """log(1 + x), also accurate for small x."""
+    value: Number = _apply("log1p", x)
+    return value
+
+
+def tanh(x: Number) -> Number:
+    """The hyperbolic tangent."""
+    value: Number = _apply("tanh", x)
+    return value
+
+
+def sin(x: Number) -> Number:
+    """The sine of x in radians."""
+    value: Number = _apply("sin", x)
+    return value
+
+
+def cos(x: Number) -> Number:
+    """The cosine of x in radians."""
+    value: Number = _apply("cos", x)
+    return value
+
+
+def erf(x: Number) -> Number:
+    """The error function."""
+    value: Number = _apply("erf", x)
+    return value
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Functions of several numbers
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+@_binary
+def pow(a: Any, b: Any) -> Any:
+    """a to the power b, as ``a ** b``.
+
+    The exponents 0.5, 1, 2 and 3 give a square root and products. Other whole numbers, and `step` plus or minus a whole
+    number, give powers by repeated squaring.
+    """
+    return _apply("pow", a, b) if trace_of(a, b) is None else power(a, b)
+
+
+@_binary
+def maximum(a: Any, b: Any) -> Any:
+    """The larger number; NaN if either is NaN."""
+    return _apply("maximum", a, b)
+
+
+@_binary
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller number; NaN if either is NaN."""
+    return _apply("minimum", a, b)
+
+
+@_binary
+def fmax(a: Any, b: Any) -> Any:
+    """The larger number; if one is NaN, the other."""
+    return _apply("fmax", a, b)
+
+
+@_binary
+def fmin(a: Any, b: Any) -> Any:
+    """The smaller number; if one is NaN, the other."""
+    return _apply("fmin", a, b)
+
+
+@_binary
+def copysign(a: Any, b: Any) -> Any:
+    """The magnitude of a with the sign of b."""
+    return _apply("copysign", a, b)
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+    return _apply("fma", a, b, c)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Conditions
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+@overload
+def isnan(x: float) -> bool: ...
+@overload
+def isnan(x: Value) -> Value: ...
+def isnan(x: Any) -> Any:
+    """Whether x is NaN."""
+    return _apply("isnan", x)
+
+
+@overload
+def isinf(x: float) -> bool: ...
+@overload
+def isinf(x: Value) -> Value: ...
+def isinf(x: Any) -> Any:
+    """Whether x is infinite."""
+    return _apply("isinf", x)
+
+
+@overload
+def isfinite(x: float) -> bool: ...
+@overload
+def isfinite(x: Value) -> Value: ...
+def isfinite(x: Any) -> Any:
+    """Whether x is neither infinite nor NaN."""
+    return _apply("isfinite", x)
+
+
+@overload
+def where(condition: bool, a: Number, b: Number) -> Number: ...
+@overload
+def where(condition: Value, a: Value | float, b: Value | float) -> Value: ...
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a if the condition holds, else b. Both are computed; the value that is not taken has no effect.
+
+    Args:
+        condition: a comparison, or several joined by ``&``, ``|``, ``^`` and ``~``; or a plain bool.
+        a, b: numbers or values of the rule.
+    """
+    if isinstance(condition, bool):
+        return a if condition else b
+    if not isinstance(condition, Value):
+        fail(f"heddle.where: expected a condition, such as a comparison, found {condition!r}")
+    trace = condition._trace
+    nodes = (flag_node(trace, condition), number_node(trace, a), number_node(trace, b))
+    return Value(trace, trace.node("select", nodes))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Levels
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def step() -> Value:
+    """The number of steps of this tensor, with this one: 1 in its first step.
+
+    The program gets a list ``step``, one float32 per tensor, which starts at 0 and which every step increments.
+    """
+    trace = tracing.current()
+    if trace is None:
+        fail("heddle.step() is the step counter of a rule: call it in a function with the decorator heddle.rule")
+    return Value(trace, trace.leaf("step", None, Level.MEMBER))
+
+
+def element(x: Number) -> Number:
+    """The value rounded to the type in which elements are computed: float32, or float64 if parameters are float64.
+
+    Arithmetic with it is arithmetic of elements. Without it, arithmetic of hyperparameters and of values of a tensor is
+    in double, before elements are visited. A plain number is returned as it is.
+    """
+    if not isinstance(x, Value):
+        if not is_number(x):
+            fail(f"heddle.element: expected a number or a value of a rule, found {x!r}")
+        return x
+    node = number_node(x._trace, x)
+    if node.level == Level.ELEMENT:
+        return x
+    return Value(x._trace, x._trace.node("element", (node,), level=Level.ELEMENT))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reductions
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def _reduce(
+    name: str, x: Any, over: object, kind: str, *, of_flags: bool = False, of: str = "value"
+) -> tuple[Trace, Node]:
+    if over not in ("tensor", "list"):
+        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={over!r}")
+    if not isinstance(x, Value):
+        fail(f"heddle.{name}: expected a value of a rule, found {x!r}")
+    trace = x._trace
+    node = flag_node(trace, x) if of_flags else number_node(trace, x)
+    least = Level.MEMBER if over == "list" else Level.ELEMENT
+    if node.level < least:
+        expected = "of each element" if over == "tensor" else "of each element or tensor"
+        fail(f"heddle.{name}: expected a value {expected}, found {describe(x)}")
+    level = Level.LIST if over == "list" else Level.MEMBER
+    payload = Reduction(kind, over == "list", of)
+    return trace, trace.node("reduce", (node,), payload, is_flag=of_flags, level=level)
+
+
+def sum(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """The sum of a value over the elements of each tensor, or over the whole list; in double; 0 of no elements.
+
+    Args:
+        x: a value of each element. Over the list, also a value of each tensor.
+        over: ``"tensor"``, or ``"list"``: all tensors of the optimizer, of every element type.
+    """
+    return Value(*_reduce("sum", x, over, "add"))
+
+
+def norm(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """The Euclidean norm, sqrt(sum(x * x)), with squares and sum in double; 0 of no elements, NaN if a value is NaN.
+
+    Args:
+        x, over: as for `sum`.
+    """
+    trace, node = _reduce("norm", x, over, "add", of="square")
+    return Value(trace, trace.node("sqrt", (node,)))
+
+
+def mean(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """The mean, in double; NaN of no elements.
+
+    Args:
+        x, over: as for `sum`.
+    """
+    trace, total = _reduce("mean", x, over, "add")
+    count = trace.node("reduce", total.operands, total.reduction._replace(of="one"), level=total.level)
+    return Value(trace, trace.node("div", (total, count)))
+
+
+def amax(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """The largest value; -inf of no elements, NaN if a value is NaN.
+
+    Args:
+        x, over: as for `sum`.
+    """
+    return Value(*_reduce("amax", x, over, "max"))
+
+
+def amin(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """The smallest value; inf of no elements, NaN if a value is NaN.
+
+    Args:
+        x, over: as for `sum`.
+    """
+    return Value(*_reduce("amin", x, over, "min"))
+
+
+def any(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """Whether a condition holds for some element.
+
+    Args:
+        x: a condition of each element. Over the list, also a condition of each tensor.
+        over: as for `sum`.
+    """
+    return Value(*_reduce("any", x, over, "any", of_flags=True))
+
+
+def all(x: Value, over: Literal["tensor", "list"] = "tensor") -> Value:
+    """Whether a condition holds for every element.
+
+    Args:
+        x, over: as for `any`.
+    """
+    return Value(*_reduce("all", x, over, "all", of_flags=True))

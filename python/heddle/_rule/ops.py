@@ -1,0 +1,107 @@
+"""The scalar operations of rules: their names in MLIR, and their values for plain numbers.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Op(NamedTuple):
+    """A scalar operation."""
+
+    #: Its operation in MLIR, with the predicate of a comparison.
+    mlir: str
+    #: A word for its values, where the rule has no variable for them.
+    word: str
+    #: NumPy's function with the same value, or a function of numbers.
+    of_numbers: str | Callable[..., Any]
+    #: Whether its operands are flags.
+    takes_flags: bool = False
+    #: Whether its value is a flag.
+    gives_flag: bool = False
+
+    def evaluate(self, *numbers: Any) -> Any:
+        """The value for plain numbers, by the rules of IEEE 754: infinities and NaN, no exceptions."""
+        import numpy
+
+        function = getattr(numpy, self.of_numbers) if isinstance(self.of_numbers, str) else self.of_numbers
+        with numpy.errstate(all="ignore"):
+            value = function(*(numbers if self.takes_flags else map(numpy.float64, numbers)))
+        return bool(value) if self.gives_flag else float(value)
+
+
+def _sign(x: float) -> float:
+    return 1.0 if x > 0 else -1.0 if x < 0 else x
+
+
+def _fma(a: float, b: float, c: float) -> float:
+    """a * b + c, rounded once."""
+    from fractions import Fraction
+
+    if not all(map(math.isfinite, (a, b, c))) or a * b == 0:
+        return a * b + c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    try:
+        return float(exact) if exact else a * b + c
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+#: Operations of numbers.
+NUMBERS = {
+    "add": Op("arith.addf", "sum", "add"),
+    "sub": Op("arith.subf", "difference", "subtract"),
+    "mul": Op("arith.mulf", "product", "multiply"),
+    "div": Op("arith.divf", "quotient", "divide"),
+    "neg": Op("arith.negf", "negative", "negative"),
+    "pow": Op("math.powf", "power", "power"),
+    "maximum": Op("arith.maximumf", "largest", "maximum"),
+    "minimum": Op("arith.minimumf", "smallest", "minimum"),
+    "fmax": Op("arith.maxnumf", "largest", "fmax"),
+    "fmin": Op("arith.minnumf", "smallest", "fmin"),
+    "fma": Op("math.fma", "fma", _fma),
+    "abs": Op("math.absf", "magnitude", "fabs"),
+    "copysign": Op("math.copysign", "signed", "copysign"),
+    "sign": Op("foreach.sign", "sign", _sign),
+    "floor": Op("math.floor", "floor", "floor"),
+    "ceil": Op("math.ceil", "ceil", "ceil"),
+    "sqrt": Op("math.sqrt", "root", "sqrt"),
+    "rsqrt": Op("math.rsqrt", "rsqrt", lambda x: 1 / x**0.5),
+    "exp": Op("math.exp", "exp", "exp"),
+    "exp2": Op("math.exp2", "exp2", "exp2"),
+    "expm1": Op("math.expm1", "expm1", "expm1"),
+    "log": Op("math.log", "log", "log"),
+    "log2": Op("math.log2", "log2", "log2"),
+    "log1p": Op("math.log1p", "log1p", "log1p"),
+    "tanh": Op("math.tanh", "tanh", "tanh"),
+    "sin": Op("math.sin", "sin", "sin"),
+    "cos": Op("math.cos", "cos", "cos"),
+    "erf": Op("math.erf", "erf", math.erf),
+}
+
+#: Operations whose values are flags.
+FLAGS = {
+    "isnan": Op("math.isnan", "is_nan", "isnan", gives_flag=True),
+    "isinf": Op("math.isinf", "is_inf", "isinf", gives_flag=True),
+    "isfinite": Op("math.isfinite", "is_finite", "isfinite", gives_flag=True),
+    "lt": Op("arith.cmpf olt,", "less", "less", gives_flag=True),
+    "le": Op("arith.cmpf ole,", "at_most", "less_equal", gives_flag=True),
+    "gt": Op("arith.cmpf ogt,", "greater", "greater", gives_flag=True),
+    "ge": Op("arith.cmpf oge,", "at_least", "greater_equal", gives_flag=True),
+    "eq": Op("arith.cmpf oeq,", "equal", "equal", gives_flag=True),
+    "ne": Op("arith.cmpf une,", "unequal", "not_equal", gives_flag=True),
+    "and": Op("arith.andi", "both", "logical_and", takes_flags=True, gives_flag=True),
+    "or": Op("arith.ori", "either", "logical_or", takes_flags=True, gives_flag=True),
+    "xor": Op("arith.xori", "one_of", "logical_xor", takes_flags=True, gives_flag=True),
+}
+
+OPS = {**NUMBERS, **FLAGS}

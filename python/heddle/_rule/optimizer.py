@@ -1,0 +1,108 @@
+"""The optimizer of a rule for PyTorch.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from .. import inspection
+from ..errors import BadInput
+from .program import Family
+from .signature import scalars_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from .rule import Rule
+
+
+def _optim() -> Any:
+    """The package of optimizers, which needs PyTorch."""
+    return importlib.import_module("heddle.optim")
+
+
+def make_spec(rule: Rule) -> Any:
+    """The rule as an ``optim.Spec``."""
+    signature = rule._signature
+    defaults = {name: signature.hypers.get(name, signature.options.get(name)) for name in signature.keywords}
+    parts = {
+        f"{name}_{k}": (name, k)
+        for name, value in signature.hypers.items()
+        if isinstance(value, tuple)
+        for k in range(len(value))
+    }
+
+    def program(families: Sequence[Any], groups: bool, options: Mapping[str, Any]) -> str:
+        values = {name: options[name] for name in signature.options}
+        own = [Family(family.param, family.grad, family.state) for family in families]
+        # In the form in which MLIR prints a module, which heddle.optim rewrites for clipping.
+        return inspection.emit(rule._program(own, groups, values, scalars_of(signature.hypers)), "foreach")
+
+    def check(group: Mapping[str, Any]) -> str | None:
+        trace = rule._trace({name: group[name] for name in signature.options})
+        if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
+            return (
+                f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "
+                "heddle.norm would cover the shard of this process alone"
+            )
+        return None
+
+    return _optim().Spec(
+        name=rule.name,
+        defaults=defaults,
+        program=program,
+        keyword_only=signature.keywords[0] if signature.keywords else None,
+        options=tuple(signature.options),
+        parts=parts,
+        check=check,
+        doc=rule.__doc__ or "",
+    )
+
+
+def _is_sharded(param: Any) -> bool:
+    """Whether a tensor is a DTensor of which this process has a part."""
+    return any(placement.is_shard() for placement in getattr(param, "placements", ()))
+
+
+def _reduces_list(rule: Rule, group: Mapping[str, Any]) -> bool:
+    return rule._trace({name: group[name] for name in rule._signature.options}).reduces(over_list=True)
+
+
+def make_class(rule: Rule) -> Any:
+    """The subclass of ``torch.optim.Optimizer`` of a rule."""
+    made = _optim().optimizer_class(make_spec(rule))
+    made.__module__ = rule.function.__module__
+    made.__reduce__ = _reduce
+    make_parts = made._make_parts
+
+    def _make_parts(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = make_parts(self, *args, **kwargs)
+        if len(made) > 1 and any(_reduces_list(rule, group) for group in self.param_groups):
+            self._parts = {}
+            raise BadInput(
+                f"{rule.name}: expected one launch for all parameters, found {len(made)}: parameters are on several "
+                "devices, or groups have different options. A reduction with over='list' would cover one of them: make "
+                "an optimizer for each"
+            )
+        return made
+
+    made._make_parts = _make_parts
+    made._heddle_rule = rule
+    return made
+
+
+def _rebuild(rule: Rule) -> Any:
+    """An optimizer of the rule without parameters; pickle then sets its state."""
+    made = rule.optimizer_class
+    return made.__new__(made)
+
+
+def _reduce(optimizer: Any) -> Any:
+    """For pickle and copy: the class has no name of its own, so it is found by the rule."""
+    state = optimizer.__getstate__()
+    return _rebuild, (optimizer._heddle_rule,), state

@@ -1,0 +1,131 @@
+"""Runs the function of a rule once and records a trace.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import contextvars
+import re
+import sys
+
+from ..errors import BadInput
+from .nodes import Level, Trace
+from .signature import Signature
+from .values import Value, describe, is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_current: contextvars.ContextVar[Trace | None] = contextvars.ContextVar("heddle_trace", default=None)
+
+
+def current() -> Trace | None:
+    """The trace that this thread records, or None."""
+    return _current.get()
+
+
+class _Return:
+    """Where a function returned, and its variables then."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.place = ""
+        self.variables: dict[str, object] = {}
+        self._code = function.__code__
+
+    def observe(self, frame: Any, event: str, argument: object) -> None:
+        if event == "return" and frame.f_code is self._code:
+            self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            self.variables = dict(frame.f_locals)
+
+
+def record(function: Callable[..., Any], signature: Signature, options: Mapping[str, object]) -> Trace:
+    """The trace of a rule's function for these options.
+
+    Raises:
+        BadInput: a mistake in the function; the message starts with the file and line.
+    """
+    trace = Trace(signature)
+
+    def argument(op: str, name: str, level: Level) -> Value:
+        return Value(trace, trace.leaf(op, name, level))
+
+    names = (signature.param, signature.grad, *(state.name for state in signature.states))
+    lists = [argument("list", name, Level.ELEMENT) for name in names]
+    hypers = {
+        name: tuple(argument("hyper", f"{name}_{k}", Level.HYPER) for k in range(len(default)))
+        if isinstance(default, tuple)
+        else argument("hyper", name, Level.HYPER)
+        for name, default in signature.hypers.items()
+    }
+    returned = _Return(function)
+    token, profile = _current.set(trace), sys.getprofile()
+    sys.setprofile(returned.observe)
+    try:
+        result = function(*lists, **hypers, **options)
+    except AttributeError as error:
+        _explain_unknown(error)
+        raise
+    finally:
+        sys.setprofile(profile)
+        _current.reset(token)
+    _take_outputs(trace, result, returned)
+    _check_changes(trace, returned)
+    for name, value in returned.variables.items():
+        if isinstance(value, Value) and value._trace is trace and name.isascii() and not value._node.is_leaf:
+            value._node.hint = value._node.hint or name
+    return trace
+
+
+def _explain_unknown(error: AttributeError) -> None:
+    """Turns the error about a function that heddle does not have into one that points at the user's line."""
+    found = re.fullmatch(r"module 'heddle' has no attribute '(\w+)'", str(error))
+    if not found:
+        return
+    frame = error.__traceback__
+    while frame and frame.tb_next and frame.tb_next.tb_frame.f_globals.get("__name__") != "heddle":
+        frame = frame.tb_next
+    place = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
+    from .. import _RULE
+
+    functions = ", ".join(sorted(name for name in _RULE if name not in ("Rule", "Value", "rule")))
+    raise BadInput(
+        f"{place}: there is no function heddle.{found[1]}. The functions of rules are {functions}"
+    ) from None
+
+
+def _check_changes(trace: Trace, returned: _Return) -> None:
+    signature = trace.signature
+    names = (signature.param, *(state.name for state in signature.states))
+    if all(node.op == "list" and node.payload == name for node, name in zip(trace.outputs, names)):
+        raise BadInput(f"{returned.place}: rule '{signature.name}': expected a new value, found only the old ones")
+
+
+def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
+    signature = trace.signature
+    names = (signature.param, *(state.name for state in signature.states))
+    values = result if isinstance(result, tuple) else (result,)
+
+    def refuse(message: str) -> None:
+        raise BadInput(f"{returned.place}: {message}")
+
+    if len(values) != len(names):
+        wanted = f"the new {names[0]}"
+        if len(names) > 1:
+            wanted = f"the new {', '.join(names[:-1])} and {names[-1]} in this order"
+        found = "None" if result is None else f"{len(values)} value{'s' * (len(values) != 1)}"
+        refuse(
+            f"rule '{signature.name}': expected {len(names)} value{'s' * (len(names) != 1)}, {wanted}, "
+            f"found {found}"
+        )
+    for name, value in zip(names, values):
+        if isinstance(value, Value) and value._trace is trace and not value._node.is_flag:
+            trace.outputs.append(value._node)
+        elif is_number(value):
+            trace.outputs.append(trace.constant(value))
+        else:
+            found = describe(value) if isinstance(value, Value) else repr(value)
+            refuse(f"rule '{signature.name}': expected a number as the new value of '{name}', found {found}")

@@ -1,0 +1,36 @@
+"""Optimizers for PyTorch: drop-in replacements of those of ``torch.optim``, with one launch for each step.
+
+    import heddle.optim
+
+    optimizer = heddle.optim.AdamW(model.parameters(), lr=1e-3)     # as torch.optim.AdamW
+
+The classes have the signatures and defaults of PyTorch's, and exchange state with them through ``state_dict``.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ._chain import chain
+from ._optimizer import Optimizer, optimizer_class
+from ._spec import Family, Spec
+from ._table import SPECS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_CLASSES = {name: optimizer_class(spec) for name, spec in SPECS.items()}
+globals().update(_CLASSES)
+
+__all__ = ["Family", "Optimizer", "Spec", "chain", "optimizer_class", *_CLASSES]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "functional":
+        import importlib
+
+        return importlib.import_module("heddle.optim.functional")
+    # The classes are in the namespace already; this function tells type checkers that there are some.
+    raise AttributeError(f"module 'heddle.optim' has no attribute '{name}'")

@@ -1,0 +1,136 @@
+"""The hyperparameters of a part: from the parameter groups to the arguments of its program.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ..errors import BadInput
+from ._torch import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ._part import Part
+
+
+def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int]]) -> Any:
+    """The value of a hyperparameter in a group."""
+    key, index = parts.get(name, (name, None))
+    value = group[key]
+    return value if index is None else value[index]
+
+
+class Hyperparameters:
+    """The hyperparameters of a part.
+
+    With one group they are scalars of the program: changing one costs nothing on the device. With several, there is one
+    table on the device, with a row for each group. A tensor on the device is copied into the table in every step.
+
+    Args:
+        part: the part; its lists of hyperparameters are bound here.
+        used: the places of the groups of this part.
+        table: use the table for one group as well, so that a captured step reads it.
+    """
+
+    def __init__(self, part: Part, used: Sequence[int], *, table: bool) -> None:
+        # Not the part itself: a cycle of references would keep parameters alive until the next garbage collection.
+        self._graph, self._device, self._used = part.graph, part.device, used
+        self._bound, self._group_of = part.lists_of_hyperparameters, part.group_of
+        self._parts = part.spec.parts
+        scalars = part.hyperparameter_names(lists=False)
+        self._lists = part.hyperparameter_names(lists=True)
+        self._names = scalars + self._lists
+        self._values: list[list[Any]] = []
+        self._table: Any = None
+        #: Whether a value is a tensor, which may change in place.
+        self.has_tensors = False
+        if self._lists or table:
+            self._make_table()
+
+    def _make_table(self) -> None:
+        shape = (len(self._used), len(self._names))
+        self._table = torch.zeros(shape, dtype=torch.float64, device=self._device)
+        self._values = []
+        for column, name in enumerate(self._names):
+            if name in self._lists:
+                bound = self._bound[name]
+                rows = [self._used.index(group) for group in self._group_of]
+                bound.values[:] = [self._table.data_ptr() + 8 * (shape[1] * row + column) for row in rows]
+                bound.bind()
+            else:
+                self._graph.bind_scalar(name, self._table[0, column])
+
+    def update(self, groups: Sequence[dict[str, Any]], stream: int) -> None:
+        """Passes the values of the groups to the program, for all steps from the next one on."""
+        values = []
+        on_device = self.has_tensors = False
+        for place in self._used:
+            row = []
+            for name in self._names:
+                value = read(groups[place], name, self._parts)
+                if type(value) is not float:
+                    self.has_tensors |= isinstance(value, torch.Tensor)
+                    value = _number(name, value)
+                    on_device |= isinstance(value, torch.Tensor)
+                row.append(value)
+            values.append(row)
+        if on_device and self._table is None:
+            self._make_table()
+        if on_device:
+            self._write(values)
+        elif values != self._values:
+            if self._table is not None:
+                self._write(values)
+            else:
+                before = self._values[0] if self._values else [None] * len(self._names)
+                for name, old, new in zip(self._names, before, values[0]):
+                    if new != old:
+                        self._graph.set_scalar(name, new, stream)
+        self._values = values
+
+    def _write(self, values: list[list[Any]]) -> None:
+        """Writes the table, without waiting for the device."""
+        changed = []
+        for row, line in enumerate(values):
+            for column, value in enumerate(line):
+                if isinstance(value, torch.Tensor):
+                    self._table[row, column].copy_(value.detach().reshape(()))
+                elif not self._values or not _same(self._values[row][column], value):
+                    changed.append((row, column, value))
+        if len(changed) <= 4:
+            for row, column, value in changed:
+                self._table[row, column].fill_(value)
+            return
+        # One copy. The allocator of pinned memory keeps it until the copy has run.
+        new = torch.tensor(
+            [[0.0 if isinstance(value, torch.Tensor) else value for value in line] for line in values],
+            dtype=torch.float64,
+        )
+        tensors = [
+            (row, column) for row, line in enumerate(values) for column, value in enumerate(line)
+            if isinstance(value, torch.Tensor)
+        ]
+        kept = [self._table[place].clone() for place in tensors]
+        self._table.copy_(new if self._table.device.type == "cpu" else new.pin_memory(), non_blocking=True)
+        for place, value in zip(tensors, kept):
+            self._table[place].copy_(value)
+
+
+def _same(old: Any, new: float) -> bool:
+    return type(old) is float and old == new
+
+
+def _number(name: str, value: Any) -> Any:
+    """A number, or a tensor on a device."""
+    if isinstance(value, torch.Tensor):
+        if value.numel() != 1:
+            raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
+        return value if value.device.type != "cpu" else float(value.item())
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name}: expected a number, found {value!r}") from None

@@ -1,0 +1,504 @@
+"""The class of all optimizers, and `optimizer_class`, which makes one of a `Spec`.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import operator
+import weakref
+from typing import NamedTuple
+
+from ..errors import BadInput
+from . import _capture, _norm
+from ._hyperparameters import read
+from ._part import Member, Part, Stale
+from ._spec import Spec
+from ._torch import is_distributed, local, torch
+from ._tracking import Changes, States
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+_hooks: Any = importlib.import_module("torch.optim.optimizer")
+
+
+class _Seen(NamedTuple):
+    """A parameter group as of the last step."""
+
+    params: Any
+    copy: list[Any]
+    #: The entries that heddle reads. A list, which may change in place, is never the same as that of the last step.
+    values: tuple[Any, ...]
+
+
+class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
+    """The base class of heddle's optimizers: a `torch.optim.Optimizer` whose step is one launch for each device.
+
+    Subclasses come from `optimizer_class`. Parameter groups, state and hooks are those of PyTorch's optimizers, and the
+    state has the same keys, shapes and element types, so that `state_dict` and `load_state_dict` exchange state with
+    them. Step counters are on the device of their parameter, as with ``fused=True`` or ``capturable=True``.
+
+    A step compiles nothing unless an option such as ``amsgrad`` changes, or a hyperparameter that was 0 in all groups
+    (``weight_decay``, ``momentum``, ``dampening``) no longer is. It never waits for the device.
+    """
+
+    #: The description of the optimizer.
+    spec: Spec
+    #: The state of each parameter.
+    state: Any
+
+    # torch.amp.GradScaler then sets grad_scale and found_inf before a step instead of unscaling gradients.
+    _step_supports_amp_scaling = True
+
+    def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        spec = self.spec
+        given = _signature(spec).bind(self, params, *args, **kwargs)
+        given.apply_defaults()
+        values = {name: given.arguments[name] for name in spec.defaults}
+        for key in {key for key, _ in spec.parts.values()}:
+            values[key] = tuple(_scalar(value) for value in values[key])
+        self._check_group(values)
+        self._reset()
+        self._max_norm: float | None = None
+        self.grad_norm: Any = None
+        super().__init__(params, {**values, **spec.fixed})
+
+    def _reset(self) -> None:
+        """Forgets everything that was derived from groups and state."""
+        self._parts: dict[bool, list[Part]] = {}
+        self._seen: list[_Seen] = []
+        self._group_changes = 0
+        self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
+        self._hidden: dict[Any, dict[str, Any]] = {}
+        self._captured: list[Part] = []
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Groups and state
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds a group, as `torch.optim.Optimizer.add_param_group` does. The next step compiles a program for it."""
+        super().add_param_group(param_group)
+        try:
+            self._check_group(self.param_groups[-1])
+        except ValueError:
+            del self.param_groups[-1]
+            raise
+        self._parts = {}
+
+    def _check_group(self, group: Mapping[str, Any]) -> None:
+        spec = self.spec
+        for name in spec.checked:
+            value = read(group, name, spec.parts)
+            if isinstance(value, torch.Tensor) and value.numel() != 1:
+                raise ValueError(f"Tensor {name} must be 1-element")
+            if name in spec.parts:
+                key, index = spec.parts[name]
+                if not 0.0 <= value < 1.0:
+                    raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
+            elif not 0.0 <= value:
+                raise ValueError(f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}")
+        for key in {key for key, _ in spec.parts.values()}:
+            if len({isinstance(value, torch.Tensor) for value in group[key]}) > 1:
+                raise ValueError(f"{key} must be either both floats or both Tensors")
+        problem = spec.check and spec.check(group)
+        if problem:
+            raise ValueError(problem)
+        if group.get("fused") and group.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        if group.get("fused") and group.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, as `torch.optim.Optimizer.state_dict` returns it, in plain dictionaries."""
+        found: dict[str, Any] = super().state_dict()
+        state = found.get("state")
+        if isinstance(state, dict):
+            found["state"] = {
+                key: dict(value) if isinstance(value, dict) else value for key, value in state.items()
+            }
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if isinstance(self.state, States):
+            state["state"] = _plain(self.state)
+        state["_max_norm"] = self._max_norm
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        captured, before = getattr(self, "_captured", []), getattr(self, "state", None)
+        self._reset()
+        self._captured = captured
+        self._max_norm = getattr(self, "_max_norm", None)
+        self.grad_norm = getattr(self, "grad_norm", None)
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in {**self.spec.defaults, **self.spec.fixed}.items():
+                group.setdefault(name, value)
+        if captured and before is not None:
+            self._load_in_place(before)
+
+    def _load_in_place(self, before: Mapping[Any, Any]) -> None:
+        """Copies loaded state into the tensors that captured steps use."""
+        with torch.no_grad():
+            for param, state in self.state.items():
+                for key, value in state.items():
+                    old = before.get(param, {}).get(key)
+                    if isinstance(old, torch.Tensor) and old.shape == value.shape and old is not value:
+                        state[key] = old.copy_(value)
+
+    def push_hyperparameters(self) -> None:
+        """Passes the hyperparameters of the groups, and `clip_grad_norm`, to the steps that the caller has captured.
+
+        Call it before a replay of the captured graph, on the stream of the replay, after a scheduler or the caller has
+        changed a group. Steps that are not captured read the groups themselves.
+        """
+        with torch.no_grad():
+            for part in self._captured:
+                part.hyperparameters.update(self.param_groups, part.current_stream())
+                if self._max_norm is not None and part.clips:
+                    part.set_max_norm(self._max_norm)
+
+    @property
+    def clip_grad_norm(self) -> float | None:
+        """The largest norm of all gradients, from `heddle.optim.chain`; None: gradients are not clipped.
+
+        Setting another number takes effect in the next step, and compiles nothing.
+        """
+        return self._max_norm
+
+    @clip_grad_norm.setter
+    def clip_grad_norm(self, value: float | None) -> None:
+        if value is not None and not (isinstance(value, (int, float)) and value >= 0):
+            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
+        if (value is None) != (self._max_norm is None):
+            self._parts = {}
+        self._max_norm = None if value is None else float(value)
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The step
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Performs a step.
+
+        The step skips parameters whose gradient is None. Gradients are neither changed nor kept.
+
+        Args:
+            closure: computes the loss and its gradients; it is called once, before the step.
+
+        Returns:
+            What `closure` returns. Without a closure, and with `clip_grad_norm`: the norm of all gradients before
+            clipping, a tensor of one float64 on the device; `grad_norm` has it in either case. Otherwise None.
+
+        Raises:
+            BadInput: a parameter, gradient or state has changed its shape, element type or device. Nothing is written.
+            RuntimeError: a gradient is sparse.
+        """
+        if _profiler._is_profiler_enabled:
+            with _profiler.record_function(f"Optimizer.step#{type(self).__name__}.step"):
+                return self._step_with_hooks((self,) if closure is None else (self, closure), {})
+        if (
+            self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+            or _hooks._global_optimizer_pre_hooks
+            or _hooks._global_optimizer_post_hooks
+        ):
+            return self._step_with_hooks((self,) if closure is None else (self, closure), {})
+        return self._closure_and_step(closure)
+
+    # The class calls its hooks itself: PyTorch need not wrap `step`.
+    step.hooked = True  # type: ignore[attr-defined]
+
+    def _step_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        for hook in itertools.chain(_hooks._global_optimizer_pre_hooks.values(), before.values()):
+            result = hook(self, args, kwargs)
+            if result is None:
+                continue
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise RuntimeError(
+                    f"{type(self).__name__}.step: expected a pre-hook that returns None or (args, kwargs), found {result}"
+                )
+            args, kwargs = result
+        returned = type(self)._closure_and_step(*args, **kwargs)
+        self._optimizer_step_code()
+        for hook in itertools.chain(after.values(), _hooks._global_optimizer_post_hooks.values()):
+            hook(self, args, kwargs)
+        return returned
+
+    def _closure_and_step(self, closure: Callable[[], Any] | None = None) -> Any:
+        if closure is None:
+            _step(self)
+            return self.grad_norm
+        with torch.enable_grad():
+            loss = closure()
+        _step(self)
+        return loss
+
+    def _run(self) -> None:
+        """The step itself."""
+        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        is_scaled = scale is not None or found_inf is not None
+        if _capture.is_capturing():
+            parts = _capture.prepared(self, is_scaled)
+            self._captured += parts
+        else:
+            for _ in range(2):
+                parts = self._current_parts(is_scaled)
+                try:
+                    changed = [part for part in parts if part.gather()]
+                    break
+                except Stale:
+                    self._parts = {}
+            else:
+                raise BadInput("params: the order of elements in memory changes during a step")
+            if changed and (len(parts) > 1 or parts[0].sum is not None):
+                for part in changed:
+                    if not part.is_idle:
+                        part.prepare()
+            for part in parts:
+                part.update_hyperparameters(self.param_groups, self._group_changes)
+        busy = [part for part in parts if not part.is_idle]
+        for part in busy:
+            part.copy_in()
+        if is_scaled:
+            for part in busy:
+                part.set_scaling(scale, found_inf)
+        if self._max_norm is not None:
+            self.grad_norm = _norm.clip(parts, busy, self._max_norm)
+            return
+        for part in busy:
+            part.replay()
+
+    def _current_parts(self, is_scaled: bool) -> list[Part]:
+        parts = self._parts.get(is_scaled)
+        if not self._groups_are_as_before() or type(self.state) is not States or parts is None:
+            parts = self._make_parts(is_scaled)
+        return parts
+
+    def _groups_are_as_before(self) -> bool:
+        """Compares the groups with those of the last step; False if the parts must be made again."""
+        groups, seen, getter = self.param_groups, self._seen, self._getter
+        if getter is None or len(groups) != len(seen):
+            return False
+        for place, (group, last) in enumerate(zip(groups, seen)):
+            params = group["params"]
+            if params is not last.params or not _same_objects(params, last.copy):
+                return False
+            values = getter(group)
+            if not _same_values(values, last.values):
+                self._group_changes += 1
+                seen[place] = _Seen(params, last.copy, values)
+                for parts in self._parts.values():
+                    for part in parts:
+                        if self._options_of(part.group_places) != part.form.options and self._needs_other(part):
+                            return False
+        return True
+
+    def _needs_other(self, part: Part) -> bool:
+        """Whether the options of the groups of a part are not covered by its program."""
+        new, old = dict(self._options_of(part.group_places)), dict(part.form.options)
+        optional = set(self.spec.optional)
+        if any(self._switches(place) != self._switches(part.group_places[0]) for place in part.group_places):
+            return True
+        return any(new[name] != old[name] and (name not in optional or new[name]) for name in new)
+
+    def _switches(self, place: int) -> tuple[Any, ...]:
+        """The options of a group that choose its part."""
+        group, spec = self.param_groups[place], self.spec
+        entries = {**spec.defaults, **spec.fixed}
+        return (
+            *(bool(group[name]) if isinstance(entries.get(name), bool) else group[name] for name in spec.options),
+            *(_is_not_zero(read(group, name, spec.parts)) for name in spec.switches),
+        )
+
+    def _options_of(self, places: Sequence[int]) -> tuple[tuple[str, Any], ...]:
+        """The options of the program of a part with these groups."""
+        spec = self.spec
+        options: dict[str, Any] = dict(zip((*spec.options, *spec.switches), self._switches(places[0])))
+        for name in spec.optional:
+            needed = spec.needs.get(name)
+            options[name] = any(
+                _is_not_zero(read(self.param_groups[place], name, spec.parts)) for place in places
+            ) and (needed is None or options.get(needed, True))
+        return tuple(options.items())
+
+    def _make_parts(self, is_scaled: bool, *, captured: bool = False) -> list[Part]:
+        groups, spec = self.param_groups, self.spec
+        is_known = is_scaled not in self._parts
+        for group in groups:
+            for name, value in {**spec.defaults, **spec.fixed}.items():
+                group.setdefault(name, value)
+        keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
+        getter = operator.itemgetter(*keys, *keys[:1])
+        seen = [_Seen(group["params"], list(group["params"]), getter(group)) for group in groups]
+        if type(self.state) is not States:
+            self.state = States(self.state, Changes())
+        buckets: dict[Any, list[Member]] = {}
+        for place, group in enumerate(groups):
+            if group.get("differentiable"):
+                _check_differentiable(group["params"], spec.name)
+            names = group.get("param_names", ())
+            for index, param in enumerate(group["params"]):
+                name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
+                key = (local(param).device, _reduction(param), self._switches(place))
+                buckets.setdefault(key, []).append(Member(param, place, name))
+        for device, _, _ in buckets:
+            if device.type not in ("cpu", "cuda") or torch.version.hip:
+                raise BadInput(f"params: expected tensors on a CPU or an NVIDIA GPU, found {device}")
+        clip = ""
+        if self._max_norm is not None:
+            clip = "norm" if len(buckets) == 1 and next(iter(buckets))[1] is None else "sum"
+        self._getter, self._seen = getter, seen
+        parts = [
+            Part(
+                spec,
+                members,
+                self._options_of(sorted({member.group for member in members})),
+                scaled=is_scaled,
+                clip=clip,
+                states=self.state,
+                hidden=self._hidden,
+                reduction=key[1],
+                captured=captured,
+            )
+            for key, members in buckets.items()
+        ]
+        if not captured:
+            # Parts of the other kind stay as they are if the groups are those that they were made for.
+            if not is_known:
+                self._parts = {}
+            self._parts[is_scaled] = parts
+        return parts
+
+
+_profiler: Any = torch.autograd.profiler
+
+#: How PyTorch's errors call an entry.
+_SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
+
+
+def _singular(key: str) -> str:
+    return key.removesuffix("s")
+
+
+def _plain(states: States) -> Any:
+    import collections
+
+    return collections.defaultdict(dict, states.plain())
+
+
+def _is_not_zero(value: Any) -> bool:
+    # The value of a tensor on a device is not read.
+    return True if isinstance(value, torch.Tensor) and value.device.type != "cpu" else bool(value != 0)
+
+
+def _same_objects(left: list[Any], right: list[Any]) -> bool:
+    try:
+        return bool(left == right)  # compares identities first
+    except RuntimeError:  # tensors of more than one element
+        return False
+
+
+def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    for new, old in zip(left, right):
+        if (new is not old or type(new) is list) and (isinstance(new, torch.Tensor) or isinstance(old, torch.Tensor) or type(new) is list or new != old):
+            return False
+    return True
+
+
+def _reduction(param: Any) -> Any:
+    """Over which dimensions of its mesh a parameter is sharded: the norm of gradients is summed over them."""
+    return _norm.reduction(param) if is_distributed(param) else None
+
+
+def _check_differentiable(params: Sequence[Any], name: str) -> None:
+    for param in params:
+        if not param.is_leaf or (param.grad is not None and param.grad.requires_grad):
+            raise NotImplementedError(
+                f"heddle.optim.{name}: differentiable=True works for leaves whose gradients need no gradient; "
+                "use torch.optim to differentiate through a step"
+            )
+
+
+def _run(optimizer: Optimizer) -> None:
+    # As torch.no_grad(), which takes longer than the rest of a step whose bindings are known.
+    is_enabled = torch.is_grad_enabled()
+    set_grad_enabled = torch._C._set_grad_enabled
+    set_grad_enabled(False)
+    try:
+        optimizer._run()
+    finally:
+        set_grad_enabled(is_enabled)
+
+
+# A graph that torch.compile makes ends before the step, and another one starts after it.
+_step: Any = torch._disable_dynamo(_run)
+
+
+#: The meaning of the arguments that several optimizers have.
+_MEANINGS = {
+    "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
+    "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
+    "betas": "the decay rates of the means of gradients and of their squares.",
+    "eps": "added to the denominator.",
+    "momentum": "the factor of the momentum buffer; 0 leaves the buffer out.",
+    "dampening": "the fraction of a gradient that is not added to the momentum buffer.",
+    "weight_decay": "the weight decay.",
+    "nesterov": "whether to use Nesterov momentum.",
+    "amsgrad": "whether to divide by the largest mean of squares so far.",
+    "maximize": "whether to maximize the objective.",
+    "decoupled_weight_decay": "whether to apply the decay to the parameters, as AdamW does, not to the gradients.",
+    "foreach": "accepted for compatibility; without effect.",
+    "capturable": "accepted for compatibility; without effect: every step can be captured.",
+    "differentiable": "accepted for leaves whose gradients need no gradient.",
+    "fused": "accepted for compatibility; without effect: every step is fused.",
+}
+
+
+def _docstring(spec: Spec) -> str:
+    """The summary of the spec, the arguments, and the errors."""
+    lines = [spec.doc, "", "Args:"]
+    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
+    return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
+
+
+def _signature(spec: Spec) -> inspect.Signature:
+    """The signature of the constructor."""
+    if spec not in _signatures:
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [inspect.Parameter(name, kind) for name in ("self", "params")]
+        for name, default in spec.defaults.items():
+            if name == spec.keyword_only:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default))
+        _signatures[spec] = inspect.Signature(parameters)
+    return _signatures[spec]
+
+
+_signatures: weakref.WeakKeyDictionary[Spec, inspect.Signature] = weakref.WeakKeyDictionary()
+
+
+def optimizer_class(spec: Spec) -> type[Optimizer]:
+    """A class of optimizers with the signature, the parameter groups and the state that `spec` describes."""
+
+    def __init__(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
+        Optimizer.__init__(self, params, *args, **kwargs)
+
+    __init__.__signature__ = _signature(spec)  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{spec.name}.__init__"
+    attributes = {"__init__": __init__, "__doc__": _docstring(spec), "__module__": "heddle.optim", "spec": spec}
+    return type(spec.name, (Optimizer,), attributes)
+
+
+def _scalar(value: Any) -> Any:
+    return value.squeeze() if isinstance(value, torch.Tensor) and value.ndim else value

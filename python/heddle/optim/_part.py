@@ -1,0 +1,640 @@
+"""A part of an optimizer: the parameters of one device and one set of options, stepped by one launch.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy
+
+from .. import _fast
+from ..errors import BadInput
+from . import _programs, _rewrite
+from ._hyperparameters import Hyperparameters
+from ._norm import SumOfSquares
+from ._spec import Family, Spec, suffixes
+from ._torch import (
+    DTYPES,
+    NAMES,
+    empty_in_order,
+    is_dense,
+    is_distributed,
+    local,
+    local_gradient,
+    real_dtype,
+    real_numel,
+    same_order,
+    torch,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..graph import Graph
+    from ._tracking import States
+
+
+class Stale(Exception):
+    """The order of a parameter's elements in memory has changed: the part has to be made again."""
+
+
+class Member(NamedTuple):
+    """A parameter of a part."""
+
+    param: Any
+    #: The place of its group among the groups of the optimizer.
+    group: int
+    #: Its name in messages.
+    name: str
+
+
+class StateList(NamedTuple):
+    """A list of the program that is state of the optimizer."""
+
+    #: Its name without the suffix of the family: the key in the state of a parameter.
+    key: str
+    #: 1 if it is as large as the parameter, 0 for one value.
+    rank: int
+    #: The initial value.
+    initial: float
+    #: Whether torch's optimizer has it as well.
+    visible: bool
+
+
+class Addresses:
+    """The addresses of the members of a list, over all families."""
+
+    def __init__(self, graph: Graph, name: str, endings: Sequence[str], counts: Sequence[int], shapes: Any) -> None:
+        self.values = numpy.zeros(sum(counts), numpy.int64)
+        self._bindings = []
+        start = 0
+        for ending, count in zip(endings, counts):
+            binding = graph.list_binding(name + ending, shapes[start : start + count])
+            view = numpy.ctypeslib.as_array(binding.addresses).view(numpy.int64)
+            self._bindings.append((binding, view, slice(start, start + count)))
+            start += count
+
+    def bind(self) -> None:
+        for binding, view, members in self._bindings:
+            view[:] = self.values[members]
+            binding.bind()
+
+
+class Part:
+    """The parameters of one device and one set of options, bound to one graph.
+
+    `gather` reads what has changed since the last step, checks it and binds it; no state changes. `replay` steps.
+
+    Args:
+        spec: the optimizer.
+        members: the parameters. They are sorted by element type, otherwise they keep their order.
+        options: the options and their values.
+        scaled, clip: as in `_programs.Form`.
+        states: the state of all parameters.
+        hidden: the tensors of state that torch's optimizer does not have, by parameter.
+        captured: the step is captured into a CUDA graph of the caller.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        members: Sequence[Member],
+        options: tuple[tuple[str, Any], ...],
+        *,
+        scaled: bool,
+        clip: str,
+        states: States,
+        hidden: dict[Any, dict[str, Any]],
+        reduction: Any = None,
+        captured: bool = False,
+    ) -> None:
+        self.reduction = reduction
+        self.spec, self.states, self.hidden = spec, states, hidden
+        self.device = local(members[0].param).device
+        families = _families(members, states)
+        order = list(families)
+        self.members = sorted(members, key=lambda member: order.index(real_dtype(member.param.dtype)))
+        self.families = tuple(families.values())
+        self.endings = suffixes(self.families)
+        types = [real_dtype(member.param.dtype) for member in self.members]
+        counts = [types.count(dtype) for dtype in order]
+        self.group_places = used = sorted({member.group for member in self.members})
+        self.form = _programs.Form(self.families, len(used) > 1, options, scaled, clip)
+        executable = _programs.executable(_programs.text(spec, self.form), self.device)
+        self.graph = executable.graph(device=None if self.device.type == "cpu" else self.device.index)
+        self._families_of = [family for family, count in zip(self.families, counts) for _ in range(count)]
+        self._states = self._state_lists(executable)
+        self._has_visible = any(each.visible for each in self._states)
+        self._counts = counts
+        self._make_bindings()
+        self.hyperparameters = Hyperparameters(self, used, table=captured)
+        self._sort_out()
+        self._seen_changes = self._seen_group_changes = -1
+        self._active = numpy.zeros(len(self.members), bool)
+        self._is_bound = False
+        #: Tensors that are copied before the step, and after it.
+        self._copied_in: list[tuple[Any, Any]] = []
+        self._written_back: list[tuple[Any, Any]] = []
+        self._kept: list[Any] = []
+        self._scaling: Any = None
+        self._last_stream = 0
+        self.norm: Any = None
+        self.sum: Any = None
+        self._max_norm: Any = None
+        self._seen_max_norm: float | None = None
+        self._sum_of_squares: SumOfSquares | None = None
+        if scaled:
+            self._scaling = torch.tensor([1.0, 0.0], dtype=torch.float32, device=self.device)
+            self.bind_scaling(self.graph)
+        if clip:
+            self._max_norm = torch.zeros((), dtype=torch.float64, device=self.device)
+            self.graph.bind_scalar(_rewrite.MAX_NORM, self._max_norm)
+            self.norm = torch.zeros((), dtype=torch.float64, device=self.device)
+            self.graph.bind_result(_rewrite.NORM, [self.norm])
+        if clip == "sum":
+            self.sum = torch.zeros((), dtype=torch.float64, device=self.device)
+            self.graph.bind_scalar(_rewrite.SUM, self.sum)
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The lists of the program
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _state_lists(self, executable: Any) -> list[StateList]:
+        ending = self.endings[0]
+        initial = _initial_values(executable)
+        lists = []
+        for name, info in executable.arguments.items():
+            if info.donated and name.endswith(ending) and name != f"param{ending}":
+                key = name.removesuffix(ending)
+                value = initial.get(name, 0.0)
+                lists.append(StateList(key, info.rank, value, key not in self.spec.hidden))
+        # The order of torch's optimizers: the step counter is first.
+        return sorted(lists, key=lambda each: each.rank)
+
+    def _make_bindings(self) -> None:
+        self._params = self.new_addresses(self.graph, "param")
+        self._grads = self.new_addresses(self.graph, "grad")
+        self._bound_states = [self.new_addresses(self.graph, each.key, each.rank) for each in self._states]
+        self.lists_of_hyperparameters = {
+            name: self.new_addresses(self.graph, name, 0) for name in self.hyperparameter_names(lists=True)
+        }
+        self.group_of = numpy.array([member.group for member in self.members])
+
+    def new_addresses(self, graph: Graph, name: str, rank: int = 1) -> Addresses:
+        """The addresses of a list whose members belong to those of the part."""
+        shapes = [(real_numel(local(member.param)),) if rank else () for member in self.members]
+        return Addresses(graph, name, self.endings, self._counts, shapes)
+
+    def hyperparameter_names(self, lists: bool | int) -> list[str]:
+        """The arguments of the program that are hyperparameters: scalars, or lists without suffix."""
+        added = (_rewrite.GRAD_SCALE, _rewrite.FOUND_INF, _rewrite.MAX_NORM, _rewrite.SUM)
+        known = {"param", "grad", *(each.key for each in self._states)}
+        names = []
+        for name, info in self.graph.executable.arguments.items():
+            if info.is_list != bool(lists) or name in added:
+                continue
+            key = name
+            if lists:
+                if not name.endswith(self.endings[0]):
+                    continue
+                key = name.removesuffix(self.endings[0])
+            if key not in known:
+                names.append(key)
+        return names
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Parameters and gradients
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _sort_out(self) -> None:
+        """Finds the parameters that can be bound as they are: the *plain* ones. The others are read one by one."""
+        self._is_distributed = any(is_distributed(member.param) for member in self.members)
+        self._recorded = [
+            (tuple(shard.shape), shard.dtype, shard.device)
+            for shard in (local(member.param) for member in self.members)
+        ]
+        self._plain: list[int] = []
+        self._special: list[int] = []
+        self._shadows: dict[int, Any] = {}
+        self._copies: dict[int, Any] = {}
+        for place, member in enumerate(self.members):
+            shard = local(member.param)
+            if shard.numel() and is_dense(shard):
+                self._plain.append(place)
+            else:
+                self._special.append(place)
+                if shard.numel():
+                    self._shadows[place] = empty_in_order(shard, shard.dtype)
+        self._read_layouts()
+
+    def _read_layouts(self) -> None:
+        self._plain_params = [self.members[place].param for place in self._plain]
+        self._plain_places = numpy.array(self._plain, numpy.intp)
+        self._all_plain = len(self._plain) == len(self.members)
+        tensors = [local(param) for param in self._plain_params]
+        self._api = _fast.exchange_api(torch.Tensor)
+        try:
+            self._layouts = _fast.layouts(tensors, self._api)
+        except Exception as error:  # such as a subclass of torch.Tensor without memory of its own
+            kinds = sorted({type(tensor).__name__ for tensor in tensors})
+            raise BadInput(f"params: expected tensors with memory, found one of {', '.join(kinds)}: {error}") from None
+        self._param_bytes = bytearray(8 * len(tensors))
+        self._grad_bytes = bytearray(8 * len(tensors))
+        self._param_values = numpy.frombuffer(self._param_bytes, numpy.int64)
+        self._grad_values = numpy.frombuffer(self._grad_bytes, numpy.int64)
+
+    def _demote(self, places: Sequence[int]) -> None:
+        """Makes plain parameters special: their gradients need a copy."""
+        moved = set(places)
+        self._plain = [place for place in self._plain if place not in moved]
+        self._special = sorted({*self._special, *moved})
+        self._read_layouts()
+
+    def gather(self) -> bool:
+        """Reads the addresses of parameters and gradients, checks them, and binds those that changed.
+
+        Returns:
+            Whether a binding changed, so that `prepare` has work to do.
+
+        Raises:
+            BadInput: a parameter or gradient has changed its shape, element type or device.
+        """
+        if self._is_distributed:
+            params = [local(param) for param in self._plain_params]
+            grads = [local_gradient(param) for param in self._plain_params]
+            moved = _fast.addresses(params, self._api, self._param_bytes, self._layouts)
+            changed = _fast.addresses(grads, self._api, self._grad_bytes, self._layouts)
+        else:
+            moved = _fast.addresses(self._plain_params, self._api, self._param_bytes, self._layouts)
+            changed = _fast.gradients(self._plain_params, self._api, self._grad_bytes, self._layouts)
+        if moved or changed or not self._is_bound or self._special or self._seen_changes != self.states.changes.count:
+            return self._gather_changes(moved, changed)
+        return False
+
+    def _gather_changes(self, moved: int, changed: int) -> bool:
+        is_bound, self._is_bound = self._is_bound, False
+        if moved < 0:
+            self._check_params()
+        if changed < 0:
+            self._demote(self._unfit_gradients())
+            return self.gather()
+        params, grads = self._params.values, self._grads.values
+        has_moved, has_changed = not is_bound or moved > 0, not is_bound or changed > 0
+        if has_moved:
+            params[self._plain_places] = self._param_values
+        if has_changed:
+            grads[self._plain_places] = self._grad_values
+        active = grads != 0
+        if self._special:
+            self._copied_in, self._written_back = [], []
+            for place in self._special:
+                param, grad, active[place] = self._read_special(place)
+                has_moved |= param != params[place]
+                has_changed |= grad != grads[place]
+                params[place], grads[place] = param, grad
+        rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
+        if rebind_active or self._seen_changes != self.states.changes.count:
+            self._read_states(active)
+            for bound in self._bound_states:
+                bound.bind()
+            has_changed = True
+        if has_moved:
+            self._params.bind()
+        if has_changed:
+            self._grads.bind()
+        if rebind_active:
+            self.set_inactive(self.graph, "param", active)
+            self._active = active
+        self._seen_changes = self.states.changes.count
+        self._is_bound = True
+        return has_moved or has_changed
+
+    def _read_special(self, place: int) -> tuple[int, int, bool]:
+        """The addresses of a parameter and its gradient, and whether it has one. Both may be copies."""
+        member = self.members[place]
+        shard, grad = local(member.param), local_gradient(member.param)
+        shadow = self._shadows.get(place)
+        self._check_param(place, shard)
+        if shadow is None and not is_dense(shard):
+            raise Stale
+        if grad is None:
+            return 0, 0, False
+        if shard.numel() == 0:
+            return 0, 0, True
+        self._check_gradient(member, shard, grad)
+        target = shard
+        if shadow is not None:
+            self._copied_in.append((shadow, shard))
+            self._written_back.append((shard, shadow))
+            target = shadow
+        if grad.dtype != shard.dtype or not same_order(grad, target):
+            if place not in self._copies:
+                self._copies[place] = empty_in_order(target, shard.dtype)
+            copied = self._copies[place]
+            self._copied_in.append((copied, grad))
+            grad = copied
+        return target.data_ptr(), grad.data_ptr(), True
+
+    def _check_params(self) -> None:
+        for place, member in enumerate(self.members):
+            self._check_param(place, local(member.param))
+        raise Stale
+
+    def _check_param(self, place: int, shard: Any) -> None:
+        names = ("shape", "dtype", "device")
+        for name, found, expected in zip(names, (tuple(shard.shape), shard.dtype, shard.device), self._recorded[place]):
+            if found != expected:
+                raise BadInput(
+                    f"parameter {self.members[place].name}: expected {name} {expected} as in earlier steps, found "
+                    f"{found}; create the optimizer after such a change, or load its state again"
+                )
+
+    def _check_gradient(self, member: Member, shard: Any, grad: Any) -> None:
+        if grad.layout is not torch.strided:
+            raise RuntimeError(
+                f"heddle.optim.{self.spec.name} does not support sparse gradients: parameter {member.name} has a "
+                f"gradient of layout {grad.layout}; use dense gradients, as in torch.nn.Embedding(sparse=False)"
+            )
+        if grad.shape != shard.shape or grad.device != shard.device:
+            raise BadInput(
+                f"gradient of parameter {member.name}: expected shape {tuple(shard.shape)} on {shard.device}, "
+                f"found {tuple(grad.shape)} on {grad.device}"
+            )
+        if grad.dtype != shard.dtype and (grad.dtype.is_complex or real_dtype(grad.dtype) not in NAMES):
+            raise BadInput(
+                f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}"
+            )
+
+    def _unfit_gradients(self) -> list[int]:
+        """The plain parameters whose gradients cannot be bound as they are."""
+        unfit = []
+        for place in self._plain:
+            member = self.members[place]
+            shard, grad = local(member.param), local_gradient(member.param)
+            if grad is None:
+                continue
+            self._check_gradient(member, shard, grad)
+            if grad.dtype != shard.dtype or not same_order(grad, shard):
+                unfit.append(place)
+        if not unfit:
+            raise Stale
+        return unfit
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # State
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _read_states(self, active: Any) -> None:
+        """Reads the addresses of the state of all active members; creates what is missing, as torch does."""
+        places = [int(place) for place in numpy.flatnonzero(active)]
+        keys = [each.key for each in self._states if each.visible]
+        has_hidden = len(keys) < len(self._states)
+        found: list[tuple[StateList, int, Any, Any]] = []
+        missing: dict[str, list[int]] = {each.key: [] for each in self._states}
+        for place in places:
+            visible = self._state_of(self.members[place])
+            hidden = self._hidden_of(place) if has_hidden else {}
+            if hidden and not any(key in visible for key in keys):
+                hidden.clear()  # the caller has reset the state
+            for each in self._states:
+                value = (visible if each.visible else hidden).get(each.key)
+                if value is None:
+                    missing[each.key].append(place)
+                else:
+                    found.append((each, place, value, self._fitting(each, place, value)))
+        # Everything fits: nothing was written so far.
+        for each, place, value, fitting in found:
+            if fitting is not value:
+                self._keep(each, place, fitting)
+        for each in self._states:
+            self._create(each, missing[each.key])
+        for each, bound in zip(self._states, self._bound_states):
+            holders = [self._states_with(each, place) for place in places]
+            addresses = [local(holder[each.key]).data_ptr() for holder in holders]
+            if each.rank == 0 and len(set(addresses)) < len(addresses):
+                addresses = self._separated(each, places, holders, addresses)
+            bound.values[places] = addresses
+
+    def _separated(self, each: StateList, places: Sequence[int], holders: Sequence[Any], addresses: list[int]) -> list[int]:
+        """Gives each member a value of its own, where several share one, such as one step counter for all."""
+        seen: set[int] = set()
+        for index, address in enumerate(addresses):
+            if address in seen:
+                self._keep(each, places[index], holders[index][each.key].clone())
+                addresses[index] = holders[index][each.key].data_ptr()
+            seen.add(addresses[index])
+        return addresses
+
+    def _states_with(self, each: StateList, place: int) -> Any:
+        return self._state_of(self.members[place]) if each.visible else self._hidden_of(place)
+
+    def _keep(self, each: StateList, place: int, tensor: Any) -> None:
+        if each.visible:
+            self._state_of(self.members[place]).set_quietly(each.key, tensor)
+        else:
+            self._hidden_of(place)[each.key] = tensor
+
+    def _fitting(self, each: StateList, place: int, value: Any) -> Any:
+        """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
+        member = self.members[place]
+        shard = local(member.param)
+        what = f"state '{each.key}' of parameter {member.name}"
+        if each.rank == 0:
+            if isinstance(value, torch.Tensor):
+                if value.numel() != 1:
+                    raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
+                return local(value).detach().to(device=self.device, dtype=torch.float32)
+            return torch.tensor(float(value), dtype=torch.float32, device=self.device)
+        if not isinstance(value, torch.Tensor) or value.shape != member.param.shape:
+            found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
+            raise BadInput(f"{what}: expected a tensor of shape {tuple(member.param.shape)}, found {found}")
+        if is_distributed(value) != is_distributed(member.param):
+            raise BadInput(
+                f"{what}: expected a tensor that is distributed as its parameter is; load the state of sharded "
+                "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
+            )
+        found, dtype = local(value), self._state_dtype(place)
+        order = self._shadows.get(place, shard)
+        if found.shape != shard.shape:
+            raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
+        if found.device == self.device and found.dtype == dtype and is_dense(found) and same_order(found, order):
+            return value
+        if is_distributed(value):
+            return value.to(device=self.device, dtype=dtype).contiguous()
+        return empty_in_order(order, dtype).copy_(value)
+
+    def _state_dtype(self, place: int) -> Any:
+        family, dtype = self._families_of[place], self.members[place].param.dtype
+        return dtype if family.state == family.param else DTYPES[family.state]
+
+    def _state_of(self, member: Member) -> Any:
+        # A rule without state leaves no empty entries, as torch's optimizers do.
+        return self.states.tracked(member.param) if self._has_visible else {}
+
+    def _hidden_of(self, place: int) -> dict[str, Any]:
+        return self.hidden.setdefault(self.members[place].param, {})
+
+    def _create(self, each: StateList, places: Sequence[int]) -> None:
+        if not places:
+            return
+        if each.rank:
+            for place in places:
+                param, dtype = self.members[place].param, self._state_dtype(place)
+                made = torch.full_like(
+                    param.detach(), each.initial, dtype=dtype, memory_format=torch.preserve_format, requires_grad=False
+                )
+                self._keep(each, place, made)
+            return
+        initial = [each.initial] * len(places)
+        if not each.visible:
+            keys = [other.key for other in self._states if other.visible]
+            states = [self._state_of(self.members[place]) for place in places]
+            initial = [1.0 if any(key in state for key in keys) else 0.0 for state in states]
+        # Views of one tensor.
+        values = torch.tensor(initial, dtype=torch.float32).to(self.device)
+        for place, value in zip(places, values.unbind()):
+            self._keep(each, place, value)
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The step
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no parameter has a gradient."""
+        return not self._active.any()
+
+    def update_hyperparameters(self, groups: Sequence[dict[str, Any]], changes: int) -> None:
+        """Passes the hyperparameters to the program if the groups have changed, or if some are tensors."""
+        if changes != self._seen_group_changes or self.hyperparameters.has_tensors:
+            self.hyperparameters.update(groups, self.current_stream())
+            self._seen_group_changes = changes
+
+    def current_stream(self) -> int:
+        """The stream on which PyTorch works on the device of this part."""
+        if self.device.type == "cpu":
+            return 0
+        stream: int = torch._C._cuda_getCurrentRawStream(self.device.index)
+        return stream
+
+    def set_scaling(self, scale: Any, found_inf: Any) -> None:
+        """Sets the scale by which gradients were multiplied, and whether one is not finite; None: 1, and no."""
+        for place, (value, default) in enumerate(((scale, 1.0), (found_inf, 0.0))):
+            if value is None:
+                self._scaling[place].fill_(default)
+            else:
+                self._scaling[place].copy_(value.reshape(()), non_blocking=True)
+
+    def bind_scaling(self, graph: Graph) -> None:
+        graph.bind_scalar(_rewrite.GRAD_SCALE, self._scaling[0])
+        graph.bind_scalar(_rewrite.FOUND_INF, self._scaling[1])
+
+    def set_max_norm(self, value: float) -> None:
+        if value != self._seen_max_norm:
+            self._max_norm.fill_(value)
+            self._seen_max_norm = value
+
+    def set_inactive(self, graph: Graph, name: str, active: Any) -> None:
+        """Marks the members of a list that are not active."""
+        start = 0
+        for ending, count in zip(self.endings, self._counts):
+            graph.set_inactive(name + ending, (~active[start : start + count]).tobytes())
+            start += count
+
+    def bound_gradients(self) -> tuple[Any, Any]:
+        """The addresses of all gradients, and which of them are there."""
+        return self._grads.values, self._active
+
+    @property
+    def sum_of_squares(self) -> SumOfSquares:
+        """The program that adds the squares of the gradients of this part."""
+        if self._sum_of_squares is None:
+            self._sum_of_squares = SumOfSquares(self)
+        return self._sum_of_squares
+
+    def prepare(self) -> None:
+        """Checks the bindings, and updates the graph. Raises an error before anything runs."""
+        self.graph.prepare(self.current_stream())
+        if self.sum is not None:
+            self.sum_of_squares.prepare(self)
+
+    def keep(self) -> None:
+        """Keeps all bound tensors alive: a captured graph may use them at any time."""
+        for place, member in enumerate(self.members):
+            grad = local_gradient(member.param)
+            self._kept += [local(member.param).detach(), None if grad is None else grad.detach()]
+            for state in (self._state_of(member), self._hidden_of(place)):
+                self._kept += [local(value) for value in state.values() if isinstance(value, torch.Tensor)]
+
+    @property
+    def clips(self) -> bool:
+        return self._max_norm is not None
+
+    @property
+    def idle_members(self) -> int:
+        """The number of parameters without gradient."""
+        return int(len(self._active) - self._active.sum())
+
+    def copy_in(self) -> None:
+        """Copies the tensors that the program cannot read as they are."""
+        for copied, tensor in self._copied_in:
+            copied.copy_(tensor)
+
+    def replay(self) -> None:
+        self._last_stream = self.current_stream()
+        self.graph.replay(self._last_stream)
+        for param, shadow in self._written_back:
+            param.copy_(shadow)
+
+    def __del__(self) -> None:
+        # The last step may still use the tables of the graph.
+        graph = getattr(self, "graph", None)
+        if graph is not None and self.device.type != "cpu" and not graph.closed:
+            try:
+                graph.synchronize(self._last_stream)
+            except Exception:  # such as in a forked child, where the graph cannot be used
+                pass
+
+
+def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
+    """The family of each element type of the parameters, in the order of their first use."""
+    families: dict[Any, Family] = {}
+    for member in members:
+        dtype = real_dtype(member.param.dtype)
+        if dtype not in NAMES:
+            raise BadInput(
+                f"parameter {member.name}: expected dtype float64, float32, float16, bfloat16 or complex, found "
+                f"{member.param.dtype}"
+            )
+        if dtype not in families:
+            families[dtype] = Family(NAMES[dtype], NAMES[dtype], NAMES[_state_dtype(dtype, members, states)])
+    return families
+
+
+def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
+    """The element type of the state of the parameters of one type: theirs, unless there is state of another type."""
+    for member in members:
+        if member.param.dtype == dtype and member.param.ndim and member.param in states:
+            for value in states.tracked(member.param).values():
+                if (
+                    isinstance(value, torch.Tensor)
+                    and value.shape == member.param.shape
+                    and value.dtype in NAMES
+                    and value.dtype != dtype
+                ):
+                    return value.dtype
+    return dtype
+
+
+def _initial_values(executable: Any) -> dict[str, float]:
+    if executable not in _initial:
+        _initial[executable] = executable.initial_values()
+    return _initial[executable]
+
+
+_initial: dict[Any, dict[str, float]] = {}

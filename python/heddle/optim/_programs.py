@@ -1,0 +1,79 @@
+"""Programs and executables of optimizers, each made once in a process.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from .. import executable as _executable
+from .. import inspection
+from . import _rewrite
+from ._spec import Family, Spec, suffixes
+from ._torch import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Form(NamedTuple):
+    """The form of a program."""
+
+    #: The element types of each family.
+    families: tuple[Family, ...]
+    #: Whether hyperparameters have one value for each member.
+    groups: bool
+    #: The options and their values.
+    options: tuple[tuple[str, Any], ...]
+    #: Whether gradients are divided by `grad_scale`, and steps skipped, as a GradScaler wants.
+    scaled: bool = False
+    #: How gradients are clipped: "" (not at all), "norm" (by their norm), or "sum" (by a given sum of squares).
+    clip: str = ""
+
+
+_lock = threading.RLock()
+_texts: dict[tuple[Spec, Form], str] = {}
+_executables: dict[tuple[str, str], _executable.Executable] = {}
+
+
+def text(spec: Spec, form: Form) -> str:
+    """The program of an optimizer: the text of a module, or a standard program with options."""
+    with _lock:
+        if (spec, form) not in _texts:
+            program = spec.program(form.families, form.groups, dict(form.options))
+            if form.clip or form.scaled:
+                module = program if "\n" in program else inspection.emit(program, "foreach")
+                endings = suffixes(form.families)
+                if form.clip:
+                    module = _rewrite.clip(module, form.families, endings, given=form.clip == "sum")
+                if form.scaled:
+                    module = _rewrite.scale(module, form.families, endings)
+                program = module
+            _texts[spec, form] = program
+        return _texts[spec, form]
+
+
+def executable(program: str, device: Any) -> _executable.Executable:
+    """The executable of a program for a device of PyTorch."""
+    place = str(device)
+    with _lock:
+        if (program, place) not in _executables:
+            if device.type == "cpu":
+                made = _executable.compile(program, target="cpu")
+            else:
+                with torch.cuda.device(device):
+                    torch.cuda.current_stream(device)  # creates the context
+                    made = _executable.compile(program, target="cuda")
+            _executables[program, place] = made
+        return _executables[program, place]
+
+
+def sum_of_squares(families: tuple[Family, ...], scaled: bool) -> str:
+    """The program that adds the squares of all gradients."""
+    endings = suffixes(families)
+    module = _rewrite.sum_of_squares(families, endings)
+    return _rewrite.scale(module, families, endings) if scaled else module

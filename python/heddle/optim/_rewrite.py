@@ -1,0 +1,307 @@
+"""Rewrites the text of an optimizer's program: unscaled gradients, skipped steps, clipped gradients.
+
+The rewritten program is the same as if the rule had been written so, and is fused as one program. Text is rewritten in
+the form in which MLIR prints a module: the arguments of the function on one line, one operation a line.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._spec import Family
+
+#: The scalar arguments that the rewrites add.
+GRAD_SCALE, FOUND_INF, MAX_NORM, SUM = "grad_scale", "found_inf", "max_norm", "sum_of_squares"
+#: The result that `clip` adds.
+NORM = "norm"
+
+
+class _Argument(NamedTuple):
+    name: str
+    type: str
+    attributes: str
+
+    def text(self) -> str:
+        return f"%{self.name}: {self.type}{self.attributes}"
+
+
+class _Module:
+    """The text of a module with one function, in parts."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.splitlines()
+        heads = [index for index, line in enumerate(lines) if "func.func" in line]
+        returns = [index for index, line in enumerate(lines) if re.match(r"\s*(func\.)?return\b", line)]
+        if len(heads) != 1 or len(returns) != 1:
+            raise BadInput("program: expected a module with one function, as heddle prints it")
+        self.before, head = lines[: heads[0]], lines[heads[0]]
+        self.body, last = lines[heads[0] + 1 : returns[0]], lines[returns[0]]
+        self.after = lines[returns[0] + 1 :]
+        found = re.match(r"\s*func\.func (?:public |private )?@[\w$.]+", head)
+        if found is None or not head.rstrip().endswith("{"):
+            raise BadInput(f"program: expected the arguments of a function on one line, found {head}")
+        self.head = found.group()
+        arguments, self.types = _signature(head[len(self.head) :].rstrip().removesuffix("{").rstrip())
+        self.arguments = [_argument(part) for part in arguments]
+        values = re.sub(r"\s*(?:func\.)?return\b", "", last, count=1).partition(" :")[0]
+        self.results = [part.strip().lstrip("%") for part in values.split(",")] if values.strip() else []
+
+    def text(self) -> str:
+        arguments = ", ".join(argument.text() for argument in self.arguments)
+        results = ""
+        if self.types:
+            results = " -> " + (self.types[0] if len(self.types) == 1 else f"({', '.join(self.types)})")
+        last = "    return"
+        if self.results:
+            last += " " + ", ".join(f"%{value}" for value in self.results) + " : " + ", ".join(self.types)
+        head = f"{self.head}({arguments}){results} {{"
+        return "\n".join([*self.before, head, *self.body, last, *self.after]) + "\n"
+
+    def replace_uses(self, values: dict[str, tuple[str, str]]) -> None:
+        """Replaces operands of the operations: {value: (another value, its type)}."""
+        self.body = [_replace_operands(line, values) for line in self.body]
+
+
+def _split(text: str) -> list[str]:
+    """Splits at the commas outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        if letter in "<({[":
+            depth += 1
+        elif letter in ">)}]" and text[place - 1 : place] != "-":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    rest = text[start:].strip()
+    return [*parts, rest] if rest else parts
+
+
+def _signature(text: str) -> tuple[list[str], list[str]]:
+    """The arguments and the types of the results of '(...) -> ...'."""
+    depth = end = 0
+    for end, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            break
+    results = text[end + 1 :].strip().removeprefix("->").strip()
+    if results.startswith("("):
+        results = results[1:-1]
+    return _split(text[1:end]), _split(results)
+
+
+def _argument(text: str) -> _Argument:
+    name, _, rest = text.partition(":")
+    type_, brace, attributes = rest.strip().partition(" {")
+    return _Argument(name.strip().lstrip("%"), type_.strip(), brace + attributes)
+
+
+def _replace_operands(line: str, values: dict[str, tuple[str, str]]) -> str:
+    """Replaces the operands of a `foreach.map` or `foreach.reduce`: (%x = %value as f32, ... : type, ... : type)."""
+    head = re.search(r"foreach\.(?:map|reduce)\b[^(]*\(", line)
+    if head is None or not any(re.search(rf"= %{re.escape(value)}\b(?!\w)", line) for value in values):
+        return line
+    start = head.end()
+    depth, end = 1, start
+    while depth:
+        depth += (line[end] == "(") - (line[end] == ")")
+        end += 1
+    operands: list[tuple[str, str]] = []
+    waiting: list[str] = []
+    for part in _split(line[start : end - 1]):
+        operand, colon, type_ = part.partition(" : ")
+        waiting.append(operand)
+        if colon:
+            operands += [(each, type_) for each in waiting]
+            waiting = []
+    written = []
+    for operand, type_ in operands:
+        name, _, value = operand.partition(" = ")
+        found = re.match(r"%([\w$.\-]+)(.*)", value)
+        if found and found.group(1) in values:
+            other, type_ = values[found.group(1)]
+            operand = f"{name} = %{other}{found.group(2)}"
+        written.append(f"{operand} : {type_}")
+    return line[:start] + ", ".join(written) + line[end - 1 :]
+
+
+def _compute(dtype: str) -> str:
+    return "f64" if dtype == "f64" else "f32"
+
+
+def _list(dtype: str) -> str:
+    return f"!foreach.list<tensor<?x{dtype}>>"
+
+
+def _grads(module: _Module, families: Sequence[Family], endings: Sequence[str]) -> list[tuple[str, Family]]:
+    names = {argument.name for argument in module.arguments}
+    found = [(f"grad{ending}", family) for ending, family in zip(endings, families)]
+    for name, _ in found:
+        if name not in names:
+            raise BadInput(f"program: expected an argument '{name}', found {', '.join(sorted(names))}")
+    return found
+
+
+def _element(type_: str, aliases: Sequence[str]) -> str:
+    """The element type of a list."""
+    for line in aliases:
+        name, _, meaning = line.partition(" = ")
+        if name.strip() == type_:
+            type_ = meaning
+    found = re.search(r"tensor<(?:\?x)*(\w+)>", type_)
+    if found is None:
+        raise BadInput(f"program: expected a list of tensors, found {type_}")
+    return found.group(1)
+
+
+def scale(text: str, families: Sequence[Family], endings: Sequence[str]) -> str:
+    """Divides gradients by the scalar `grad_scale`, and keeps every donated argument unless `found_inf` is 0.
+
+    The unscaled gradients have the compute type, because 16 bits may not hold them.
+    """
+    module = _Module(text)
+    first: list[str] = []
+    values = {}
+    for name, family in _grads(module, families, endings):
+        compute = _compute(family.grad)
+        values[name] = (f"unscaled_{name}", _list(compute))
+        first += [
+            f"    %unscaled_{name} = foreach.map (%scaled = %{name} as {compute} : {_list(family.grad)}, "
+            f"%scale = %{GRAD_SCALE} as {compute} : tensor<f32>) -> {_list(compute)} {{",
+            f"      %quotient = arith.divf %scaled, %scale : {compute}",
+            f"      foreach.yield %quotient : {compute}",
+            "    }",
+        ]
+    module.replace_uses(values)
+    module.body = first + module.body
+    for argument in module.arguments:
+        donated = re.search(r"foreach\.donate = (\d+)", argument.attributes)
+        if donated is None:
+            continue
+        place = int(donated.group(1))
+        value, type_ = module.results[place], argument.type
+        storage = _element(type_, module.before)
+        compute = _compute(storage)
+        kept = f"kept_{argument.name}"
+        module.body += [
+            f"    %{kept} = foreach.map (%new = %{value} as {compute}, %old = %{argument.name} as {compute} : {type_}, "
+            f"%found = %{FOUND_INF} : tensor<f32>) -> {type_} {{",
+            "      %zero = arith.constant 0.000000e+00 : f32",
+            "      %finite = arith.cmpf oeq, %found, %zero : f32",
+            f"      %kept = arith.select %finite, %new, %old : {compute}",
+            f"      foreach.yield %kept : {compute}",
+            "    }",
+        ]
+        module.results[place] = kept
+    module.arguments += [
+        _Argument(GRAD_SCALE, "tensor<f32>", " {foreach.default = 1.000000e+00 : f32}"),
+        _Argument(FOUND_INF, "tensor<f32>", " {foreach.default = 0.000000e+00 : f32}"),
+    ]
+    return module.text()
+
+
+def _sums(families: Sequence[Family], endings: Sequence[str]) -> list[str]:
+    lines = []
+    for family, ending in zip(families, endings):
+        lines += [
+            f"    %clip_sum{ending} = foreach.reduce add along list (%grad = %grad{ending} as f64 : "
+            f"{_list(family.grad)}) -> tensor<f64> {{",
+            "      %square = arith.mulf %grad, %grad : f64",
+            "      foreach.yield %square : f64",
+            "    }",
+        ]
+    return lines
+
+
+def _total(endings: Sequence[str]) -> tuple[list[str], str]:
+    """The lines of a body that add the sums of all families, and the name of their total."""
+    lines, total = [], f"%sum{endings[0]}"
+    for count, ending in enumerate(endings[1:]):
+        lines.append(f"      %total{count} = arith.addf {total}, %sum{ending} : f64")
+        total = f"%total{count}"
+    return lines, total
+
+
+def clip(text: str, families: Sequence[Family], endings: Sequence[str], *, given: bool) -> str:
+    """Scales gradients down so that their norm is at most the scalar `max_norm`; the norm is another result.
+
+    The formula is that of the library's clip_by_global_norm (torch.nn.utils.clip_grad_norm_).
+
+    Args:
+        given: the sum of the squares is the scalar argument `sum_of_squares`, which may include other gradients.
+    """
+    module = _Module(text)
+    grads = _grads(module, families, endings)
+    first: list[str] = []
+    operands, total = f"%total = %{SUM}", "%total"
+    lines: list[str] = []
+    if not given:
+        first = _sums(families, endings)
+        operands = ", ".join(f"%sum{ending} = %clip_sum{ending}" for ending in endings)
+        lines, total = _total(endings)
+    first += [
+        f"    %{NORM}, %clip_factor = foreach.map ({operands}, %max_norm = %{MAX_NORM} : tensor<f64>) "
+        "-> (tensor<f64>, tensor<f64>) {",
+        *lines,
+        f"      %norm = math.sqrt {total} : f64",
+        "      %tiny = arith.constant 9.9999999999999995E-7 : f64",
+        "      %padded = arith.addf %norm, %tiny : f64",
+        "      %ratio = arith.divf %max_norm, %padded : f64",
+        "      %one = arith.constant 1.000000e+00 : f64",
+        "      %clip = arith.minimumf %ratio, %one : f64",
+        "      foreach.yield %norm, %clip : f64, f64",
+        "    }",
+    ]
+    values = {}
+    for name, family in grads:
+        compute = _compute(family.grad)
+        values[name] = (f"clipped_{name}", _list(family.grad))
+        first += [
+            f"    %clipped_{name} = foreach.map (%grad = %{name} as {compute} : {_list(family.grad)}, "
+            f"%clip = %clip_factor as {compute} : tensor<f64>) -> {_list(family.grad)} {{",
+            f"      %clipped = arith.mulf %grad, %clip : {compute}",
+            f"      foreach.yield %clipped : {compute}",
+            "    }",
+        ]
+    module.replace_uses(values)
+    module.body = first + module.body
+    if given:
+        module.arguments.append(_Argument(SUM, "tensor<f64>", ""))
+    module.arguments.append(_Argument(MAX_NORM, "tensor<f64>", " {foreach.default = 1.000000e+00 : f64}"))
+    module.results.append(NORM)
+    module.types.append("tensor<f64>")
+    return module.text()
+
+
+def sum_of_squares(families: Sequence[Family], endings: Sequence[str]) -> str:
+    """A program that adds the squares of all gradients, in double precision: the result `sum_of_squares`."""
+    arguments = ", ".join(f"%grad{ending}: {_list(family.grad)}" for family, ending in zip(families, endings))
+    operands = ", ".join(f"%sum{ending} = %clip_sum{ending}" for ending in endings)
+    lines, total = _total(endings)
+    return "\n".join(
+        [
+            "module {",
+            f"  func.func @sum_of_squares({arguments}) -> tensor<f64> {{",
+            *_sums(families, endings),
+            f"    %{SUM} = foreach.map ({operands} : tensor<f64>) -> tensor<f64> {{",
+            *lines,
+            "      %none = arith.constant 0.000000e+00 : f64",
+            f"      %all = arith.addf {total}, %none : f64",
+            "      foreach.yield %all : f64",
+            "    }",
+            f"    return %{SUM} : tensor<f64>",
+            "  }",
+            "}",
+            "",
+        ]
+    )

@@ -1,0 +1,108 @@
+"""The description of an optimizer, from which its class is made: `Spec`.
+
+A standard program of the library has one line in `_table.py`. A traced rule (`heddle.rule`) makes a `Spec` of its own.
+Either way the class comes from
+
+    optim.optimizer_class(spec)         # a subclass of torch.optim.Optimizer, with the signature of spec.defaults
+
+What a `Spec` has to provide:
+
+``program(families, groups, options)``
+    returns a program for `heddle.compile`: the text of a module, or a standard program with options. It is called once
+    for each set of arguments, and only when a step needs it.
+
+    `families` has a `Family` of element types for each type of the parameters, in the order of their first use. The
+    program has these lists for each family; their names end in ``_`` and the type of the parameters (``_f32``) if there
+    are several families, and have no such suffix if there is one (`suffixes`):
+
+    ========================  =======================================================================================
+    ``param``                 the parameters, donated: lists of ``tensor<?xTYPE>``, family.param
+    ``grad``                  the gradients, not donated: family.grad
+    a list for each state     donated, named by the key in the state of torch's optimizer (``exp_avg``): either
+                              ``tensor<?xTYPE>`` of family.state, as large as the parameter, or one value per member
+                              (``tensor<f32>``), such as the step counter ``step``. ``foreach.initial`` gives the
+                              initial value, 0 if there is none
+    a list for each           only if `groups`: ``tensor<f64>``, one value per member, not donated
+    hyperparameter
+    ========================  =======================================================================================
+
+    Without `groups`, hyperparameters are scalars ``tensor<f64>``, shared by all families, without suffix. Hyperparameters
+    that are not arguments of the program are not passed to it, so a program may leave some out.
+
+    Results are those that replace donated arguments, in any order. The program may not write anything else.
+
+    `options` has the value of each entry that `options` of the `Spec` names, and for each that `optional` names, whether
+    it is not zero in some group.
+
+``defaults``
+    the entries of a group in ``param_groups`` with their defaults, in the order of the class's signature.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+
+class Family(NamedTuple):
+    """The element types, by heddle's names, of the lists of one family."""
+
+    #: The parameters.
+    param: str
+    #: The gradients.
+    grad: str
+    #: The state that is as large as the parameters.
+    state: str
+
+
+def suffixes(families: Sequence[Family]) -> list[str]:
+    """What the names of the lists of each family end in."""
+    return [""] if len(families) == 1 else [f"_{family.param}" for family in families]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Spec:
+    """An optimizer; see the module for the contract of `program`."""
+
+    #: The name of the class.
+    name: str
+    #: The entries of a parameter group and their defaults, in the order of the signature.
+    defaults: Mapping[str, Any]
+    #: Families, groups and options to a program.
+    program: Callable[[Sequence[Family], bool, Mapping[str, Any]], str]
+    #: The entries from this one on can be given by keyword only; None: all can be given by position.
+    keyword_only: str | None = None
+    #: Entries that choose a program, such as ``amsgrad``. Groups whose options differ are stepped in separate launches.
+    options: Sequence[str] = ()
+    #: Hyperparameters that the program leaves out if they are zero in every group, such as ``weight_decay``. The first
+    #: value other than zero compiles another program.
+    optional: Sequence[str] = ()
+    #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
+    switches: Sequence[str] = ()
+    #: {"dampening": "momentum"}: the first is left out of the program of a group whose second is zero.
+    needs: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    #: Entries of every parameter group that are not in the signature.
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: Hyperparameters of the program that are parts of an entry: {"beta1": ("betas", 0)}. The others have the name of
+    #: their entry.
+    parts: Mapping[str, tuple[str, int]] = dataclasses.field(default_factory=dict)
+    #: State that torch's optimizer does not have: its value is 0 in the first step of a parameter, and at least 1 later.
+    hidden: Sequence[str] = ()
+    #: Entries that only torch's optimizer reads. They are kept, for state that moves between the two.
+    ignored: Sequence[str] = ("foreach", "capturable", "differentiable", "fused")
+    #: Entries that must not be negative, or (for those in `parts`) must be in [0, 1).
+    checked: Sequence[str] = ()
+    #: A further check of the entries of a group: the text of an error, or None.
+    check: Callable[[Mapping[str, Any]], str | None] | None = None
+    #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
+    functional: Sequence[str] | None = None
+    #: The docstring of the class.
+    doc: str = ""

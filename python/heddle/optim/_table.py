@@ -1,0 +1,109 @@
+"""The optimizers of the library: one `Spec` each.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from ..errors import BadInput
+from ._spec import Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from ._spec import Family
+
+
+def standard(
+    name: str, rename: Mapping[str, str] | None = None
+) -> Callable[[Sequence[Family], bool, Mapping[str, Any]], str]:
+    """The function `program` of a standard program.
+
+    Args:
+        name: the name of the program.
+        rename: options of the program whose entry in the parameter groups has another name.
+    """
+
+    def program(families: Sequence[Family], groups: bool, options: Mapping[str, Any]) -> str:
+        states = {"param" if family.state == family.param else family.state for family in families}
+        if any(family.grad != family.param for family in families) or len(states) != 1:
+            raise BadInput(
+                f"{name}: expected gradients of the type of their parameters, and state of the parameters' type or of "
+                f"one type for all, found {', '.join(map(str, families))}"
+            )
+        settings = {"dtype": "/".join(family.param for family in families), "state": states.pop()}
+        settings["groups"] = str(groups).lower()
+        for option, value in options.items():
+            # A hyperparameter only has to be other than 0 here: its value is an argument of the program. The value is
+            # one that every check of the library accepts.
+            is_number = option not in FLAGS
+            settings[(rename or {}).get(option, option)] = (
+                ("0.5" if value else "0") if is_number else str(bool(value)).lower()
+            )
+        return f"{name}:" + ",".join(f"{key}={value}" for key, value in settings.items())
+
+    return program
+
+
+#: Options that are true or false; the others are hyperparameters that may be left out.
+FLAGS = ("amsgrad", "maximize", "nesterov", "decoupled_weight_decay", "centered")
+
+_ADAM: dict[str, Any] = {
+    "options": ("amsgrad", "maximize", "decoupled_weight_decay"),
+    "optional": ("weight_decay",),
+    "parts": {"beta1": ("betas", 0), "beta2": ("betas", 1)},
+    "checked": ("lr", "eps", "beta1", "beta2", "weight_decay"),
+    "program": standard("adam", {"decoupled_weight_decay": "decoupled"}),
+}
+
+
+def _nesterov(group: Mapping[str, Any]) -> str | None:
+    if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
+        return "Nesterov momentum requires a momentum and zero dampening"
+    return None
+
+
+SPECS: dict[str, Spec] = {
+    spec.name: spec
+    for spec in (
+        Spec(
+            "SGD",
+            dict(lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, foreach=None,
+                 differentiable=False, fused=None),
+            standard("sgd"),
+            keyword_only="maximize",
+            options=("nesterov", "maximize"),
+            optional=("weight_decay", "dampening"),
+            switches=("momentum",),
+            needs={"dampening": "momentum"},
+            hidden=("step",),
+            checked=("lr", "momentum", "weight_decay"),
+            check=_nesterov,
+            functional=("momentum_buffer",),
+            doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
+        ),
+        Spec(
+            "Adam",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, foreach=None, maximize=False,
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False),
+            keyword_only="foreach",
+            functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
+            **_ADAM,
+        ),
+        Spec(
+            "AdamW",
+            dict(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, maximize=False,
+                 foreach=None, capturable=False, differentiable=False, fused=None),
+            fixed={"decoupled_weight_decay": True},
+            keyword_only="maximize",
+            functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
+            "`torch.optim.AdamW`.",
+            **_ADAM,
+        ),
+    )
+}

@@ -1,0 +1,89 @@
+"""PyTorch, which heddle imports only here.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ..errors import Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    #: Typed as Any, because the types of heddle are checked with and without PyTorch.
+    torch: Any = importlib.import_module("torch")
+except ImportError as error:
+    raise Unavailable(f"heddle.optim needs PyTorch: pip install torch ({error})") from None
+
+#: heddle's names of the element types that a program can store.
+NAMES: dict[Any, str] = {
+    torch.float64: "f64",
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+}
+DTYPES: dict[str, Any] = {name: dtype for dtype, name in NAMES.items()}
+#: The element types of the real and imaginary parts.
+_REAL: dict[Any, Any] = {
+    torch.complex128: torch.float64,
+    torch.complex64: torch.float32,
+    torch.complex32: torch.float16,
+}
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The element type as which heddle sees a tensor: that of the parts of a complex number."""
+    return _REAL.get(dtype, dtype)
+
+
+def real_numel(tensor: Any) -> int:
+    """The number of elements as which heddle sees a tensor: complex numbers have two."""
+    return int(tensor.numel()) * (2 if tensor.dtype in _REAL else 1)
+
+
+def local(tensor: Any) -> Any:
+    """The part of a tensor that is in this process: the local shard of a DTensor, or the tensor itself."""
+    if not is_distributed(tensor):
+        return tensor
+    shard = tensor._local_tensor
+    return shard.wait() if hasattr(shard, "wait") else shard
+
+
+def is_distributed(tensor: Any) -> bool:
+    """Whether a tensor is a DTensor."""
+    return hasattr(tensor, "_local_tensor") and hasattr(tensor, "placements")
+
+
+def local_gradient(param: Any) -> Any:
+    """The part of the gradient of a parameter that is in this process; None if there is no gradient."""
+    grad = param.grad
+    if grad is None or not is_distributed(param):
+        return grad
+    if not is_distributed(grad):
+        return grad
+    if grad._spec is not param._spec and grad.placements != param.placements:
+        grad = grad.redistribute(placements=param.placements)
+    return local(grad)
+
+
+def is_dense(tensor: Any) -> bool:
+    """Whether the elements of a tensor fill a range of memory, in any order."""
+    return bool(torch.ops.aten.is_non_overlapping_and_dense(tensor)) if not tensor.is_contiguous() else True
+
+
+def same_order(tensor: Any, other: Any) -> bool:
+    """Whether the elements of two tensors of one shape have the same order in memory."""
+    if tensor.stride() == other.stride():
+        return True
+    strides = zip(tensor.shape, tensor.stride(), other.stride())
+    return tensor.numel() == 0 or all(a == b for extent, a, b in strides if extent > 1)
+
+
+def empty_in_order(tensor: Any, dtype: Any) -> Any:
+    """A new tensor with the shape of `tensor`, dense, and with its elements in the same order in memory."""
+    return torch.empty_like(tensor, dtype=dtype, memory_format=torch.preserve_format, requires_grad=False)

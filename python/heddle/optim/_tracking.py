@@ -1,0 +1,107 @@
+"""Dictionaries for the state of an optimizer that count their changes.
+
+A step does not read the state of every parameter, because the addresses of its tensors are bound already. It compares
+one count instead. Copies and pickles of these dictionaries are plain dictionaries.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import collections
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Changes:
+    """A count of changes."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+def _counting(name: str, base: type) -> Any:
+    method = getattr(base, name)
+
+    def counted(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        self.changes.count += 1
+        return method(self, *arguments, **keywords)
+
+    counted.__name__ = name
+    counted.__doc__ = method.__doc__
+    return counted
+
+
+_MUTATORS = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update")
+
+
+class MemberState(dict):  # type: ignore[type-arg]
+    """The state of one parameter."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, values: dict[str, Any], changes: Changes) -> None:
+        self.changes = changes
+        dict.update(self, values)
+
+    def set_quietly(self, key: str, value: Any) -> None:
+        """Sets a value that the optimizer itself has already bound."""
+        dict.__setitem__(self, key, value)
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        return copy.deepcopy(dict(self), memo)
+
+
+class States(collections.defaultdict):  # type: ignore[type-arg]
+    """The states of all parameters."""
+
+    def __init__(self, values: dict[Any, Any], changes: Changes) -> None:
+        super().__init__(None)
+        self.changes = changes
+        for key, value in values.items():
+            tracked = MemberState(value, changes) if isinstance(value, dict) else value
+            dict.__setitem__(self, key, tracked)
+
+    def __missing__(self, key: Any) -> Any:
+        value = MemberState({}, self.changes)
+        dict.__setitem__(self, key, value)
+        return value
+
+    def tracked(self, key: Any) -> MemberState:
+        """The state of a parameter, which counts its changes from now on."""
+        value = self[key]
+        if type(value) is not MemberState:
+            value = MemberState(value, self.changes)
+            dict.__setitem__(self, key, value)
+        return value
+
+    def __reduce__(self) -> Any:
+        return _plain_states, (self.plain(),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        return copy.deepcopy(_plain_states(self.plain()), memo)
+
+    def plain(self) -> dict[Any, Any]:
+        """Plain dictionaries of the same values."""
+        return {key: dict(value) if isinstance(value, dict) else value for key, value in self.items()}
+
+
+def _plain_states(values: dict[Any, Any]) -> Any:
+    return collections.defaultdict(dict, values)
+
+
+for _class, _base in ((MemberState, dict), (States, collections.defaultdict)):
+    for _name in _MUTATORS:
+        setattr(_class, _name, _counting(_name, _base))

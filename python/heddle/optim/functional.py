@@ -1,0 +1,181 @@
+"""Steps as functions over lists of tensors, with the arguments of ``torch.optim.functional``.
+
+    adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, amsgrad, beta1, ...)
+
+There is one function for each optimizer of the library. It updates parameters and state in place, in one launch.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import threading
+
+from ..errors import BadInput
+from ._optimizer import Optimizer, optimizer_class
+from ._spec import Spec
+from ._table import SPECS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+class _Call:
+    """Optimizers over the kinds of tensors of the latest calls. A call lends them its tensors."""
+
+    _LIMIT = 8
+
+    def __init__(self, spec: Spec) -> None:
+        self._class: Callable[[Any], Optimizer] = optimizer_class(spec)
+        self._optimizers: collections.OrderedDict[Any, Optimizer] = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(
+        self,
+        params: Sequence[Any],
+        grads: Sequence[Any],
+        states: dict[str, Any],
+        values: dict[str, Any],
+        scaling: tuple[Any, Any],
+    ) -> None:
+        with self._lock:
+            optimizer = self._optimizer(params)
+            group = optimizer.param_groups[0]
+            own = group["params"]
+            group.update(values)
+            try:
+                for place, (view, param, grad) in enumerate(zip(own, params, grads)):
+                    view.data, view.grad = param.detach(), grad
+                    optimizer.state[view] = {
+                        key: members[place] for key, members in states.items() if members[place] is not None
+                    }
+                optimizer.grad_scale, optimizer.found_inf = scaling
+                Optimizer.step(optimizer)
+                for place, view in enumerate(own):
+                    for key, members in states.items():
+                        made = optimizer.state[view].get(key)
+                        if made is not members[place]:
+                            _give_back(members, place, made, key)
+            finally:
+                # Nothing of the caller is kept.
+                optimizer.state.clear()
+                optimizer._hidden.clear()
+                optimizer.grad_scale = optimizer.found_inf = None
+                for view in own:
+                    view.grad = None
+                    view.data = view.data.new_empty(0)
+
+    def _optimizer(self, params: Sequence[Any]) -> Optimizer:
+        key = tuple((param.shape, param.dtype, param.device, param.stride()) for param in params)
+        optimizer = self._optimizers.pop(key, None)
+        if optimizer is None:
+            optimizer = self._class([param.detach() for param in params])
+            if len(self._optimizers) == self._LIMIT:
+                self._optimizers.popitem(last=False)
+        self._optimizers[key] = optimizer
+        return optimizer
+
+
+def _give_back(members: Sequence[Any], place: int, made: Any, key: str) -> None:
+    """Passes state to the caller that was created in the step, or that the program needed in another form."""
+    given = members[place]
+    if given is not None and made is not None:
+        given.copy_(made)
+    elif isinstance(members, list):
+        members[place] = made
+    else:
+        raise BadInput(f"{key}: expected a list, so that state can be added, found {type(members).__name__}")
+
+
+def _function(spec: Spec) -> Callable[..., None]:
+    """The function of an optimizer; its arguments are those of PyTorch's function of this name."""
+    name = spec.name.lower()
+    states = tuple(spec.functional or ())
+    call = _Call(spec)
+    signature = _signature(spec)
+
+    def function(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        arguments = list(given.arguments.values())
+        params, grads = arguments[0], arguments[1]
+        lists = dict(zip(states, arguments[2 : 2 + len(states)]))
+        values = {}
+        for key, default in {**spec.defaults, **spec.fixed}.items():
+            if key in given.arguments:
+                values[key] = given.arguments[key]
+            elif any(part[0] == key for part in spec.parts.values()):
+                parts = sorted((index, part) for part, (entry, index) in spec.parts.items() if entry == key)
+                values[key] = tuple(given.arguments[part] for _, part in parts)
+            else:
+                values[key] = default
+        if given.arguments.get("has_sparse_grad"):
+            raise RuntimeError(f"heddle.optim.functional.{name} does not support sparse gradients")
+        for key, members in list(lists.items()):
+            if not members and key != "step":  # a list of state that the options do not need
+                del lists[key]
+            elif len(members) != len(params):
+                raise BadInput(f"{name}: expected {len(params)} tensors of state '{key}', found {len(members)}")
+        if len(grads) != len(params):
+            raise BadInput(f"{name}: expected {len(params)} gradients, found {len(grads)}")
+        for place, (param, grad) in enumerate(zip(params, grads)):
+            if grad is not None and (grad.shape != param.shape or grad.device != param.device):
+                raise BadInput(
+                    f"{name}: gradient {place}: expected shape {tuple(param.shape)} on {param.device}, found "
+                    f"{tuple(grad.shape)} on {grad.device}"
+                )
+        if params:
+            call(params, grads, lists, values, (given.arguments.get("grad_scale"), given.arguments.get("found_inf")))
+
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = (
+        f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place.\n\n"
+        f"The arguments are those of ``torch.optim.functional.{name}``. Step counters may be on any device; those on the "
+        "device of\ntheir parameter in float32 are not copied. Gradients that are None are skipped.\n\n"
+        "Raises:\n    BadInput: the tensors do not fit each other. Nothing is written."
+    )
+    return function
+
+
+def _signature(spec: Spec) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list"}
+    names = ["params", "grads" if "step" in (spec.functional or ()) else "d_p_list"]
+    names += [plural.get(key, f"{key}s") for key in spec.functional or ()]
+    parameters = [inspect.Parameter(each, kind) for each in names]
+    optional: dict[str, Any] = {}
+    if "step" not in (spec.functional or ()):
+        optional["has_sparse_grad"] = False
+    for key in ("foreach", "capturable", "differentiable", "fused"):
+        if key in spec.defaults and (key != "differentiable" or "capturable" in spec.defaults):
+            optional[key] = spec.defaults[key]
+    optional.update(grad_scale=None, found_inf=None)
+    if "capturable" in spec.defaults:
+        optional["has_complex"] = False
+    if "decoupled_weight_decay" in spec.defaults:
+        optional["decoupled_weight_decay"] = False
+    parameters += [inspect.Parameter(key, kind, default=default) for key, default in optional.items()]
+    for key in spec.defaults:
+        if key in optional or key in spec.ignored:
+            continue
+        parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
+        parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]
+    return inspect.Signature(parameters)
+
+
+FUNCTIONS: dict[str, Callable[..., None]] = {
+    spec.name.lower(): _function(spec) for spec in SPECS.values() if spec.functional is not None
+}
+__all__ = ["FUNCTIONS", *FUNCTIONS]
+
+
+def __getattr__(name: str) -> Callable[..., None]:
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    raise AttributeError(f"module 'heddle.optim.functional' has no attribute '{name}'")

@@ -1,0 +1,360 @@
+"""Reads the arguments of a solve: one problem, a batch as an array, or a list of problems.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+from .. import arrays, dtypes
+from ..errors import BadInput, Error
+from ._cache import Members
+from ._libraries import Library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_DTYPES = ("f64", "f32", "f16", "bf16")
+
+
+def number(name: str, value: Any, good: Callable[[float], bool], expected: str) -> float:
+    """An argument that is a number.
+
+    Raises:
+        BadInput: it is not, or not `good`.
+    """
+    if getattr(value, "requires_grad", False):
+        raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
+    try:
+        converted = float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise BadInput(f"{name}: expected {expected}, found {type(value).__name__}") from None
+    if not good(converted):
+        raise BadInput(f"{name}: expected {expected}, found {converted:g}")
+    return converted
+
+
+def row_stride(shape: Sequence[int], strides: Sequence[int] | None) -> int | None:
+    """The row stride of a matrix; 0 if it is dense, None if its rows are not contiguous or overlap."""
+    if strides is None or shape[0] * shape[1] == 0:
+        return 0
+    rows, columns = shape
+    if columns > 1 and strides[1] != 1:
+        return None
+    if rows == 1 or strides[0] == columns:
+        return 0
+    return strides[0] if strides[0] > columns else None
+
+
+class Problems:
+    """The costs of all problems, as they are bound, and the form in which the caller gave them.
+
+    Attributes:
+        form: ``"single"`` (a matrix), ``"batch"`` (an array of rank 3) or ``"list"``.
+        dtype: heddle's name of the element type.
+        library: the caller's library.
+        shapes: rows and columns of each problem.
+        extents: rows and columns of the problems of a batch, even if there are none.
+        is_turned: whether the caller gave the transposes of the matrices (``layout="column"``).
+        by_columns: whether the matrices are bound as their transposes (option ``layout=column``).
+        members: the matrices, as they are bound.
+        given: the arrays of the caller.
+    """
+
+    def __init__(self, M: Any, layout: str | None) -> None:
+        self.given: list[Any]
+        self.library: Library
+        if isinstance(M, (list, tuple)) and not isinstance(M, arrays.ArrayView):
+            self.form = "list"
+            self.given = list(M)
+            if not M or isinstance(M[0], (list, tuple, int, float)):
+                self._read_nested(M)
+        else:
+            self.form, self.given = "single", [M]
+        views = [self._view(array, index) for index, array in enumerate(self.given)]
+        if self.form == "single" and len(views[0].shape) == 3:
+            self.form = "batch"
+        rank = 3 if self.form == "batch" else 2
+        for index, seen in enumerate(views):
+            if len(seen.shape) != rank:
+                raise BadInput(
+                    f"{self._name(index)}: expected a matrix{' or an array of rank 3' if self.form != 'list' else ''}, "
+                    f"found shape {seen.shape}"
+                )
+        dtype = views[0].dtype if views else "f64"
+        for index, seen in enumerate(views):
+            if seen.dtype not in _DTYPES:
+                raise BadInput(f"{self._name(index)}: expected dtype {', '.join(_DTYPES)}, found {seen.dtype}")
+            if seen.dtype != dtype:
+                raise BadInput(f"{self._name(index)}: expected dtype {dtype}, as in M[0], found {seen.dtype}")
+        self.dtype = dtype
+        if layout not in (None, "row", "column"):
+            raise BadInput(f"layout: expected None, 'row' or 'column', found {layout!r}")
+        self.is_turned = layout == "column"
+        self._bind(views)
+
+    def _read_nested(self, M: Sequence[Any]) -> None:
+        """Numbers in nested lists are one matrix; an empty list is a batch without problems."""
+        import numpy
+
+        if M:
+            try:
+                self.given = [numpy.asarray(M, numpy.float64)]
+            except (TypeError, ValueError):
+                raise BadInput(f"M: expected an array or a list of arrays, found {M!r:.200}") from None
+            self.form = "single"
+
+    def _name(self, index: int) -> str:
+        return f"M[{index}]" if self.form == "list" else "M"
+
+    def _view(self, array: Any, index: int) -> arrays.ArrayView:
+        if index:
+            return self.library.view(array, self._name(index))
+        try:
+            seen = arrays.view(array)
+        except Error as error:
+            raise type(error)(f"{self._name(index)}: {error}") from None
+        self.library = Library(array, seen)
+        return self.library.view(array, self._name(index)) if self.library.place.stream else seen
+
+    @property
+    def count(self) -> int:
+        """The number of problems."""
+        return len(self.shapes)
+
+    def _bind(self, views: list[arrays.ArrayView]) -> None:
+        if not views:
+            import numpy
+
+            self.library = Library(numpy.empty(0), arrays.view(numpy.empty(0)))
+        matrices = self._matrices(views)
+        self.by_columns = self.is_turned
+        strides = [row_stride(matrix.shape, matrix.strides) for matrix in matrices]
+        if None in strides:
+            turned = [_transposed(matrix) for matrix in matrices]
+            others = [row_stride(matrix.shape, matrix.strides) for matrix in turned]
+            if None not in others:
+                self.by_columns, matrices, strides = not self.by_columns, turned, others
+            else:
+                views = self._copies()
+                matrices, strides = self._matrices(views), []
+        bound = tuple(matrix.shape for matrix in matrices)
+        self.shapes: tuple[tuple[int, int], ...] = tuple(
+            (shape[1], shape[0]) if self.by_columns else (shape[0], shape[1]) for shape in bound
+        )
+        rows, columns = self.shapes[0] if self.shapes else views[0].shape[1:] if views else (0, 0)
+        self.extents = (columns, rows) if self.by_columns and not self.shapes else (rows, columns)
+        known = tuple(stride or 0 for stride in strides)
+        self.members = Members(self.dtype, [matrix.address for matrix in matrices], bound, known if any(known) else None)
+        self._views = views  # keep the memory alive, as DLPack needs it
+
+    def _copies(self) -> list[arrays.ArrayView]:
+        """Views of dense copies of the matrices."""
+        library = self.library
+        copies = [
+            library.dense(library.own(array, self._name(index)), self.dtype) for index, array in enumerate(self.given)
+        ]
+        return [library.view(copy, "M") for copy in copies]
+
+    def _matrices(self, views: list[arrays.ArrayView]) -> list[arrays.ArrayView]:
+        return _members(views[0]) if self.form == "batch" else list(views)
+
+
+def _transposed(matrix: arrays.ArrayView) -> arrays.ArrayView:
+    rows, columns = matrix.shape
+    step, next_step = matrix.strides if matrix.strides is not None else (columns, 1)
+    return matrix._replace(shape=(columns, rows), strides=(next_step, step))
+
+
+def _members(batch: arrays.ArrayView) -> list[arrays.ArrayView]:
+    """The arrays of a batch: one for each index of the first axis."""
+    count, *extents = batch.shape
+    size = 1
+    for extent in extents:
+        size *= extent
+    step = size if batch.strides is None else batch.strides[0]
+    inner = None if batch.strides is None else tuple(batch.strides[1:])
+    bytes_apart = step * dtypes.SIZES[batch.dtype]
+    return [
+        batch._replace(address=batch.address + index * bytes_apart, shape=tuple(extents), strides=inner)
+        for index in range(count)
+    ]
+
+
+class Vectors:
+    """One vector for each problem: weights, potentials, coordinates.
+
+    Attributes:
+        members: the vectors, as they are bound.
+        arrays: dense arrays of the caller's library that hold them.
+        given: the arrays of the caller.
+        shared: whether one vector is used for all problems.
+        is_stacked: whether one array of rank 2 has all vectors.
+    """
+
+    def __init__(self, problems: Problems, given: Any, name: str, sizes: Sequence[int] | None, dtype: str) -> None:
+        """Reads an argument.
+
+        Args:
+            problems: the costs.
+            given: an array; for a batch or a list, one vector for all problems, or one for each.
+            name: the name of the argument, for messages.
+            sizes: the number of elements of each vector; None: any.
+            dtype: the element type that is bound; arrays of others are converted.
+
+        Raises:
+            BadInput: the shapes do not fit, or the array is on another device.
+        """
+        library, count = problems.library, problems.count
+        self.given: list[Any] = [given]
+        shared = problems.form == "single"
+        self.is_stacked = False
+        if not shared and isinstance(given, (list, tuple)) and not _is_numbers(given):
+            parts = [self._dense(library, part, f"{name}[{index}]", dtype) for index, part in enumerate(given)]
+            self.given = list(given)
+            if len(parts) != count:
+                raise BadInput(f"{name}: expected {count} arrays, one for each problem, found {len(parts)}")
+            self.arrays = [part for part, _ in parts]
+            views = [seen for _, seen in parts]
+        else:
+            array, seen = self._dense(library, given, name, dtype)
+            self.arrays = [array]
+            shared = shared or len(seen.shape) == 1
+            if len(seen.shape) != (1 if shared else 2) or (not shared and seen.shape[0] != count):
+                wanted = "a vector" if shared else f"a vector, or {count} vectors (an array of rank 2)"
+                raise BadInput(f"{name}: expected {wanted}, found shape {seen.shape}")
+            self.is_stacked = not shared
+            views = [seen] * count if shared else _members(seen)
+        for index, seen in enumerate(views):
+            if len(seen.shape) != 1 or (sizes is not None and seen.shape[0] != sizes[index]):
+                wanted = "a vector" if sizes is None else f"{sizes[index]} elements, as M has"
+                where = name if shared else f"{name}[{index}]"
+                raise BadInput(f"{where}: expected {wanted}, found shape {seen.shape}")
+        self.shared = shared
+        self.members = Members(dtype, [seen.address for seen in views], tuple(seen.shape for seen in views))
+        self._views = views
+
+    def of(self, index: int) -> Any:
+        """The vector of one problem, as an array of the caller's library."""
+        if self.shared:
+            return self.arrays[0]
+        return self.arrays[0][index] if self.is_stacked else self.arrays[index]
+
+    @staticmethod
+    def _dense(library: Library, given: Any, name: str, dtype: str) -> tuple[Any, arrays.ArrayView]:
+        array = library.own(given, name)
+        seen = library.view(array, name)
+        if seen.dtype not in _DTYPES and seen.dtype not in ("i32", "i64"):
+            raise BadInput(f"{name}: expected numbers, found dtype {seen.dtype}")
+        if seen.dtype != dtype or not seen.is_dense:
+            array = library.dense(array, dtype)
+            seen = library.view(array, name)
+        return array, seen
+
+
+class PerProblem:
+    """A scalar argument with one float64 value for each problem.
+
+    Attributes:
+        array: the values, in the caller's library.
+        members: the values, as they are bound.
+    """
+
+    def __init__(self, problems: Problems, given: Any, name: str) -> None:
+        self.array, seen = Vectors._dense(problems.library, given, name, "f64")
+        if seen.shape != (problems.count,):
+            raise BadInput(
+                f"{name}: expected a number, or {problems.count} values, one for each problem, found shape {seen.shape}"
+            )
+        addresses = [seen.address + 8 * index for index in range(problems.count)]
+        self.members = Members("f64", addresses, ((),) * problems.count)
+
+
+def _is_numbers(given: Sequence[Any]) -> bool:
+    return not given or isinstance(given[0], (int, float))
+
+
+class Uniform(Vectors):
+    """Equal weights of sum 1 for each problem (or their logarithms)."""
+
+    def __init__(self, problems: Problems, sizes: Sequence[int], dtype: str, log: bool) -> None:
+        import math
+
+        library = problems.library
+        self.given = []
+        self.shared = self.is_stacked = False
+        made: dict[int, Any] = {}
+        for size in sizes:
+            if size not in made:
+                share = 1 / max(size, 1)
+                made[size] = library.full(size, dtype, math.log(share) if log else share)
+        self._views = [library.view(made[size], "weights") for size in sizes]
+        self.arrays = [made[size] for size in sizes]
+        self.members = Members(dtype, [seen.address for seen in self._views], tuple((size,) for size in sizes))
+
+
+class Block:
+    """A result of all problems in one new array.
+
+    Attributes:
+        members: the members of the result, as they are bound.
+    """
+
+    def __init__(
+        self,
+        problems: Problems,
+        dtype: str,
+        shapes: Sequence[tuple[int, ...]],
+        *,
+        empty: tuple[int, ...],
+        start: Sequence[Any] | None = None,
+    ) -> None:
+        """Allocates the result.
+
+        Args:
+            problems: the costs.
+            dtype: the element type.
+            shapes: the extents of each member.
+            empty: the extents of a member if there is none.
+            start: arrays with the first elements of the members in order; None: not initialized.
+        """
+        library = problems.library
+        self._form, self._shapes = problems.form, tuple(shapes)
+        self._member = self._shapes[0] if self._shapes else empty
+        # Members of a list start at 256 bytes, so that the GPU reads them 16 bytes at a time.
+        unit = 256 // dtypes.SIZES[dtype] if self._form == "list" and start is None else 1
+        self._starts, end = [], 0
+        for shape in self._shapes:
+            size = 1
+            for extent in shape:
+                size *= extent
+            self._starts.append(end)
+            end += size if not shape else -(-size // unit) * unit
+        self.flat = library.empty(end, dtype) if start is None else library.joined(start, dtype)
+        base, size = arrays.fresh_view(self.flat).address, dtypes.SIZES[dtype]
+        self.members = Members(dtype, [base + size * first for first in self._starts], self._shapes)
+
+    def of(self, index: int) -> Any:
+        """The result of one problem."""
+        shape = self._shapes[index]
+        size = 1
+        for extent in shape:
+            size *= extent
+        first = self._starts[index]
+        return self.flat[first : first + size].reshape(shape)
+
+    def value(self, turned: bool = False) -> Any:
+        """The result in the form in which the problems were given; `turned`: with the last two axes exchanged.
+
+        Scalars of a list of problems are one vector.
+        """
+        if self._form == "list" and self._member:
+            members = [self.of(index) for index in range(len(self._shapes))]
+            return [member.T for member in members] if turned else members
+        if self._form == "single":
+            made = self.flat.reshape(self._member)
+            return made.T if turned else made
+        made = self.flat.reshape((len(self._shapes), *self._member))
+        return made.swapaxes(1, 2) if turned else made

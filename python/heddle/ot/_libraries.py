@@ -1,0 +1,160 @@
+"""The few operations on arrays that a solve needs, in the library of the caller's costs.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from .. import arrays, dtypes
+from ..errors import BadInput, Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class Place(NamedTuple):
+    """Where a solve runs. Two solves in one place are ordered, so they may use the same graph."""
+
+    #: ``"cpu"`` or ``"cuda"``: the target.
+    target: str
+    #: The ordinal of the GPU; None on the cpu target.
+    ordinal: int | None
+    #: The handle of the CUDA stream; 0 on the cpu target.
+    stream: int
+
+
+class Library:
+    """The caller's library: numpy, torch, cupy or jax, on the device of one of its arrays.
+
+    Attributes:
+        name: the name of the library.
+        place: the device, and the library's current stream there.
+    """
+
+    def __init__(self, like: Any, seen: arrays.ArrayView) -> None:
+        self.name = arrays.library_of(like)
+        self._device = seen.device
+        ordinal = seen.device.ordinal
+        if seen.device.kind == "cpu":
+            self.place = Place("cpu", None, 0)
+            return
+        stream = 0
+        if self.name == "torch":
+            current = sys.modules["torch"].cuda.current_stream(ordinal)
+            stream, ordinal = int(current.cuda_stream), int(current.device.index)
+        elif self.name == "cupy":
+            cupy = sys.modules["cupy"]
+            ordinal = int(like.device.id) if ordinal is None else ordinal
+            with cupy.cuda.Device(ordinal):
+                stream = int(cupy.cuda.get_current_stream().ptr)
+        self._device = arrays.Device("cuda", ordinal or 0)
+        self.place = Place("cuda", ordinal or 0, stream)
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether the library would use results on other streams than that of the solve."""
+        return self.name == "jax" and self.place.target == "cuda"
+
+    def view(self, array: Any, argument: str) -> arrays.ArrayView:
+        """A view of an argument, which must be on this device.
+
+        Raises:
+            BadInput: `array` is no array, or on another device.
+        """
+        try:
+            seen = arrays.view(array, stream=self.place.stream)
+        except Error as error:
+            raise type(error)(f"{argument}: {error}") from None
+        expected = self._device
+        if seen.device.kind != expected.kind or seen.device.ordinal not in (None, expected.ordinal):
+            raise BadInput(f"{argument}: expected memory of {expected}, as M has, found {seen.device}")
+        return seen
+
+    def own(self, array: Any, argument: str) -> Any:
+        """`array` as an array of this library, without a copy if it is an array; a sequence of numbers is copied."""
+        if isinstance(array, (list, tuple, int, float)):
+            import numpy
+
+            try:
+                return self.asarray(numpy.asarray(array, numpy.float64))
+            except (TypeError, ValueError):
+                raise BadInput(f"{argument}: expected an array, found {array!r:.200}") from None
+        seen = self.view(array, argument)
+        if arrays.library_of(array) == self.name:
+            return array.detach() if self.name == "torch" and array.requires_grad else array
+        if self.name == "numpy":
+            return arrays.to_library(seen, "numpy")
+        return arrays.to_library(seen, self.name)
+
+    def asarray(self, host: Any) -> Any:
+        """A copy of a NumPy array in this library, on this device."""
+        if self.name == "numpy":
+            return host
+        module = sys.modules[self.name]
+        if self.name == "torch":
+            return module.tensor(host, device=str(self._device))
+        if self.name == "cupy":
+            with module.cuda.Device(self._device.ordinal):
+                return module.asarray(host)
+        return module.numpy.asarray(host)
+
+    def dense(self, array: Any, dtype: str) -> Any:
+        """An own array with an element type, dense in the order of C; a copy only if it must be."""
+        if self.name == "torch":
+            return array.to(getattr(sys.modules["torch"], dtypes.NUMPY_NAMES[dtype])).contiguous()
+        if self.name == "jax":
+            return array.astype(dtypes.NUMPY_NAMES[dtype])
+        module = sys.modules[self.name]
+        return module.ascontiguousarray(array, dtype=dtypes.numpy_dtype(dtype))
+
+    def empty(self, count: int, dtype: str) -> Any:
+        """An uninitialized vector."""
+        if self.name == "torch":
+            torch = sys.modules["torch"]
+            return torch.empty(count, dtype=getattr(torch, dtypes.NUMPY_NAMES[dtype]), device=str(self._device))
+        return arrays.empty_like(arrays.ArrayView(0, dtype, (0,), None, self._device, False, None), (count,), dtype) \
+            if self.name in ("numpy", "cupy") else self._empty_jax(count, dtype)
+
+    def _empty_jax(self, count: int, dtype: str) -> Any:
+        jax = sys.modules["jax"]
+        made = jax.numpy.empty((count,), dtypes.NUMPY_NAMES[dtype])
+        if str(made.dtype) != dtypes.NUMPY_NAMES[dtype]:
+            raise BadInput(f"M: JAX makes {made.dtype} of {dtype}; set the option jax_enable_x64")
+        if self._device.kind == "cuda":
+            made = jax.device_put(made, jax.devices("gpu")[self._device.ordinal or 0])
+        return made
+
+    def full(self, count: int, dtype: str, value: float) -> Any:
+        """A vector with equal elements."""
+        if self.name == "jax":
+            return sys.modules["jax"].numpy.full((count,), value, dtypes.NUMPY_NAMES[dtype])
+        made = self.empty(count, dtype)
+        made[...] = value
+        return made
+
+    def joined(self, parts: Sequence[Any], dtype: str) -> Any:
+        """A new vector of the elements of all arrays in order."""
+        flat = [self.dense(part, dtype).reshape(-1) for part in parts]
+        if self.name == "torch":
+            return sys.modules["torch"].cat(flat) if flat else self.empty(0, dtype)
+        module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
+        return module.concatenate(flat) if flat else self.empty(0, dtype)
+
+    def stacked(self, scalars: Sequence[Any]) -> Any:
+        """A vector of arrays of one element."""
+        module = sys.modules["jax"].numpy if self.name == "jax" else sys.modules[self.name]
+        return module.stack(list(scalars))
+
+    def host(self, array: Any) -> Any:
+        """A NumPy copy of an own array, after waiting for its stream."""
+        import numpy
+
+        if self.name == "torch":
+            return array.detach().cpu().numpy()
+        return array.get() if self.name == "cupy" else numpy.asarray(array)

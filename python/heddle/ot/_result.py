@@ -1,0 +1,318 @@
+"""The result of a solve.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import enum
+
+from ..errors import BadInput, Failed
+from ._inputs import Block, PerProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from ._problem import Problem
+
+
+class Status(enum.Enum):
+    """How the solve of one problem ended (docs/sinkhorn.md, "When a problem stops")."""
+
+    #: The error is at most `tol`.
+    CONVERGED = "converged"
+    #: `limit` iterations have run, and the error is larger than `tol`.
+    LIMIT = "limit"
+    #: A point whose weight must be matched has no allowed pair with a point of positive weight.
+    INFEASIBLE = "infeasible"
+    #: NaN or -inf in `M`, in the initial potentials or in values of eps.
+    NOT_FINITE = "not finite"
+    #: Weights that are negative or NaN, weights whose sums differ, or an option out of its range.
+    BAD_INPUT = "bad input"
+
+
+class NotSolved(Failed):
+    """A problem did not converge; see `OTResult.check`."""
+
+
+#: What each bit of the program's status says about an argument.
+_BAD_INPUT = {
+    1: "a: expected finite weights that are not negative",
+    2: "b: expected finite weights that are not negative",
+    4: "a and b: expected equal sums (or relaxed sides, or normalize=True and sums that are not 0)",
+    8: "eps: expected a positive number with a finite inverse (eps0 likewise, and a decay between 0 and 1)",
+    16: "rho_a, rho_b: expected positive numbers",
+    32: "omega: expected a number between 0 and 2",
+}
+_NOT_FINITE = 64
+_INFEASIBLE = 128
+_NUMBERS = "M: expected costs that are not NaN or -inf, and initial potentials that are not NaN"
+
+
+class OTResult:
+    """The result of `solve`, `solve_batch` or `sinkhorn`.
+
+    Attributes are computed when asked for, on the device, from the costs and the potentials, without another solve.
+    They are arrays of the library of `M`, in the compute type (float32 for float16 and bfloat16 costs). The costs and
+    weights must not change before that; a tensor of PyTorch that was changed in place raises `BadInput`.
+
+    For a batch, every attribute has a leading axis of the problems; for a list of problems, it is a list of arrays, and
+    scalars are one vector.
+
+    With PyTorch, if `M`, `a` or `b` needs a gradient, `value` has one (envelope theorem). All other attributes raise an
+    exception in ``backward``; use ``detach()``.
+    """
+
+    def __init__(
+        self, problem: Problem, results: dict[str, Block], tol: float | PerProblem, limit: int, grad: str
+    ) -> None:
+        self._problem, self._results = problem, dict(results)
+        self._tol, self._limit = tol, limit
+        self._values: dict[str, Any] = {}
+        self._host: dict[str, Any] = {}
+        self._inputs: list[Any] = []
+        if grad == "envelope" and problem.problems.library.name == "torch":
+            given = [*problem.problems.given, *problem.a.given, *problem.b.given]
+            self._inputs = [array for array in given if getattr(array, "requires_grad", False)]
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # Values
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The value of the regularized problem, from its dual at the potentials: a scalar for each problem.
+
+        ``reg_type="KL"``:  sum P M + reg KL(P | a b^T) + unbalanced KL(P 1 | a) + unbalanced KL(P^T 1 | b), with
+        KL(p | q) = sum p log(p / q) - p + q. ``"entropy"``: reg sum P log P if both sums must match (as POT), and
+        reg sum P (log P - 1) if a side is relaxed. At convergence, the dual has this value; before, its error is
+        quadratic in the error of the potentials.
+        """
+        if self._inputs:
+            from . import _autograd
+
+            return _autograd.value(self)
+        return self._plain_value()
+
+    @property
+    def value_linear(self) -> Any:
+        """sum P M, without the regularization; a forbidden pair contributes 0: a scalar for each problem."""
+        return self._get("cost")
+
+    @property
+    def dual(self) -> Any:
+        """The value of the dual problem at the potentials, as docs/sinkhorn.md defines it: a scalar for each problem."""
+        return self._get("dual")
+
+    def _plain_value(self) -> Any:
+        dual = self._output("dual")
+        options = self._problem.options
+        if options.get("regularizer", "kl") == "kl" or "rho_a" in options or "rho_b" in options:
+            return dual
+        if "entropic" not in self._values:
+            self._output("marginal_a")
+            block, problems = self._results["marginal_a"], self._problem.problems
+            masses = [block.of(index).sum() for index in range(problems.count)]
+            given = self._problem.scalars["eps"]
+            mass = masses[0] if problems.form == "single" else problems.library.stacked(masses) if masses else dual
+            eps = problems.library.dense(given.array, self._problem.compute) if isinstance(given, PerProblem) else given
+            self._values["entropic"] = dual + eps * mass
+        return self._values["entropic"]
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The transport plan and the potentials
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def potentials(self) -> tuple[Any, Any]:
+        """The potentials of rows (n) and columns (m), in the convention of the solve."""
+        return self.potential_a, self.potential_b
+
+    @property
+    def potential_a(self) -> Any:
+        """The potentials of the rows: n."""
+        return self._get(self._problem.potential_names[0])
+
+    @property
+    def potential_b(self) -> Any:
+        """The potentials of the columns: m."""
+        return self._get(self._problem.potential_names[1])
+
+    @property
+    def plan(self) -> Any:
+        """The transport plan: n x m. With `M` stored by columns, so is the plan."""
+        return self._get("plan")
+
+    @property
+    def marginals(self) -> tuple[Any, Any]:
+        """The row sums (n) and column sums (m) of the transport plan."""
+        return self.marginal_a, self.marginal_b
+
+    @property
+    def marginal_a(self) -> Any:
+        """The row sums of the transport plan: n."""
+        return self._get("marginal_a")
+
+    @property
+    def marginal_b(self) -> Any:
+        """The column sums of the transport plan: m."""
+        return self._get("marginal_b")
+
+    @property
+    def argmax(self) -> Any:
+        """For each row, the column with the largest entry of the plan, the first of several: n 64-bit integers.
+
+        0 in a row without an allowed pair.
+        """
+        return self._output("argmax")
+
+    # ------------------------------------------------------------------------------------------------------------------
+    # The solve
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def error(self) -> Any:
+        """The error that was compared with `tol`: a scalar for each problem, on the device."""
+        return self._output("error")
+
+    @property
+    def errors(self) -> Any:
+        """The error of each iteration, up to the length `history`; NaN for those that did not run. None without."""
+        return self._output("errors") if "errors" in self._results else None
+
+    @property
+    def n_iter(self) -> Any:
+        """The number of iterations: an integer, or a NumPy vector for several problems. Waits for the solve."""
+        found = self._on_host("iterations")
+        return int(found) if found.ndim == 0 else found
+
+    @property
+    def converged(self) -> Any:
+        """Whether the error is at most `tol`: a boolean, or a NumPy vector for several problems. Waits for the solve."""
+        found = self._on_host("converged")
+        return bool(found) if found.ndim == 0 else found
+
+    @property
+    def status(self) -> Any:
+        """How the solve ended: a `Status`, or a list of them for several problems. Waits for the solve."""
+        bits = self._on_host("status")
+        if bits.ndim == 0:
+            return _status(int(bits), bool(self._on_host("converged")))
+        return [_status(int(word), bool(done)) for word, done in zip(bits, self._on_host("converged"))]
+
+    @property
+    def status_bits(self) -> Any:
+        """The program's status, an int32 for each problem on the device, as docs/sinkhorn.md defines it."""
+        return self._output("status")
+
+    def check(self) -> OTResult:
+        """Raises an exception unless every problem converged. Waits for the solve.
+
+        Returns:
+            The result itself.
+
+        Raises:
+            BadInput: a mistake in an argument.
+            NotSolved: a problem reached the limit, or is infeasible.
+        """
+        raise_bad_input(self)
+        single = self._problem.problems.form == "single"
+        found = [self.status] if single else self.status
+        for index, status in enumerate(found):
+            if status is not Status.CONVERGED:
+                self._refuse(status, "" if single else f"problem {index}: ", index)
+        return self
+
+    def _refuse(self, status: Status, where: str, index: int) -> NoReturn:
+        if status is Status.INFEASIBLE:
+            raise NotSolved(f"{where}infeasible: a point with weight has no allowed pair with a point of positive weight")
+        error = float(self._on_host("error").reshape(-1)[index])
+        tol = self._tol
+        wanted = tol if not isinstance(tol, PerProblem) else float(self._library.host(tol.array)[index])
+        raise NotSolved(
+            f"{where}reached the limit of {self._limit} iterations with error {error:.3g}, tol is {wanted:.3g}: "
+            "raise the limit (max_iter), tol or eps (reg), or use annealing"
+        )
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def _library(self) -> Any:
+        return self._problem.problems.library
+
+    def _get(self, name: str) -> Any:
+        """A result; if a gradient is asked through it, an exception follows."""
+        found = self._output(name)
+        if self._inputs:
+            from . import _autograd
+
+            return _autograd.without_gradient(self, name, found)
+        return found
+
+    def _output(self, name: str) -> Any:
+        """A result of the program."""
+        if name not in self._results:
+            self._compute(name)
+        if name not in self._values:
+            self._values[name] = self._problem.value_of(name, self._results[name])
+        found = self._values[name]
+        # A NumPy scalar instead of an array without axes.
+        return found[()] if self._library.name == "numpy" and getattr(found, "ndim", 1) == 0 else found
+
+    def _compute(self, name: str) -> None:
+        """Computes an output of the given potentials, with others that the same visit of the costs can compute."""
+        problem = self._problem
+        problem.check_unchanged()
+        if name in ("plan", "argmax"):
+            outputs = [name]
+        elif name.startswith("transform"):
+            outputs = ["transforms"]
+        else:
+            outputs = ["cost", "dual", "marginals"]
+        made = problem.blocks(outputs)
+        names = problem.potential_names
+        problem.run(
+            {"iterate": "false", "init": "given", "outputs": "/".join(outputs)},
+            {potential: self._results[potential].members for potential in names},
+            made,
+            problem.scalars,
+        )
+        for result, block in made.items():
+            self._results.setdefault(result, block)
+
+    def _on_host(self, name: str) -> Any:
+        if name not in self._host:
+            self._host[name] = self._library.host(self._problem.value_of(name, self._results[name]))
+        return self._host[name]
+
+    def __repr__(self) -> str:
+        problems = self._problem.problems
+        sizes = ", ".join(f"{rows}x{columns}" for rows, columns in problems.shapes[:4])
+        more = ", ..." if problems.count > 4 else ""
+        return f"<heddle.ot.OTResult of {problems.count} problem{'s' * (problems.count != 1)} ({sizes}{more})>"
+
+
+def _status(bits: int, converged: bool) -> Status:
+    if bits & 63:
+        return Status.BAD_INPUT
+    if bits & _NOT_FINITE:
+        return Status.NOT_FINITE
+    if bits & _INFEASIBLE:
+        return Status.INFEASIBLE
+    return Status.CONVERGED if converged else Status.LIMIT
+
+
+def raise_bad_input(result: OTResult) -> None:
+    """Raises `BadInput` if the status of a problem shows a mistake in an argument."""
+    bits = result._on_host("status").reshape(-1)
+    if not (bits & 127).any():
+        return
+    index = int((bits & 127).nonzero()[0][0])
+    where = "" if result._problem.problems.form == "single" else f"problem {index}: "
+    word = int(bits[index])
+    for bit, text in _BAD_INPUT.items():
+        if word & bit:
+            raise BadInput(where + text)
+    raise BadInput(where + _NUMBERS)

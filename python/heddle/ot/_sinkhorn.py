@@ -1,0 +1,235 @@
+"""`sinkhorn`: the program with every option.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import BadInput
+from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
+from ._problem import OUTPUTS, Problem
+from ._result import OTResult, raise_bad_input
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+
+def sinkhorn(
+    M: Any,
+    a: Any = None,
+    b: Any = None,
+    *,
+    eps: Any = 0.05,
+    rho_a: Any = None,
+    rho_b: Any = None,
+    omega: Any = 1.0,
+    anneal: Any = None,
+    eps0: Any = 1.0,
+    decay: Any = 0.5,
+    tol: Any = 1e-4,
+    limit: int = 1000,
+    matrix: Literal["cost", "log_kernel"] = "cost",
+    layout: Literal["row", "column"] | None = None,
+    weights: Literal["plain", "log"] = "plain",
+    normalize: bool = False,
+    regularizer: Literal["kl", "entropy"] = "kl",
+    order: Literal["u", "v"] = "u",
+    norm: Literal["l1", "l2", "max"] = "l1",
+    convention: Literal["scaling", "ott", "geomloss"] = "scaling",
+    init: Any = None,
+    outputs: Sequence[str] = (),
+    history: int = 0,
+    compute: Literal["f64", "f32"] | None = None,
+    grad: Literal["envelope", "detach"] = "envelope",
+) -> OTResult:
+    """Solves entropic optimal transport, for one problem or many in one launch.
+
+    The transport plan P minimizes  sum P C + eps KL(P | a b^T)  where its row sums are a and its column sums are b.
+    docs/sinkhorn.md has the formulas; the algorithm is Sinkhorn's in the log domain (Cuturi 2013), with relaxed sides
+    as in Chizat et al. 2016.
+
+    Args:
+        M: costs, n x m; a batch: an array B x n x m, or a list of matrices of any sizes. float64, float32, float16 or
+            bfloat16. +inf forbids a pair. Rows may have a stride; a matrix stored by columns is read in place; others
+            are copied.
+        a, b: weights, n and m; for a batch also B x n, or a list of vectors. None: uniform, 1 / n and 1 / m. Zeros are
+            allowed. They are converted to the compute type.
+        eps: strength of the entropy, in units of the cost.
+        rho_a, rho_b: price of a row (column) sum that differs from a (b), rho KL(P 1 | a), in units of the cost. None:
+            the sums must match.
+        omega: step size of an update, between 0 and 2; above 1 over-relaxes.
+        anneal: None; ``"geometric"``, eps of iteration t is max(eps, eps0 decay^t); or a vector of values of eps,
+            one for each iteration, whose last entry is at most `eps` (for a batch also one vector for each problem).
+        eps0, decay: for geometric annealing.
+        tol: a problem stops when its error is at most `tol`; negative: every problem runs `limit` iterations.
+        limit: the largest number of iterations.
+        matrix: ``"log_kernel"``: `M` is -C / eps.
+        layout: None or ``"row"``: `M` is n x m. ``"column"``: `M` is the transpose, m x n. Results do not depend on it.
+        weights: ``"log"``: `a` and `b` are logarithms of weights.
+        normalize: divide the weights by their sum.
+        regularizer: ``"kl"``, eps KL(P | a b^T), or ``"entropy"``, eps sum P (log P - 1).
+        order: the potentials that are updated first, u of rows or v of columns.
+        norm: the norm of the error over the side that is updated first.
+        convention: the meaning of potentials: ``"scaling"``, P = exp(u + v - C / eps); ``"ott"``,
+            P = exp((f + g - C) / eps); ``"geomloss"``, P = a b exp((f + g - C) / eps).
+        init: a pair of initial potentials of that convention, shaped as a and b; they are not changed. None: 0.
+        outputs: results to compute in the same launch: ``"plan"``, ``"cost"``, ``"dual"``, ``"marginals"``,
+            ``"argmax"``. Others are computed when the result is asked for them.
+        history: record the errors of this many iterations.
+        compute: the type of arithmetic, weights and results. None: float64 for float64 costs, else float32.
+        grad: ``"envelope"``: `OTResult.value` has a gradient if PyTorch's `M`, `a` or `b` needs one. ``"detach"``: none.
+
+        `eps`, `rho_a`, `rho_b`, `omega`, `eps0`, `decay` and `tol` may be vectors with one value for each problem of a
+        batch.
+
+    Returns:
+        The result. On a GPU, the call returns before the solve has finished.
+
+    Raises:
+        BadInput: shapes that do not fit, an option out of its range, a type or device that does not fit. On the CPU also
+            weights that are negative or NaN or whose sums differ, and NaN or -inf in `M` or `init`; on a GPU, nothing
+            waits for the solve, and `OTResult.status` reports these.
+        Unavailable: no GPU, driver or NVRTC.
+    """
+    problems = Problems(M, layout)
+    compute = compute or ("f64" if problems.dtype == "f64" else "f32")
+    options = _options(
+        weights=(weights, ("plain", "log")),
+        matrix=(matrix, ("cost", "log_kernel")),
+        regularizer=(regularizer, ("kl", "entropy")),
+        convention=(convention, ("scaling", "ott", "geomloss")),
+    )
+    if compute not in ("f64", "f32"):
+        raise BadInput(f"compute: expected 'f64', 'f32' or None, found {compute!r}")
+    if normalize:
+        options["normalize"] = "true"
+    loop = _options(order=(order, ("u", "v")), norm=(norm, ("l1", "l2", "max")))
+    if grad not in ("envelope", "detach"):
+        raise BadInput(f"grad: expected 'envelope' or 'detach', found {grad!r}")
+
+    scalars = _Scalars(problems)
+    scalars.add("eps", eps, lambda x: 0 < x < math.inf, "a positive number")
+    for name, rho in (("rho_a", rho_a), ("rho_b", rho_b)):
+        if rho is not None:
+            scalars.add(name, rho, lambda x: x > 0, "a positive number, or None")
+            options[name] = "1"
+    shared = list(scalars.values)
+    if not (isinstance(omega, (int, float)) and omega == 1):
+        scalars.add("omega", omega, lambda x: 0 < x < 2, "a number between 0 and 2")
+        loop["omega"] = "1.5"
+    lists = {}
+    if isinstance(anneal, str):
+        if anneal != "geometric":
+            raise BadInput(f"anneal: expected None, 'geometric' or an array, found {anneal!r}")
+        scalars.add("eps0", eps0, lambda x: 0 < x < math.inf, "a positive number")
+        scalars.add("decay", decay, lambda x: 0 < x < 1, "a number between 0 and 1")
+        loop["anneal"] = anneal
+    elif anneal is not None:
+        epsilons = Vectors(problems, anneal, "anneal", None, "f64")
+        lists["epsilons"] = epsilons.members
+        loop["anneal"] = "list"
+    if "anneal" in loop and matrix != "cost":
+        raise BadInput("anneal: expected None with matrix='log_kernel', which contains one eps")
+    scalars.add("tol", tol, lambda x: x == x, "a number")
+    values = scalars.finish()
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 1 << 31:
+        raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {limit!r}")
+
+    sides: list[Vectors] = []
+    for name, given, axis in (("a", a, 0), ("b", b, 1)):
+        sizes = [shape[axis] for shape in problems.shapes]
+        if given is None:
+            sides.append(Uniform(problems, sizes, compute, weights == "log"))
+        else:
+            sides.append(Vectors(problems, given, name, sizes, compute))
+    problem = Problem(problems, sides[0], sides[1], options, {name: values[name] for name in shared}, compute)
+
+    results = {
+        "error": problem.block("", compute),
+        "iterations": problem.block("", "i32"),
+        "converged": problem.block("", "i1"),
+        "status": problem.block("", "i32"),
+    }
+    starts = _starts(problems, init, compute)
+    for name, axes, start in zip(problem.potential_names, "nm", starts):
+        results[name] = problem.block(axes, compute, start=start)
+    if init is not None:
+        loop["init"] = "given"
+    eager = [output for output in OUTPUTS if output in outputs]
+    if isinstance(outputs, str) or len(eager) != len(list(outputs)) or "transforms" in eager:
+        raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {outputs!r}")
+    results.update(problem.blocks(eager))
+    if history:
+        if isinstance(history, bool) or not isinstance(history, int) or history < 0:
+            raise BadInput(f"history: expected a number of iterations, found {history!r}")
+        unknown = problems.library.full(history * problems.count, compute, math.nan)
+        shapes = [(history,)] * problems.count
+        results["errors"] = Block(problems, compute, shapes, empty=(history,), start=[unknown])
+        eager.append("history")
+    loop["outputs"] = "/".join(["potentials", *eager])
+
+    problem.run(loop, lists, results, {**values, "limit": float(limit)})
+    result = OTResult(problem, results, values["tol"], limit, grad)
+    if problems.library.place.target == "cpu":
+        raise_bad_input(result)
+    return result
+
+
+def _options(**given: tuple[Any, tuple[str, ...]]) -> dict[str, str]:
+    """The options that differ from their default, which is the first word."""
+    chosen = {}
+    for name, (value, words) in given.items():
+        if value not in words:
+            raise BadInput(f"{name}: expected {' or '.join(map(repr, words))}, found {value!r}")
+        if value != words[0]:
+            chosen[name] = str(value)
+    return chosen
+
+
+class _Scalars:
+    """Scalar arguments: numbers, or, if one of them is a vector, vectors with one value for each problem."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self.values: dict[str, float | PerProblem] = {}
+
+    def add(self, name: str, value: Any, good: Any, expected: str) -> None:
+        if _is_vector(value):
+            if isinstance(value, (list, tuple)):
+                value = [number(f"{name}[{index}]", entry, good, expected) for index, entry in enumerate(value)]
+            if self._problems.form == "single":
+                raise BadInput(f"{name}: expected {expected}, found one value for each problem, but M is one problem")
+            self.values[name] = PerProblem(self._problems, value, name)
+        else:
+            self.values[name] = number(name, value, good, expected)
+
+    def finish(self) -> dict[str, float | PerProblem]:
+        if any(isinstance(value, PerProblem) for value in self.values.values()):
+            for name, value in self.values.items():
+                if not isinstance(value, PerProblem):
+                    self.values[name] = PerProblem(self._problems, [value] * self._problems.count, name)
+        return self.values
+
+
+def _is_vector(value: Any) -> bool:
+    shape = getattr(value, "shape", None)
+    return isinstance(value, (list, tuple)) or (shape is not None and len(shape) > 0)
+
+
+def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | None]:
+    """Copies of the initial potentials, in the order of the problems."""
+    if init is None:
+        return [None, None]
+    if not isinstance(init, (list, tuple)) or len(init) != 2:
+        raise BadInput(f"init: expected a pair of initial potentials, found {type(init).__name__}")
+    starts: list[list[Any] | None] = []
+    for axis, given in enumerate(init):
+        sizes = [shape[axis] for shape in problems.shapes]
+        read = Vectors(problems, given, f"init[{axis}]", sizes, compute)
+        starts.append(read.arrays * (problems.count if read.shared and problems.form != "single" else 1))
+    return starts

@@ -1,0 +1,166 @@
+"""`solve` and `solve_batch`, with the names of POT.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..errors import BadInput
+from ._inputs import number
+from ._sinkhorn import sinkhorn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._result import OTResult
+
+
+def solve(
+    M: Any,
+    a: Any = None,
+    b: Any = None,
+    reg: Any = None,
+    c: None = None,
+    reg_type: str = "KL",
+    unbalanced: Any = None,
+    unbalanced_type: str = "KL",
+    method: None = None,
+    n_threads: int = 1,
+    max_iter: int | None = None,
+    plan_init: None = None,
+    potentials_init: Any = None,
+    tol: float | None = None,
+    verbose: bool = False,
+    grad: str = "envelope",
+    **options: Any,
+) -> OTResult:
+    """Solves entropic optimal transport, with the arguments of POT's ``ot.solve`` in the same order.
+
+    Without `unbalanced`, iterations are those of POT's ``sinkhorn_log``: columns first, and the Euclidean norm of the
+    error of the column sums. docs/ot.md lists what differs from POT.
+
+    Args:
+        M: costs, n x m; also a batch, as for `sinkhorn`.
+        a, b: weights, n and m. None: uniform.
+        reg: strength of the regularization, in units of the cost; positive.
+        c: must be None: the reference measure is a b^T.
+        reg_type: ``"KL"``, reg KL(P | a b^T), or ``"entropy"``, reg sum P log P (in any case).
+        unbalanced: price of marginals that differ from a and b: a number, or a pair; infinity: the sums must match.
+        unbalanced_type: must be ``"KL"``.
+        method, plan_init: must be None.
+        n_threads, verbose: not used.
+        max_iter: the largest number of iterations. None: 1000.
+        potentials_init: a pair of initial potentials, in the convention of the result.
+        tol: tolerance of the error. None: 1e-9, or 1e-6 if the arithmetic is in float32.
+        grad: ``"envelope"``: `OTResult.value` has a gradient if PyTorch's `M`, `a` or `b` needs one. ``"detach"``: none.
+        options: further options of `sinkhorn`, such as ``anneal="geometric"``, ``convention="geomloss"``.
+
+    Returns:
+        The result. `OTResult.potentials` are logarithms of scalings, P = exp(u + v - M / reg), as POT returns them for
+        balanced problems.
+
+    Raises:
+        BadInput: as for `sinkhorn`; or a method, regularization or penalty that is not supported.
+    """
+    for name, given, reason in (
+        ("c", c, "the reference measure is a b^T"),
+        ("method", method, "the algorithm is Sinkhorn's in the log domain"),
+        ("plan_init", plan_init, "use potentials_init"),
+    ):
+        if given is not None:
+            raise BadInput(f"{name}: expected None, found {given!r:.60}: {reason}")
+    if reg is None:
+        raise BadInput("reg: expected a positive number, found None: exact transport is not supported")
+    regularizer = str(reg_type).lower()
+    if regularizer not in ("kl", "entropy"):
+        raise BadInput(f"reg_type: expected 'KL' or 'entropy', found {reg_type!r}")
+    if str(unbalanced_type).lower() != "kl":
+        raise BadInput(f"unbalanced_type: expected 'KL', found {unbalanced_type!r}")
+    rho_a, rho_b = _pair(unbalanced)
+    if rho_a is None and rho_b is None:
+        options = {"order": "v", "norm": "l2", **options}
+    if tol is None:
+        half = options.get("compute") == "f32" or not _is_double(M)
+        tol = 1e-6 if half and options.get("compute") != "f64" else 1e-9
+    taken = {"eps", "regularizer", "rho_a", "rho_b", "init", "limit"} & set(options)
+    if taken:
+        raise TypeError(f"solve() takes reg, reg_type, unbalanced, potentials_init and max_iter, not {sorted(taken)}")
+    chosen: dict[str, Any] = {"regularizer": regularizer, "grad": grad, **options}
+    return sinkhorn(
+        M,
+        a,
+        b,
+        eps=_scalar("reg", reg),
+        rho_a=rho_a,
+        rho_b=rho_b,
+        init=potentials_init,
+        tol=tol,
+        limit=1000 if max_iter is None else max_iter,
+        **chosen,
+    )
+
+
+def solve_batch(
+    M: Any,
+    reg: Any = None,
+    a: Any = None,
+    b: Any = None,
+    max_iter: int = 1000,
+    tol: float = 1e-5,
+    method: str = "auto",
+    reg_type: str = "entropy",
+    grad: str = "envelope",
+    **options: Any,
+) -> OTResult:
+    """Solves a batch, with the arguments of POT's ``ot.batch.solve_batch``.
+
+    Args:
+        M: costs, B x n x m, or a list of matrices of any sizes.
+        reg: strength of the regularization, in units of the cost; positive. Also one value for each problem.
+        a, b: weights, B x n and B x m, or n and m for all problems. None: uniform.
+        max_iter, tol: as for `solve`. The error is the Euclidean norm of the error of the column sums.
+        method: ``"auto"``, ``"log_sinkhorn"`` or ``"sinkhorn"``: all are Sinkhorn's algorithm in the log domain.
+        reg_type, grad, options: as for `solve`.
+
+    Returns:
+        The result, with a leading axis of the problems.
+
+    Raises:
+        BadInput: as for `solve`.
+    """
+    if method not in ("auto", "log_sinkhorn", "sinkhorn"):
+        raise BadInput(f"method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found {method!r}")
+    return solve(M, a, b, reg, reg_type=reg_type, max_iter=max_iter, tol=tol, grad=grad, **options)
+
+
+def _scalar(name: str, value: Any) -> Any:
+    """A positive number, checked under its name in POT; or one value for each problem."""
+    if isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())) > 0:
+        return value
+    return number(name, value, lambda x: 0 < x < math.inf, "a positive number")
+
+
+def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
+    """The prices of both sides; None where the sums must match."""
+    if unbalanced is None:
+        return None, None
+    expected = "a positive number, a pair of them, or None"
+    try:
+        entries = list(unbalanced)
+    except TypeError:
+        entries = [unbalanced]
+    if len(entries) not in (1, 2):
+        raise BadInput(f"unbalanced: expected {expected}, found {len(entries)} values")
+    prices = [number("unbalanced", entry, lambda x: x > 0, expected) for entry in entries]
+    rho_a, rho_b = (None if price == math.inf else price for price in (prices[0], prices[-1]))
+    return rho_a, rho_b
+
+
+def _is_double(M: Any) -> bool:
+    first = M[0] if isinstance(M, (list, tuple)) and M else M
+    dtype = getattr(first, "dtype", None)
+    return dtype is None or str(dtype).endswith("float64")

@@ -1,0 +1,146 @@
+"""One process of test_optim_sharded.py: optim_sharded_worker.py RANK WORLD FILE DEVICE.
+
+It trains a sharded model with heddle's AdamW and with torch's, clips by the global norm, and compares both.
+"""
+
+import copy
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+import optim_support as support  # noqa: E402
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.fsdp import fully_shard  # noqa: E402
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor  # noqa: E402
+
+import heddle.optim  # noqa: E402
+
+
+def full(tensor):
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def compare(ours, theirs, left, right):
+    for param, other in zip(left, right):
+        torch.testing.assert_close(full(param.detach()), full(other.detach()), rtol=2e-5, atol=2e-6)
+        state, known = ours.state[param], theirs.state[other]
+        assert state.keys() == known.keys(), (state.keys(), known.keys())
+        for key, value in known.items():
+            assert type(state[key]) is type(value) and state[key].shape == value.shape, key
+            torch.testing.assert_close(full(state[key]), full(value).to(full(state[key]).device), rtol=2e-5, atol=2e-6)
+
+
+def train(rank, model, x, name):
+    """A model under fully_shard. One parameter has fewer rows than there are processes: a shard is empty."""
+    other = copy.deepcopy(model)
+    for each in (model, other):
+        for layer in each:
+            fully_shard(layer)
+        fully_shard(each)
+    options = dict(lr=0.1, momentum=0.9) if name == "SGD" else dict(lr=0.1)
+    ours = heddle.optim.chain(
+        clip_grad_norm=0.3, optimizer=support.heddle_class(name)(model.parameters(), **options)
+    )
+    theirs = getattr(torch.optim, name)(other.parameters(), foreach=False, **options)
+    for step in range(4):
+        losses = []
+        for each, optimizer in ((model, ours), (other, theirs)):
+            optimizer.zero_grad()
+            loss = (each(x + step) ** 2).mean()
+            loss.backward()
+            losses.append(loss.detach())
+            if optimizer is theirs:
+                norm = torch.nn.utils.clip_grad_norm_(other.parameters(), 0.3)
+                optimizer.step()
+            else:
+                found = optimizer.step()
+        torch.testing.assert_close(losses[0], losses[1])
+        torch.testing.assert_close(found.float().cpu(), full(norm).cpu(), rtol=1e-5, atol=0)
+    assert any(param._local_tensor.numel() == 0 for param in model.parameters()) == (rank > 0)
+    compare(ours, theirs, list(model.parameters()), list(other.parameters()))
+
+
+def mixed(device, mesh):
+    """Shards, replicas and plain tensors in one optimizer; some without gradient."""
+    torch.manual_seed(1)
+    drawn = [torch.randn(5, 3, device=device) for _ in range(4)]
+    gradients = [torch.randn(5, 3, device=device) for _ in range(4)]
+
+    def spread(tensors):
+        placements = ([Shard(0)], [Shard(1)], [Replicate()])
+        return [distribute_tensor(tensor, mesh, each) for tensor, each in zip(tensors, placements)] + tensors[3:]
+
+    lists = [[torch.nn.Parameter(tensor.clone()) for tensor in spread(drawn)] for _ in range(2)]
+    plain = [torch.nn.Parameter(tensor.clone()) for tensor in drawn]
+    ours = heddle.optim.chain(clip_grad_norm=0.5, optimizer=heddle.optim.AdamW(lists[0], lr=0.1))
+    theirs = torch.optim.AdamW(plain, lr=0.1, foreach=False)
+    for step in range(3):
+        for place, (left, right, gradient) in enumerate(zip(lists[0], plain, spread(gradients))):
+            left.grad = None if step == place else gradient
+            right.grad = None if step == place else gradients[place].clone()
+        torch.testing.assert_close(ours.step(), torch.nn.utils.clip_grad_norm_(plain, 0.5).double(), rtol=1e-5, atol=0)
+        theirs.step()
+    for left, right in zip(lists[0], plain):
+        torch.testing.assert_close(full(left.detach()), right.detach(), rtol=2e-5, atol=2e-6)
+
+
+def checkpoint(device, folder):
+    """A sharded state is saved by torch's AdamW and loaded by heddle's, and the reverse."""
+    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
+
+    def make(kind):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 5).to(device)
+        fully_shard(model)
+        return model, kind(model.parameters(), lr=0.1)
+
+    def step(model, optimizer):
+        optimizer.zero_grad()
+        model(torch.ones(2, 4, device=device)).sum().backward()
+        optimizer.step()
+
+    kinds = (heddle.optim.AdamW, torch.optim.AdamW)
+    for turn, (source, target) in enumerate((kinds, kinds[::-1])):
+        model, optimizer = make(source)
+        step(model, optimizer)
+        path = os.path.join(folder, str(turn))
+        dcp.save({"optimizer": get_optimizer_state_dict(model, optimizer)}, checkpoint_id=path)
+        other, loaded = make(target)
+        state = get_optimizer_state_dict(other, loaded)
+        dcp.load({"optimizer": state}, checkpoint_id=path)
+        set_optimizer_state_dict(other, loaded, state)
+        with torch.no_grad():
+            for left, right in zip(other.parameters(), model.parameters()):
+                left.copy_(right)
+        step(model, optimizer)
+        step(other, loaded)
+        for left, right in zip(other.parameters(), model.parameters()):
+            torch.testing.assert_close(full(left.detach()), full(right.detach()), rtol=2e-5, atol=2e-6)
+
+
+def main():
+    rank, world, folder, kind = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    if kind == "cuda":
+        torch.cuda.set_device(rank)
+    device = torch.device(kind, rank if kind == "cuda" else None)
+    dist.init_process_group(
+        "nccl" if kind == "cuda" else "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=world
+    )
+    mesh = init_device_mesh(kind, (world,))
+    for name in ("AdamW", "SGD"):
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(4, 7), torch.nn.Linear(7, 3), torch.nn.Linear(3, 1)]
+        train(rank, torch.nn.Sequential(*layers).to(device), torch.ones(2, 4, device=device) * (rank + 1), name)
+    mixed(device, mesh)
+    checkpoint(device, folder)
+    dist.barrier()
+    dist.destroy_process_group()
+    print("passed", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""heddle.optim.functional against the functions of torch.optim."""
+
+import importlib
+import inspect
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import optim_support as support  # noqa: E402
+
+torch = support.torch_or_skip()
+
+import heddle  # noqa: E402
+from heddle.optim import functional  # noqa: E402
+
+DEVICES = pytest.mark.parametrize("device", support.devices())
+ADAM = dict(amsgrad=True, beta1=0.8, beta2=0.99, lr=0.1, weight_decay=0.01, eps=1e-8, maximize=False)
+SGD = dict(weight_decay=0.01, momentum=0.9, lr=0.1, dampening=0.3, nesterov=False, maximize=False)
+
+
+def theirs(name):
+    return getattr(importlib.import_module(f"torch.optim.{name}"), name)
+
+
+def tensors(device, seed):
+    return [param.detach() for param in support.parameters(device, seed=seed)]
+
+
+@pytest.mark.parametrize("name", sorted(functional.FUNCTIONS))
+def test_arguments(name):
+    """The names of all arguments, the order of those by position, and the defaults."""
+    ours, known = (inspect.signature(each).parameters for each in (getattr(functional, name), theirs(name)))
+    by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert [each.name for each in ours.values() if each.kind is by_position] == [
+        each.name for each in known.values() if each.kind is by_position
+    ]
+    assert {each.name: (each.kind, each.default) for each in ours.values()} == {
+        each.name: (each.kind, each.default) for each in known.values()
+    }
+
+
+@DEVICES
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_adam(name, device):
+    ours = [tensors(device, seed) for seed in (1, 2)]
+    others = [[tensor.clone() for tensor in each] for each in ours]
+    states = [[[torch.zeros_like(tensor) for tensor in ours[0]] for _ in range(3)] for _ in range(2)]
+    steps = [[torch.zeros((), device=device) for _ in ours[0]] for _ in range(2)]
+    for _ in range(3):
+        getattr(functional, name)(*ours, *states[0], steps[0], **ADAM)
+        theirs(name)(*others, *states[1], steps[1], foreach=False, **ADAM)
+    for left, right in zip((ours[0], *states[0], steps[0]), (others[0], *states[1], steps[1])):
+        for tensor, other in zip(left, right):
+            torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+    assert all(tensor.grad is None for tensor in ours[0])
+
+
+@DEVICES
+def test_sgd_creates_its_state(device):
+    ours = [tensors(device, seed) for seed in (1, 2)]
+    others = [[tensor.clone() for tensor in each] for each in ours]
+    buffers = [[None] * len(ours[0]) for _ in range(2)]
+    for _ in range(3):
+        functional.sgd(*ours, buffers[0], **SGD)
+        theirs("sgd")(*others, buffers[1], foreach=False, **SGD)
+    for left, right in zip((ours[0], buffers[0]), (others[0], buffers[1])):
+        for tensor, other in zip(left, right):
+            torch.testing.assert_close(tensor, other, **support.tolerance(torch.float32))
+
+
+@DEVICES
+def test_lists_of_other_tensors(device):
+    """A function keeps nothing of a call, and serves lists of other shapes in turn."""
+    import gc
+    import weakref
+
+    plain = dict(SGD, momentum=0, dampening=0, weight_decay=0)
+    for shapes in ([(3,), (4, 2)], [(5,)], [(3,), (4, 2)]):
+        params = [torch.ones(shape, device=device) for shape in shapes]
+        functional.sgd(params, [torch.ones_like(param) for param in params], [], **plain)
+        for param in params:
+            torch.testing.assert_close(param, torch.full_like(param, 0.9))
+        dead = [weakref.ref(param.untyped_storage()) for param in params]
+        gc.collect()
+        assert all(each() is not None for each in dead)
+        del params, param
+        gc.collect()
+        assert all(each() is None for each in dead)
+
+
+def test_scaling():
+    params = [torch.zeros(3)]
+    plain = dict(SGD, momentum=0, dampening=0, weight_decay=0)
+    for found, expected in ((1.0, 0.0), (0.0, -0.2)):
+        functional.sgd(params, [torch.full((3,), 8.0)], [], grad_scale=torch.tensor(4.0), found_inf=torch.tensor(found), **plain)
+        torch.testing.assert_close(params[0], torch.full((3,), expected))
+
+
+def test_mistakes():
+    params = [torch.zeros(3)]
+    with pytest.raises(heddle.BadInput, match=r"gradient 0: expected shape \(3,\) on cpu, found \(4,\)"):
+        functional.sgd(params, [torch.zeros(4)], [], **SGD)
+    with pytest.raises(heddle.BadInput, match="expected 1 gradients, found 0"):
+        functional.sgd(params, [], [], **SGD)
+    with pytest.raises(heddle.BadInput, match="expected 1 tensors of state 'exp_avg_sq', found 2"):
+        functional.adam(params, params, params, params * 2, [], [torch.zeros(())], **dict(ADAM, amsgrad=False))
+    with pytest.raises(RuntimeError, match="sparse"):
+        functional.sgd(params, params, [], True, **SGD)

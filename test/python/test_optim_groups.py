@@ -1,0 +1,302 @@
+"""Parameter groups, hyperparameters, gradients that are None, and schedulers."""
+
+import os
+import sys
+import warnings
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import optim_support as support  # noqa: E402
+
+torch = support.torch_or_skip()
+
+import heddle  # noqa: E402
+import heddle.optim  # noqa: E402
+from heddle.optim import _programs  # noqa: E402
+
+DEVICES = pytest.mark.parametrize("device", support.devices())
+NAMES = pytest.mark.parametrize("name", support.NAMES)
+
+
+def executables():
+    """The number of programs that optimizers have compiled; on the cpu target no counter of the library has it."""
+    return len(_programs._executables)
+
+
+def grouped(params, name):
+    first, second = params[::2], params[1::2]
+    options = [dict(lr=0.05, weight_decay=0.1), dict(lr=0.01)]
+    if name == "SGD":
+        options[0]["momentum"] = options[1]["momentum"] = 0.9
+    else:
+        options[1]["betas"] = (0.8, 0.9)
+    return [dict(params=first, **options[0]), dict(params=second, **options[1])]
+
+
+def both(name, params, others, **options):
+    ours = support.heddle_class(name)(grouped(params, name), **options)
+    theirs = getattr(torch.optim, name)(grouped(others, name), foreach=False, **options)
+    return ours, theirs
+
+
+def parts(optimizer):
+    return [part for each in optimizer._parts.values() for part in each]
+
+
+@DEVICES
+@NAMES
+def test_groups_are_one_launch(name, device):
+    params = support.parameters(device)
+    others = support.copies(params)
+    ours, theirs = both(name, params, others)
+    support.run(ours, theirs, params, others, 5)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+    assert len(parts(ours)) == 1
+
+
+@DEVICES
+@NAMES
+def test_element_types_are_one_launch(name, device):
+    params = support.parameters(device, torch.float32) + support.parameters(device, torch.float64, seed=1)
+    params[2:4] = support.parameters(device, torch.bfloat16, seed=2)[2:4]
+    others = [torch.nn.Parameter(each.detach().double().clone()) for each in params]
+    ours = support.heddle_class(name)(params, lr=0.1)
+    theirs = getattr(torch.optim, name)(others, lr=0.1, foreach=False)
+    support.set_gradients(params)
+    for param, other in zip(params, others):
+        other.grad = param.grad.double()
+    ours.step()
+    theirs.step()
+    for param, other in zip(params, others):
+        torch.testing.assert_close(param, other.to(param.dtype))
+        for value in ours.state[param].values():
+            assert value.dtype == param.dtype or value.shape == ()
+    assert len(parts(ours)) == 1
+
+
+@DEVICES
+def test_groups_with_other_options(device):
+    """amsgrad and momentum decide about state: groups are stepped in two launches."""
+    for name, option, values in (("Adam", "amsgrad", (True, False)), ("SGD", "momentum", (0.9, 0))):
+        params = support.parameters(device)
+        others = support.copies(params)
+        split = [[dict(params=each[:3], **{option: values[0]}), dict(params=each[3:], **{option: values[1]})]
+                 for each in (params, others)]
+        ours = support.heddle_class(name)(split[0], lr=0.1)
+        theirs = getattr(torch.optim, name)(split[1], lr=0.1, foreach=False)
+        support.run(ours, theirs, params, others, 4)
+        support.assert_same_params(params, others, **support.tolerance(torch.float32))
+        support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+        assert len(parts(ours)) == 2
+
+
+@DEVICES
+@NAMES
+def test_add_param_group(name, device):
+    params = support.parameters(device)
+    others = support.copies(params)
+    ours = support.heddle_class(name)(params[:3], lr=0.1)
+    theirs = getattr(torch.optim, name)(others[:3], lr=0.1, foreach=False)
+    support.run(ours, theirs, params, others, 3)
+    ours.add_param_group(dict(params=params[3:], lr=0.02))
+    theirs.add_param_group(dict(params=others[3:], lr=0.02))
+    support.run(ours, theirs, params, others, 3, 3)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+def test_add_param_group_refuses_bad_values():
+    params = support.parameters()
+    optimizer = heddle.optim.AdamW(params[:3])
+    with pytest.raises(ValueError, match="Invalid beta parameter at index 1: 1.5"):
+        optimizer.add_param_group(dict(params=params[3:], betas=(0.5, 1.5)))
+    assert len(optimizer.param_groups) == 1
+
+
+def test_named_parameters():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+    optimizer = heddle.optim.AdamW(model.named_parameters())
+    assert optimizer.param_groups[0]["param_names"][0] == "0.weight"
+    assert optimizer.state_dict()["param_groups"][0]["param_names"][0] == "0.weight"
+    model(torch.ones(3)).sum().backward()
+    optimizer.step()
+    model[1].weight.data = torch.zeros(5, 4)
+    model[1].weight.grad = torch.zeros(5, 4)
+    with pytest.raises(heddle.BadInput, match=r"parameter '1.weight': expected shape \(2, 4\).*found \(5, 4\)"):
+        optimizer.step()
+
+
+@DEVICES
+@NAMES
+def test_gradients_that_are_none(name, device):
+    """A parameter without gradient is skipped at any step: state is created at its first gradient, as in torch."""
+    options = dict(lr=0.1, **({"momentum": 0.9, "dampening": 0.4} if name == "SGD" else {"amsgrad": True}))
+    params = support.parameters(device)
+    ours, theirs, others = support.pair(name, params, **options)
+    skipped = [(0, 1, 2, 3, 4, 5, 6), (1, 4), (), (0, 1, 2), (1,), (), (6,)]
+    for step in range(len(skipped)):
+        support.run(ours, theirs, params, others, 1, step, lambda step: skipped[step])
+        support.assert_same_params(params, others, **support.tolerance(torch.float32))
+        support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+@DEVICES
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_zero_grad(device, set_to_none):
+    params = support.parameters(device)
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    for step in range(4):
+        for each, optimizer in ((params, ours), (others, theirs)):
+            optimizer.zero_grad(set_to_none=set_to_none)
+            sum((param * (step + 1) * param).sum() for param in each).backward()
+            optimizer.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    if set_to_none:
+        ours.zero_grad()
+        assert all(param.grad is None for param in params)
+
+
+def test_gradients_are_not_kept_alive():
+    import gc
+    import weakref
+
+    params = support.parameters()
+    optimizer = heddle.optim.AdamW(params)
+    support.set_gradients(params)
+    optimizer.step()
+    gradients = [weakref.ref(param.grad) for param in params]
+    optimizer.zero_grad()
+    gc.collect()
+    assert all(each() is None for each in gradients)
+
+
+SCHEDULERS = {
+    "StepLR": lambda module, optimizer: module.StepLR(optimizer, 2),
+    "MultiStepLR": lambda module, optimizer: module.MultiStepLR(optimizer, [2, 4]),
+    "ExponentialLR": lambda module, optimizer: module.ExponentialLR(optimizer, 0.9),
+    "ConstantLR": lambda module, optimizer: module.ConstantLR(optimizer, 0.3, 3),
+    "LinearLR": lambda module, optimizer: module.LinearLR(optimizer, 0.1, total_iters=4),
+    "PolynomialLR": lambda module, optimizer: module.PolynomialLR(optimizer, 6, 2.0),
+    "LambdaLR": lambda module, optimizer: module.LambdaLR(optimizer, lambda step: 1 / (step + 1)),
+    "MultiplicativeLR": lambda module, optimizer: module.MultiplicativeLR(optimizer, lambda step: 0.9),
+    "CosineAnnealingLR": lambda module, optimizer: module.CosineAnnealingLR(optimizer, 6),
+    "CosineAnnealingWarmRestarts": lambda module, optimizer: module.CosineAnnealingWarmRestarts(optimizer, 3),
+    "CyclicLR": lambda module, optimizer: module.CyclicLR(optimizer, 0.01, 0.1, 2),
+    "OneCycleLR": lambda module, optimizer: module.OneCycleLR(optimizer, 0.1, total_steps=8),
+    "ReduceLROnPlateau": lambda module, optimizer: module.ReduceLROnPlateau(optimizer, patience=0),
+    "SequentialLR": lambda module, optimizer: module.SequentialLR(
+        optimizer, [module.ConstantLR(optimizer, 0.1, 2), module.ExponentialLR(optimizer, 0.9)], [2]
+    ),
+    "ChainedScheduler": lambda module, optimizer: module.ChainedScheduler(
+        [module.ConstantLR(optimizer, 0.1, 2), module.ExponentialLR(optimizer, 0.9)]
+    ),
+}
+
+
+def test_every_scheduler_is_tested():
+    module = torch.optim.lr_scheduler
+    known = {name for name in module.__all__ if isinstance(getattr(module, name), type)}
+    # SWALR is in torch.optim.swa_utils; LRScheduler is the base class.
+    assert known - {"LRScheduler"} <= set(SCHEDULERS)
+
+
+@DEVICES
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_schedulers(scheduler, device):
+    """Every scheduler writes hyperparameters into the groups; no step compiles anything."""
+    params = support.parameters(device)
+    others = support.copies(params)
+    ours, theirs = both("AdamW", params, others)
+    support.run(ours, theirs, params, others, 1)
+    before = (executables(), support.compilations())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        schedules = [SCHEDULERS[scheduler](torch.optim.lr_scheduler, each) for each in (ours, theirs)]
+        for step in range(1, 7):
+            support.run(ours, theirs, params, others, 1, step)
+            for schedule in schedules:
+                schedule.step(*([1.0] if scheduler == "ReduceLROnPlateau" else []))
+    assert ours.param_groups[0]["lr"] == theirs.param_groups[0]["lr"]
+    assert (executables(), support.compilations()) == before
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
+def test_hyperparameters_never_compile(device):
+    """Betas, lr and eps never do. An option, such as a first weight decay, does once."""
+    params = support.parameters(device)
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1, weight_decay=0.0)
+    support.run(ours, theirs, params, others, 1)
+    before = executables()
+    changes = [("betas", (0.5, 0.6)), ("eps", 0.1), ("lr", 0.3), ("lr", 1), ("lr", torch.tensor(0.2))]
+    for step, (name, value) in enumerate(changes, 1):
+        for optimizer in (ours, theirs):
+            optimizer.param_groups[0][name] = value
+        support.run(ours, theirs, params, others, 1, step)
+    assert executables() == before
+    for step, decay in enumerate((0.1, 0.2, 0.0, 0.3), 6):
+        for optimizer in (ours, theirs):
+            optimizer.param_groups[0]["weight_decay"] = decay
+        support.run(ours, theirs, params, others, 1, step)
+    assert executables() <= before + 1
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+def test_hyperparameters_that_change_in_place():
+    params = support.parameters()
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    for optimizer in (ours, theirs):
+        optimizer.param_groups[0]["betas"] = [0.9, 0.999]
+    for step in range(3):
+        support.run(ours, theirs, params, others, 1, step)
+        for optimizer in (ours, theirs):
+            optimizer.param_groups[0]["betas"][0] -= 0.2
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
+def test_amsgrad_turned_on_later(device):
+    params = support.parameters(device)
+    optimizer = heddle.optim.Adam(params)
+    support.set_gradients(params)
+    optimizer.step()
+    optimizer.param_groups[0]["amsgrad"] = True
+    optimizer.step()
+    assert all("max_exp_avg_sq" in optimizer.state[param] for param in params)
+
+
+@DEVICES
+def test_learning_rate_as_tensor(device):
+    """A tensor on the device is read in every step, also after a change in place."""
+    rate = torch.tensor(0.1, dtype=torch.float64, device=device)
+    params = support.parameters(device, torch.float64)
+    others = support.copies(params)
+    ours = heddle.optim.AdamW(params, lr=rate)
+    theirs = torch.optim.AdamW(others, lr=rate, foreach=False)
+    for step in range(4):
+        support.run(ours, theirs, params, others, 1, step)
+        rate.mul_(0.5)
+    support.assert_same_params(params, others, **support.tolerance(torch.float64))
+    ours.param_groups[0]["lr"] = theirs.param_groups[0]["lr"] = 0.01
+    support.run(ours, theirs, params, others, 1, 9)
+    support.assert_same_params(params, others, **support.tolerance(torch.float64))
+
+
+@DEVICES
+def test_replaced_parameters(device):
+    """A group may get another list of parameters, or another parameter in its list, between steps."""
+    params = support.parameters(device)
+    optimizer = heddle.optim.SGD(params[:3], lr=1.0)
+    support.set_gradients(params)
+    optimizer.step()
+    before = [param.detach().clone() for param in params]
+    optimizer.param_groups[0]["params"] = params[3:]
+    optimizer.step()
+    optimizer.param_groups[0]["params"][0] = params[0]
+    optimizer.step()
+    changes = [1, 0, 0, 1, 2, 2, 2]
+    for param, old, count in zip(params, before, changes):
+        torch.testing.assert_close(param.detach(), old - count * param.grad)

@@ -1,0 +1,35 @@
+"""Sharded parameters (FSDP2, DTensor) on two processes: gloo on CPUs, NCCL on two GPUs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import optim_support as support  # noqa: E402
+
+torch = support.torch_or_skip()
+
+KINDS = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs"))]
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this PyTorch has no torch.distributed")
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_processes(kind, tmp_path):
+    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "optim_sharded_worker.py")
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    # Each process says where it is: a container may have no name in its network.
+    env = {**os.environ, "PYTHONPATH": path, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "HEDDLE_THREADS": "2"}
+    processes = [
+        subprocess.Popen([sys.executable, worker, str(rank), "2", str(tmp_path), kind], env=env, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for rank in range(2)
+    ]
+    try:
+        outputs = [process.communicate(timeout=300)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for process, output in zip(processes, outputs):
+        assert process.returncode == 0 and "passed" in output, output

@@ -1,0 +1,239 @@
+"""Parameters of every kind: orders of memory, complex numbers, shards, devices; and errors that name the parameter."""
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import optim_support as support  # noqa: E402
+
+torch = support.torch_or_skip()
+
+import heddle  # noqa: E402
+import heddle.optim  # noqa: E402
+
+DEVICES = pytest.mark.parametrize("device", support.devices())
+NAMES = pytest.mark.parametrize("name", support.NAMES)
+OPTIONS = {
+    "SGD": dict(lr=0.1, momentum=0.9),
+    "Adam": dict(lr=0.1, amsgrad=True),
+    "AdamW": dict(lr=0.1),
+}
+
+
+def in_every_order(device):
+    """Parameters whose elements are in another order in memory, or in a part of a larger tensor."""
+    def drawn(*shape):
+        return torch.randn(*shape, generator=torch.Generator().manual_seed(1)).to(device)
+
+    return [
+        torch.nn.Parameter(drawn(2, 3, 4, 5).to(memory_format=torch.channels_last)),
+        torch.nn.Parameter(drawn(5, 4).t()),
+        torch.nn.Parameter(drawn(10, 5, 2)[..., 0]),
+        torch.nn.Parameter(drawn(4, 6)[1:3, 2:5]),
+        torch.nn.Parameter(drawn(3, 4)),
+    ]
+
+
+@DEVICES
+@NAMES
+@pytest.mark.parametrize("gradients", ["contiguous", "preserved"])
+def test_orders_of_memory(name, gradients, device):
+    params = in_every_order(device)
+    ours, theirs, others = support.pair(name, params, **OPTIONS[name])
+    for step in range(4):
+        support.set_gradients(params, others, step, skip=(2,) if step == 1 else ())
+        if gradients == "preserved":
+            for param in params:
+                if param.grad is not None:
+                    ordered = torch.empty_like(param, memory_format=torch.preserve_format)
+                    param.grad = ordered.copy_(param.grad)
+        ours.step()
+        theirs.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+    for param in params[:2]:
+        for value in ours.state[param].values():
+            assert value.shape == () or value.stride() == param.stride()
+
+
+@DEVICES
+def test_order_that_changes_later(device):
+    """model.to(memory_format=torch.channels_last) between steps: the state follows."""
+    params = support.parameters(device, shapes=[(2, 3, 4, 5), (4,)])
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    support.run(ours, theirs, params, others, 2)
+    params[0].data = params[0].data.to(memory_format=torch.channels_last)
+    support.run(ours, theirs, params, others, 2, 2)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+@DEVICES
+def test_parameters_that_move(device):
+    """param.data = another tensor: the step writes the new memory."""
+    params = support.parameters(device)
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    support.run(ours, theirs, params, others, 2)
+    for param in params:
+        param.data = param.data.clone()
+    support.run(ours, theirs, params, others, 2, 2)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
+@NAMES
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=["c64", "c128"])
+def test_complex(name, dtype, device):
+    params = support.parameters(device, dtype) + support.parameters(device, torch.float32, shapes=[(3,)])
+    ours, theirs, others = support.pair(name, params, **OPTIONS[name])
+    support.run(ours, theirs, params, others, 4)
+    tolerance = support.tolerance(torch.float32)
+    support.assert_same_params(params, others, **tolerance)
+    support.assert_same_state(ours, theirs, **tolerance)
+
+
+@DEVICES
+def test_empty_parameters_count_steps(device):
+    params = support.parameters(device, shapes=[(0,), (2, 0)])
+    ours, theirs, others = support.pair("AdamW", params)
+    support.run(ours, theirs, params, others, 3)
+    support.assert_same_state(ours, theirs)
+
+
+def test_gradients_of_another_type():
+    """A gradient in float32 of a parameter in bfloat16 is rounded to the type of the parameter."""
+    param = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+    if not hasattr(param, "grad_dtype"):
+        pytest.skip("this PyTorch keeps gradients in the type of their parameter")
+    param.grad_dtype = torch.float32
+    param.grad = torch.tensor([1.0, 2.0, 3.0])
+    heddle.optim.SGD([param], lr=1.0).step()
+    torch.testing.assert_close(param.detach(), torch.tensor([-1.0, -2.0, -3.0], dtype=torch.bfloat16))
+
+
+def test_state_in_float32_of_parameters_in_bfloat16():
+    """State of another type, assigned by the user, keeps its type."""
+    params = support.parameters(dtype=torch.bfloat16)
+    optimizer = heddle.optim.AdamW(params)
+    for param in params:
+        optimizer.state[param] = {
+            "step": torch.tensor(0.0), "exp_avg": torch.zeros_like(param, dtype=torch.float32),
+            "exp_avg_sq": torch.zeros_like(param, dtype=torch.float32),
+        }
+    support.set_gradients(params)
+    optimizer.step()
+    for param in params:
+        assert optimizer.state[param]["exp_avg"].dtype == torch.float32
+        torch.testing.assert_close(optimizer.state[param]["exp_avg"], 0.1 * param.grad.float())
+
+
+def test_several_devices():
+    """One optimizer over the devices of this machine; without a second one, over one."""
+    places = support.devices() if len(support.devices()) > 1 else ["cpu"]
+    if torch.cuda.device_count() > 1:
+        places = ["cpu", "cuda:0", "cuda:1"]
+    params = [param for place in places for param in support.parameters(place)]
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    heddle.optim.chain(clip_grad_norm=1.0, optimizer=ours)
+    for step in range(3):
+        support.set_gradients(params, others, step)
+        torch.nn.utils.clip_grad_norm_(others, 1.0, foreach=False)
+        ours.step()
+        theirs.step()
+    support.assert_same_params(params, others, rtol=2e-5, atol=2e-6)
+    assert len(ours._parts[False]) == len(places)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Errors: nothing is written
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def stepped(device="cpu"):
+    params = support.parameters(device)
+    optimizer = heddle.optim.AdamW([(f"layer{place}.weight", param) for place, param in enumerate(params)])
+    support.set_gradients(params)
+    optimizer.step()
+    return params, optimizer
+
+
+def assert_refused(params, optimizer, expected, error=heddle.BadInput):
+    before = [param.detach().clone() for param in params]
+    state = [value.clone() for param in params for value in optimizer.state[param].values()]
+    with pytest.raises(error, match=expected):
+        optimizer.step()
+    assert all(torch.equal(old, param) for old, param in zip(before, params))
+    new = [value for param in params for value in optimizer.state[param].values()]
+    assert all(torch.equal(old, value) for old, value in zip(state, new))
+
+
+@DEVICES
+def test_parameter_of_another_shape(device):
+    params, optimizer = stepped(device)
+    params[3].data = torch.zeros(4, 4, device=device)
+    params[3].grad = torch.zeros(4, 4, device=device)
+    assert_refused(params, optimizer, r"parameter 'layer3.weight': expected shape \(2, 3, 4, 5\) .*found \(4, 4\)")
+
+
+@DEVICES
+def test_parameter_of_another_type(device):
+    params, optimizer = stepped(device)
+    params[3].data = params[3].data.double()
+    params[3].grad = None
+    assert_refused(params, optimizer, "parameter 'layer3.weight': expected dtype torch.float32 .*found torch.float64")
+
+
+@pytest.mark.skipif(len(support.devices()) < 2, reason="needs a GPU")
+def test_parameter_on_another_device():
+    params, optimizer = stepped("cuda")
+    params[3].grad = None
+    params[3].data = params[3].data.cpu()
+    assert_refused(params, optimizer, "parameter 'layer3.weight': expected device cuda:0 .*found cpu")
+
+
+@DEVICES
+def test_sparse_gradients(device):
+    embedding = torch.nn.Embedding(4, 3, sparse=True).to(device)
+    for optimizer in (heddle.optim.AdamW(embedding.named_parameters()), heddle.optim.SGD(embedding.parameters())):
+        embedding(torch.tensor([1, 2], device=device)).sum().backward()
+        assert_refused([embedding.weight], optimizer, "does not support sparse gradients", RuntimeError)
+        assert_refused([embedding.weight], optimizer, "does not support sparse gradients", RuntimeError)
+
+
+@DEVICES
+def test_state_of_another_shape(device):
+    params, optimizer = stepped(device)
+    optimizer.state[params[3]]["exp_avg"] = torch.zeros(7, device=device)
+    assert_refused(params, optimizer, r"state 'exp_avg' of parameter 'layer3.weight': expected a tensor of shape")
+    optimizer.state[params[3]]["exp_avg"] = None
+    optimizer.step()
+
+
+@DEVICES
+def test_parameters_that_overlap(device):
+    memory = torch.zeros(6, device=device)
+    params = [torch.nn.Parameter(memory[:4]), torch.nn.Parameter(memory[2:])]
+    support.set_gradients(params)
+    optimizer = heddle.optim.SGD(params, lr=1.0)
+    with pytest.raises(heddle.BadInput, match="overlap"):
+        optimizer.step()
+    assert not memory.any()
+
+
+def test_types_that_no_program_stores():
+    param = torch.nn.Parameter(torch.zeros(3).to(torch.float8_e4m3fn), requires_grad=False)
+    optimizer = heddle.optim.SGD([param])
+    with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected dtype float64.*found torch.float8_e4m3fn"):
+        optimizer.step()
+
+
+def test_errors_of_several_launches_write_nothing():
+    """A mistake in the second launch stops the first as well."""
+    params = support.parameters()
+    optimizer = heddle.optim.SGD([dict(params=params[:3], momentum=0.9), dict(params=params[3:])], lr=0.1)
+    support.set_gradients(params)
+    optimizer.step()
+    params[3].data = torch.zeros(5)
+    assert_refused(params, optimizer, "parameter 0 of group 1: expected shape")

@@ -1,0 +1,127 @@
+"""Mistakes in arguments of heddle.ot are exceptions that name the argument."""
+
+import numpy
+import ot_reference as reference
+import pytest
+
+import heddle
+import heddle.ot
+
+M, A, B = reference.problem(4, 6)
+
+
+def changed(array, index, value):
+    copy = array.copy()
+    copy[index] = value
+    return copy
+
+
+@pytest.mark.parametrize("arguments,options,message", [
+    ((3.5,), {}, "^M: expected an array .*, found float"),
+    (("cost",), {}, "^M: expected an array .*, found str"),
+    ((None,), {}, "^M: expected an array .*, found NoneType"),
+    ((A,), {}, r"^M: expected a matrix or an array of rank 3, found shape \(4,\)"),
+    ((M[None, None],), {}, "^M: expected a matrix or an array of rank 3"),
+    (([M, A],), {}, r"^M\[1\]: expected a matrix, found shape \(4,\)"),
+    (([M, M.astype("f4")],), {}, r"^M\[1\]: expected dtype f64, as in M\[0\], found f32"),
+    ((M.astype("i4"),), {}, "^M: expected dtype f64, f32, f16, bf16, found i32"),
+    ((M.astype("c8"),), {}, "^M: dtype: expected one of"),
+    (([[1, 2], [3]],), {}, "^M: expected an array or a list of arrays"),
+    ((M, B), {}, r"^a: expected 4 elements, as M has, found shape \(6,\)"),
+    ((M, A, A), {}, r"^b: expected 6 elements, as M has, found shape \(4,\)"),
+    ((M, A[:, None]), {}, r"^a: expected a vector, found shape \(4, 1\)"),
+    ((M, "abcd"), {}, "^a: expected an array"),
+    ((M, A.astype("c8")), {}, "^a: dtype: expected one of"),
+    ((M, A > 0), {}, "^a: expected numbers, found dtype i1"),
+    ((M, A, B, 0), {}, "^reg: expected a positive number, found 0"),
+    ((M, A, B, -1.0), {}, "^reg: expected a positive number, found -1"),
+    ((M, A, B, numpy.nan), {}, "^reg: expected a positive number, found nan"),
+    ((M, A, B, numpy.inf), {}, "^reg: expected a positive number, found inf"),
+    ((M, A, B, "small"), {}, "^reg: expected a positive number, found str"),
+    ((M, A, B), {}, "^reg: expected a positive number, found None: exact transport is not supported"),
+    ((M, A, B, 1), {"reg_type": "L2"}, "^reg_type: expected 'KL' or 'entropy', found 'L2'"),
+    ((M, A, B, 1), {"unbalanced": 1.0, "unbalanced_type": "TV"}, "^unbalanced_type: expected 'KL', found 'TV'"),
+    ((M, A, B, 1), {"unbalanced": 0}, "^unbalanced: expected a positive number, a pair of them, or None, found 0"),
+    ((M, A, B, 1), {"unbalanced": (1, -1)}, "^unbalanced: expected .*, found -1"),
+    ((M, A, B, 1), {"unbalanced": (1, 2, 3)}, "^unbalanced: expected .*, found 3 values"),
+    ((M, A, B, 1), {"unbalanced": "a"}, "^unbalanced: expected .*, found str"),
+    ((M, A, B, 1), {"max_iter": -1}, "^limit: expected a number of iterations from 0 to 2147483647, found -1"),
+    ((M, A, B, 1), {"max_iter": 2.5}, "^limit: expected a number of iterations"),
+    ((M, A, B, 1), {"tol": numpy.nan}, "^tol: expected a number, found nan"),
+    ((M, A, B, 1), {"c": M}, "^c: expected None"),
+    ((M, A, B, 1), {"plan_init": M}, "^plan_init: expected None"),
+    ((M, A, B, 1), {"method": "greenkhorn"}, "^method: expected None"),
+    ((M, A, B, 1), {"grad": "autodiff"}, "^grad: expected 'envelope' or 'detach', found 'autodiff'"),
+    ((M, A, B, 1), {"potentials_init": A}, "^init: expected a pair of initial potentials"),
+    ((M, A, B, 1), {"potentials_init": (B, B)}, r"^init\[0\]: expected 4 elements, as M has"),
+    ((M, A, B, 1), {"omega": 2}, "^omega: expected a number between 0 and 2, found 2"),
+    ((M, A, B, 1), {"anneal": "linear"}, "^anneal: expected None, 'geometric' or an array, found 'linear'"),
+    ((M, A, B, 1), {"anneal": "geometric", "decay": 1}, "^decay: expected a number between 0 and 1, found 1"),
+    ((M, A, B, 1), {"anneal": "geometric", "eps0": 0}, "^eps0: expected a positive number, found 0"),
+    ((M, A, B, 1), {"anneal": M}, "^anneal: expected a vector"),
+    ((M, A, B, 1), {"matrix": "log_kernel", "anneal": "geometric"}, "^anneal: expected None with matrix='log_kernel'"),
+    ((M, A, B, 1), {"layout": "F"}, "^layout: expected None, 'row' or 'column', found 'F'"),
+    ((M, A, B, 1), {"convention": "pot"}, "^convention: expected 'scaling' or 'ott' or 'geomloss', found 'pot'"),
+    ((M, A, B, 1), {"weights": "square"}, "^weights: expected 'plain' or 'log', found 'square'"),
+    ((M, A, B, 1), {"compute": "f16"}, "^compute: expected 'f64', 'f32' or None, found 'f16'"),
+    ((M, A, B, 1), {"outputs": "plan"}, "^outputs: expected some of 'plan', 'cost'"),
+    ((M, A, B, 1), {"outputs": ("plans",)}, "^outputs: expected some of 'plan', 'cost'"),
+    ((M, A, B, 1), {"history": -1}, "^history: expected a number of iterations, found -1"),
+    # Mistakes in values: the cpu target reports them at once.
+    ((M, changed(A, 1, -1), B, 1), {}, "^a: expected finite weights that are not negative"),
+    ((M, changed(A, 1, numpy.nan), B, 1), {}, "^a: expected finite weights"),
+    ((M, A, changed(B, 1, numpy.inf), 1), {}, "^b: expected finite weights"),
+    ((M, 2 * A, B, 1), {}, "^a and b: expected equal sums"),
+    ((M, 0 * A, B, 1), {"normalize": True}, "^a and b: expected equal sums"),
+    ((changed(M, (1, 2), numpy.nan), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
+    ((changed(M, (1, 2), -numpy.inf), A, B, 1), {}, "^M: expected costs that are not NaN or -inf"),
+    ((M, A, B, 1), {"potentials_init": (changed(A, 1, numpy.nan), B)}, "^M: expected costs .* and initial potentials"),
+    (([M, changed(M, (0, 0), numpy.nan)], None, None, 1), {}, "^problem 1: M: expected costs"),
+])
+def test_mistakes(arguments, options, message):
+    if len(arguments) < 4 and not message.startswith("^reg:"):
+        options = {"reg": 1, **options}
+    with pytest.raises(heddle.BadInput, match=message):
+        heddle.ot.solve(*arguments, **options)
+
+
+def test_mistakes_in_batches():
+    batch = numpy.stack([M] * 3)
+    for arguments, message in (
+        ((batch, 1.0, numpy.stack([A] * 2)), r"^a: expected a vector, or 3 vectors \(an array of rank 2\), found shape"),
+        (([M] * 3, 1.0, [A] * 2), "^a: expected 3 arrays, one for each problem, found 2"),
+        (([M, M[:2]], 1.0, [A, A]), r"^a\[1\]: expected 2 elements, as M has, found shape \(4,\)"),
+        ((batch, [1.0, -1.0, 1.0]), r"^eps\[1\]: expected a positive number, found -1"),
+        ((batch, [1.0, 2.0]), "^eps: expected a number, or 3 values"),
+    ):
+        with pytest.raises(heddle.BadInput, match=message):
+            heddle.ot.solve_batch(*arguments)
+    with pytest.raises(heddle.BadInput, match="^method: expected 'auto', 'log_sinkhorn' or 'sinkhorn', found 'proximal'"):
+        heddle.ot.solve_batch(batch, 1.0, method="proximal")
+
+
+def test_arguments_that_solve_names_otherwise():
+    for name in ("eps", "limit", "rho_a"):
+        with pytest.raises(TypeError, match=r"solve\(\) takes reg, .*not \['" + name):
+            heddle.ot.solve(M, A, B, 1, **{name: 1})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rge'"):
+        heddle.ot.solve(M, A, B, 1, rge=1)
+
+
+def test_the_limit():
+    result = heddle.ot.solve(M, A, B, 0.01, max_iter=3)
+    assert result.status is heddle.ot.Status.LIMIT and result.n_iter == 3
+    with pytest.raises(heddle.ot.NotSolved, match="^reached the limit of 3 iterations with error .*, tol is 1e-09: raise"):
+        result.check()
+    many = heddle.ot.sinkhorn(numpy.stack([M] * 2), A, B, eps=0.01, tol=[1.0, 1e-9], limit=3)
+    with pytest.raises(heddle.ot.NotSolved, match="^problem 1: reached the limit of 3 iterations .*, tol is 1e-09"):
+        many.check()
+    assert many.converged.tolist() == [True, False]
+
+
+def test_a_failed_solve_leaves_the_next_one_as_it_was():
+    expected = heddle.ot.solve(M, A, B, 0.3).plan
+    for _ in range(3):
+        with pytest.raises(heddle.BadInput):
+            heddle.ot.solve(changed(M, (0, 0), numpy.nan), A, B, 0.3)
+        assert (heddle.ot.solve(M, A, B, 0.3).plan == expected).all()

@@ -1,0 +1,274 @@
+"""heddle.ot with PyTorch on the cpu target: tensors, gradients, and POT's solvers as a peer."""
+
+import subprocess
+import sys
+
+import numpy
+import ot_reference as reference
+import pytest
+
+import heddle
+import heddle.ot
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (tools/dev setup --torch)")
+
+INF = float("inf")
+
+
+def problem(n, m, seed=0, dtype=torch.float64):
+    return tuple(torch.from_numpy(array).to(dtype) for array in reference.problem(n, m, seed))
+
+
+def test_tensors_in_and_out():
+    M, a, b = problem(20, 30)
+    expected = reference.plan_of(M.numpy(), a.numpy(), b.numpy(), 0.2)
+    for dtype, tolerance in ((torch.float64, 1e-7), (torch.float32, 1e-4)):
+        result = heddle.ot.solve(M.to(dtype), a, b, 0.2)
+        for name in ("plan", "potential_a", "marginal_b", "value", "value_linear", "error", "argmax", "status_bits"):
+            assert isinstance(getattr(result, name), torch.Tensor), name
+        assert result.plan.dtype == dtype and result.value.shape == () and not result.value.requires_grad
+        numpy.testing.assert_allclose(result.plan, expected, atol=tolerance * expected.max())
+    half = heddle.ot.solve(M.bfloat16(), a, b, 0.2)
+    rounded = reference.plan_of(M.bfloat16().double().numpy(), a, b, 0.2)
+    assert half.plan.dtype == torch.float32
+    numpy.testing.assert_allclose(half.plan, rounded, atol=1e-4 * rounded.max())
+    turned = heddle.ot.solve(M.T.contiguous().T, a, b, 0.2)
+    assert turned.plan.stride() == (1, 20)
+    numpy.testing.assert_allclose(turned.plan, expected, atol=1e-9)
+    batch = heddle.ot.solve_batch(torch.stack([M, M + 1]), 0.2, a, b, tol=1e-9)
+    assert batch.plan.shape == (2, 20, 30) and batch.status == [heddle.ot.Status.CONVERGED] * 2
+    with pytest.raises(heddle.BadInput, match="^M: expected a tensor in the memory of the CPU or of a CUDA GPU"):
+        heddle.ot.solve(M.to("meta"), reg=0.1)
+
+
+CASES = [
+    {},
+    {"reg_type": "entropy"},
+    {"unbalanced": 0.7},
+    {"unbalanced": (0.7, INF)},
+    {"unbalanced": (INF, 1.3)},
+    {"unbalanced": (0.7, 1.3), "reg_type": "entropy"},
+    {"unbalanced": (INF, 1.3), "reg_type": "entropy"},
+    {"normalize": True},
+    {"normalize": True, "unbalanced": 0.7},
+    {"order": "u", "convention": "ott"},
+    {"convention": "geomloss", "omega": 1.2},
+]
+
+
+def value_of(M, a, b, eps=0.3, **options):
+    return heddle.ot.solve(M, a, b, eps, tol=1e-13, max_iter=10000, **options).value
+
+
+@pytest.mark.parametrize("options", CASES, ids=str)
+def test_gradcheck(options):
+    generator = torch.Generator().manual_seed(3)
+    M = torch.rand(5, 4, dtype=torch.float64, generator=generator, requires_grad=True)
+    x = torch.randn(5, dtype=torch.float64, generator=generator, requires_grad=True)
+    y = torch.randn(4, dtype=torch.float64, generator=generator, requires_grad=True)
+    scale = torch.tensor(1.4, dtype=torch.float64, requires_grad=True)
+    free = "unbalanced" in options or "normalize" in options
+
+    def value(M, x, y, scale):
+        # The weights of a balanced problem have equal sums; the sum itself may vary.
+        a, b = (x.exp(), y.exp()) if free else (scale * x.softmax(0), scale * y.softmax(0))
+        return scale * value_of(M, a, b, **options)
+
+    assert torch.autograd.gradcheck(value, (M, x, y, scale), atol=1e-6)
+
+
+def test_gradcheck_of_batches_and_lists():
+    generator = torch.Generator().manual_seed(5)
+    M = torch.rand(3, 4, 5, dtype=torch.float64, generator=generator, requires_grad=True)
+    a = torch.rand(3, 4, dtype=torch.float64, generator=generator, requires_grad=True)
+    shared = torch.rand(5, dtype=torch.float64, generator=generator, requires_grad=True)
+    eps = torch.tensor([0.3, 0.5, 0.8], dtype=torch.float64)
+    rho = torch.tensor([1.0, 2.0, INF], dtype=torch.float64)
+
+    def solve(M, a, b):
+        return heddle.ot.sinkhorn(M, a, b, eps=eps, rho_a=rho, rho_b=1.5, tol=1e-13, limit=5000).value
+
+    assert torch.autograd.gradcheck(solve, (M, a, shared), atol=1e-6)
+    assert torch.autograd.gradcheck(lambda M, a, b: value_of(M, a, b, unbalanced=1.0), (M.transpose(1, 2), shared, a),
+                                    atol=1e-6)
+    parts = [torch.rand(n, m, dtype=torch.float64, generator=generator, requires_grad=True) for n, m in ((3, 2), (2, 5))]
+    weights = [torch.rand(n, dtype=torch.float64, generator=generator, requires_grad=True) for n in (3, 2)]
+
+    def of_lists(M0, M1, a0, a1):
+        return value_of([M0, M1], [a0, a1], None, unbalanced=1.0)
+
+    assert torch.autograd.gradcheck(of_lists, (*parts, *weights), atol=1e-6)
+    column = torch.rand(5, 4, dtype=torch.float64, generator=generator, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda M: value_of(M, None, None, layout="column"), (column,), atol=1e-6)
+    kernel = (-column.detach() / 0.3).requires_grad_()
+    assert torch.autograd.gradcheck(lambda L: value_of(L, None, None, matrix="log_kernel"), (kernel,), atol=1e-6)
+    logs = torch.randn(4, dtype=torch.float64, generator=generator, requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda x: value_of(column.detach(), None, x.log_softmax(0), weights="log"), (logs,), atol=1e-6)
+
+
+def test_the_gradient_is_the_plan_and_the_potentials():
+    M, a, b = problem(12, 9, seed=2)
+    a, b = a.requires_grad_(), b.requires_grad_()
+    M = M.requires_grad_()
+    result = heddle.ot.solve(M, a, b, 0.3, tol=1e-12, convention="geomloss")
+    dM, da, db = torch.autograd.grad(3 * result.value, (M, a, b))
+    torch.testing.assert_close(dM, 3 * result.plan.detach())
+    f, g = (potential.detach() for potential in result.potentials)
+    torch.testing.assert_close(da - da.mean(), 3 * (f - f.mean()), atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(db - db.mean(), 3 * (g - g.mean()), atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close((a * da).sum(), (b * db).sum())
+
+
+def test_the_gradient_by_a_weight_of_zero():
+    M, a, b = problem(6, 5, seed=2)
+    a[2] = 0
+    a = (a / a.sum()).requires_grad_()
+    value = value_of(M, a, b)
+    slope, = torch.autograd.grad(value, a)
+    # A one-sided difference, with the weight taken from another point.
+    step = torch.zeros(6, dtype=torch.float64)
+    step[2], step[0] = 1e-6, -1e-6
+    with torch.no_grad():
+        difference = (value_of(M, a + step, b) - value) / 1e-6
+    torch.testing.assert_close(difference, slope[2] - slope[0], atol=1e-4, rtol=1e-4)
+
+
+def test_gradients_in_single_precision():
+    M, a, b = problem(40, 30, dtype=torch.float32)
+    M.requires_grad_()
+    result = heddle.ot.solve(M, a, b, 0.2)
+    result.value.backward()
+    assert M.grad.dtype == torch.float32
+    torch.testing.assert_close(M.grad, result.plan.detach())
+
+
+def test_what_has_no_gradient():
+    M, a, b = problem(5, 4)
+    M.requires_grad_()
+    result = heddle.ot.solve(M, a, b, 0.3)
+    for name in ("plan", "value_linear", "potential_a", "marginal_b", "dual"):
+        with pytest.raises(heddle.Unavailable, match=" of OTResult has no gradient: only OTResult.value has one"):
+            getattr(result, name).sum().backward()
+    first, = torch.autograd.grad(result.value, M, create_graph=True)
+    torch.testing.assert_close(first.detach(), result.plan.detach())
+    with pytest.raises(heddle.Unavailable, match="the gradient of OTResult.value has no gradient"):
+        first.sum().backward()
+    detached = heddle.ot.solve(M, a, b, 0.3, grad="detach")
+    assert not detached.value.requires_grad and not detached.plan.requires_grad
+    with pytest.raises(heddle.BadInput, match="^reg: expected a number, found a tensor that needs a gradient"):
+        heddle.ot.solve(M, a, b, torch.tensor(0.3, requires_grad=True))
+    with torch.no_grad():
+        assert not heddle.ot.solve(M, a, b, 0.3).value.requires_grad
+
+
+def test_tensors_that_changed_since_the_solve():
+    M, a, b = problem(5, 4)
+    result = heddle.ot.solve(M, a, b, 0.3)
+    result.value
+    M += 1
+    assert result.value is not None, "known results need no costs"
+    with pytest.raises(heddle.BadInput, match="expected the values of the solve, found a tensor that was changed"):
+        result.plan
+
+
+def test_importing_heddle_ot_imports_no_torch():
+    code = ("import sys, heddle, heddle.ot, numpy; heddle.ot.solve(numpy.ones((2, 2)), reg=1).value; "
+            "assert 'torch' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# POT: each row of the table in docs/ot.md
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pot():
+    return pytest.importorskip("ot", reason="POT is not installed (pip install pot)")
+
+
+def near(found, expected, tolerance=1e-7):
+    numpy.testing.assert_allclose(numpy.asarray(found), numpy.asarray(expected), atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("n,m", [(1, 6), (25, 40), (61, 3)])
+@pytest.mark.parametrize("reg_type", ["KL", "entropy"])
+def test_pot_balanced(pot, n, m, reg_type):
+    M, a, b = reference.problem(n, m, seed=n)
+    ours = heddle.ot.solve(M, a, b, 0.1, reg_type=reg_type)
+    theirs = pot.solve(M, a, b, 0.1, reg_type=reg_type)
+    near(ours.value, theirs.value)
+    near(ours.value_linear, theirs.value_linear)
+    near(ours.plan, theirs.plan)
+    near(ours.potential_a, theirs.potential_a)
+    near(ours.potential_b, theirs.potential_b)
+    near(ours.marginals[0], theirs.marginals[0])
+    near(ours.marginals[1], theirs.marginals[1])
+
+
+def test_pot_has_the_same_iterates(pot):
+    """After the same number of iterations, before convergence: POT's loop counts from 0 and checks every tenth."""
+    M, a, b = reference.problem(25, 40)
+    for count in (1, 2, 7):
+        ours = heddle.ot.solve(M, a, b, 0.05, max_iter=count, tol=-1.0)
+        _, log = pot.bregman.sinkhorn_log(a, b, M, 0.05, numItermax=count, stopThr=0, log=True, warn=False)
+        near(ours.potential_a, log["log_u"], 1e-12)
+        near(ours.potential_b, log["log_v"], 1e-12)
+    # Its error is ours, one iteration earlier.
+    ours = heddle.ot.solve(M, a, b, 0.05, max_iter=12, tol=-1.0, history=12)
+    _, log = pot.bregman.sinkhorn_log(a, b, M, 0.05, numItermax=12, stopThr=0, log=True, warn=False)
+    near(ours.errors[[1, 11]], log["err"], 1e-12)
+
+
+@pytest.mark.parametrize("unbalanced", [1.0, (0.5, 2.0), (INF, 1.0), (1.0, INF)])
+def test_pot_unbalanced(pot, unbalanced):
+    M, a, b = reference.problem(25, 40, mass=1.0)
+    b = b * 1.5
+    reg = 0.1
+    ours = heddle.ot.solve(M, a, b, reg, unbalanced=unbalanced, tol=1e-11, max_iter=10000)
+    theirs = pot.solve(M, a, b, reg, unbalanced=unbalanced, tol=1e-13, max_iter=10000)
+    near(ours.plan, theirs.plan)
+    near(ours.value_linear, theirs.value_linear)
+    # POT's potentials are relative to a b^T.
+    u, v = theirs.potentials
+    near(ours.potential_a - numpy.log(a) + (ours.potential_b - numpy.log(b)).mean(), u + v.mean())
+    # POT's value leaves the masses of KL out: KL(p | q) = sum p log(p / q) - p + q.
+    rho_a, rho_b = (unbalanced, unbalanced) if isinstance(unbalanced, float) else unbalanced
+    plan = theirs.plan
+    masses = reg * (a.sum() * b.sum() - plan.sum())
+    masses += 0 if rho_a == INF else rho_a * (a.sum() - plan.sum())
+    masses += 0 if rho_b == INF else rho_b * (b.sum() - plan.sum())
+    near(ours.value, theirs.value + masses)
+
+
+def test_pot_unbalanced_entropy(pot):
+    M, a, b = reference.problem(6, 5)
+    ours = heddle.ot.solve(M, a, b, 0.5, unbalanced=1.0, reg_type="entropy", tol=1e-11, max_iter=10000)
+    theirs = pot.solve(M, a, b, 0.5, unbalanced=1.0, reg_type="entropy")
+    near(ours.value, theirs.value, 1e-5)
+    near(ours.plan, theirs.plan, 1e-3)
+
+
+@pytest.mark.parametrize("reg_type", ["entropy", "kl"])
+def test_pot_batches(pot, reg_type):
+    parts = [reference.problem(10, 14, seed=seed) for seed in range(4)]
+    M, a, b = (numpy.stack(arrays) for arrays in zip(*parts))
+    ours = heddle.ot.solve_batch(M, 0.2, a, b, tol=1e-11, reg_type=reg_type)
+    theirs = pot.batch.solve_batch(M, 0.2, a, b, tol=1e-12, max_iter=5000, reg_type=reg_type)
+    near(ours.plan, theirs.plan)
+    near(ours.value, theirs.value)
+    near(ours.value_linear, theirs.value_linear)
+
+
+def test_pot_gradients(pot):
+    tensors = [tensor.requires_grad_() for tensor in problem(8, 6)]
+    for reg_type in ("KL", "entropy"):
+        ours = heddle.ot.solve(*tensors, 0.3, reg_type=reg_type)
+        theirs = pot.solve(*tensors, 0.3, reg_type=reg_type, grad="envelope")
+        found = torch.autograd.grad(ours.value, tensors)
+        expected = torch.autograd.grad(theirs.value, tensors)
+        near(found[0], expected[0])
+        if reg_type == "entropy":  # POT's gradients by weights are those of the entropy
+            near(found[1] - found[1].mean(), expected[1])
+            near(found[2] - found[2].mean(), expected[2])

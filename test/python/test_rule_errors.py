@@ -1,0 +1,300 @@
+"""Mistakes in rules are heddle.BadInput, and point at the user's line."""
+
+import math
+import pathlib
+import re
+
+import numpy
+import pytest
+
+import heddle
+
+HERE = pathlib.Path(__file__)
+
+
+def line_of(mark):
+    """The line of this file that ends with a comment."""
+    return next(k for k, line in enumerate(HERE.read_text().splitlines(), 1) if line.rstrip().endswith("# " + mark))
+
+
+def message_of(function):
+    with pytest.raises(heddle.BadInput) as caught:
+        heddle.rule(function).mlir()
+    assert isinstance(caught.value, ValueError)
+    return str(caught.value)
+
+
+def test_a_test_of_an_element_points_at_its_line():
+    def rule(p, g, *, lr=0.1):
+        q = p - lr * g
+        if q > 0:  # the test
+            q = 2 * q
+        return q
+
+    message = message_of(rule)
+    assert message.startswith(f"{HERE}:{line_of('the test')}: Python cannot test a condition of each element")
+    assert "heddle.where" in message and "option" not in message
+
+
+def test_a_test_of_a_hyperparameter_says_to_declare_an_option():
+    def rule(p, g, *, lr=0.1, wd=0.0):
+        if wd:  # the decay
+            p = p * (1 - lr * wd)
+        return p - lr * g
+
+    message = message_of(rule)
+    assert message.startswith(f"{HERE}:{line_of('the decay')}: Python cannot test the hyperparameter 'wd'")
+    assert "default is an option" in message
+
+
+def test_the_number_of_results_points_at_the_return():
+    def rule(p, g, m, *, lr=0.1):
+        m = 0.9 * m + g
+
+        def helper():
+            return 1
+
+        helper()
+        return p - lr * m  # the return
+
+    message = message_of(rule)
+    assert message == (f"{HERE}:{line_of('the return')}: rule 'rule': expected 2 values, the new p and m in this "
+                       "order, found 1 value")
+
+
+def test_a_helper_of_the_user_is_the_users_line():
+    def scale(x):
+        return math.sqrt(x)  # the helper
+
+    def rule(p, g, *, lr=0.1):
+        return p - scale(g)
+
+    assert message_of(rule).startswith(f"{HERE}:{line_of('the helper')}: float() and the functions of Python's math")
+
+
+def test_an_unknown_function():
+    def rule(p, g, *, lr=0.1):
+        return p - lr * heddle.gelu(g)  # the unknown
+
+    message = message_of(rule)
+    assert message.startswith(f"{HERE}:{line_of('the unknown')}: there is no function heddle.gelu")
+    assert "maximum" in message
+    with pytest.raises(AttributeError, match="no attribute 'gelu'"):
+        heddle.gelu
+
+
+def test_other_exceptions_are_those_of_the_user():
+    def rule(p, g):
+        return {}["missing"] * p
+
+    with pytest.raises(KeyError):
+        heddle.rule(rule).mlir()
+
+
+# Each expression, on line 3 of its file, and a part of the message.
+EXPRESSIONS = {
+    "p if g > 0 else g": "cannot test a condition of each element",
+    "p if lr > 0 else g": "cannot test a condition of hyperparameters.*is an option",
+    "p if heddle.norm(g) > 1 else g": "cannot test a condition of each tensor",
+    "p if heddle.norm(g, 'list') > 1 else g": "cannot test a condition of the whole list",
+    "p if heddle.step() == 1 else g": "cannot test a condition of each tensor",
+    "p and g": "cannot test 'p'",
+    "not p": "cannot test 'p'",
+    "min(p, g)": "heddle.minimum",
+    "0 < p < 1": "chained comparisons",
+    "math.sqrt(g)": "functions of Python's math take numbers, found 'g'",
+    "float(g)": "take numbers",
+    "int(g)": "takes a number",
+    "complex(g)": "takes a number",
+    "math.floor(g)": "takes a number",
+    "math.ceil(g)": "takes a number",
+    "math.trunc(g)": "takes a number",
+    "round(g)": "floor",
+    "numpy.sqrt(g)": "numpy.sqrt takes arrays, found 'g': use heddle.sqrt",
+    "numpy.where(g > 0, p, g)": "numpy.where takes arrays",
+    "numpy.array(g)": "NumPy takes arrays",
+    "numpy.linalg.norm(g)": "takes arrays",
+    "numpy.mean(g)": "numpy.mean takes arrays",
+    "numpy.vectorize(abs)(g)": "arrays",
+    "max([p, g])": "heddle.maximum",
+    "sorted([p, g])": "cannot test",
+    "g in (p,)": "cannot test",
+    "any([p > 0])": "cannot test",
+    "numpy.ones(2) * g": "numpy.multiply takes arrays",
+    "g * True": "expected a number or a value of the rule, found True",
+    "g + None": "found None",
+    "g + 'a'": "found 'a'",
+    "g + [1]": "an object of type list",
+    "g + (p > 0)": "expected a number, found a condition of each element: use heddle.where",
+    "-(p > 0)": "expected a number, found a condition",
+    "+(p > 0)": "expected a number, found a condition",
+    "10**400 * p": "range of double precision",
+    "p & 1": "expected a condition, such as a comparison, found 'p'",
+    "(p > 0) & 1": "expected a condition, such as a comparison, found 1",
+    "~p": "expected a condition",
+    "p // 2": "heddle.floor",
+    "2 // p": "heddle.floor",
+    "p % 2": "heddle.floor",
+    "divmod(p, 2)": "heddle.floor",
+    "p @ g": "no operation '@'",
+    "p << 1": "shifts",
+    "2 >> p": "shifts",
+    "p[0]": "one element at a time",
+    "len(p)": "one element at a time",
+    "list(p)": "one element at a time",
+    "1 in p": "one element at a time",
+    "p.sqrt()": "'p' has no attribute 'sqrt': write heddle.sqrt",
+    "p.grad": "'p' has no attribute 'grad'",
+    "range(g)": "whole numbers",
+    "heddle.sqrt('a')": "heddle.sqrt: expected a number or a value of a rule, found 'a'",
+    "heddle.sqrt(p > 0)": "expected a number, found a condition",
+    "heddle.where(g, p, g)": "expected a condition, such as a comparison, found 'g'",
+    "heddle.where(1, p, g)": "heddle.where: expected a condition, such as a comparison, found 1",
+    "heddle.where(p > 0, p > 1, g)": "expected a number, found a condition",
+    "heddle.norm(lr)": "heddle.norm: expected a value of each element, found the hyperparameter 'lr'",
+    "heddle.norm(lr, over='list')": "of each element or tensor, found the hyperparameter 'lr'",
+    "heddle.norm(heddle.norm(g))": "heddle.norm: expected a value of each element, found a value of each tensor",
+    "heddle.sum(g, over='all')": "expected over='tensor' or over='list', found over='all'",
+    "heddle.sum(1.0)": "heddle.sum: expected a value of a rule, found 1.0",
+    "heddle.any(g)": "expected a condition",
+    "heddle.sum(g > 0)": "expected a number, found a condition",
+    "heddle.element(True)": "heddle.element: expected a number",
+    "p > g": "expected a number as the new value of 'p', found a condition of each element",
+    "None": "expected a number as the new value of 'p', found None",
+    "'a'": "expected a number as the new value of 'p', found 'a'",
+    "(p, g)": "expected 1 value, the new p, found 2 values",
+    "p": "expected a new value, found only the old ones",
+    "()": "expected 1 value, the new p, found 0 values",
+}
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions(expression, tmp_path):
+    path = tmp_path / "users_rule.py"
+    path.write_text(f"def rule(p, g, *, lr=0.1):\n    one = 1\n    return {expression}\n")
+    names = {"heddle": heddle, "math": math, "numpy": numpy}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    message = message_of(names["rule"])
+    assert message.startswith(f"{path}:3: ") and re.search(EXPRESSIONS[expression], message), message
+
+
+def test_torch_functions():
+    torch = pytest.importorskip("torch")
+
+    def rule(p, g):
+        return p - torch.sqrt(g)  # torch
+
+    message = message_of(rule)
+    assert message.startswith(f"{HERE}:{line_of('torch')}: torch.sqrt takes tensors")
+
+    def other(p, g):
+        return p - torch.norm(g)  # a function in Python
+
+    message = message_of(other)
+    assert message.startswith(f"{HERE}:{line_of('a function in Python')}: torch.norm takes tensors")
+
+
+SIGNATURES = {
+    "p": "at least two positional parameters",
+    "p, *g": "parameters with names, found",
+    "p, g, **rest": "parameters with names, found",
+    "p, g=0": "without defaults",
+    "p, g, m=None": "the value of the state 'm' before the first step, found None.*follow a",
+    "p, g, lr=True": "the value of the state 'lr' before the first step",
+    "p, g, param": "'param' is the name of another list",
+    "p, g, step": "'step' is the name of another list",
+    "p, g, *, step=1": "the name 'step' has a meaning",
+    "p, g, *, dtype='f32'": "the name 'dtype' has a meaning",
+    "p, g, *, lr": "expected a default of 'lr'",
+    "p, g, *, lr=[1]": r"as the default of 'lr'.*found \[1\]",
+    "p, g, *, lr=float('inf')": "finite number",
+    "p, g, *, betas=(0.9, None)": "tuple of numbers",
+    "p, g, b_0, *, b=(0.9, 0.99)": "two arguments of the program have the name 'b_0'",
+    "p, g, *, größe=1.0": "ASCII",
+}
+
+
+@pytest.mark.parametrize("parameters", SIGNATURES)
+def test_signatures(parameters, tmp_path):
+    path = tmp_path / "users_rule.py"
+    path.write_text(f"import heddle\n\n@heddle.rule\ndef rule({parameters}):\n    return p\n")
+    with pytest.raises(heddle.BadInput, match=SIGNATURES[parameters]) as caught:
+        exec(compile(path.read_text(), str(path), "exec"), {})
+    assert str(caught.value).startswith(f"{path}:4: rule 'rule': ")
+
+
+@heddle.rule
+def scaled(p, g, *, lr=0.1, betas=(0.9, 0.99), mode="plain", limit=None):
+    g = g if limit is None else heddle.minimum(g, limit)
+    return p - lr * (heddle.sign(g) if mode == "sign" else g) * betas[0]
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"lr": None}, "scaled: expected a finite number for the hyperparameter 'lr', found None"),
+    ({"lr": 10**400}, "expected a finite number"),
+    ({"lr": True}, "hyperparameter 'lr', found True"),
+    ({"lr": float("nan")}, "finite"),
+    ({"lr": (1, 2)}, "expected a finite number"),
+    ({"betas": 0.9}, "expected a tuple of 2 finite numbers for the hyperparameter 'betas', found 0.9"),
+    ({"betas": (1, 2, 3)}, "expected a tuple of 2"),
+    ({"mode": ["plain"]}, "for the option 'mode', found an object of type list"),
+    ({"momentum": 1},
+     "there is no argument 'momentum'. The arguments are dtype, state, groups, lr, betas, mode, limit"),
+    ({"dtype": "i32"}, "dtype: expected one or several of f64, f32, f16, bf16"),
+    ({"dtype": "f32/f32"}, "dtype: expected one or several"),
+    ({"dtype": "float"}, "dtype: expected one of"),
+    ({"state": "i8"}, "state: expected param"),
+])
+def test_arguments(settings, message):
+    with pytest.raises(heddle.BadInput) as caught:
+        scaled.mlir(**settings)
+    assert message in str(caught.value)
+
+
+def test_names_of_families():
+    @heddle.rule
+    def rule(p, g, m, *, m_f32=0.1):
+        return p - m_f32 * g, m + g
+
+    assert "%m_f32: tensor<f64>" in rule.mlir()
+    with pytest.raises(heddle.BadInput, match="rule: two arguments of the program have the name 'm_f32'"):
+        rule.mlir(dtype="f32/bf16")
+
+
+def test_a_rule_is_a_function():
+    with pytest.raises(heddle.BadInput, match="expected a function, found an object of type int"):
+        heddle.rule(1)
+
+
+def test_functions_outside_of_rules():
+    with pytest.raises(heddle.BadInput, match=re.escape(f"{HERE}:{line_of('no rule')}: heddle.step()")):
+        heddle.step()  # no rule
+
+
+def test_a_value_belongs_to_one_run():
+    kept = []
+
+    def first(p, g):
+        kept.append(g)
+        return p - g
+
+    def second(p, g):
+        return p - kept[0]
+
+    heddle.rule(first).mlir()
+    assert "belongs to another run" in message_of(second)
+
+
+def test_nothing_is_kept_of_a_run_with_a_mistake():
+    fails = [True]
+
+    @heddle.rule
+    def rule(p, g, *, lr=0.1):
+        return p - lr * (math.sqrt(g) if fails[0] else heddle.step() * g)
+
+    with pytest.raises(heddle.BadInput):
+        rule.mlir()
+    with pytest.raises(heddle.BadInput, match="outside|call it in a function"):
+        heddle.step()
+    fails[0] = False
+    assert "%step: " in rule.mlir()

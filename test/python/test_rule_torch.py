@@ -1,0 +1,307 @@
+"""Rules as optimizers of PyTorch, on the cpu target."""
+
+import copy
+import pathlib
+import pickle
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import heddle  # noqa: E402
+import heddle.optim  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+
+@heddle.rule
+def adamw(p, g, exp_avg, exp_avg_sq, *, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+    beta1, beta2 = betas
+    t = heddle.step()
+    rate = heddle.element(lr)
+    exp_avg1 = exp_avg + (1 - beta1) * (g - exp_avg)
+    exp_avg_sq1 = exp_avg_sq * beta2 + (1 - beta2) * g * g
+    denom = heddle.sqrt(exp_avg_sq1) / heddle.sqrt(1 - beta2**t) + eps
+    p = p * (1 - rate * weight_decay)
+    return p - rate / (1 - beta1**t) * (exp_avg1 / denom), exp_avg1, exp_avg_sq1
+
+
+@heddle.rule
+def lion(p, g, m, *, lr=1e-4, b1=0.9, b2=0.99, wd=0.0, signed=True):
+    """Lion, with an option."""
+    u = b1 * m + (1 - b1) * g
+    if signed:
+        u = heddle.sign(u)
+    return p * (1 - lr * wd) - lr * u, b2 * m + (1 - b2) * g
+
+
+@heddle.rule
+def adagrad(p, g, total=0.1, *, lr=1e-2):
+    total = total + g * g
+    return p - lr * g / heddle.sqrt(total), total
+
+
+# The names of this module, by which rules are pickled.
+sys.modules.setdefault(__name__, type(sys)(__name__)).__dict__.update(adamw=adamw, lion=lion)
+
+
+def model(dtype=torch.float32):
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(10, 20), torch.nn.Tanh(), torch.nn.Linear(20, 3)
+    return torch.nn.Sequential(*layers).to(dtype)
+
+
+def train(net, optimizer, steps=8, seed=1, scheduler=None):
+    torch.manual_seed(seed)
+    for _ in range(steps):
+        data = torch.randn(8, 10, dtype=next(net.parameters()).dtype)
+        optimizer.zero_grad()
+        net(data).square().mean().backward()
+        optimizer.step()
+        if scheduler:
+            scheduler.step()
+
+
+def same(one, other):
+    return all(torch.equal(left, right) for left, right in zip(one.parameters(), other.parameters()))
+
+
+def test_a_rule_is_an_optimizer_class():
+    net = model()
+    optimizer = lion(net.parameters(), lr=0.1)
+    assert isinstance(optimizer, torch.optim.Optimizer) and isinstance(optimizer, lion)
+    assert not isinstance(optimizer, adamw) and not isinstance(torch.optim.SGD(net.parameters()), lion)
+    assert type(optimizer).__name__ == "lion" and "lr: 0.1" in repr(optimizer)
+    assert optimizer.defaults["lr"] == 0.1 and optimizer.defaults["signed"] is True
+    assert type(optimizer).__doc__ == "Lion, with an option."
+    before = copy.deepcopy(net)
+    train(net, optimizer)
+    assert not same(net, before)
+
+
+def test_the_bits_are_those_of_the_library():
+    """With a schedule that changes the learning rate and the betas, and one group with other values."""
+    nets = model(), model()
+    optimizers = []
+    for net, make in zip(nets, (adamw, heddle.optim.AdamW)):
+        optimizer = make([{"params": net[0].parameters()}, {"params": net[2].parameters(), "eps": 1e-6}], lr=1e-2)
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=20)
+        train(net, optimizer, scheduler=scheduler)
+        optimizers.append(optimizer)
+    assert same(*nets)
+    ours, theirs = (optimizer.state_dict()["state"] for optimizer in optimizers)
+    for key, state in theirs.items():
+        assert ours[key].keys() == state.keys() == {"step", "exp_avg", "exp_avg_sq"}
+        assert all(torch.equal(ours[key][name], state[name]) for name in state)
+
+
+def test_lion_against_its_formula_in_double():
+    net = model(torch.float64)
+    params = [param.detach().clone() for param in net.parameters()]
+    moments = [torch.zeros_like(param) for param in params]
+    optimizer = lion(net.parameters(), lr=0.01, wd=0.1)
+    for seed in range(5):
+        train(net, optimizer, steps=1, seed=seed)
+        for param, moment, own in zip(params, moments, net.parameters()):
+            update = torch.sign(0.9 * moment + 0.1 * own.grad)
+            param.mul_(1 - 0.01 * 0.1).sub_(0.01 * update)
+            moment.mul_(0.99).add_(0.01 * own.grad)
+    for param, own in zip(params, net.parameters()):
+        torch.testing.assert_close(own.detach(), param, rtol=1e-13, atol=1e-13)
+
+
+def test_groups_with_other_options():
+    nets = model(), model()
+    first = lion([{"params": nets[0][0].parameters()}, {"params": nets[0][2].parameters(), "signed": False, "lr": 0.5}],
+                 lr=0.01)
+    parts = lion(nets[1][0].parameters(), lr=0.01), lion(nets[1][2].parameters(), lr=0.5, signed=False)
+    torch.manual_seed(3)
+    for _ in range(3):
+        data = torch.randn(4, 10)
+        for net in nets:
+            net.zero_grad()
+            net(data).square().mean().backward()
+        first.step()
+        for part in parts:
+            part.step()
+    assert same(*nets)
+
+
+def test_options_keep_their_values():
+    """Strings, numbers and None reach the rule as they are; bools may be any truth value, as in torch."""
+
+    @heddle.rule
+    def rule(p, g, *, lr=1.0, mode="plain", limit=None, twice=False):
+        if mode == "sign":
+            g = heddle.sign(g)
+        if limit is not None:
+            g = heddle.minimum(g, limit)
+        return p - lr * (2 * g if twice else g)
+
+    def stepped(**options):
+        param = torch.nn.Parameter(torch.zeros(2))
+        param.grad = torch.tensor([-3.0, 5.0])
+        rule([param], **options).step()
+        return param.tolist()
+
+    assert stepped() == [3, -5] and stepped(mode="plain") == [3, -5] and stepped(mode="sign") == [1, -1]
+    assert stepped(limit=0.25) == [3, -0.25] and stepped(limit=0) == [3, 0] and stepped(twice=1) == [6, -10]
+    params = [torch.nn.Parameter(torch.zeros(2)) for _ in range(3)]
+    for param in params:
+        param.grad = torch.tensor([-3.0, 5.0])
+    optimizer = rule([{"params": params[:1]}, {"params": params[1:2], "mode": "sign"},
+                      {"params": params[2:], "limit": 0.5}])
+    optimizer.step()
+    assert [param.tolist() for param in params] == [[3, -5], [1, -1], [3, -0.5]]
+
+
+def test_norms_of_the_list_need_one_launch():
+    @heddle.rule
+    def rule(p, g, *, lr=1.0, signed=False):
+        return p - lr * (heddle.sign(g) if signed else g) / heddle.norm(g, over="list")
+
+    params = [torch.nn.Parameter(torch.zeros(2)) for _ in range(2)]
+    for param in params:
+        param.grad = torch.tensor([3.0, 4.0])
+    groups = [{"params": params[:1], "signed": True}, {"params": params[1:]}]
+    optimizer = rule(groups)
+    for _ in range(2):
+        with pytest.raises(heddle.BadInput, match="rule: expected one launch for all parameters, found 2"):
+            optimizer.step()
+    assert not any(param.any() for param in params)
+    optimizer.param_groups[0]["signed"] = False
+    optimizer.step()
+    for param in params:
+        torch.testing.assert_close(param.detach(), torch.tensor([-3.0, -4.0]) / 50**0.5)
+
+
+def test_sharded_parameters_have_no_norms():
+    """A stand-in for a DTensor: tests of heddle.optim use two processes."""
+
+    class Placement:
+        def __init__(self, sharded):
+            self.sharded = sharded
+
+        def is_shard(self):
+            return self.sharded
+
+    @heddle.rule
+    def rule(p, g, *, lr=1.0):
+        return p - lr * g / heddle.norm(g)
+
+    from heddle._rule.optimizer import make_spec
+
+    param = torch.nn.Parameter(torch.zeros(2))
+    for placements, refused in (([], False), ([Placement(False)], False), ([Placement(False), Placement(True)], True)):
+        param.placements = placements
+        for each, fails in ((rule, refused), (lion, False)):
+            problem = make_spec(each).check({"params": [param], **make_spec(each).defaults})
+            assert ("not sharded" in problem) if fails else problem is None
+
+
+def test_the_initial_state():
+    param = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
+    optimizer = adagrad([param])
+    param.grad = torch.full((3,), 2.0, dtype=torch.float64)
+    optimizer.step()
+    torch.testing.assert_close(optimizer.state[param]["total"], torch.full((3,), 4.1, dtype=torch.float64))
+    torch.testing.assert_close(param.detach(), torch.full((3,), 1 - 0.02 / 4.1**0.5, dtype=torch.float64))
+
+
+def test_state_is_exchanged_with_torch():
+    net, other = model(), model()
+    optimizer = adamw(net.parameters(), lr=1e-2)
+    train(net, optimizer)
+    other.load_state_dict(net.state_dict())
+    theirs = torch.optim.AdamW(other.parameters(), lr=1e-2)
+    theirs.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    train(net, optimizer, seed=5)
+    train(other, theirs, seed=5)
+    for one, two in zip(net.parameters(), other.parameters()):
+        torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies(copier):
+    net = model()
+    optimizer = adamw(net.parameters(), lr=1e-2)
+    train(net, optimizer)
+    other, twin = copier((net, optimizer))
+    assert isinstance(twin, adamw) and type(twin) is type(optimizer)
+    train(net, optimizer, seed=7)
+    train(other, twin, seed=7)
+    assert same(net, other)
+
+
+def test_clipping():
+    """heddle.optim clips the gradients of a rule in the same program."""
+    nets = model(), model()
+    ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=adamw(nets[0].parameters(), lr=1e-2))
+    theirs = heddle.optim.chain(clip_grad_norm=0.1, optimizer=heddle.optim.AdamW(nets[1].parameters(), lr=1e-2))
+    train(nets[0], ours)
+    train(nets[1], theirs)
+    assert same(*nets)
+
+
+@heddle.rule
+def lamb(p, g, m, v, *, lr=1e-2, b1=0.9, b2=0.999, eps=1e-6, wd=0.01):
+    t = heddle.step()
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * g * g
+    u = m / (1 - b1**t) / (heddle.sqrt(v / (1 - b2**t)) + eps) + wd * p
+    weight, update = heddle.norm(p), heddle.norm(u)
+    return p - lr * heddle.where((weight > 0) & (update > 0), weight / update, 1.0) * u, m, v
+
+
+def test_clipping_of_a_rule_with_norms():
+    nets = model(torch.float64), model(torch.float64)
+    ours = heddle.optim.chain(clip_grad_norm=0.1, optimizer=lamb(nets[0].parameters()))
+    theirs = lamb(nets[1].parameters())
+    torch.manual_seed(4)
+    for _ in range(5):
+        data = torch.randn(8, 10, dtype=torch.float64)
+        for net, optimizer in zip(nets, (ours, theirs)):
+            optimizer.zero_grad()
+            net(data).square().sum().backward()
+            if optimizer is theirs:
+                norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+                assert norm > 0.1
+            optimizer.step()
+    for one, other in zip(nets[0].parameters(), nets[1].parameters()):
+        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [adamw, lamb, lion])
+def test_unscaled_gradients(rule):
+    """GradScaler gives scaled gradients; a step with an infinite one is skipped, and not counted."""
+    nets = model(), model()
+    plain, scaled = rule(nets[0].parameters(), lr=1e-2), rule(nets[1].parameters(), lr=1e-2)
+    scaler = torch.amp.GradScaler("cpu", init_scale=256.0, growth_interval=100)
+    torch.manual_seed(4)
+    for step in range(5):
+        data = torch.randn(8, 10)
+        for net, optimizer in zip(nets, (plain, scaled)):
+            if step == 2 and optimizer is plain:
+                continue
+            optimizer.zero_grad()
+            loss = net(data).square().mean()
+            if optimizer is plain:
+                loss.backward()
+                optimizer.step()
+                continue
+            scaler.scale(loss).backward()
+            if step == 2:
+                net[0].weight.grad[0, 0] = float("inf")
+            scaler.step(optimizer)
+            scaler.update()
+    assert same(*nets)
+    counts = [state["step"].item() for state in scaled.state.values() if "step" in state]
+    assert all(count == 4 for count in counts)
+
+
+def test_arguments():
+    param = torch.nn.Parameter(torch.ones(3))
+    for settings in ({"momentum": 1}, {"lr": 1, "dtype": "f32"}):
+        with pytest.raises(TypeError):
+            lion([param], **settings)
