@@ -1,5 +1,8 @@
 /*===- fast.c - The addresses of many tensors, for heddle._fast -----------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * The extension heddle._fast_native. python/heddle/_fast.py has the contract of
  * its functions, and _fast_fallback.py the same functions in Python.
  *

@@ -1,4 +1,9 @@
 /*===- torch_tensors.c - Tensors of torch without Python objects ----------===*/
+/*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ */
+/*===----------------------------------------------------------------------===*/
 
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030A0000

@@ -1,5 +1,8 @@
 /*===- torch_tensors.h - Tensors of torch without Python objects ----------===*/
 /*
+ * Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
  * torch's C functions for tensors (aoti_torch/c/shim.h, whose ABI is stable)
  * read a tensor in a few nanoseconds, because they change no reference count.
  * They take the address of a tensor's handle. It lies in the Python object of

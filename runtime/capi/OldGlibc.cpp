@@ -1,5 +1,8 @@
 //===- OldGlibc.cpp - Functions that old versions of glibc lack -----------===//
 //
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // LLVM and the C++ runtime of the machine that builds the wheel call
 // arc4random, which glibc has since 2.36. With this definition, the wheel runs
 // with glibc 2.34.

@@ -233,7 +233,7 @@ def test_addresses_that_did_not_change_are_not_bound_again(sums):
     binding.addresses[0] = second.ctypes.data
     assert binding.bind() and not binding.bind()
     graph.replay()
-    assert heddle.statistics()["prepares"] == before["prepares"] + 1
+    assert heddle.statistics()["rebindings"] == before["rebindings"] + 1
     numpy.testing.assert_allclose(graph.result("sum")[0], second.sum(1), rtol=1e-6)
     # After another binding of the same name, the old one is bound again.
     graph.bind_list("x", [first])

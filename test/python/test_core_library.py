@@ -1,6 +1,7 @@
 """The Python package declares the functions of heddle.h, finds the library, and imports quickly."""
 
 import ctypes
+import importlib.util
 import os
 import pathlib
 import re
@@ -213,6 +214,10 @@ def test_import_is_fast():
 def test_the_public_names_exist():
     assert set(heddle.__all__) <= set(dir(heddle))
     for name in dir(heddle):
-        assert getattr(heddle, name) is not None
+        if name == "optim" and importlib.util.find_spec("torch") is None:
+            with pytest.raises(heddle.Unavailable, match="heddle.optim needs PyTorch: pip install torch"):
+                heddle.optim
+        else:
+            assert getattr(heddle, name) is not None
     with pytest.raises(AttributeError, match="module 'heddle' has no attribute 'weave'"):
         heddle.weave
