@@ -154,6 +154,29 @@ def test_results_in_the_launch_of_the_solve():
     assert heddle.statistics()["replays"] == before + 3
 
 
+def test_products_and_projections():
+    parts = [reference.problem(n, m, seed=n) for n, m in ((5, 8), (17, 3), (4, 1))]
+    M, a, b = (list(arrays) for arrays in zip(*parts))
+    generator = numpy.random.default_rng(1)
+    points = [generator.random((m, 3)) for _, m in (part[0].shape for part in parts)]
+    for view, weights, mine in zip(M, zip(a, b), points):
+        for layout in (view, numpy.asfortranarray(view)):
+            result = heddle.ot.solve(layout, *weights, 0.2)
+            close(result.product(mine), result.plan @ mine, 1e-12)
+            close(result.projection(mine[:, 1:]), result.plan @ mine[:, 1:] / result.marginal_a[:, None], 1e-12)
+    result = heddle.ot.solve(M, a, b, 0.2, tol=1e-9)
+    for product, plan, mine in zip(result.product(points), result.plan, points):
+        close(product, plan @ mine, 1e-12)
+    stack, a, b = batch(3)
+    result = heddle.ot.solve_batch(stack, 0.2, a, b, tol=1e-9)
+    cloud = generator.random((3, 14, 2))
+    close(result.product(cloud), result.plan @ cloud, 1e-12)
+    close(result.projection(cloud[1]), result.plan @ cloud[1] / result.marginal_a[..., None], 1e-12)
+    for wrong in (cloud[:2], cloud[:, :13], cloud[0, :, 0], generator.random((14, 65)), [cloud[0]]):
+        with pytest.raises(heddle.BadInput, match="^points: expected"):
+            result.product(wrong)
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # Batches
 # ----------------------------------------------------------------------------------------------------------------------
