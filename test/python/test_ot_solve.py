@@ -1,5 +1,6 @@
 """heddle.ot with NumPy on the cpu target, against an independent solver in double precision."""
 
+import os
 import threading
 
 import numpy
@@ -415,6 +416,19 @@ def test_the_cache_is_bounded(monkeypatch):
     assert sum(map(len, _cache._cache.free.values())) == 3 and len(_cache._cache.executables) == 2
     heddle.ot.clear_cache()
     assert not _cache._cache.free and not _cache._cache.executables
+
+
+def test_a_forked_child_solves():
+    M, a, b = reference.problem(9, 11)
+    expected = heddle.ot.solve(M, a, b, 0.3).plan
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if (heddle.ot.solve(M, a, b, 0.3).plan == expected).all() else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (heddle.ot.solve(M, a, b, 0.3).plan == expected).all()
 
 
 def test_threads():
