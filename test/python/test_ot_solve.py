@@ -414,6 +414,15 @@ def test_the_cache_is_bounded(monkeypatch):
     for norm in ("l1", "l2", "max"):
         heddle.ot.sinkhorn(M, a, b, norm=norm)
     assert sum(map(len, _cache._cache.free.values())) == 3 and len(_cache._cache.executables) == 2
+    # Programs whose graphs are in use have none to free.
+    monkeypatch.setattr(_cache, "GRAPHS", 1)
+    used = list(_cache._cache.free)[0]
+    extents = _cache._cache.free[used][0].extents
+    with _cache.graph_for(*used, extents) as first, _cache.graph_for(*used, extents) as second:
+        assert first is not second and not _cache._cache.free[used]
+        for norm in ("l2", "max"):
+            close(heddle.ot.sinkhorn(M, a, b, eps=0.3, tol=1e-9, norm=norm).plan, reference.plan_of(M, a, b, 0.3), 1e-7)
+    assert sum(map(len, _cache._cache.free.values())) == 1
     heddle.ot.clear_cache()
     assert not _cache._cache.free and not _cache._cache.executables
 

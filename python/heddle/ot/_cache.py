@@ -14,7 +14,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
-import atexit
 import collections
 import contextlib
 import os
@@ -136,7 +135,6 @@ def graph_for(program: str, place: Place, extents: tuple[object, ...]) -> Iterat
                 entry = entries.pop(0)
     if entry is None:
         entry = Entry(_executable(program, place).graph(device=place.ordinal))
-        _clear_at_exit()
     try:
         yield entry
     except BaseException:
@@ -150,8 +148,9 @@ def graph_for(program: str, place: Place, extents: tuple[object, ...]) -> Iterat
             evicted.append(cache.free[key].pop(0))
         while sum(map(len, cache.free.values())) > GRAPHS:
             oldest = next(iter(cache.free))
-            evicted.append(cache.free[oldest].pop(0))
-            if not cache.free[oldest]:
+            if cache.free[oldest]:
+                evicted.append(cache.free[oldest].pop(0))
+            if not cache.free[oldest]:  # other threads may use its graphs
                 del cache.free[oldest]
     _close(evicted)
 
@@ -164,25 +163,6 @@ def _close(entries: list[Entry]) -> None:
             with _cuda.on_device(ordinal):
                 _cuda.driver().cuCtxSynchronize()
         entry.graph.close()
-
-
-_clears_at_exit = False
-
-
-def _clear_at_exit() -> None:
-    """Lets the interpreter wait for the GPU at its end, before it frees graphs.
-
-    Called after a graph was made: functions for the exit run in reverse order, and a graph registers its own.
-    """
-    global _clears_at_exit
-    if not _clears_at_exit:
-        _clears_at_exit = True
-        atexit.register(_exit)
-
-
-def _exit() -> None:
-    with contextlib.suppress(Exception):  # such as a driver that has shut down
-        clear_cache()
 
 
 def clear_cache() -> None:
