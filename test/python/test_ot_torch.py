@@ -120,6 +120,14 @@ def test_the_gradient_is_the_plan_and_the_potentials():
     torch.testing.assert_close((a * da).sum(), (b * db).sum())
 
 
+def test_the_gradient_for_an_infinite_price():
+    tensors = [tensor.requires_grad_() for tensor in problem(6, 5, seed=2)]
+    values = [heddle.ot.sinkhorn(*tensors, eps=0.3, rho_a=rho, rho_b=0.5, tol=1e-13, limit=5000).value
+              for rho in (None, INF)]
+    found, expected = (torch.autograd.grad(value, tensors) for value in values)
+    torch.testing.assert_close(found, expected)
+
+
 def test_the_gradient_by_a_weight_of_zero():
     M, a, b = problem(6, 5, seed=2)
     a[2] = 0
