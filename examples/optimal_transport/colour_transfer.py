@@ -52,7 +52,7 @@ def transfer(picture, target, generator):
     batch = numpy.broadcast_to(costs, (len(STRENGTHS), *costs.shape))
     result = heddle.ot.sinkhorn(batch, eps=STRENGTHS, anneal="geometric", eps0=1.0, decay=0.8, tol=1e-4, limit=20000)
     result.check()
-    moved = result.plan @ goal / result.marginal_a[..., None]
+    moved = result.projection(goal)
     nearest = squared_distances(pixels, source).argmin(1)
     pictures = [numpy.clip(pixels + (new - source)[nearest], 0, 1).reshape(picture.shape) for new in moved]
     return pictures, goal, moved, result

@@ -1,5 +1,6 @@
 """heddle.ot with NumPy on the cpu target, against an independent solver in double precision."""
 
+import os
 import threading
 
 import numpy
@@ -152,6 +153,29 @@ def test_results_in_the_launch_of_the_solve():
         close(getattr(eager, name), getattr(lazy, name), 1e-12)
     # The plan; cost, dual and marginals at once; and argmax.
     assert heddle.statistics()["replays"] == before + 3
+
+
+def test_products_and_projections():
+    parts = [reference.problem(n, m, seed=n) for n, m in ((5, 8), (17, 3), (4, 1))]
+    M, a, b = (list(arrays) for arrays in zip(*parts))
+    generator = numpy.random.default_rng(1)
+    points = [generator.random((m, 3)) for _, m in (part[0].shape for part in parts)]
+    for view, weights, mine in zip(M, zip(a, b), points):
+        for layout in (view, numpy.asfortranarray(view)):
+            result = heddle.ot.solve(layout, *weights, 0.2)
+            close(result.product(mine), result.plan @ mine, 1e-12)
+            close(result.projection(mine[:, 1:]), result.plan @ mine[:, 1:] / result.marginal_a[:, None], 1e-12)
+    result = heddle.ot.solve(M, a, b, 0.2, tol=1e-9)
+    for product, plan, mine in zip(result.product(points), result.plan, points):
+        close(product, plan @ mine, 1e-12)
+    stack, a, b = batch(3)
+    result = heddle.ot.solve_batch(stack, 0.2, a, b, tol=1e-9)
+    cloud = generator.random((3, 14, 2))
+    close(result.product(cloud), result.plan @ cloud, 1e-12)
+    close(result.projection(cloud[1]), result.plan @ cloud[1] / result.marginal_a[..., None], 1e-12)
+    for wrong in (cloud[:2], cloud[:, :13], cloud[0, :, 0], generator.random((14, 65)), [cloud[0]]):
+        with pytest.raises(heddle.BadInput, match="^points: expected"):
+            result.product(wrong)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -390,8 +414,30 @@ def test_the_cache_is_bounded(monkeypatch):
     for norm in ("l1", "l2", "max"):
         heddle.ot.sinkhorn(M, a, b, norm=norm)
     assert sum(map(len, _cache._cache.free.values())) == 3 and len(_cache._cache.executables) == 2
+    # Programs whose graphs are in use have none to free.
+    monkeypatch.setattr(_cache, "GRAPHS", 1)
+    used = list(_cache._cache.free)[0]
+    extents = _cache._cache.free[used][0].extents
+    with _cache.graph_for(*used, extents) as first, _cache.graph_for(*used, extents) as second:
+        assert first is not second and not _cache._cache.free[used]
+        for norm in ("l2", "max"):
+            close(heddle.ot.sinkhorn(M, a, b, eps=0.3, tol=1e-9, norm=norm).plan, reference.plan_of(M, a, b, 0.3), 1e-7)
+    assert sum(map(len, _cache._cache.free.values())) == 1
     heddle.ot.clear_cache()
     assert not _cache._cache.free and not _cache._cache.executables
+
+
+def test_a_forked_child_solves():
+    M, a, b = reference.problem(9, 11)
+    expected = heddle.ot.solve(M, a, b, 0.3).plan
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if (heddle.ot.solve(M, a, b, 0.3).plan == expected).all() else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (heddle.ot.solve(M, a, b, 0.3).plan == expected).all()
 
 
 def test_threads():

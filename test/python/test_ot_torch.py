@@ -120,6 +120,14 @@ def test_the_gradient_is_the_plan_and_the_potentials():
     torch.testing.assert_close((a * da).sum(), (b * db).sum())
 
 
+def test_the_gradient_for_an_infinite_price():
+    tensors = [tensor.requires_grad_() for tensor in problem(6, 5, seed=2)]
+    values = [heddle.ot.sinkhorn(*tensors, eps=0.3, rho_a=rho, rho_b=0.5, tol=1e-13, limit=5000).value
+              for rho in (None, INF)]
+    found, expected = (torch.autograd.grad(value, tensors) for value in values)
+    torch.testing.assert_close(found, expected)
+
+
 def test_the_gradient_by_a_weight_of_zero():
     M, a, b = problem(6, 5, seed=2)
     a[2] = 0
@@ -269,6 +277,16 @@ def test_pot_gradients(pot):
         found = torch.autograd.grad(ours.value, tensors)
         expected = torch.autograd.grad(theirs.value, tensors)
         near(found[0], expected[0])
-        if reg_type == "entropy":  # POT's gradients by weights are those of the entropy
-            near(found[1] - found[1].mean(), expected[1])
-            near(found[2] - found[2].mean(), expected[2])
+        # POT's gradients by weights are those of the entropy, for both.
+        entropic = heddle.ot.solve(*tensors, 0.3, reg_type="entropy")
+        for ours, theirs in zip(torch.autograd.grad(entropic.value, tensors[1:]), expected[1:]):
+            near(ours - ours.mean(), theirs)
+
+
+def test_older_functions_of_pot(pot):
+    M, a, b = reference.problem(25, 40)
+    ours = heddle.ot.solve(M, a, b, 0.1)
+    near(ours.plan, pot.sinkhorn(a, b, M, 0.1, stopThr=1e-12))
+    near(ours.value_linear, pot.sinkhorn2(a, b, M, 0.1, stopThr=1e-12))
+    relaxed = heddle.ot.solve(M, a, 2 * b, 0.1, unbalanced=0.5, tol=1e-11)
+    near(relaxed.plan, pot.unbalanced.sinkhorn_unbalanced(a, 2 * b, M, 0.1, 0.5, stopThr=1e-12, numItermax=5000))

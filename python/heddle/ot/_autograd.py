@@ -16,6 +16,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import sys
 
 from ..errors import Unavailable
@@ -176,7 +177,7 @@ def _side(f: Any, eps: Any, rho: Any, mass: Any) -> Any:
 
     `rho` is None if the sums must match; `mass` is the mass of the other side with the regularizer KL, else None.
     """
-    if isinstance(rho, torch.Tensor) and bool(torch.isinf(rho)):
+    if rho is not None and math.isinf(float(rho)):
         rho = None
     # The mass of a row of the plan over its weight.
     ratio = 1.0 if rho is None else torch.exp(-f / (rho + eps))

@@ -148,8 +148,9 @@ def graph_for(program: str, place: Place, extents: tuple[object, ...]) -> Iterat
             evicted.append(cache.free[key].pop(0))
         while sum(map(len, cache.free.values())) > GRAPHS:
             oldest = next(iter(cache.free))
-            evicted.append(cache.free[oldest].pop(0))
-            if not cache.free[oldest]:
+            if cache.free[oldest]:
+                evicted.append(cache.free[oldest].pop(0))
+            if not cache.free[oldest]:  # other threads may use its graphs
                 del cache.free[oldest]
     _close(evicted)
 

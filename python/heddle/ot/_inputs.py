@@ -333,7 +333,7 @@ class Block:
             self._starts.append(end)
             end += size if not shape else -(-size // unit) * unit
         self.flat = library.empty(end, dtype) if start is None else library.joined(start, dtype)
-        base, size = arrays.fresh_view(self.flat).address, dtypes.SIZES[dtype]
+        base, size = library.address(self.flat), dtypes.SIZES[dtype]
         self.members = Members(dtype, [base + size * first for first in self._starts], self._shapes)
 
     def of(self, index: int) -> Any:

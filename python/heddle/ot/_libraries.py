@@ -40,6 +40,9 @@ class Library:
     def __init__(self, like: Any, seen: arrays.ArrayView) -> None:
         self.name = arrays.library_of(like)
         self._device = seen.device
+        torch = sys.modules.get("torch")
+        is_tensor = torch is not None and isinstance(like, torch.Tensor)
+        self._torch_device = like.device if is_tensor else str(seen.device)
         ordinal = seen.device.ordinal
         if seen.device.kind == "cpu":
             self.place = Place("cpu", None, 0)
@@ -98,7 +101,7 @@ class Library:
             return host
         module = sys.modules[self.name]
         if self.name == "torch":
-            return module.tensor(host, device=str(self._device))
+            return module.tensor(host, device=self._torch_device)
         if self.name == "cupy":
             with module.cuda.Device(self._device.ordinal):
                 return module.asarray(host)
@@ -115,20 +118,30 @@ class Library:
 
     def empty(self, count: int, dtype: str) -> Any:
         """An uninitialized vector."""
-        if self.name == "torch":
-            torch = sys.modules["torch"]
-            return torch.empty(count, dtype=getattr(torch, dtypes.NUMPY_NAMES[dtype]), device=str(self._device))
-        return arrays.empty_like(arrays.ArrayView(0, dtype, (0,), None, self._device, False, None), (count,), dtype) \
-            if self.name in ("numpy", "cupy") else self._empty_jax(count, dtype)
+        if self.name == "numpy":
+            import numpy
 
-    def _empty_jax(self, count: int, dtype: str) -> Any:
-        jax = sys.modules["jax"]
-        made = jax.numpy.empty((count,), dtypes.NUMPY_NAMES[dtype])
+            return numpy.empty(count, dtypes.numpy_dtype(dtype))
+        module = sys.modules[self.name]
+        if self.name == "torch":
+            return module.empty(count, dtype=getattr(module, dtypes.NUMPY_NAMES[dtype]), device=self._torch_device)
+        if self.name == "cupy":
+            with module.cuda.Device(self._device.ordinal):
+                return module.empty(count, dtypes.numpy_dtype(dtype))
+        made = module.numpy.empty((count,), dtypes.NUMPY_NAMES[dtype])
         if str(made.dtype) != dtypes.NUMPY_NAMES[dtype]:
             raise BadInput(f"M: JAX makes {made.dtype} of {dtype}; set the option jax_enable_x64")
         if self._device.kind == "cuda":
-            made = jax.device_put(made, jax.devices("gpu")[self._device.ordinal or 0])
+            made = module.device_put(made, module.devices("gpu")[self._device.ordinal or 0])
         return made
+
+    def address(self, vector: Any) -> int:
+        """The address of a vector that `empty` or `joined` has made."""
+        if self.name == "torch":
+            return int(vector.data_ptr())
+        if self.name == "numpy":
+            return int(vector.ctypes.data)
+        return int(vector.data.ptr if self.name == "cupy" else vector.unsafe_buffer_pointer())
 
     def full(self, count: int, dtype: str, value: float) -> Any:
         """A vector with equal elements."""

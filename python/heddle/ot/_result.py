@@ -168,6 +168,41 @@ class OTResult:
         """
         return self._output("argmax")
 
+    def product(self, points: Any) -> Any:
+        """The product of the plan with points, P X: n x d.
+
+        Args:
+            points: X, one row for each column of `M`, with 1 to 64 coordinates: m x d. For a batch also one array for
+                each problem, B x m x d or a list.
+
+        Raises:
+            BadInput: another shape or device.
+        """
+        return self._transport(points, "product")
+
+    def projection(self, points: Any) -> Any:
+        """The barycentric projection of points: the mean of X under each row of the plan, n x d; 0 in a row without mass.
+
+        Args:
+            points: as for `product`.
+
+        Raises:
+            BadInput: another shape or device.
+        """
+        return self._transport(points, "projection")
+
+    def _transport(self, points: Any, output: str) -> Any:
+        from ._points import transport
+
+        problem = self._problem
+        problem.check_unchanged()
+        found = transport(problem, {name: self._results[name] for name in problem.potential_names}, points, output)
+        if self._inputs:
+            from . import _autograd
+
+            return _autograd.without_gradient(self, output, found)
+        return found
+
     # ------------------------------------------------------------------------------------------------------------------
     # The solve
     # ------------------------------------------------------------------------------------------------------------------

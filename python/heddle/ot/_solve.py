@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import math
+import re
 
 from ..errors import BadInput
 from ._inputs import number
@@ -90,18 +91,21 @@ def solve(
     if taken:
         raise TypeError(f"solve() takes reg, reg_type, unbalanced, potentials_init and max_iter, not {sorted(taken)}")
     chosen: dict[str, Any] = {"regularizer": regularizer, "grad": grad, **options}
-    return sinkhorn(
-        M,
-        a,
-        b,
-        eps=_scalar("reg", reg),
-        rho_a=rho_a,
-        rho_b=rho_b,
-        init=potentials_init,
-        tol=tol,
-        limit=1000 if max_iter is None else max_iter,
-        **chosen,
-    )
+    try:
+        return sinkhorn(
+            M,
+            a,
+            b,
+            eps=reg,
+            rho_a=rho_a,
+            rho_b=rho_b,
+            init=potentials_init,
+            tol=tol,
+            limit=1000 if max_iter is None else max_iter,
+            **chosen,
+        )
+    except BadInput as error:
+        raise BadInput(_renamed(str(error))) from None
 
 
 def solve_batch(
@@ -137,11 +141,15 @@ def solve_batch(
     return solve(M, a, b, reg, reg_type=reg_type, max_iter=max_iter, tol=tol, grad=grad, **options)
 
 
-def _scalar(name: str, value: Any) -> Any:
-    """A positive number, checked under its name in POT; or one value for each problem."""
-    if isinstance(value, (list, tuple)) or len(getattr(value, "shape", ())) > 0:
-        return value
-    return number(name, value, lambda x: 0 < x < math.inf, "a positive number")
+#: The arguments of `solve` by those of `sinkhorn`.
+_NAMES = {"eps": "reg", "init": "potentials_init", "limit": "max_iter"}
+
+
+def _renamed(message: str) -> str:
+    """A message of `sinkhorn` that names the argument of `solve`."""
+    argument = re.match(r"\w*", message)
+    name = argument.group() if argument else ""
+    return _NAMES.get(name, name) + message[len(name) :]
 
 
 def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
