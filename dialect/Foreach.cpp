@@ -365,7 +365,7 @@ static LogicalResult verifyShift(foreach::ReduceOp op) {
   Value shift = op.getShift();
   if (shift.getType() != op.getReduced().getType())
     return op.emitOpError("reduces values of ")
-           << op.getReduced().getType() << " but its shift is a "
+           << op.getReduced().getType() << " but its shift has type "
            << shift.getType();
   // The dimension of the domain that the result keeps.
   int32_t left = op.getAxis() == Axis::j                              ? kI
@@ -488,13 +488,13 @@ LogicalResult WhileOp::verifyRegions() {
 LogicalResult RecordOp::verify() {
   Type vector = getInto().getType(), value = getValue().getType();
   if (!isList(vector) || rankOf(vector) != 1)
-    return emitOpError("records in a ")
+    return emitOpError("records in a value of type ")
            << vector << "; expected a vector for each member, a list of rank 1";
   if (rankOf(value) != 0)
-    return emitOpError("records a ")
+    return emitOpError("records a value of type ")
            << value << "; expected a member scalar or a device scalar";
   if (!isStorable(storageType(value), storageType(vector)))
-    return emitOpError("records a ")
+    return emitOpError("records a value of type ")
            << storageType(value) << " in a vector of " << storageType(vector);
   return verifyRecord(*this, getInto(), getResult());
 }

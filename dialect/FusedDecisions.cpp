@@ -309,9 +309,9 @@ LogicalResult fused::verifyLaunch(SweepOp sweep) {
   bool list = sweep.hasEpilogue() || !sweep.getListResults().empty();
   for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
     if (arrival == Arrival::early && needsLateArrival(sweep, s, list))
-      return sweep.emitOpError("segment #")
-             << s << " expected to arrive 'late', because the end of a member "
-             << "uses the results of its elements, found 'early'";
+      return sweep.emitOpError("expected arrival 'late' for segment #")
+             << s << ", because the end of a member uses the results of its "
+             << "elements, found 'early'";
   if (isa_and_nonnull<LoopOp>(sweep->getParentOp())) {
     // The parameters of a kernel in a loop cannot change between steps.
     if (launch.getVariants().size() != 1 ||

@@ -22,7 +22,7 @@ namespace heddle::fused {
 static StringRef reasonAgainst(SweepOp sweep) {
   auto loop = dyn_cast<LoopOp>(sweep->getParentOp());
   if (!loop || !loop.getActive())
-    return "it is in no loop with a flag for every member";
+    return "it is not in a loop with a flag for every member";
   if (!llvm::hasSingleElement(loop.getBody().front().without_terminator()))
     return "its loop has other sweeps";
   if (sweep.getNumSegments() != 1 || sweep.hasEpilogue())
@@ -98,15 +98,15 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
         if (accumulated)
           return refuse("a reduction over rows depends on another one");
         if (of.level != Level::element)
-          return refuse(
-              "a reduction over rows has an operand that is no element value");
+          return refuse("a reduction over rows has an operand that is not an "
+                        "element value");
         if (sums && !reduce.getShift())
           return refuse("a log-sum-exp over rows has no shift");
         panel.rows.push_back(reduce);
       } else if (level == Level::column) {
         if (of.level != Level::element)
-          return refuse("a reduction over columns has an operand that is no "
-                        "element value");
+          return refuse("a reduction over columns has an operand that is not "
+                        "an element value");
         if (sums && !sumsPowers(reduce))
           return refuse("a log-sum-exp over columns has no shift and shares no "
                         "exponentials");
@@ -133,8 +133,8 @@ std::optional<PanelAnalysis> PanelAnalysis::of(SweepOp sweep,
     for (ReduceOp column : panel.columns)
       if (!sumsPowers(column))
         return refuse(
-            "its rows are sums of exponentials and not all of its columns "
-            "are");
+            "its rows are sums of exponentials, but some of its columns are "
+            "not");
   // The fallback handles each unsafe sum of a row separately, so the exponents
   // of a column may depend on one reduction of the row only.
   for (ReduceOp column : panel.columns) {

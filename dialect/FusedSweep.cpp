@@ -331,8 +331,9 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
       })))
     return failure();
   if (llvm::none_of(inputs.getTypes(), isList))
-    return op.emitOpError("segment #")
-           << segment << " expected at least one list among its operands";
+    return op.emitOpError("expected at least one list among the operands of "
+                          "segment #")
+           << segment;
   auto levels = Levels::infer(op, segment);
   if (failed(levels))
     return failure();
@@ -350,9 +351,9 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   auto results = op.getSegmentResults(segment);
   int64_t rank = op.getDomainRank(segment);
   if (yield.getMore() || yield.getValues().size() != results.size())
-    return op.emitOpError("segment #")
-           << segment << " expected to yield " << results.size()
-           << " values, found " << yield.getValues().size();
+    return op.emitOpError("expected segment #")
+           << segment << " to yield " << results.size() << " values, found "
+           << yield.getValues().size();
   for (auto [result, value] : llvm::zip(results, yield.getValues()))
     if (failed(verifyResult(op, result.getResultNumber(), value,
                             levels->of(value), rank)))
@@ -426,7 +427,7 @@ static LogicalResult verifySchedule(SweepOp op, ScheduleAttr schedule) {
   return success();
 }
 
-/// Whether `ends` rise from 0 to at most `size`.
+/// Whether `ends` ascend from 0 to at most `size`.
 static bool areEnds(ArrayRef<int32_t> ends, size_t size) {
   return llvm::is_sorted(ends) && ends.front() >= 0 &&
          static_cast<size_t>(ends.back()) <= size;
@@ -445,9 +446,12 @@ LogicalResult SweepOp::verify() {
       !areEnds(getResultEnds(), getNumResults()) ||
       getInputEnds().back() != static_cast<int64_t>(getInputs().size()) ||
       getIndices().size() != getInputs().size())
-    return emitOpError("expected ends that rise to its ")
-           << getInputs().size() << " operands and indices and to at most its "
-           << getNumResults() << " results";
+    return emitOpError("expected ends of operands that ascend to the number of "
+                       "operands, ")
+           << getInputs().size()
+           << ", an index for each operand, and ends of results that ascend to "
+              "at most the number of results, "
+           << getNumResults();
   if (!hasEpilogue() &&
       getResultEnds().back() != static_cast<int64_t>(getNumResults()))
     return emitOpError("expected an epilogue, because it has results that no "

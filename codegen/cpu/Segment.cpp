@@ -81,27 +81,27 @@ LogicalResult Segment::verify(fused::SweepOp sweep) const {
   bool streams = schedule.getKind() == fused::ScheduleKind::stream;
   int64_t rank = sweep.getDomainRank(number);
   if (!streams && rank != 2)
-    return sweep.emitOpError("is scheduled in rows but segment #")
+    return sweep.emitOpError("visits matrices by rows but segment #")
            << number << " has a domain of rank " << rank;
   auto inRows = [](Level level) {
     return level == Level::row || level == Level::column;
   };
   for (const SegmentResult &result : results)
     if (streams && inRows(result.at))
-      return sweep.emitOpError("is scheduled as a stream but segment #")
-             << number << " yields a " << stringifyLevel(result.at) << " value";
+      return sweep.emitOpError("has the schedule 'stream' but segment #")
+             << number << " yields " << stringifyLevel(result.at) << " values";
   for (const SegmentReduction &reduction : reductions) {
     fused::ReduceOp op = reduction.op;
     Type type = op.getValue().getType();
     if (rank == 0 && reduction.from != Level::member)
-      return op.emitOpError("reduces a ")
+      return op.emitOpError("reduces ")
              << stringifyLevel(reduction.from)
-             << " value in a domain of member scalars";
+             << " values in a domain of member scalars";
     if (streams && (inRows(reduction.from) || inRows(reduction.to)))
-      return op.emitOpError("reduces a ")
-             << stringifyLevel(reduction.from) << " value to a "
+      return op.emitOpError("reduces ")
+             << stringifyLevel(reduction.from) << " values to "
              << stringifyLevel(reduction.to)
-             << " value in a sweep that is scheduled as a stream";
+             << " values in a sweep with the schedule 'stream'";
     if (type.isF16() || type.isBF16())
       return op.emitOpError("combines values of ")
              << type << ", which is a storage type: bind operands 'as f32'";

@@ -149,7 +149,7 @@ LogicalResult EpilogueEmitter::emit() {
   for (auto [slot, value] : stored)
     storeScalar(slot, value);
   names.functions->end(
-      "Runs once for the list, in the block that finishes last.", "void",
+      "Runs once for the list, in the last block of the sweep.", "void",
       names.sweep + "_epilogue",
       {{"const " + names.paramsType() + " &", "params"}});
   return success();

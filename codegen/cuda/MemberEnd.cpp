@@ -275,8 +275,8 @@ LogicalResult SegmentEmitter::emitEndFunction() {
       })) ||
       failed(emitEnd()))
     return failure();
-  endFunction("Runs once per member, in the block that finishes it last.",
-              "void", "end");
+  endFunction("Runs once per member, in the member's last block.", "void",
+              "end");
   return success();
 }
 

@@ -395,8 +395,8 @@ void PanelEmitter::emitEntry() {
      << "  " << callOf("store_resident") << ";\n";
   close();
   os << "if (heddle::cluster_blocks > 1)\n"
-     << "  heddle::cluster_barrier(); // no block writes to one that has "
-        "ended\n";
+     << "  heddle::cluster_barrier(); // no block writes to a block that "
+        "has ended\n";
   close("}\n");
 }
 

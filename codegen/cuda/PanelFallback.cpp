@@ -91,10 +91,10 @@ LogicalResult PanelEmitter::emitRowFallback(Exponential &sum) {
   }
   llvm::append_range(arguments, scalarsReached(roots, sums));
   calls[sum.reduce] =
-      beginFallback("Fallback: recomputes about their maxima the rows whose "
-                    "sums are not safe.",
-                    fallbacks[sum.reduce], arguments,
-                    "int panel, int begin, int count") +
+      beginFallback(
+          "Fallback: rows whose sums are not safe are recomputed about "
+          "their maxima.",
+          fallbacks[sum.reduce], arguments, "int panel, int begin, int count") +
       "rows.panel, rows.begin, rows.count)";
   os << "const long long first_row = heddle::first_row_of_panel(panel, "
         "member().count);\n"
@@ -184,8 +184,8 @@ LogicalResult PanelEmitter::emitColumnFallback(fused::ReduceOp column) {
       {"const " + type + " *", scratch(column, PanelScratchPer::row)}};
   llvm::append_range(arguments, scalarsReached(roots, {&sum}));
   calls[column] = beginFallback(
-      "Fallback: recomputes `count` columns from the combining "
-      "block's `base`th on about their maxima.",
+      "Fallback: recomputes `count` of the columns that this block combines, "
+      "from the `base`th on, about their maxima.",
       fallbacks[column], arguments, Twine(type) + " *to, int base, int count");
   os << "barrier.wait_for_rows();\n"
      << "__shared__ heddle::log_sum<" << type

@@ -34,8 +34,8 @@ LogicalResult PanelEmitter::emitRowValues() {
   for (fused::ReduceOp column : analysis.columns)
     if (numerators.contains(column))
       normalized.push_back(column);
-  beginFunction("Loads the row values, with the threads that store the results "
-                "of the same rows.",
+  beginFunction("Loads the row values. Each is loaded by the thread that "
+                "stores the results of its row.",
                 "void load_row_values(const loop_params &params, const "
                 "loop_state &loop, const loop_scalars &scalars, const "
                 "heddle::row_range &rows)");
@@ -273,7 +273,7 @@ LogicalResult PanelEmitter::emitPanels() {
        << ";\n";
   close();
   if (hasExponentialsOfRows())
-    os << "bool unsafe = false; // whether a row's sum is not safe\n";
+    os << "bool unsafe = false; // whether some row's sum is not safe\n";
   auto call = [&](StringRef function) { os << callOf(function) << ";\n"; };
   auto loadColumns = [&] {
     if (columnInputs.empty())
@@ -288,7 +288,7 @@ LogicalResult PanelEmitter::emitPanels() {
       emitWait();
       close();
     };
-    waitFor("> 1", " // one block of a cluster stores its rows");
+    waitFor("> 1", " // only one block of a cluster stores row results");
     call("load_row_values");
     waitFor("== 1", "");
     emitActive();

@@ -3,7 +3,7 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the parameters of the launch, the member descriptor with the names and
+// Prints the parameters of the kernel, the member descriptor with the names and
 // types of the program, and the structs that phases share.
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ std::string PanelEmitter::scratch(fused::ReduceOp owner,
   return prefix("params." + scratchNames[panel.scratchOf(owner, per)]);
 }
 
-/// Names the arguments of the launch, in order (PanelLayout.h).
+/// Names the arguments of the kernel, in order (PanelLayout.h).
 void PanelEmitter::nameParameters() {
   parameters.fields.push_back({"heddle::table table", "table"});
   for (auto [k, slot] : llvm::enumerate(layout.scalars)) {
@@ -129,7 +129,7 @@ std::string PanelEmitter::partKind(fused::ReduceOp op) const {
 }
 
 void PanelEmitter::emitTypes() {
-  print("The arguments of the launch.", "loop_params", parameters);
+  print("The arguments of the kernel.", "loop_params", parameters);
 
   os << "// A member of the list: its operands, rows (`count`) and columns.\n"
      << "struct alignas(16) member_descriptor {\n";
@@ -179,7 +179,7 @@ void PanelEmitter::emitTypes() {
   print("Registers: elements of the rows in progress, from the reduce phase to "
         "the accumulate phase.",
         "row_elements", elements);
-  print("Registers: sums over the rows of a thread's columns.", "column_sums",
+  print("Registers: the sums of a thread's columns over rows.", "column_sums",
         sums);
   if (!analysis.members.empty())
     print("Registers: a thread's part of the reductions over the member.",
@@ -210,9 +210,9 @@ void PanelEmitter::emitTypes() {
     sizes += " + sizeof(" + computedType(value.getType()).str() + ")";
   for (Exponential &sum : exponentials)
     sizes += " + sizeof(" + computed(sum.reduce) + ")";
-  os << "// Dynamic shared memory: the stages of rows (with the bytes that a "
-        "bulk copy takes beside a row), the columns of all\n"
-        "// thread groups, and column values that threads broadcast.\n"
+  os << "// Dynamic shared memory: the stages of rows (with 32 bytes for the "
+        "alignment of a bulk copy), the columns of all thread\n"
+        "// groups, and column values that threads broadcast.\n"
      << "constexpr int row_bytes = heddle::group_threads * "
         "heddle::items_per_thread * "
      << widest << " + 32;\n"

@@ -31,8 +31,7 @@ LogicalResult emitPrecomputed(raw_indented_ostream &os, fused::PrecomputeOp op,
                               StringRef type, StringRef function) {
   Block &body = op.getBody().front();
   PrecomputedFields fields(op);
-  os << "// The precomputed scalars of a member, after the operands they were "
-        "computed from.\n"
+  os << "// The operands and the precomputed scalars of a member.\n"
      << "struct " << type << " {\n";
   os.indent();
   os << "unsigned valid;\n";

@@ -93,9 +93,9 @@ FailureOr<unsigned> Composer::shareArgument(unsigned shared, unsigned number) {
   BlockArgument ours = right.getArgument(number);
   BlockArgument theirs = function.getBody().getArgument(shared);
   if (theirs.getType() != ours.getType())
-    return emitError(loc) << "argument '" << nameOf(ours) << "' is a "
+    return emitError(loc) << "argument '" << nameOf(ours) << "' has type "
                           << theirs.getType() << " in '" << left.getName()
-                          << "' and a " << ours.getType() << " in '"
+                          << "' and type " << ours.getType() << " in '"
                           << right.getName() << "'";
   for (StringRef name : {foreach::kDefaultAttr, foreach::kInitialAttr}) {
     Attribute a = attributes[shared].get(name);
@@ -119,9 +119,10 @@ LogicalResult Composer::bindRight(unsigned number) {
   if (fed != results.end()) {
     if (fed->value.getType() != argument.getType())
       return emitError(loc)
-             << "result '" << name << "' of '" << left.getName() << "' is a "
-             << fed->value.getType() << " but argument '" << name << "' of '"
-             << right.getName() << "' is a " << argument.getType();
+             << "result '" << name << "' of '" << left.getName()
+             << "' has type " << fed->value.getType() << " but argument '"
+             << name << "' of '" << right.getName() << "' has type "
+             << argument.getType();
     mapping.map(argument, fed->value);
     fed->consumed = true;
     origins.push_back(fed->replaced);

@@ -134,7 +134,7 @@ func.func @record_elsewhere(%h: !list, %e: tensor<f32>, %n: tensor<i32>, %f: ten
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_vector(%h: !list, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = foreach.while (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records a '!foreach.list<tensor<?xf32>>'; expected a member scalar or a device scalar}}
+    // expected-error@+1 {{'foreach.record' op records a value of type '!foreach.list<tensor<?xf32>>'; expected a member scalar or a device scalar}}
     %h1 = foreach.record %h in %a : !list in !list
     foreach.yield %h1 while %f : !list while tensor<i1>
   }
@@ -146,7 +146,7 @@ func.func @record_vector(%h: !list, %n: tensor<i32>, %f: tensor<i1>) {
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @record_in_matrix(%h: !mats, %e: tensor<f32>, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = foreach.while (%a = %h : !mats) upto %n -> (!mats, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records in a '!foreach.list<tensor<?x?xf32>>'; expected a vector for each member, a list of rank 1}}
+    // expected-error@+1 {{'foreach.record' op records in a value of type '!foreach.list<tensor<?x?xf32>>'; expected a vector for each member, a list of rank 1}}
     %h1 = foreach.record %e in %a : tensor<f32> in !mats
     foreach.yield %h1 while %f : !mats while tensor<i1>
   }
@@ -158,7 +158,7 @@ func.func @record_in_matrix(%h: !mats, %e: tensor<f32>, %n: tensor<i32>, %f: ten
 !list = !foreach.list<tensor<?xf32>>
 func.func @record_type(%h: !list, %e: tensor<i32>, %n: tensor<i32>, %f: tensor<i1>) {
   %r, %t = foreach.while (%a = %h : !list) upto %n -> (!list, tensor<i32>) {
-    // expected-error@+1 {{'foreach.record' op records a 'i32' in a vector of 'f32'}}
+    // expected-error@+1 {{'foreach.record' op records a value of type 'i32' in a vector of 'f32'}}
     %h1 = foreach.record %e in %a : tensor<i32> in !list
     foreach.yield %h1 while %f : !list while tensor<i1>
   }

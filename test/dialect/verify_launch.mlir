@@ -87,7 +87,7 @@ fused.program @waits(%x: !list) {
 !list = !foreach.list<tensor<?xf32>>
 !each = !foreach.list<tensor<f32>>
 fused.program @early(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op segment #0 expected to arrive 'late', because the end of a member uses the results of its elements, found 'early'}}
+  // expected-error@+1 {{'fused.sweep' op expected arrival 'late' for segment #0, because the end of a member uses the results of its elements, found 'early'}}
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [8192], reason = "">
       launch <variants = [<scalars = value, blocks = 4>], arrive = [early]> (%a = %x : !list) -> !each {
     %s = fused.reduce add member %a : f32

@@ -231,7 +231,7 @@ func.func @shift_list(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
 !list = !foreach.list<tensor<?xf32>>
 !mats = !foreach.list<tensor<?x?xf32>>
 func.func @shift_type(%c: !mats, %x: !list, %e: !foreach.list<tensor<f32>>) {
-  // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but its shift is a 'f64'}}
+  // expected-error@+1 {{'foreach.reduce' op reduces values of 'f32' but its shift has type 'f64'}}
   %r = foreach.reduce logsumexp along j (%c = %c[i, j] : !mats, %x = %x[i] as f64 : !list) -> !list { foreach.yield %c, %x : f32, f64 }
   return
 }

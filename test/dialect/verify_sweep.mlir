@@ -22,7 +22,7 @@ fused.program @empty(%x: !list) {
 // -----
 
 fused.program @no_list(%s: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op segment #0 expected at least one list among its operands}}
+  // expected-error@+1 {{'fused.sweep' op expected at least one list among the operands of segment #0}}
   %r = fused.sweep (%a = %s : tensor<f32>) -> tensor<f32> { fused.yield %a : f32 }
   fused.yield %r : tensor<f32>
 }
@@ -31,7 +31,7 @@ fused.program @no_list(%s: tensor<f32>) -> tensor<f32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @number_of_values(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op segment #1 expected to yield 1 values, found 2}}
+  // expected-error@+1 {{'fused.sweep' op expected segment #1 to yield 1 values, found 2}}
   %r, %q = fused.sweep (%a = %x : !list) -> !list {
     fused.yield %a : f32
   } and (%a = %x : !list) -> !list {
@@ -261,7 +261,7 @@ fused.program @no_segment(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @operands(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected ends that rise to its}}
+  // expected-error@+1 {{'fused.sweep' op expected ends of operands that ascend to the number of operands, 1, an index for each operand, and ends of results that ascend to at most the number of results, 0}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: 2>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):
@@ -274,7 +274,7 @@ fused.program @operands(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @negative(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected ends that rise to its}}
+  // expected-error@+1 {{'fused.sweep' op expected ends of operands that ascend to the number of operands, 1, an index for each operand, and ends of results that ascend to at most the number of results, 0}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: -1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0, 0>}> ({
   }, {
   ^bb0(%a: f32):

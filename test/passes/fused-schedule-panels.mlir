@@ -112,7 +112,7 @@ fused.program @not_shared(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: te
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because its rows are sums of exponentials and not all of its columns are
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because its rows are sums of exponentials, but some of its columns are not
 fused.program @sums_beside_exponentials(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -189,7 +189,7 @@ fused.program @row_after_row(%x: !mats, %a: !list, %b: !list, %t: !each, %limit:
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over rows has an operand that is no element value
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over rows has an operand that is not an element value
 fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -213,7 +213,7 @@ fused.program @counts_in_rows(%x: !mats, %a: !list, %b: !list, %t: !each, %limit
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over columns has an operand that is no element value
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because a reduction over columns has an operand that is not an element value
 fused.program @counts_in_columns(%x: !mats, %a: !list, %b: !list, %t: !each, %limit: tensor<i32>) -> (!list, !list, !iteration) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit active %active : !flag -> (!list, !list, !iteration) {
     %u1, %v1, %more = fused.sweep where %active : !flag
@@ -362,7 +362,7 @@ fused.program @two_sweeps(%x: !mats, %b: !list, %t: !each, %limit: tensor<i32>) 
 !flag = !foreach.list<tensor<i1>>
 !iteration = !foreach.list<tensor<i32>>
 
-// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it is in no loop with a flag for every member
+// CHECK: remark: a sweep has the schedule 'rows': {{.*}}; not 'panel', because it is not in a loop with a flag for every member
 fused.program @together(%x: !mats, %a: !list, %b: !list, %limit: tensor<i32>) -> (!list, !list, tensor<i32>) {
   %u, %v, %iterations = fused.loop (%u = %a, %v = %b : !list) upto %limit -> (!list, !list, tensor<i32>) {
     %u1, %v1, %most, %more = fused.sweep (%x = %x[i, j] : !mats, %v = %v[j] : !list) -> (!list, !list, tensor<f32>) {

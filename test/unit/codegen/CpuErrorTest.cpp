@@ -80,7 +80,7 @@ TEST(CpuError, RowsOfAVector) {
 }
 
 TEST(CpuError, StreamOfRows) {
-  expectError("is scheduled as a stream but segment #0 yields a row value",
+  expectError("has the schedule 'stream' but segment #0 yields row values",
               {{"%x: !list", "%x: !mat"},
                {"%x : !list", "%x[i, j] : !mat"},
                {"add member %v", "add row %v"},

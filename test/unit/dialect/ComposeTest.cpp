@@ -90,13 +90,14 @@ std::string errorOf(llvm::StringRef text) {
 }
 
 TEST(ComposeErrors, Types) {
-  EXPECT_EQ(errorOf("clip_by_global_norm:dtype=f64+sgd:dtype=f32"),
-            "result 'grad' of 'clip_by_global_norm' is a "
-            "'!foreach.list<tensor<?xf64>>' but argument 'grad' of 'sgd' is a "
-            "'!foreach.list<tensor<?xf32>>'");
+  EXPECT_EQ(
+      errorOf("clip_by_global_norm:dtype=f64+sgd:dtype=f32"),
+      "result 'grad' of 'clip_by_global_norm' has type "
+      "'!foreach.list<tensor<?xf64>>' but argument 'grad' of 'sgd' has type "
+      "'!foreach.list<tensor<?xf32>>'");
   EXPECT_EQ(errorOf("global_norm:dtype=f64+sgd:dtype=f32"),
-            "argument 'grad' is a '!foreach.list<tensor<?xf64>>' in "
-            "'global_norm' and a '!foreach.list<tensor<?xf32>>' in 'sgd'");
+            "argument 'grad' has type '!foreach.list<tensor<?xf64>>' in "
+            "'global_norm' and type '!foreach.list<tensor<?xf32>>' in 'sgd'");
 }
 
 TEST(ComposeErrors, Defaults) {
