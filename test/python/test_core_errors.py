@@ -388,10 +388,10 @@ def test_a_graph_that_another_thread_freed():
 def test_objects_live_until_the_process_ends():
     """An exit handler that was registered before the first object of heddle runs after all finalizers."""
     result = in_new_process("""
-        import atexit, heddle
+        import array, atexit, heddle
         def last():
             print(not graph.closed, len(executable.plan) > 2, memory.address != 0)
-            memory.write(b"12345678")
+            memory.write(array.array("i", [1, 2]))
             executable.graph()
         atexit.register(last)
         executable = heddle.compile("sgd:lr=0.5", target="cpu")
