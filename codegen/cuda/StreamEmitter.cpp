@@ -30,17 +30,9 @@ std::string StreamEmitter::access(StringRef function, bool evictFirst) const {
       .str();
 }
 
-std::string StreamEmitter::addressOf(int slot) const {
-  if (!slots.operands[slot].moves)
-    return pointers[slot];
-  return ("heddle::moving_operand<" + Twine(slot) + ">(params.table, tile, " +
-          pointers[slot] + ")")
-      .str();
-}
-
 std::string StreamEmitter::accessArguments(int slot, StringRef array) const {
   bool inRounds = repeats() > 1;
-  return ((inRounds ? "(all_there, " : "(whole, ") + addressOf(slot) +
+  return ((inRounds ? "(all_there, " : "(whole, ") + pointers[slot] +
           ", tile.count, " + (inRounds ? "round, " : "") + array + ");\n")
       .str();
 }
@@ -55,19 +47,16 @@ void StreamEmitter::loadElements(bool allRounds) {
       os << "[" << repeats() << "]";
     os << "[" << slots.vector << "];\n";
   }
-  // The addresses of moving operands arrive later, so they are loaded last.
-  for (bool moves : {false, true})
-    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-      if (levels.of(argument).level != Level::element || argument.use_empty() ||
-          slots.operands[slot].moves != moves)
-        continue;
-      if (allRounds)
-        os << "heddle::load_rounds<" << layout.threads << ">("
-           << addressOf(slot) << ", " << scope[argument] << ");\n";
-      else // an operand that the sweep replaces is not read again
-        os << access("load", slots.operands[slot].written)
-           << accessArguments(slot, scope[argument]);
-    }
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (levels.of(argument).level != Level::element || argument.use_empty())
+      continue;
+    if (allRounds)
+      os << "heddle::load_rounds<" << layout.threads << ">(" << pointers[slot]
+         << ", " << scope[argument] << ");\n";
+    else // an operand that the sweep replaces is not read again
+      os << access("load", slots.operands[slot].written)
+         << accessArguments(slot, scope[argument]);
+  }
 }
 
 bool StreamEmitter::writesElements() const {

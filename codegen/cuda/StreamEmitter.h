@@ -29,8 +29,6 @@ private:
   /// `heddle::load<256, EvictFirst>` or, in a round, `heddle::load_round<256>`.
   std::string access(llvm::StringRef function, bool evictFirst) const;
   /// The arguments of an access to operand slot `slot`.
-  /// The address of a slot's elements in this tile.
-  std::string addressOf(int slot) const;
   std::string accessArguments(int slot, llvm::StringRef array) const;
   bool isReduced(fused::ReduceOp op) const;
   bool reducesElements() const;

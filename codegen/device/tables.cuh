@@ -74,15 +74,6 @@ __device__ __forceinline__ Descriptor descriptor_at(const void *descriptors, int
   return result.descriptor;
 }
 
-// The address of a moving operand, of which a tile descriptor has only the last four bits:
-// the caller may have bound other memory since the descriptor was written.
-template <int Slot, class Tile, class T>
-__device__ __forceinline__ const T *moving_operand(const table &table, const Tile &tile, const T *) {
-  const Tile *const member = static_cast<const Tile *>(table.members) + tile.member;
-  const unsigned long long base = __ldg(reinterpret_cast<const unsigned long long *>(member) + Slot);
-  return reinterpret_cast<const T *>(base) + tile.first;
-}
-
 // `descriptor` as the descriptor of another segment, which has the same layout.
 template <class To, class From> __device__ __forceinline__ To as_descriptor(const From &descriptor) {
   static_assert(sizeof(To) == sizeof(From), "descriptors of a table have one size");

@@ -277,15 +277,6 @@ LogicalResult Builder::build() {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s)
     if (failed(addSegment(s)))
       return failure();
-  // The caller may bind lists that the program only reads to new addresses in
-  // every step. (A loop reads its tile descriptors in every iteration.)
-  if (layout.rank == 1 && !sweep->getParentOfType<fused::LoopOp>())
-    for (SegmentLayout &segment : layout.segments)
-      for (OperandSlot &slot : segment.operands) {
-        const Buffer &buffer = buffers[slot.buffer];
-        slot.moves = slot.index == kI && buffer.role == BufferRole::argument &&
-                     !buffer.donated;
-      }
   layout.endsList |= sweep.hasEpilogue();
   // The list is complete when every member of every segment is.
   if (layout.endsList)

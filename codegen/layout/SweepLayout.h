@@ -32,10 +32,6 @@ struct OperandSlot {
   int32_t index; // Index of Bindings.h, kLength or kStride
   mlir::Type storage;
   bool read = false, written = false;
-  /// Whether kernels of the cuda target take the address from the member
-  /// descriptor (a moving operand). So new addresses need no new tile
-  /// descriptors.
-  bool moves = false;
 };
 
 /// A device scalar that the sweep reads or writes.

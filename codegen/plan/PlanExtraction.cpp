@@ -131,7 +131,7 @@ static PlanSegment segmentOf(const SegmentLayout &layout, int64_t rank) {
     return std::nullopt;
   };
   for (const OperandSlot &slot : layout.operands)
-    segment.operands.push_back({slot.buffer, indexOf(slot.index), slot.moves});
+    segment.operands.push_back({slot.buffer, indexOf(slot.index)});
   if (rank == 2) {
     segment.count = extent(kIJ, 0);
     if (!segment.count)

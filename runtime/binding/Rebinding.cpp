@@ -61,7 +61,7 @@ Rebinding::Rebinding(const Layout &layout) {
             operand.index != OperandIndex::Stride)
           slotsOfBuffer[operand.buffer].all.push_back(
               {static_cast<unsigned>(member), static_cast<int>(table),
-               descriptor * bytes + slot * sizeof(void *), !operand.moves});
+               descriptor * bytes + slot * sizeof(void *)});
       ++descriptor;
     });
   }

@@ -52,7 +52,6 @@ public:
     unsigned member;
     int table;
     size_t offset;
-    bool inTiles; ///< whether kernels read the address in tile descriptors
   };
   llvm::ArrayRef<Slot> slotsOf(const MovedMember &moved) const {
     const Slots &slots = slotsOfBuffer[moved.buffer];

@@ -5,9 +5,8 @@
 //
 // Member descriptors hold addresses. The host has a copy of the memory that
 // holds them, so new addresses cost one copy of the descriptors from the first
-// to the last that changed. Tile descriptors are written again only for kernels
-// that read these addresses there. Replays that were submitted before come
-// before the copy, because the caller orders the calls of a graph.
+// to the last that changed. Replays that were submitted before come before the
+// copy, because the caller orders the calls of a graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,15 +29,14 @@ Error Graph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
   if (Error error = refuseInCapture(stream, "prepare"))
     return error;
   size_t begin = image.size(), end = 0;
-  BitVector expanded(imageTables.size());
+  BitVector tables(imageTables.size());
   for (const MovedMember &member : moved)
     for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
       size_t at = imageTables[slot.table].members + slot.offset;
       std::memcpy(image.data() + at, &member.address, sizeof(member.address));
       begin = std::min(begin, at);
       end = std::max(end, at + sizeof(member.address));
-      if (slot.inTiles)
-        expanded.set(slot.table);
+      tables.set(slot.table);
     }
   if (end == 0)
     return Error::success(); // no kernel reads these lists
@@ -46,7 +44,7 @@ Error Graph::move(const Rebinding &rebinding, ArrayRef<MovedMember> moved,
   if (Error error = staging.copy(uploaded.address() + begin,
                                  image.data() + begin, end - begin, stream))
     return error;
-  for (int table : expanded.set_bits())
+  for (int table : tables.set_bits())
     if (Error error = expandTiles(table, stream))
       return error;
   return Error::success();

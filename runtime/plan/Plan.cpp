@@ -369,12 +369,6 @@ private:
             buffer.kind == BufferKind::Scalar)
           return bad("operand '" + buffer.name +
                      "': expected the index '' for a scalar");
-        if (operand.moves &&
-            (operand.index != OperandIndex::I || table.rank != 1 ||
-             buffer.role != BufferRole::Argument || buffer.donated))
-          return bad("operand '" + buffer.name +
-                     "': expected a moving operand with the index 'i' in a "
-                     "table of rank 1, of an argument that is not donated");
       }
       if (Error error = checkStrides(segment))
         return error;

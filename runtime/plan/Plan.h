@@ -76,9 +76,6 @@ enum class OperandIndex : uint8_t { None, I, J, IJ, Length, Stride };
 struct PlanOperand {
   int buffer = -1;
   OperandIndex index = OperandIndex::I;
-  /// Whether kernels take the address from the member descriptor and never read
-  /// it in tile descriptors.
-  bool moves = false;
 };
 
 struct PlanSegment {

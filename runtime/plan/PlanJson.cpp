@@ -196,8 +196,7 @@ static bool fromJSON(const json::Value &value, PlanResult &out,
 static bool fromJSON(const json::Value &value, PlanOperand &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("buffer", out.buffer) && map.map("index", out.index) &&
-         map.mapOptional("moves", out.moves);
+  return map && map.map("buffer", out.buffer) && map.map("index", out.index);
 }
 
 static bool fromJSON(const json::Value &value, PlanSegment &out,
@@ -445,13 +444,10 @@ static json::Value toJSON(const PlanTable &table) {
   json::Array segments;
   for (const PlanSegment &segment : table.segments) {
     json::Array operands;
-    for (const PlanOperand &operand : segment.operands) {
-      json::Object slot{{"buffer", operand.buffer},
-                        {"index", nameOf(operandIndices, operand.index)}};
-      if (operand.moves)
-        slot["moves"] = true;
-      operands.push_back(std::move(slot));
-    }
+    for (const PlanOperand &operand : segment.operands)
+      operands.push_back(
+          json::Object{{"buffer", operand.buffer},
+                       {"index", nameOf(operandIndices, operand.index)}});
     json::Object object{{"tile", segment.tile},
                         {"operands", std::move(operands)},
                         {"count", optionalExtentToJSON(segment.count)},

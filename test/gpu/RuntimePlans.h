@@ -84,14 +84,6 @@ extern "C" __global__ void accumulate_tiles(heddle::table table) {
     ((float *)tile.operand[0])[i] += ((const float *)tile.operand[1])[i];
 }
 
-// The same, with the address of g in the member descriptor.
-extern "C" __global__ void accumulate_moving(heddle::table table) {
-  const tile_descriptor &tile = ((const tile_descriptor *)table.tiles)[blockIdx.x];
-  const float *g = heddle::moving_operand<1>(table, tile, (const float *)tile.operand[1]);
-  for (int i = threadIdx.x; i < tile.count; i += blockDim.x)
-    ((float *)tile.operand[0])[i] += g[i];
-}
-
 // y = x + 1 after a delay; then x = y in a kernel that starts early and takes the tiles in reverse order.
 extern "C" __global__ void chain_first(heddle::table table) {
 #if __CUDA_ARCH__ >= 900
@@ -179,8 +171,7 @@ inline const char *const scalePlan = R"json({
      "arguments": [{"table": 0}, {"scalar": 1}, {"scalar": 2}, {"scalar": 3}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
-// x += g, with a list that is only read. INDEX stands for the index of g, ENTRY
-// for the entry.
+// x += g, with a list that is only read.
 inline const char *const accumulatePlan = R"json({
   "name": "accumulate",
   "buffers": [
@@ -188,9 +179,9 @@ inline const char *const accumulatePlan = R"json({
     {"name": "g", "kind": "list", "dtype": "f32", "rank": 1, "role": "argument"}],
   "results": [{"name": "x", "buffer": 0}],
   "tables": [{"name": "accumulate", "rank": 1, "pointers": 2, "segments": [{"tile": 4, "align_tiles": true,
-     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, INDEX}], "count": [0, 0]}]}],
+     "operands": [{"buffer": 0, "index": "i"}, {"buffer": 1, "index": "i"}], "count": [0, 0]}]}],
   "nodes": [{"kind": "kernel", "name": "accumulate", "sweeps": ["accumulate"], "table": 0,
-     "variants": [{"entry": "ENTRY", "block": 32}], "arguments": [{"table": 0}], "writes": [0]}],
+     "variants": [{"entry": "accumulate_tiles", "block": 32}], "arguments": [{"table": 0}], "writes": [0]}],
   "options": ["--std=c++17"]})json";
 
 // x += 1 through y, in two kernels with a programmatic edge.
@@ -255,16 +246,6 @@ inline Plan withKernels(StringRef text) {
   for (const EmbeddedFile &file : deviceFiles)
     plan.headers[file.name] = file.contents;
   return plan;
-}
-
-/// With `moves`, the kernel takes the address of g from the member descriptor.
-inline std::string accumulate(bool moves) {
-  std::string text = accumulatePlan;
-  text.replace(text.find("INDEX"), 5,
-               moves ? R"("index": "i", "moves": true)" : R"("index": "i")");
-  text.replace(text.find("ENTRY"), 5,
-               moves ? "accumulate_moving" : "accumulate_tiles");
-  return text;
 }
 
 inline Plan halve(const std::string &variants) {

@@ -131,16 +131,6 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
           StatusCode::Failed,
           "tile descriptors of '{0}' differ from those of the host",
           planned.name);
-    // Kernels may read only the last byte of the addresses of moving
-    // operands there.
-    for (size_t tile = 0; tile < table.tiles.size(); tile += rows.bytes()) {
-      TileDescriptor values = readTileDescriptor(rows, &table.tiles[tile]);
-      for (auto [slot, operand] :
-           enumerate(planned.segments[values.segment].operands))
-        if (operand.moves)
-          std::memset(&table.tiles[tile + slot * sizeof(void *)] + 1, kPoison,
-                      sizeof(void *) - 1);
-    }
   }
   return Error::success();
 }
@@ -150,11 +140,6 @@ Error CudaOnCpuGraph::move(const Rebinding &rebinding,
   for (const MovedMember &member : moved)
     for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
       Table &table = tables[slot.table];
-      if (!slot.inTiles) {
-        std::memcpy(&table.members[slot.offset], &member.address,
-                    sizeof(member.address));
-        continue;
-      }
       moveOperand(DescriptorLayout(plan().tables[slot.table]),
                   table.members.data(), table.tiles.data(), slot.offset,
                   member.address);

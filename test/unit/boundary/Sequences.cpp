@@ -228,9 +228,8 @@ heddle_executable *cudaExecutable() {
 
 heddle_executable *cudaSumExecutable() {
   heddle_executable *executable = nullptr;
-  heddle_load_plan(
-      withSource(runtime::test::accumulate(/*moves=*/false)).c_str(), &sm90,
-      &executable);
+  heddle_load_plan(withSource(runtime::test::accumulatePlan).c_str(), &sm90,
+                   &executable);
   return executable;
 }
 

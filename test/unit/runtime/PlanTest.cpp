@@ -305,28 +305,6 @@ TEST(PlanValidation, Buffers) {
                   "expected a list, found scalar 'lr'");
 }
 
-TEST(PlanValidation, MovingOperands) {
-  auto says = [](int slot, const std::function<void(Plan &)> &change) {
-    return invalid(updatePlan(), [&](Plan &p) {
-      change(p);
-      p.tables[0].segments[0].operands[slot].moves = true;
-    });
-  };
-  auto nothing = [](Plan &) {};
-  Plan plan = parsed(updatePlan());
-  plan.tables[0].segments[0].operands[1].moves = true;
-  EXPECT_TRUE(succeeded(validatePlan(plan)));
-  EXPECT_TRUE(parsed(formatv("{0}", planToJSON(plan)).str().c_str())
-                  .tables[0]
-                  .segments[0]
-                  .operands[1]
-                  .moves);
-  EXPECT_CONTAINS(says(0, nothing), "'param': expected a moving operand");
-  EXPECT_CONTAINS(says(2, nothing), "'step': expected a moving operand");
-  EXPECT_CONTAINS(says(1, [](Plan &p) { p.buffers[1].donated = true; }),
-                  "grad");
-}
-
 TEST(PlanValidation, ExtentsAndMembersOfLists) {
   auto says = [](const std::function<void(Plan &)> &change) {
     return invalid(updatePlan(), change);

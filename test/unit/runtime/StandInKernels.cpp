@@ -191,18 +191,6 @@ const std::map<std::string, Kernel> kernels = {
                static_cast<const float *>(tile.operand[1])[i];
        }
      }},
-    {"accumulate_moving",
-     [](const Arguments &a, unsigned grid) {
-       Table table = argument<Table>(a, 0);
-       for (unsigned block = 0; block < grid; ++block) {
-         const Tile &tile = static_cast<const Tile *>(table.tiles)[block];
-         const Member &member =
-             static_cast<const Member *>(table.members)[tile.member];
-         for (int i = 0; i < tile.count; ++i)
-           static_cast<float *>(tile.operand[0])[i] +=
-               static_cast<const float *>(member.operand[1])[tile.first + i];
-       }
-     }},
     {"heddle_expand_tiles",
      [](const Arguments &a, unsigned) {
        const Member *members = argument<const Member *>(a, 0);
@@ -276,14 +264,14 @@ const std::map<std::string, Kernel> kernels = {
 
 size_t argumentCount(const std::string &name) {
   static const std::map<std::string, size_t> counts = {
-      {"add_tiles", 2},           {"add_search", 2},
-      {"scale_by_value", 4},      {"scale_by_address", 4},
-      {"chain_first", 1},         {"chain_second", 1},
-      {"halve_tiles", 1},         {"halve_loop", 3},
-      {"accumulate_tiles", 1},    {"accumulate_moving", 1},
-      {"heddle_expand_tiles", 7}, {"heddle_copy", 3},
-      {"heddle_fill", 4},         {"heddle_nothing", 0},
-      {"heddle_loop_begin", 3},   {"heddle_loop_next", 5}};
+      {"add_tiles", 2},        {"add_search", 2},
+      {"scale_by_value", 4},   {"scale_by_address", 4},
+      {"chain_first", 1},      {"chain_second", 1},
+      {"halve_tiles", 1},      {"halve_loop", 3},
+      {"accumulate_tiles", 1}, {"heddle_expand_tiles", 7},
+      {"heddle_copy", 3},      {"heddle_fill", 4},
+      {"heddle_nothing", 0},   {"heddle_loop_begin", 3},
+      {"heddle_loop_next", 5}};
   auto found = counts.find(name);
   return found == counts.end() ? 0 : found->second;
 }
