@@ -275,7 +275,7 @@ LogicalResult SegmentEmitter::emitEndFunction() {
       })) ||
       failed(emitEnd()))
     return failure();
-  endFunction("Runs once per member, in the member's last block.", "void",
+  endFunction("Runs once per member, in the last block of the member.", "void",
               "end");
   return success();
 }

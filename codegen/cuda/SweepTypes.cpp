@@ -82,7 +82,7 @@ SweepNames ProgramEmitter::nameSweep(fused::SweepOp sweep,
 }
 
 void ProgramEmitter::emitParams(const SweepNames &names) {
-  os << "// The arguments of the sweep's kernels.\n";
+  os << "// The arguments of the kernels of the sweep.\n";
   if (names.isTemplate)
     os << "template <bool ByValue> ";
   os << "struct " << names.params << " {\n";
