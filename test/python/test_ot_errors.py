@@ -1,5 +1,8 @@
 """Mistakes in arguments of heddle.ot are exceptions that name the argument."""
 
+import copy
+import pickle
+
 import numpy
 import ot_reference as reference
 import pytest
@@ -125,3 +128,10 @@ def test_a_failed_solve_leaves_the_next_one_as_it_was():
         with pytest.raises(heddle.BadInput):
             heddle.ot.solve(changed(M, (0, 0), numpy.nan), A, B, 0.3)
         assert (heddle.ot.solve(M, A, B, 0.3).plan == expected).all()
+
+
+def test_a_result_cannot_be_copied_or_pickled():
+    result = heddle.ot.solve(numpy.ones((2, 3)), reg=0.5)
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            copied(result)

@@ -13,12 +13,14 @@ import operator
 import weakref
 from typing import NamedTuple
 
+import numpy
+
 from ..errors import BadInput
 from . import _capture, _norm
 from ._hyperparameters import read
 from ._part import Member, Part, Stale
 from ._spec import Spec
-from ._torch import is_distributed, local, torch
+from ._torch import can_step, is_distributed, local, torch
 from ._tracking import Changes, States
 
 TYPE_CHECKING = False
@@ -74,6 +76,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """Forgets everything that was derived from groups and state."""
         self._parts: dict[bool, list[Part]] = {}
         self._seen: list[_Seen] = []
+        #: Parameters without gradient that no program can update.
+        self._skipped: list[Any] = []
         self._group_changes = 0
         self._getter: Callable[[Mapping[str, Any]], tuple[Any, ...]] | None = None
         self._hidden: dict[Any, dict[str, Any]] = {}
@@ -190,8 +194,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # The step
     # ------------------------------------------------------------------------------------------------------------------
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Performs a step.
+    def step(self, *args: Any, **kwargs: Any) -> Any:
+        """step(closure=None): performs a step.
 
         The step skips parameters whose gradient is None. Gradients are neither changed nor kept.
 
@@ -208,18 +212,19 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         """
         if _profiler._is_profiler_enabled:
             with _profiler.record_function(f"Optimizer.step#{type(self).__name__}.step"):
-                return self._step_with_hooks((self,) if closure is None else (self, closure), {})
+                return self._step_with_hooks((self, *args), kwargs)
         if (
             self._optimizer_step_pre_hooks
             or self._optimizer_step_post_hooks
             or _hooks._global_optimizer_pre_hooks
             or _hooks._global_optimizer_post_hooks
         ):
-            return self._step_with_hooks((self,) if closure is None else (self, closure), {})
-        return self._closure_and_step(closure)
+            return self._step_with_hooks((self, *args), kwargs)  # hooks see the arguments as they were given
+        return self._closure_and_step(*args, **kwargs)
 
     # The class calls its hooks itself: PyTorch need not wrap `step`.
     step.hooked = True  # type: ignore[attr-defined]
+    step.__signature__ = inspect.signature(lambda self, closure=None: None)  # type: ignore[attr-defined]
 
     def _step_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
@@ -301,6 +306,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         groups, seen, getter = self.param_groups, self._seen, self._getter
         if getter is None or len(groups) != len(seen):
             return False
+        if self._skipped and any(param.grad is not None or can_step(param) for param in self._skipped):
+            return False
         for place, (group, last) in enumerate(zip(groups, seen)):
             params = group["params"]
             if params is not last.params or not _same_objects(params, last.copy):
@@ -354,6 +361,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         if type(self.state) is not States:
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
+        skipped: list[Any] = []
         for place, group in enumerate(groups):
             if group.get("differentiable"):
                 _check_differentiable(group["params"], spec.name)
@@ -361,6 +369,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             switches = self._switches(place)
             for index, param in enumerate(group["params"]):
                 name = repr(names[index]) if index < len(names) else f"{index} of group {place}"
+                if param.grad is None and not can_step(param):
+                    skipped.append(param)
+                    continue
                 key = (local(param).device, _reduction(param), switches)
                 buckets.setdefault(key, []).append(Member(param, place, name))
         for device, _, _ in buckets:
@@ -369,7 +380,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         clip = ""
         if self._max_norm is not None:
             clip = "norm" if len(buckets) == 1 and next(iter(buckets))[1] is None else "sum"
-        self._getter, self._seen = getter, seen
+        self._getter, self._seen, self._skipped = getter, seen, skipped
         parts = [
             Part(
                 spec,
@@ -409,15 +420,16 @@ def _is_not_zero(value: Any) -> bool:
 
 
 def _same_objects(left: list[Any], right: list[Any]) -> bool:
-    try:
-        return bool(left == right)  # compares identities first
-    except RuntimeError:  # tensors of more than one element
-        return False
+    return len(left) == len(right) and all(map(operator.is_, left, right))
+
+
+#: Types of values that may change in place.
+_CHANGING = (list, torch.Tensor, numpy.ndarray)
 
 
 def _same_values(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     for new, old in zip(left, right):
-        if (new is not old or type(new) is list) and (isinstance(new, torch.Tensor) or isinstance(old, torch.Tensor) or type(new) is list or new != old):
+        if isinstance(new, _CHANGING) or (new is not old and (isinstance(old, _CHANGING) or new != old)):
             return False
     return True
 

@@ -29,7 +29,7 @@ from ._torch import (
     same_order,
     torch,
 )
-from ._tracking import MemberState
+from ._tracking import Bound, MemberState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ class Part:
         self._counts = counts
         self._make_bindings()
         self.hyperparameters = Hyperparameters(self, used, table=captured)
+        self._bound = Bound()
+        states.changes.tensors.add(self._bound)
         self._sort_out()
         self._seen_changes = self._seen_group_changes = -1
         self._active = numpy.zeros(len(self.members), bool)
@@ -223,6 +225,7 @@ class Part:
         self._special: list[int] = []
         self._shadows: dict[int, Any] = {}
         self._copies: dict[int, Any] = {}
+        self._strides: dict[int, Any] = {}
         for place, member in enumerate(self.members):
             shard = local(member.param)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
@@ -230,6 +233,7 @@ class Part:
                 self._plain.append(place)
             else:
                 self._special.append(place)
+                self._strides[place] = shard.stride()
                 if shard.numel() and not is_dense(shard):
                     self._shadows[place] = empty_in_order(shard, shard.dtype)
         self._read_layouts()
@@ -253,6 +257,7 @@ class Part:
     def _demote(self, places: Sequence[int]) -> None:
         """Makes plain parameters special: their gradients need a copy."""
         moved = set(places)
+        self._strides.update((place, local(self.members[place].param).stride()) for place in moved)
         self._plain = [place for place in self._plain if place not in moved]
         self._special = sorted({*self._special, *moved})
         self._read_layouts()
@@ -274,9 +279,16 @@ class Part:
         else:
             moved = _fast.addresses(self._plain_params, self._api, self._param_bytes, self._layouts)
             changed = _fast.gradients(self._plain_params, self._api, self._grad_bytes, self._layouts)
+        if self._state_has_moved():
+            self._seen_changes = -1
         if moved or changed or not self._is_bound or self._special or self._seen_changes != self.states.changes.count:
             return self._gather_changes(moved, changed)
         return False
+
+    def _state_has_moved(self) -> bool:
+        """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
+        tensors = self._bound.tensors
+        return bool(tensors) and _fast.addresses(tensors, self._api, self._state_bytes, self._state_layouts) != 0
 
     def _gather_changes(self, moved: int, changed: int) -> bool:
         is_bound, self._is_bound = self._is_bound, False
@@ -322,8 +334,8 @@ class Part:
         shard, grad = local(member.param), local_gradient(member.param)
         shadow = self._shadows.get(place)
         self._check_param(place, shard)
-        if shadow is None and not is_dense(shard):
-            raise Stale
+        if self._strides[place] != shard.stride():
+            raise Stale  # state and copies are in the order of the parameter
         if grad is None:
             return 0, 0, False
         if shard.numel() == 0:
@@ -423,6 +435,13 @@ class Part:
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
             bound.values[places] = addresses
+        tensors = self._bound.tensors
+        tensors[:] = [
+            local(state[each.key]) for each in self._states for state in (visible if each.visible else hidden)
+        ]
+        self._state_layouts = _fast.layouts(tensors, self._api)
+        self._state_bytes = bytearray(8 * len(tensors))
+        _fast.addresses(tensors, self._api, self._state_bytes, self._state_layouts)
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""

@@ -104,5 +104,7 @@ class Spec:
     check: Callable[[Mapping[str, Any]], str | None] | None = None
     #: The lists of state in the order in which the function of `optim.functional` takes them; None: there is none.
     functional: Sequence[str] | None = None
+    #: {"max_exp_avg_sq": "amsgrad"}: the function takes an empty list of the first if the second is false or 0.
+    unneeded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The docstring of the class.
     doc: str = ""

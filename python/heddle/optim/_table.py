@@ -112,6 +112,7 @@ SPECS: dict[str, Spec] = {
             checked=("lr", "momentum", "weight_decay"),
             check=_nesterov,
             functional=("momentum_buffer",),
+            unneeded={"momentum_buffer": "momentum"},
             doc="Gradient descent, with plain or Nesterov momentum; the formulas are those of `torch.optim.SGD`.",
         ),
         Spec(
@@ -120,6 +121,7 @@ SPECS: dict[str, Spec] = {
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False),
             keyword_only="foreach",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam (Kingma and Ba, 2015), AMSGrad (Reddi et al., 2018); the formulas are those of `torch.optim.Adam`.",
             **_ADAM,
         ),
@@ -130,6 +132,7 @@ SPECS: dict[str, Spec] = {
             fixed={"decoupled_weight_decay": True},
             keyword_only="maximize",
             functional=("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"),
+            unneeded={"max_exp_avg_sq": "amsgrad"},
             doc="Adam with decoupled weight decay (Loshchilov and Hutter, 2019); the formulas are those of "
             "`torch.optim.AdamW`.",
             **_ADAM,

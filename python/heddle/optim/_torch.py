@@ -41,6 +41,11 @@ def real_dtype(dtype: Any) -> Any:
     return _REAL.get(dtype, dtype)
 
 
+def can_step(param: Any) -> bool:
+    """Whether a program can update a parameter. Frozen parameters may have other types, such as quantized weights."""
+    return real_dtype(param.dtype) in NAMES and param.device.type in ("cpu", "cuda")
+
+
 def real_numel(tensor: Any) -> int:
     """The number of elements as which heddle sees a tensor: complex numbers have two."""
     return int(tensor.numel()) * (2 if tensor.dtype in _REAL else 1)

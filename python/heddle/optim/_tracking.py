@@ -1,7 +1,7 @@
 """Dictionaries for the state of an optimizer that count their changes.
 
-A step does not read the state of every parameter, because the addresses of its tensors are bound already. It compares
-one count instead. Copies and pickles of these dictionaries are plain dictionaries.
+A step does not look up the state of every parameter, because its tensors are bound already. It compares one count
+instead, and the addresses of the tensors. Copies and pickles of these dictionaries are plain dictionaries.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,6 +10,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import collections
+import weakref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,19 +18,33 @@ if TYPE_CHECKING:
 
 
 class Changes:
-    """A count of changes."""
+    """A count of changes, and the lists of tensors that are valid until the next change."""
 
-    __slots__ = ("count",)
+    __slots__ = ("count", "tensors")
 
     def __init__(self) -> None:
         self.count = 0
+        self.tensors: weakref.WeakSet[Bound] = weakref.WeakSet()
+
+    def add(self) -> None:
+        """Counts a change. State that the caller replaces is not kept alive here."""
+        self.count += 1
+        for bound in self.tensors:
+            bound.tensors.clear()
+
+
+class Bound:
+    """The tensors of state that are bound to a program."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
 
 
 def _counting(name: str, base: type) -> Any:
     method = getattr(base, name)
 
     def counted(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        self.changes.count += 1
+        self.changes.add()
         return method(self, *arguments, **keywords)
 
     counted.__name__ = name

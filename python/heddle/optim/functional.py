@@ -117,8 +117,8 @@ def _function(spec: Spec) -> Callable[..., None]:
         if given.arguments.get("has_sparse_grad"):
             raise RuntimeError(f"heddle.optim.functional.{name} does not support sparse gradients")
         for key, members in list(lists.items()):
-            if not members and key != "step":  # a list of state that the options do not need
-                del lists[key]
+            if not members and key in spec.unneeded and not values[spec.unneeded[key]]:
+                del lists[key]  # a list of state that the options do not need
             elif len(members) != len(params):
                 raise BadInput(f"{name}: expected {len(params)} tensors of state '{key}', found {len(members)}")
         if len(grads) != len(params):

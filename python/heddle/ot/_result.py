@@ -77,6 +77,10 @@ class OTResult:
             given = [*problem.problems.given, *problem.a.given, *problem.b.given]
             self._inputs = [array for array in given if getattr(array, "requires_grad", False)]
 
+    def __reduce__(self) -> NoReturn:
+        # It refers to memory by address.
+        raise TypeError("an OTResult cannot be copied or pickled: copy the attributes that you need, such as value")
+
     # ------------------------------------------------------------------------------------------------------------------
     # Values
     # ------------------------------------------------------------------------------------------------------------------
