@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the headers and a file that includes the source between device.h and
-// launch.h to a folder, compiles it and loads the result. Objects are kept for
+// Writes the headers and a file that includes the source between host_device.h and
+// host_launch.h to a folder, compiles it and loads the result. Objects are kept for
 // later runs.
 //
 //===----------------------------------------------------------------------===//
@@ -83,7 +83,7 @@ const std::string &commonInputs() {
     for (StringRef option : kOptions)
       (text += '\0') += option;
     for (StringRef name :
-         {"device.h", "launch.h", "device_machine.h", "ptx.cuh"})
+         {"host_device.h", "host_launch.h", "device_machine.h", "ptx.cuh"})
       if (auto header = MemoryBuffer::getFile(Twine(kSupport) + "/" + name))
         (text += '\0') += (*header)->getBuffer();
     return text;
@@ -179,7 +179,7 @@ Expected<std::shared_ptr<HostSource>>
 HostSource::compile(ArrayRef<const runtime::Plan *> plans,
                     PanelOptions panels) {
   Files files;
-  std::string text = "#include \"device.h\"\n", ofPanels, table;
+  std::string text = "#include \"host_device.h\"\n", ofPanels, table;
   for (auto [k, plan] : enumerate(plans)) {
     for (const auto &[name, contents] : plan->headers)
       if (name != "ptx.cuh")
@@ -206,7 +206,7 @@ HostSource::compile(ArrayRef<const runtime::Plan *> plans,
   files["expand_tiles.cu"] = runtime::deviceSource("expand_tiles.cu").str();
   text += ofPanels +
           "#include \"expand_tiles.cu\"\n"
-          "#include \"launch.h\"\n"
+          "#include \"host_launch.h\"\n"
           "extern \"C\" __attribute__((visibility(\"default\")))\n"
           "const heddle_entry heddle_entries[] = {\n" +
           table +

@@ -1,4 +1,4 @@
-//===- device.h - CUDA keywords and built-ins on the host -----------------===//
+//===- host_device.h - CUDA keywords and built-ins on the host ------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
-#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
+#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_DEVICE_H
+#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_DEVICE_H
 
 #include "device_machine.h"
 #include <math.h>
@@ -96,4 +96,4 @@ inline long long __double_as_longlong(double x) {
   return bits;
 }
 
-#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_DEVICE_H
+#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_DEVICE_H

@@ -1,4 +1,4 @@
-//===- launch.h - one signature for all entries ---------------------------===//
+//===- host_launch.h - one signature for all entries ----------------------===//
 //
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
-#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
+#ifndef HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_LAUNCH_H
+#define HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_LAUNCH_H
 
 #include "tables.cuh"
 
@@ -58,4 +58,4 @@ template <auto function> constexpr heddle_entry entry(const char *name) {
 
 } // namespace heddle_launch
 
-#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_LAUNCH_H
+#endif // HEDDLE_TEST_SUPPORT_CUDA_ON_CPU_HOST_LAUNCH_H
