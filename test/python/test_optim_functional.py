@@ -101,10 +101,10 @@ def test_scaling():
 def test_mistakes():
     params = [torch.zeros(3)]
     with pytest.raises(heddle.BadInput, match=r"gradient 0: expected shape \(3,\) on cpu, found \(4,\)"):
-        functional.sgd(params, [torch.zeros(4)], [], **SGD)
+        functional.sgd(params, [torch.zeros(4)], [None], **SGD)
     with pytest.raises(heddle.BadInput, match="expected 1 gradients, found 0"):
-        functional.sgd(params, [], [], **SGD)
+        functional.sgd(params, [], [None], **SGD)
     with pytest.raises(heddle.BadInput, match="expected 1 tensors of state 'exp_avg_sq', found 2"):
         functional.adam(params, params, params, params * 2, [], [torch.zeros(())], **dict(ADAM, amsgrad=False))
     with pytest.raises(RuntimeError, match="sparse"):
-        functional.sgd(params, params, [], True, **SGD)
+        functional.sgd(params, params, [None], True, **SGD)

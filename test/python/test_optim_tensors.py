@@ -244,6 +244,8 @@ def test_parameters_that_overlap(device):
 def test_types_that_no_program_stores():
     param = torch.nn.Parameter(torch.zeros(3).to(torch.float8_e4m3fn), requires_grad=False)
     optimizer = heddle.optim.SGD([param])
+    optimizer.step()  # without a gradient, the parameter is skipped
+    param.grad = torch.zeros(3).to(torch.float8_e4m3fn)
     with pytest.raises(heddle.BadInput, match="parameter 0 of group 0: expected dtype float64.*found torch.float8_e4m3fn"):
         optimizer.step()
 
