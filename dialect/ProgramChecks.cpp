@@ -59,6 +59,8 @@ public:
         ++at;
       } else if (StringRef("#!").contains(text[at])) {
         scanName();
+      } else if (StringRef("%^@").contains(text[at])) {
+        scanReference();
       } else if (llvm::isDigit(text[at])) {
         scanNumber();
       } else if (llvm::isAlpha(text[at]) || text[at] == '_') {
@@ -77,9 +79,14 @@ private:
     return llvm::isAlnum(c) || StringRef("_$.-").contains(c);
   }
 
-  void fail(std::string message) {
+  /// A character of a name without a prefix, or of one after `@`.
+  static bool isWordCharacter(char c) { return isNameCharacter(c) && c != '-'; }
+
+  void fail(std::string message) { failAt(at, std::move(message)); }
+
+  void failAt(size_t offset, std::string message) {
     if (!error)
-      error = errorAt(text, at, std::move(message));
+      error = errorAt(text, offset, std::move(message));
   }
 
   /// Counts `characters`, in which brackets nest `levels` deeper than here.
@@ -123,19 +130,61 @@ private:
     if (digits.size() > kMaxDigits)
       fail(llvm::formatv("expected numbers of at most {0} digits, found {1}",
                          kMaxDigits, digits.size()));
+    // Dimensions and a type can be one word, as in `tensor<4xi32>`.
+    checkWord(digits);
     signs = 0;
     add(digits.size(), 0);
     at += digits.size();
   }
 
   void scanWord() {
-    StringRef word = text.drop_front(at).take_while(isNameCharacter);
-    bool isKeyword = at == 0 || !StringRef("%@^").contains(text[at - 1]);
+    StringRef word = text.drop_front(at).take_while(isWordCharacter);
+    checkWord(word);
     signs = 0;
     add(word.size(), 0);
     at += word.size();
-    if (isKeyword && word == "array")
+    if (word == "array")
       checkArray();
+  }
+
+  /// Scans `%name`, `^name` or `@name`. A number or a string after the prefix
+  /// is scanned as such.
+  void scanReference() {
+    bool isSymbol = text[at] == '@';
+    scanCharacter();
+    if (at == text.size() || llvm::isDigit(text[at]))
+      return;
+    StringRef name = text.drop_front(at).take_while(isSymbol ? isWordCharacter
+                                                             : isNameCharacter);
+    signs = 0;
+    add(name.size(), 0);
+    at += name.size();
+  }
+
+  /// Refuses affine maps and sets, and wide integer types. MLIR's parser
+  /// recurses along an affine expression, and needs quadratic time for it. It
+  /// stores each number in all bits of its type.
+  void checkWord(StringRef word) {
+    StringRef name =
+        word.drop_while([](char c) { return llvm::isDigit(c) || c == 'x'; });
+    size_t offset = name.data() - text.data();
+    if (name == "affine_map" || name == "affine_set")
+      failAt(offset,
+             llvm::formatv("expected no affine maps or sets, found '{0}'", name)
+                 .str());
+    StringRef digits = name;
+    if (!digits.consume_front("s"))
+      digits.consume_front("u");
+    if (!digits.consume_front("i") || digits.empty() ||
+        !llvm::all_of(digits, llvm::isDigit))
+      return;
+    unsigned width;
+    if (digits.getAsInteger(10, width) || width > kMaxIntegerBits)
+      failAt(offset,
+             llvm::formatv("expected integer types of at most {0} bits, found "
+                           "'{1}'",
+                           kMaxIntegerBits, name.take_front(16))
+                 .str());
   }
 
   /// Refuses `array<index: 1>` and the like: MLIR's parser needs the width of

@@ -32,14 +32,17 @@ inline constexpr uint64_t kMaxExpandedText = uint64_t(16) << 20;
 /// has at most 309 digits before the point and 1074 after it.
 inline constexpr size_t kMaxDigits = 2000;
 
+/// The most bits of an integer type. MLIR stores each number in all of them.
+inline constexpr unsigned kMaxIntegerBits = 64;
+
 struct TextError {
   llvm::SMLoc at;
   std::string message;
 };
 
 /// The reason why the parser must not read `text`, if there is one: it is not
-/// UTF-8, exceeds one of the limits above, or has an array of a type that
-/// MLIR's parser does not expect.
+/// UTF-8, exceeds one of the limits above, or has resources, affine maps or
+/// sets, or an array of a type that MLIR's parser does not expect.
 std::optional<TextError> checkText(llvm::StringRef text);
 
 /// Checks that the names of symbols and values in `top` are UTF-8, and that its

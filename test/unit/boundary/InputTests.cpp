@@ -77,6 +77,55 @@ TEST(InputTest, NamesTheByteThatIsNotUTF8) {
   expectBadInput(heddle_explain("sgd", "[[\xff]]", 0, &sm90, &text), "UTF-8");
 }
 
+/// A valid program with an attribute `value`.
+std::string programWith(const std::string &value) {
+  return "!i128 = !foreach.list<tensor<?xf32>>\n"
+         "func.func @i100(%i128: !i128, %-i128: !i128) -> !i128 "
+         "attributes {a_i128 = @affine_map, b = \"affine_map i128\", a = " +
+         value +
+         "} { // affine_map i128\n"
+         "  %affine_map = foreach.map (%a = %i128, %si65 = %-i128 : !i128) -> "
+         "!i128 {\n"
+         "    %$i99 = arith.addf %a, %si65 : f32\n"
+         "    foreach.yield %$i99 : f32\n"
+         "  }\n"
+         "  return %affine_map : !i128\n"
+         "}\n";
+}
+
+TEST(InputTest, RefusesTypesAndMapsThatTheParserCannotBound) {
+  for (const char *value :
+       {"1 : i64", "1 : ui00064", "dense<1> : tensor<4x4xi64>", "array<i8: 1>",
+        "1 : index", "i1", "\"affine_set\""}) {
+    heddle_executable *executable = nullptr;
+    EXPECT_EQ(heddle_compile(programWith(value).c_str(), &cpu, &executable),
+              HEDDLE_OK)
+        << value << ": " << heddle_last_error();
+    heddle_executable_free(executable);
+  }
+  struct {
+    const char *value, *found;
+  } refused[] = {
+      {"1 : i65", "'i65'"},
+      {"1 : si128", "'si128'"},
+      {"1 : ui16777215", "'ui16777215'"},
+      {"1 : i99999999999999999999999", "'i999999999999999'"},
+      {"dense<1> : tensor<4x4xi128>", "'i128'"},
+      {"tensor<?xi128>", "'i128'"},
+      {"tensor<*xi128>", "'i128'"},
+      {"vector<[4]xi128>", "'i128'"},
+      {"array<i128: 1>", "'i128'"},
+      {"affine_map<(d0) -> (d0)>", "'affine_map'"},
+      {"affine_set<(d0) : (d0 == 0)>", "'affine_set'"},
+      {"[@f-affine_map<(d0) -> (d0)>]", "'affine_map'"},
+  };
+  heddle_executable *executable = nullptr;
+  for (auto &[value, found] : refused)
+    expectBadInput(
+        heddle_compile(programWith(value).c_str(), &cpu, &executable),
+        (std::string(", found ") + found).c_str());
+}
+
 TEST(InputTest, PrintsNamesThatAreNotUTF8) {
   heddle_executable *executable = nullptr;
   heddle_graph *graph = nullptr;
