@@ -3,9 +3,9 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the headers and a file that includes the source between host_device.h and
-// host_launch.h to a folder, compiles it and loads the result. Objects are kept for
-// later runs.
+// Writes the headers and a file that includes the source between host_device.h
+// and host_launch.h to a folder, compiles it and loads the result. Objects are
+// kept for later runs.
 //
 //===----------------------------------------------------------------------===//
 

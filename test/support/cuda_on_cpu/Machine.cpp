@@ -6,7 +6,8 @@
 // Everything runs on one thread of the host. Each thread of the grid is a
 // fiber; each running block has another fiber, which schedules its threads. The
 // shared memory of a block is "thread-local" in the compiled source, and the
-// compiler emulates thread-local storage: see __emutls_get_address in host_device.h.
+// compiler emulates thread-local storage: see __emutls_get_address in
+// host_device.h.
 //
 //===----------------------------------------------------------------------===//
 
