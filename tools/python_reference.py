@@ -5,7 +5,8 @@
 
 A page has the names in the `__all__` of one package: signatures, docstrings, and the public methods of classes. The
 sources are parsed, not imported, so the pages are the same on every machine. Only the table of optimizers is imported,
-which needs nothing but Python: heddle makes the classes of `heddle.optim` of it.
+which needs nothing but Python: heddle makes the classes of `heddle.optim` and the functions of `heddle.optim.functional`
+of it. The names that `heddle` takes from its folder `_rule` have a page of their own, `heddle.rule`.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -232,14 +233,33 @@ def describe(package, name):
     return f"## `{name}`\n\n```python\n{ast.unparse(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
 
 
+def imported(package, name):
+    """A module of `heddle.optim`, without the rest of the package, which needs PyTorch."""
+    folder = os.path.dirname(package.path)
+    for parent, path in (("heddle", os.path.dirname(folder)), ("heddle.optim", folder)):
+        sys.modules[parent] = types.ModuleType(parent)
+        sys.modules[parent].__path__ = [path]
+    return importlib.import_module(f"heddle.optim.{name}")
+
+
+def functions(package):
+    """The functions of `heddle.optim.functional`, from the table of optimizers."""
+    arguments = imported(package, "_arguments")
+    for spec in imported(package, "_table").SPECS.values():
+        if spec.functional is None:
+            continue
+        name, parts, keyword = spec.name.lower(), [], False
+        for each in arguments.arguments_of(spec).parameters.values():
+            if each.kind is each.KEYWORD_ONLY and not keyword:
+                parts, keyword = [*parts, "*"], True
+            parts.append(each.name if each.default is each.empty else f"{each.name}={each.default!r}")
+        body = "".join(f"    {part},\n" for part in parts)
+        yield f"## `{name}`\n\n```python\n{name}(\n{body})\n```\n\n{markdown(arguments.docstring(spec))}\n"
+
+
 def optimizers(package):
     """The classes of `heddle.optim`, from its table."""
-    root = os.path.dirname(os.path.dirname(package.path))
-    for name, folder in (("heddle", root), ("heddle.optim", os.path.dirname(package.path))):
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [folder]
-    specs = importlib.import_module("heddle.optim._table").SPECS
-    for spec in specs.values():
+    for spec in imported(package, "_table").SPECS.values():
         parts = ["params"]
         for name, default in spec.defaults.items():
             parts += ["*"] if name == spec.keyword_only else []
@@ -257,13 +277,28 @@ def page(title, package):
     names = package.public or [name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING"]
     if title == "heddle.optim":
         parts += optimizers(package)
+    if title == "heddle.optim.functional" and os.path.isfile(os.path.join(os.path.dirname(package.path), "_table.py")):
+        parts += functions(package)
     parts += [describe(package, name) for name in names]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
+def rules(root, heddle):
+    """The page of rules: what `heddle` imports from the folder `_rule` when it is first used."""
+    package = Module(os.path.join(root, "_rule", "__init__.py"))
+    names = [name for name, (_, source, _) in heddle.imports.items() if (source or "").startswith("_rule.")]
+    package.public = sorted(names, key=lambda name: (name != "rule", name == name.lower(), name))
+    package.imports = {name: (level, source.removeprefix("_rule."), original)
+                       for name, (level, source, original) in heddle.imports.items() if name in names}
+    return package
+
+
 def packages(root):
     """The public packages and modules: the root, its subpackages, and modules that it imports when first used."""
-    yield "heddle", Module(os.path.join(root, "__init__.py"))
+    heddle = Module(os.path.join(root, "__init__.py"))
+    yield "heddle", heddle
+    if os.path.isdir(os.path.join(root, "_rule")):
+        yield "heddle.rule", rules(root, heddle)
     for name in sorted(os.listdir(root)):
         path = os.path.join(root, name, "__init__.py")
         if os.path.isfile(path) and not name.startswith("_"):

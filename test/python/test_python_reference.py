@@ -1,6 +1,7 @@
 """tools/python_reference.py writes signatures, overloads, classes and docstrings of a package without importing it."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -161,3 +162,16 @@ def test_optimizers_of_the_table(tmp_path):
     for name in ("SGD", "Adam", "AdamW"):
         assert f"\n## `{name}`\n" in page and f"\nclass {name}(\n    params,\n    lr=0.001," in page
     assert "`amsgrad`: whether to divide by the largest mean of squares so far." in page
+
+
+def test_rules_and_functions_of_lists(tmp_path):
+    """The names that heddle imports only when they are used have sections, too."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(ROOT / "python" / "heddle"),
+                    str(tmp_path)], check=True)
+    rules = re.findall(r"^## `(\w+)`$", (tmp_path / "heddle.rule.md").read_text(), re.M)
+    source = (ROOT / "python" / "heddle" / "__init__.py").read_text()
+    functions = re.search(r'_FUNCTIONS = \((.*?)\)', source, re.S)[1].replace('"', " ").split()
+    assert rules == ["rule", "Rule", "Value", *sorted(functions)]
+    page = (tmp_path / "heddle.optim.functional.md").read_text()
+    assert "\nadamw(\n    params,\n    grads,\n    exp_avgs,\n" in page and "    *,\n    lr,\n    beta1,\n" in page
+    assert "## `sgd`" in page and "## `adam`" in page
