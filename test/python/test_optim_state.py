@@ -71,6 +71,37 @@ def test_state_is_loaded_in_the_middle_of_a_run(name, device):
 
 
 @DEVICES
+@NAMES
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize("fused", [None, True])
+def test_loaded_state_has_the_types_that_torch_gives_it(name, dtype, fused, device):
+    """`load_state_dict` converts state to the type of its parameter; what is assigned to `state` keeps its type."""
+    if dtype.is_complex and fused:
+        pytest.skip("torch's fused steps have no complex parameters")
+    shapes = [(3, 4), (), (2,)]
+    params = support.parameters(device, torch.float32, shapes)
+    options = dict(OPTIONS[name], fused=fused)
+    filled = getattr(torch.optim, name)(params, **options)
+    support.set_gradients(params)
+    filled.step()
+    saved = filled.state_dict()
+    for state in saved["state"].values():
+        for key, value in state.items():
+            if key != "step" and dtype.is_complex:
+                state[key] = value.to(dtype)
+    loaded = [support.parameters(device, dtype, shapes) for _ in range(2)]
+    optimizers = [support.heddle_class(name)(loaded[0], **options), getattr(torch.optim, name)(loaded[1], **options)]
+    for optimizer in optimizers:
+        optimizer.load_state_dict(copy.deepcopy(saved))
+    support.assert_same_state(*optimizers, rtol=0, atol=0)
+    support.set_gradients(*loaded)
+    for optimizer in optimizers:
+        optimizer.step()
+    support.assert_same_state(*optimizers, **support.tolerance(dtype))
+    support.assert_same_params(*loaded, **support.tolerance(dtype))
+
+
+@DEVICES
 def test_state_dict_is_plain(device):
     params = support.parameters(device)
     optimizer = heddle.optim.AdamW(params)

@@ -256,6 +256,11 @@ def test_pot_unbalanced_entropy(pot):
     theirs = pot.solve(M, a, b, 0.5, unbalanced=1.0, reg_type="entropy")
     near(ours.value, theirs.value, 1e-5)
     near(ours.plan, theirs.plan, 1e-3)
+    a, b = 3 * a, 2 * b
+    for unbalanced in (0.7, (0.7, 0.3)):
+        ours = heddle.ot.solve(M, a, b, 0.5, unbalanced=unbalanced, reg_type="entropy", tol=1e-11, max_iter=10000)
+        theirs = pot.solve(M, a, b, 0.5, unbalanced=unbalanced, reg_type="entropy", tol=1e-12, max_iter=10000)
+        near(ours.value, theirs.value, 1e-5)
 
 
 @pytest.mark.parametrize("reg_type", ["entropy", "kl"])

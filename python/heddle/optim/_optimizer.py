@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy
 
+from .._numbers import real
 from ..errors import BadInput
 from . import _capture, _norm
 from ._hyperparameters import read
@@ -102,10 +103,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         spec = self.spec
         for name in spec.checked:
             value = read(group, name, spec.parts)
-            if isinstance(value, torch.Tensor) and value.numel() != 1:
-                raise ValueError(f"Tensor {name} must be 1-element")
-            if name in spec.parts:
-                key, index = spec.parts[name]
+            key, index = spec.parts.get(name, (name, None))
+            if isinstance(value, torch.Tensor):
+                spoken = key if index is None else f"{key}[{index}]"
+                if "capturable" in spec.defaults and group.get("foreach") and not group.get("capturable"):
+                    raise ValueError(
+                        f"{spoken} as a Tensor is not supported for capturable=False and foreach=True"
+                    )
+                if value.numel() != 1:
+                    raise ValueError(f"Tensor {spoken} must be 1-element")
+            if index is not None:
                 if not 0.0 <= value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
             elif not 0.0 <= value:
@@ -184,11 +191,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     @clip_grad_norm.setter
     def clip_grad_norm(self, value: float | None) -> None:
-        if value is not None and not (isinstance(value, (int, float)) and value >= 0):
+        number = None if value is None else real(value)
+        if value is not None and not (number is not None and number >= 0):
             raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
-        if (value is None) != (self._max_norm is None):
+        if (number is None) != (self._max_norm is None):
             self._parts = {}
-        self._max_norm = None if value is None else float(value)
+        self._max_norm = number
 
     # ------------------------------------------------------------------------------------------------------------------
     # The step
