@@ -49,6 +49,24 @@ def test_a_test_of_a_hyperparameter_says_to_declare_an_option():
     assert "default is an option" in message
 
 
+def test_functions_that_do_not_return_values_are_refused():
+    async def waits(p, g, *, lr=0.1):  # waits
+        return p - lr * g
+
+    def yields(p, g, *, lr=0.1):  # yields
+        yield p - lr * g
+
+    async def both(p, g, *, lr=0.1):  # both
+        yield p - lr * g
+
+    for function, found in ((waits, "an async function"), (yields, "a generator, which has 'yield'"), (both, "an async generator")):
+        with pytest.raises(heddle.BadInput) as caught:
+            heddle.rule(function)
+        name = function.__name__
+        assert str(caught.value) == (f"{HERE}:{line_of(name)}: rule '{name}': expected a plain function that returns the "
+                                     f"new values, found {found}")
+
+
 def test_the_number_of_results_points_at_the_return():
     def rule(p, g, m, *, lr=0.1):
         m = 0.9 * m + g

@@ -69,7 +69,7 @@ def line_of_definition(function: Callable[..., Any]) -> str:
     code = function.__code__
     line = code.co_firstlineno
     for later in range(line, line + 50):
-        if linecache.getline(code.co_filename, later).lstrip().startswith("def "):
+        if linecache.getline(code.co_filename, later).lstrip().startswith(("def ", "async def ")):
             line = later
             break
     return f"{code.co_filename}:{line}"
@@ -99,6 +99,13 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     if not inspect.isfunction(function):
         raise BadInput(f"heddle.rule: expected a function, found an object of type {type(function).__name__}")
     reader = _Reader(function)
+    for kind, is_kind in (
+        ("an async function", inspect.iscoroutinefunction),
+        ("an async generator", inspect.isasyncgenfunction),
+        ("a generator, which has 'yield'", inspect.isgeneratorfunction),
+    ):
+        if is_kind(function):
+            reader.refuse(f"expected a plain function that returns the new values, found {kind}")
     for parameter in inspect.signature(function).parameters.values():
         reader.read(parameter)
     return reader.finish()

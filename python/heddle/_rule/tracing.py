@@ -122,7 +122,7 @@ def _check_changes(trace: Trace, returned: _Return) -> None:
 def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
     signature = trace.signature
     names = (signature.param, *(state.name for state in signature.states))
-    values = result if isinstance(result, tuple) else (result,)
+    values = result if isinstance(result, (tuple, list)) else (result,)
 
     def refuse(message: str) -> None:
         raise BadInput(f"{returned.place}: {message}")
