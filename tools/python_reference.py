@@ -34,6 +34,8 @@ class Module:
         self.tree = ast.parse(self.source, path)
         self.lines = self.source.splitlines()
         self.definitions, self.imports, self.public = {}, {}, []
+        #: The names that are imported as themselves (`import x as x`), which makes them public for type checkers.
+        self.exports = []
         for node in self.tree.body:
             self._read(node)
 
@@ -43,6 +45,8 @@ class Module:
         elif isinstance(node, ast.ImportFrom) and node.level:
             for alias in node.names:
                 self.imports[alias.asname or alias.name] = (node.level, node.module, alias.name)
+                if alias.asname == alias.name:
+                    self.exports.append(alias.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name) and target.id == "__all__":
@@ -229,17 +233,43 @@ def describe(package, name):
         return describe_class(module, nodes[-1], name)
     if isinstance(nodes[-1], ast.FunctionDef):
         return describe_functions([node for node in nodes if isinstance(node, ast.FunctionDef)], name, 2)
-    return f"## `{name}`\n\n```python\n{ast.unparse(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
+    return f"## `{name}`\n\n```python\n{_assignment(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
+
+
+def _assignment(node):
+    """`name = value`; the type instead of a value that is computed at length."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.value, (ast.DictComp, ast.ListComp, ast.SetComp)):
+        return f"{node.target.id}: {ast.unparse(node.annotation)}"
+    return ast.unparse(node)
+
+
+def import_of_optim(package, name):
+    """A module of `heddle.optim` that needs nothing but Python, without the packages that it is in."""
+    folder = os.path.dirname(package.path)
+    for parent, path in (("heddle", os.path.dirname(folder)), ("heddle.optim", folder)):
+        if parent not in sys.modules:
+            sys.modules[parent] = types.ModuleType(parent)
+            sys.modules[parent].__path__ = [path]
+    return importlib.import_module(f"heddle.optim.{name}")
+
+
+def functions(package):
+    """The functions of `heddle.optim.functional`, from the table of `heddle.optim`."""
+    made = import_of_optim(package, "_function")
+    for spec in import_of_optim(package, "_table").SPECS.values():
+        if spec.functional is not None:
+            name = spec.name.lower()
+            arguments = [str(each) for each in made.function_signature(spec).parameters.values()]
+            by_name = [each.kind == each.KEYWORD_ONLY for each in made.function_signature(spec).parameters.values()]
+            if True in by_name:
+                arguments.insert(by_name.index(True), "*")
+            block = f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+            yield f"## `{name}`\n\n```python\n{block}\n```\n\n{markdown(made.function_doc(spec))}\n"
 
 
 def optimizers(package):
     """The classes of `heddle.optim`, from its table."""
-    root = os.path.dirname(os.path.dirname(package.path))
-    for name, folder in (("heddle", root), ("heddle.optim", os.path.dirname(package.path))):
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [folder]
-    specs = importlib.import_module("heddle.optim._table").SPECS
-    for spec in specs.values():
+    for spec in import_of_optim(package, "_table").SPECS.values():
         parts = ["params"]
         for name, default in spec.defaults.items():
             parts += ["*"] if name == spec.keyword_only else []
@@ -247,16 +277,20 @@ def optimizers(package):
         line = f"class {spec.name}({', '.join(parts)})"
         if len(line) > WIDTH:
             line = f"class {spec.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
-        yield f"## `{spec.name}`\n\n```python\n{line}\n```\n\n{markdown(spec.doc)}\n"
+        yield f"## `{spec.name}`\n\n```python\n{line}\n```\n\n{markdown(spec.doc)}\n\n" \
+              "Its methods are those of [`Optimizer`](#optimizer) and of `torch.optim.Optimizer`.\n"
 
 
 def page(title, package):
     """The page of a package or module."""
     parts = [f"# {title}\n\n<!-- Written by tools/python_reference.py from the docstrings. -->\n\n"
              f"{markdown(ast.get_docstring(package.tree) or '')}\n"]
-    names = package.public or [name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING"]
-    if title == "heddle.optim":
-        parts += optimizers(package)
+    defined = (name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING")
+    names = package.public or list(defined)
+    names = [*names, *(name for name in package.exports if name not in names)]
+    made = {"heddle.optim": optimizers, "heddle.optim.functional": functions}
+    if title in made:
+        parts += made[title](package)
     parts += [describe(package, name) for name in names]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 

@@ -296,7 +296,9 @@ def test_learning_rate_as_tensor(device):
     dict(betas=(torch.tensor(0.8), torch.tensor(0.9))),
     dict(lr=torch.tensor([0.1, 0.2])),
 ], ids=str)
-@pytest.mark.parametrize("settings", [{}, dict(foreach=False), dict(foreach=True), dict(foreach=True, capturable=True)], ids=str)
+@pytest.mark.parametrize("settings", [
+    {}, dict(foreach=False), dict(foreach=True), dict(foreach=True, capturable=True),
+], ids=str)
 def test_tensors_are_refused_where_torch_refuses_them(name, options, settings):
     def error(owner):
         try:

@@ -254,7 +254,8 @@ def test_parameters_that_overlap_are_named(device):
     ):
         optimizer = heddle.optim.AdamW(given)
         for _ in range(2):
-            with pytest.raises(heddle.BadInput, match=f"^parameter {second}: expected memory of its own, .* parameter {first}"):
+            expected = f"^parameter {second}: expected memory of its own, .* parameter {first}"
+            with pytest.raises(heddle.BadInput, match=expected):
                 optimizer.step()
     assert not memory.any()
     params = support.parameters(device, shapes=[(4,), (4,)])

@@ -108,7 +108,8 @@ def test_mistakes_in_batches():
 
 def test_arguments_that_solve_names_otherwise():
     for name in ("eps", "limit", "rho_a"):
-        with pytest.raises(TypeError, match=rf"solve\(\) has no argument '{name}'; did you mean '\w+'\? Its arguments are M, a"):
+        expected = rf"solve\(\) has no argument '{name}'; did you mean '\w+'\? Its arguments are M, a"
+        with pytest.raises(TypeError, match=expected):
             heddle.ot.solve(M, A, B, 1, **{name: 1})
 
 

@@ -84,7 +84,8 @@ def test_sequences_of_numbers():
     batch = heddle.ot.solve([[[0, 1], [1, 0]]] * 2, (0.5, 0.5), (0.5, 0.5), 1)
     assert batch.plan.shape == (2, 2, 2) and (batch.plan == result.plan).all()
     one = numpy.float32(1)
-    assert (heddle.ot.solve([[0 * one, one], [one, 0 * one]], [one / 2, one / 2], [one / 2] * 2, one).plan == result.plan).all()
+    same = heddle.ot.solve([[0 * one, one], [one, 0 * one]], [one / 2, one / 2], [one / 2] * 2, one)
+    assert (same.plan == result.plan).all()
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
@@ -106,7 +107,7 @@ def test_scalars_of_numpy():
     options = dict(limit=5, history=3, omega=1.2, eps=0.5, rho_a=0.25, tol=0.0)
     expected = heddle.ot.sinkhorn(M, **options)
     for kind in (numpy.float32, numpy.float64, numpy.array):
-        numbers = {name: kind(value) if isinstance(value, float) else numpy.int64(value) for name, value in options.items()}
+        numbers = {name: (kind if isinstance(value, float) else numpy.int64)(value) for name, value in options.items()}
         result = heddle.ot.sinkhorn(M, **numbers)
         assert result.n_iter == 5 and result.errors.shape == (3,)
         close(result.plan, expected.plan, 1e-6)

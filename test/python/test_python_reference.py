@@ -1,6 +1,7 @@
 """tools/python_reference.py writes signatures, overloads, classes and docstrings of a package without importing it."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -14,11 +15,15 @@ Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 """
 from ._inner import Thing, twice
 from . import _table
+if TYPE_CHECKING:
+    from ._inner import late as late
+#: All squares.
+SQUARES: dict[int, int] = {n: n * n for n in range(9)}
 #: The answer
 #: to all.
 ANSWER = 42
 made = _table.make("made")
-__all__ = ["Thing", "twice", "ANSWER", "made"]
+__all__ = ["Thing", "twice", "ANSWER", "SQUARES", "made"]
 ''',
     "_inner.py": '''
 import nothing_of_this_name
@@ -37,6 +42,8 @@ def twice(x, /):
     Raises:
         TypeError: another type.
     """
+def late() -> None:
+    """Imported when first used."""
 class Thing(Exception):
     """A thing.
 
@@ -72,6 +79,14 @@ ANSWER = 42
 ```
 
 The answer to all.
+
+## `SQUARES`
+
+```python
+SQUARES: dict[int, int]
+```
+
+All squares.
 
 ## `Thing`
 
@@ -132,6 +147,14 @@ Twice `x`.
 *Raises*
 
 * `TypeError`: another type.
+
+## `late`
+
+```python
+late() -> None
+```
+
+Imported when first used.
 """
 
 
@@ -160,4 +183,21 @@ def test_optimizers_of_the_table(tmp_path):
     page = (tmp_path / "heddle.optim.md").read_text()
     for name in ("SGD", "Adam", "AdamW"):
         assert f"\n## `{name}`\n" in page and f"\nclass {name}(\n    params,\n    lr=0.001," in page
+        methods = "Its methods are those of [`Optimizer`](#optimizer) and of `torch.optim.Optimizer`."
+        assert methods in page.split(f"\n## `{name}`\n")[1].split("\n## ")[0]
     assert "`amsgrad`: whether to divide by the largest mean of squares so far." in page
+
+
+def test_functions_of_the_table(tmp_path):
+    """So have the functions of heddle.optim.functional, with every argument described."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(ROOT / "python" / "heddle"),
+                    str(tmp_path)], check=True)
+    page = (tmp_path / "heddle.optim.functional.md").read_text()
+    assert "\n## `adam`\n\n```python\nadam(\n    params,\n    grads,\n    exp_avgs,\n" in page
+    for name in ("sgd", "adam", "adamw"):
+        section = page.split(f"\n## `{name}`\n")[1].split("\n## ")[0]
+        arguments = re.findall(r"^    (\w+)", section.split("```")[1], re.M)
+        described = section.split("*Args*")[1].split("*Raises*")[0]
+        assert arguments and arguments == re.findall(r"^\* `(\w+)`: .", described, re.M)
+    page = (tmp_path / "heddle.md").read_text()
+    assert "\n### `Rule.mlir`\n" in page and "\n## `where`\n" in page

@@ -59,12 +59,15 @@ def test_functions_that_do_not_return_values_are_refused():
     async def both(p, g, *, lr=0.1):  # both
         yield p - lr * g
 
-    for function, found in ((waits, "an async function"), (yields, "a generator, which has 'yield'"), (both, "an async generator")):
+    for function, found in (
+        (waits, "an async function"), (yields, "a generator, which has 'yield'"), (both, "an async generator"),
+    ):
         with pytest.raises(heddle.BadInput) as caught:
             heddle.rule(function)
         name = function.__name__
-        assert str(caught.value) == (f"{HERE}:{line_of(name)}: rule '{name}': expected a plain function that returns the "
-                                     f"new values, found {found}")
+        assert str(caught.value) == (
+            f"{HERE}:{line_of(name)}: rule '{name}': expected a plain function that returns the new values, found {found}"
+        )
 
 
 def test_the_number_of_results_points_at_the_return():

@@ -62,7 +62,8 @@ def test_explain():
 
 
 def test_the_rule_is_an_object_with_the_function_inside():
-    assert "of 'lion' for cpu" in repr(lion.compile(target="cpu")) and "of 'lion'" in repr(lion.compile(target="cpu").graph())
+    executable = lion.compile(target="cpu")
+    assert "of 'lion' for cpu" in repr(executable) and "of 'lion'" in repr(executable.graph())
     assert lion.name == "lion" and lion.__doc__ == "Evolved sign momentum." and repr(lion) == "<heddle.Rule lion>"
     assert lion.function.__name__ == "lion" and lion.__wrapped__ is lion.function
     assert isinstance(lion, heddle.Rule) and not isinstance(1, lion)

@@ -587,7 +587,7 @@ class Part:
             self.sum_of_squares.prepare(self)
 
     def _separate(self, error: BadInput) -> None:
-        """Binds copies of the gradients in memory that the step writes; if there are none, raises `error` with names."""
+        """Binds copies of gradients in memory that the step writes; if there are none, raises `error` with names."""
         found = aliased_gradients(self._memory()) - self._aliased
         if not found:
             raise BadInput(with_names(str(error), self._names())) from None

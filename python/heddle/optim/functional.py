@@ -11,10 +11,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
 
 import collections
-import inspect
 import threading
 
 from ..errors import BadInput
+from ._function import function_doc, function_signature
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
@@ -97,7 +97,7 @@ def _function(spec: Spec) -> Callable[..., None]:
     name = spec.name.lower()
     states = tuple(spec.functional or ())
     call = _Call(spec)
-    signature = _signature(spec)
+    signature = function_signature(spec)
 
     def function(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs)
@@ -134,41 +134,11 @@ def _function(spec: Spec) -> Callable[..., None]:
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__doc__ = (
-        f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place.\n\n"
-        f"The arguments are those of ``torch.optim.functional.{name}``. Step counters may be on any device; those on the "
-        "device of\ntheir parameter in float32 are not copied. Gradients that are None are skipped.\n\n"
-        "Raises:\n    BadInput: the tensors do not fit each other. Nothing is written."
-    )
+    function.__doc__ = function_doc(spec)
     return function
 
 
-def _signature(spec: Spec) -> inspect.Signature:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list"}
-    names = ["params", "grads" if "step" in (spec.functional or ()) else "d_p_list"]
-    names += [plural.get(key, f"{key}s") for key in spec.functional or ()]
-    parameters = [inspect.Parameter(each, kind) for each in names]
-    optional: dict[str, Any] = {}
-    if "step" not in (spec.functional or ()):
-        optional["has_sparse_grad"] = False
-    for key in ("foreach", "capturable", "differentiable", "fused"):
-        if key in spec.defaults and (key != "differentiable" or "capturable" in spec.defaults):
-            optional[key] = spec.defaults[key]
-    optional.update(grad_scale=None, found_inf=None)
-    if "capturable" in spec.defaults:
-        optional["has_complex"] = False
-    if "decoupled_weight_decay" in spec.defaults:
-        optional["decoupled_weight_decay"] = False
-    parameters += [inspect.Parameter(key, kind, default=default) for key, default in optional.items()]
-    for key in spec.defaults:
-        if key in optional or key in spec.ignored:
-            continue
-        parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
-        parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]
-    return inspect.Signature(parameters)
-
-
+#: The functions by their names.
 FUNCTIONS: dict[str, Callable[..., None]] = {
     spec.name.lower(): _function(spec) for spec in SPECS.values() if spec.functional is not None
 }
