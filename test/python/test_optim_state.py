@@ -55,6 +55,26 @@ def test_state_moves_to_torch_and_back(name, keyword, device):
 
 
 @DEVICES
+@pytest.mark.parametrize("first,second", [("Adam", "AdamW"), ("AdamW", "Adam")])
+def test_state_of_another_class(first, second, device):
+    """AdamW decays the parameters also with the groups of Adam, as torch's does; Adam takes the groups as they are."""
+    params = support.parameters(device)
+    others = support.copies(params)
+    source = getattr(torch.optim, first)(params, lr=0.1, weight_decay=0.5)
+    support.set_gradients(params)
+    source.step()
+    for param, other in zip(params, others):
+        other.data.copy_(param.detach())
+    ours = support.heddle_class(second)(params)
+    theirs = getattr(torch.optim, second)(others, foreach=False)
+    for optimizer in (ours, theirs):
+        optimizer.load_state_dict(copy.deepcopy(source.state_dict()))
+    assert ours.param_groups[0]["decoupled_weight_decay"] is theirs.param_groups[0]["decoupled_weight_decay"] is True
+    support.run(ours, theirs, params, others, 4, 1)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
 @NAMES
 def test_state_is_loaded_in_the_middle_of_a_run(name, device):
     """The optimizer that loads has stepped already: what was bound is bound again."""

@@ -153,8 +153,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self.grad_norm = getattr(self, "grad_norm", None)
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in {**self.spec.defaults, **self.spec.fixed}.items():
+            for name, value in self.spec.defaults.items():
                 group.setdefault(name, value)
+            group.update(self.spec.fixed)  # state of torch.optim.Adam that AdamW loads
         if captured and before is not None:
             self._load_in_place(before)
 
