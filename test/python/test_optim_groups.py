@@ -406,3 +406,15 @@ def test_no_parameters():
     assert float(optimizer.step()) == 0
     optimizer.add_param_group(dict(params=support.parameters()))
     assert float(optimizer.step()) == 0
+
+
+@NAMES
+def test_unknown_arguments(name):
+    """The message has the name of the optimizer or function, and its arguments."""
+    make, function = support.heddle_class(name), getattr(heddle.optim.functional, name.lower())
+    unexpected = rf"^{name}\(\) got an unexpected keyword argument 'rate'; its arguments are params, lr"
+    with pytest.raises(TypeError, match=unexpected):
+        make([torch.nn.Parameter(torch.ones(2))], rate=1)
+    missing = rf"^{name.lower()}\(\) missing a required argument: '.*'; its arguments are params"
+    with pytest.raises(TypeError, match=missing):
+        function([], [])

@@ -378,5 +378,17 @@ def test_no_learning_rate_compiles():
 def test_arguments():
     param = torch.nn.Parameter(torch.ones(3))
     for settings in ({"momentum": 1}, {"lr": 1, "dtype": "f32"}):
-        with pytest.raises(TypeError):
+        unexpected = r"lion\(\) got an unexpected .* '(momentum|dtype)'; its arguments are params, lr"
+        with pytest.raises(TypeError, match=unexpected):
             lion([param], **settings)
+    for make, name, found in (
+        (lion, "lr", "0.1"), (lion, "lr", None), (lion, "wd", torch.ones(2)), (lion, "b1", (0.9, 0.9)),
+        (adamw, "betas", (0.9,)), (adamw, "betas", (0.9, "0.9")),
+    ):
+        expected = f"{make.name}: expected (a number|2 numbers) for the hyperparameter '{name}', found"
+        with pytest.raises(ValueError, match=expected):
+            make([param], **{name: found})
+        with pytest.raises(ValueError, match=expected):
+            make([param]).add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], name: found})
+    for good in (1, numpy.float32(0.5), torch.tensor(0.5), torch.tensor([0.5])):
+        lion([param], lr=good)

@@ -1,4 +1,4 @@
-"""The signature and the docstring of the function of an optimizer in `heddle.optim.functional`. Needs no PyTorch.
+"""The signatures of optimizers and of their functions in `heddle.optim.functional`. Needs no PyTorch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,6 +49,15 @@ def function_signature(spec: Spec) -> inspect.Signature:
         parts = [part for part, (entry, _) in spec.parts.items() if entry == key]
         parameters += [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in parts or [key]]
     return inspect.Signature(parameters)
+
+
+def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+    """The arguments of a call; an error has the name of the function, and the arguments that it has."""
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        known = ", ".join(each for each in signature.parameters if each != "self")
+        raise TypeError(f"{name}() {error}; its arguments are {known}") from None
 
 
 #: The meaning of arguments that only the functions have.

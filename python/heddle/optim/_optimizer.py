@@ -18,6 +18,7 @@ import numpy
 from .._numbers import real
 from ..errors import BadInput
 from . import _capture, _norm
+from ._function import bind
 from ._hyperparameters import read
 from ._part import Member, Part, Stale
 from ._spec import Spec
@@ -62,7 +63,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
-        given = _signature(spec).bind(self, params, *args, **kwargs)
+        given = bind(spec.name, _signature(spec), self, params, *args, **kwargs)
         given.apply_defaults()
         values = {name: given.arguments[name] for name in spec.defaults}
         for key in {key for key, _ in spec.parts.values()}:

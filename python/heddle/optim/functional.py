@@ -14,7 +14,7 @@ import collections
 import threading
 
 from ..errors import BadInput
-from ._function import function_doc, function_signature
+from ._function import bind, function_doc, function_signature
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
@@ -100,7 +100,7 @@ def _function(spec: Spec) -> Callable[..., None]:
     signature = function_signature(spec)
 
     def function(*args: Any, **kwargs: Any) -> None:
-        given = signature.bind(*args, **kwargs)
+        given = bind(name, signature, *args, **kwargs)
         given.apply_defaults()
         arguments = list(given.arguments.values())
         params, grads = arguments[0], arguments[1]
