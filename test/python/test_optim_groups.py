@@ -401,6 +401,36 @@ def test_replaced_parameters_between_scaled_steps():
         torch.testing.assert_close(param.detach(), old - 2 * param.grad)
 
 
+@NAMES
+def test_parameters_of_lazy_modules(name):
+    """They have no shape before the first forward pass; the optimizer may step without them."""
+    def run(owner):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.LazyLinear(2))
+        optimizer = getattr(owner, name)(model.parameters(), lr=0.1)
+        model[0].weight.grad = torch.ones(3, 4)
+        optimizer.step()
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+        return list(model.parameters())
+
+    support.assert_same_params(run(heddle.optim), run(torch.optim), **support.tolerance(torch.float32))
+
+
+def test_clipping_that_is_turned_off():
+    """No step returns a norm of an earlier one."""
+    params = support.parameters()
+    optimizer = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.SGD(params))
+    support.set_gradients(params)
+    assert optimizer.step() > 0 and optimizer.grad_norm > 0
+    optimizer.clip_grad_norm = 2.0
+    assert optimizer.grad_norm > 0
+    optimizer.clip_grad_norm = None
+    assert optimizer.grad_norm is None and optimizer.step() is None
+
+
 def test_no_parameters():
     optimizer = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.AdamW([dict(params=[])]))
     assert float(optimizer.step()) == 0

@@ -198,6 +198,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
         if (number is None) != (self._max_norm is None):
             self._parts = {}
+            self.grad_norm = None
         self._max_norm = number
 
     # ------------------------------------------------------------------------------------------------------------------
