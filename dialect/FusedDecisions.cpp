@@ -266,7 +266,7 @@ LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
   if (threads < 32 || threads > 1024 || threads % 32)
     return error() << "expected a multiple of 32 threads, at most 1024, found "
                    << threads;
-  if (blocks < 1 || threads * blocks > kMostThreads)
+  if (blocks < 1 || blocks > kMostThreads / threads)
     return error() << "expected at least one block and at most " << kMostThreads
                    << " threads on a multiprocessor, found " << blocks
                    << " blocks of " << threads << " threads";

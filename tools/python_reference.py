@@ -5,7 +5,8 @@
 
 A page has the names in the `__all__` of one package: signatures, docstrings, and the public methods of classes. The
 sources are parsed, not imported, so the pages are the same on every machine. Only the table of optimizers is imported,
-which needs nothing but Python: heddle makes the classes of `heddle.optim` of it.
+which needs nothing but Python: heddle makes the classes of `heddle.optim` and the functions of `heddle.optim.functional`
+of it. The names that `heddle` takes from its folder `_rule` have a page of their own, `heddle.rule`.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,8 +35,6 @@ class Module:
         self.tree = ast.parse(self.source, path)
         self.lines = self.source.splitlines()
         self.definitions, self.imports, self.public = {}, {}, []
-        #: The names that are imported as themselves (`import x as x`), which makes them public for type checkers.
-        self.exports = []
         for node in self.tree.body:
             self._read(node)
 
@@ -45,8 +44,6 @@ class Module:
         elif isinstance(node, ast.ImportFrom) and node.level:
             for alias in node.names:
                 self.imports[alias.asname or alias.name] = (node.level, node.module, alias.name)
-                if alias.asname == alias.name:
-                    self.exports.append(alias.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name) and target.id == "__all__":
@@ -243,33 +240,33 @@ def _assignment(node):
     return ast.unparse(node)
 
 
-def import_of_optim(package, name):
-    """A module of `heddle.optim` that needs nothing but Python, without the packages that it is in."""
+def imported(package, name):
+    """A module of `heddle.optim`, without the rest of the package, which needs PyTorch."""
     folder = os.path.dirname(package.path)
     for parent, path in (("heddle", os.path.dirname(folder)), ("heddle.optim", folder)):
-        if parent not in sys.modules:
-            sys.modules[parent] = types.ModuleType(parent)
-            sys.modules[parent].__path__ = [path]
+        sys.modules[parent] = types.ModuleType(parent)
+        sys.modules[parent].__path__ = [path]
     return importlib.import_module(f"heddle.optim.{name}")
 
 
 def functions(package):
-    """The functions of `heddle.optim.functional`, from the table of `heddle.optim`."""
-    made = import_of_optim(package, "_function")
-    for spec in import_of_optim(package, "_table").SPECS.values():
-        if spec.functional is not None:
-            name = spec.name.lower()
-            arguments = [str(each) for each in made.function_signature(spec).parameters.values()]
-            by_name = [each.kind == each.KEYWORD_ONLY for each in made.function_signature(spec).parameters.values()]
-            if True in by_name:
-                arguments.insert(by_name.index(True), "*")
-            block = f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
-            yield f"## `{name}`\n\n```python\n{block}\n```\n\n{markdown(made.function_doc(spec))}\n"
+    """The functions of `heddle.optim.functional`, from the table of optimizers."""
+    arguments = imported(package, "_arguments")
+    for spec in imported(package, "_table").SPECS.values():
+        if spec.functional is None:
+            continue
+        name, parts, keyword = spec.name.lower(), [], False
+        for each in arguments.arguments_of(spec).parameters.values():
+            if each.kind is each.KEYWORD_ONLY and not keyword:
+                parts, keyword = [*parts, "*"], True
+            parts.append(each.name if each.default is each.empty else f"{each.name}={each.default!r}")
+        body = "".join(f"    {part},\n" for part in parts)
+        yield f"## `{name}`\n\n```python\n{name}(\n{body})\n```\n\n{markdown(arguments.docstring(spec))}\n"
 
 
 def optimizers(package):
     """The classes of `heddle.optim`, from its table."""
-    for spec in import_of_optim(package, "_table").SPECS.values():
+    for spec in imported(package, "_table").SPECS.values():
         parts = ["params"]
         for name, default in spec.defaults.items():
             parts += ["*"] if name == spec.keyword_only else []
@@ -285,19 +282,31 @@ def page(title, package):
     """The page of a package or module."""
     parts = [f"# {title}\n\n<!-- Written by tools/python_reference.py from the docstrings. -->\n\n"
              f"{markdown(ast.get_docstring(package.tree) or '')}\n"]
-    defined = (name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING")
-    names = package.public or list(defined)
-    names = [*names, *(name for name in package.exports if name not in names)]
-    made = {"heddle.optim": optimizers, "heddle.optim.functional": functions}
-    if title in made:
-        parts += made[title](package)
+    names = package.public or [name for name in package.definitions if not name.startswith("_") and name != "TYPE_CHECKING"]
+    if title == "heddle.optim":
+        parts += optimizers(package)
+    if title == "heddle.optim.functional" and os.path.isfile(os.path.join(os.path.dirname(package.path), "_table.py")):
+        parts += functions(package)
     parts += [describe(package, name) for name in names]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
+def rules(root, heddle):
+    """The page of rules: what `heddle` imports from the folder `_rule` when it is first used."""
+    package = Module(os.path.join(root, "_rule", "__init__.py"))
+    names = [name for name, (_, source, _) in heddle.imports.items() if (source or "").startswith("_rule.")]
+    package.public = sorted(names, key=lambda name: (name != "rule", name == name.lower(), name))
+    package.imports = {name: (level, source.removeprefix("_rule."), original)
+                       for name, (level, source, original) in heddle.imports.items() if name in names}
+    return package
+
+
 def packages(root):
     """The public packages and modules: the root, its subpackages, and modules that it imports when first used."""
-    yield "heddle", Module(os.path.join(root, "__init__.py"))
+    heddle = Module(os.path.join(root, "__init__.py"))
+    yield "heddle", heddle
+    if os.path.isdir(os.path.join(root, "_rule")):
+        yield "heddle.rule", rules(root, heddle)
     for name in sorted(os.listdir(root)):
         path = os.path.join(root, name, "__init__.py")
         if os.path.isfile(path) and not name.startswith("_"):

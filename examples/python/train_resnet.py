@@ -90,12 +90,15 @@ def main():
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
+        matplotlib.rcParams.update({"svg.hashsalt": "heddle", "svg.fonttype": "none"})  # reproducible files
+        pyplot.figure(figsize=(6, 3.2), layout="constrained")
         pyplot.plot(theirs, label="torch.optim.AdamW", linewidth=4, alpha=0.4)
         pyplot.plot(ours, label="heddle.optim.AdamW", linewidth=1)
         pyplot.xlabel("step")
         pyplot.ylabel("loss")
         pyplot.legend()
-        pyplot.savefig(arguments.plot)
+        is_svg = arguments.plot.endswith(".svg")
+        pyplot.savefig(arguments.plot, metadata={"Date": None} if is_svg else None)
 
 
 if __name__ == "__main__":

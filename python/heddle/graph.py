@@ -228,7 +228,7 @@ class Graph:
 
         Raises:
             BadInput: the arrays do not fit each other; an argument is not bound.
-            Failed: memory or a call of the driver.
+            Failed: an allocation or a call of the driver has failed.
         """
         stream = arrays.stream_handle(stream)
         with self._lock:
@@ -525,7 +525,7 @@ class Memory:
 
         Raises:
             BadInput: `nbytes` is negative or too large.
-            Failed: there is not so much memory.
+            Failed: there is not enough memory.
         """
         lib = _library.library()
         size = whole(nbytes)

@@ -119,7 +119,8 @@ Rebinding::find(const Binding &binding, const Layout &layout,
         }
       }
       moved.push_back({index, static_cast<unsigned>(position),
-                       static_cast<char *>(list.data(position))});
+                       static_cast<char *>(list.data(position)),
+                       static_cast<int64_t>(after - before)});
     }
   }
   return moved;

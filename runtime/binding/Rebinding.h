@@ -34,6 +34,7 @@ struct MovedMember {
   int buffer;
   unsigned member;
   char *address;
+  int64_t distance; ///< from the previous address, in bytes
 };
 
 class Rebinding {

@@ -67,6 +67,15 @@ MemberDescriptor readMemberDescriptor(const DescriptorLayout &layout,
   return values;
 }
 
+std::vector<int> firstTilesOf(const DescriptorLayout &layout,
+                              const char *memberDescriptors, int memberCount) {
+  std::vector<int> tiles;
+  for (int member = 0; member < memberCount; ++member)
+    tiles.push_back(get<int32_t>(memberDescriptors + member * layout.bytes(),
+                                 layout.countOffset() + 8));
+  return tiles;
+}
+
 TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
                                   const char *descriptor) {
   TileDescriptor values;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The layout of member descriptors and tile descriptors (docs/plan.md, Tables).
-// On the device, heddle_expand_tiles (builtin/device/expand_tiles.cu) writes
+// On the device, heddle_expand_tiles (builtin/device/descriptors.cu) writes
 // tile descriptors. On the host, expandTiles does the same, for the cpu target
 // and for tests that compare the two.
 //
@@ -53,6 +53,8 @@ struct DescriptorLayout {
   /// The 8-byte field `count` (member) or `first` (tile); four 4-byte
   /// fields follow it.
   size_t countOffset() const { return columnsOffset() + (rank == 2 ? 16 : 0); }
+  /// The field `member` of a tile descriptor.
+  size_t memberOffset() const { return countOffset() + 12; }
   size_t bytes() const { return (countOffset() + 24 + 15) / 16 * 16; }
 };
 
@@ -84,6 +86,9 @@ void writeMemberDescriptor(const DescriptorLayout &layout,
                            const MemberDescriptor &values, char *descriptor);
 MemberDescriptor readMemberDescriptor(const DescriptorLayout &layout,
                                       const char *descriptor);
+/// The field `first_tile` of each member descriptor.
+std::vector<int> firstTilesOf(const DescriptorLayout &layout,
+                              const char *memberDescriptors, int memberCount);
 TileDescriptor readTileDescriptor(const DescriptorLayout &layout,
                                   const char *descriptor);
 

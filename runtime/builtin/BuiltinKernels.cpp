@@ -36,7 +36,7 @@ Builtins &builtins() {
 
 StringRef fileOf(StringRef name) {
   return StringSwitch<StringRef>(name)
-      .Case("heddle_expand_tiles", kExpandTilesFile)
+      .Cases({"heddle_expand_tiles", "heddle_move_operands"}, kDescriptorsFile)
       .Cases({"heddle_loop_begin", "heddle_loop_next"}, "loop_control.ptx")
       .Default(kCopyFile);
 }

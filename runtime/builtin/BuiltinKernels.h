@@ -24,7 +24,7 @@ llvm::Expected<CUfunction> builtinFunction(const ContextPtr &context,
 
 /// The files of builtin/device that are compiled; the others are PTX.
 inline constexpr llvm::StringLiteral kCopyFile = "copy.cu";
-inline constexpr llvm::StringLiteral kExpandTilesFile = "expand_tiles.cu";
+inline constexpr llvm::StringLiteral kDescriptorsFile = "descriptors.cu";
 
 /// Compiles a file of builtin/device for `arch`, once per process.
 llvm::Error compileBuiltin(llvm::StringRef file, llvm::StringRef arch);

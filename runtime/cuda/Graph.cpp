@@ -32,8 +32,7 @@ Graph::create(std::shared_ptr<Executable> executable, ContextPtr context) {
 
 Graph::Graph(std::shared_ptr<Executable> executable, ContextPtr context)
     : ProgramGraph(std::move(executable)), device(std::move(context)),
-      space(std::make_unique<DeviceSpace>(*device)), staging(device),
-      instance(index({})) {}
+      space(std::make_unique<DeviceSpace>(*device)), instance(index({})) {}
 
 Graph::~Graph() = default;
 

@@ -19,9 +19,9 @@
 #ifndef HEDDLE_RUNTIME_CUDA_GRAPH_H
 #define HEDDLE_RUNTIME_CUDA_GRAPH_H
 
+#include "runtime/binding/OperandMoves.h"
 #include "runtime/cuda/DeviceSpace.h"
 #include "runtime/cuda/GraphSteps.h"
-#include "runtime/cuda/Staging.h"
 #include "runtime/program/ProgramGraph.h"
 
 namespace heddle::runtime {
@@ -100,8 +100,6 @@ private:
   llvm::Error updateScalars();
   llvm::Error writeSlot(int buffer, const char *bytes, CUstream stream);
   llvm::Error writeStaleSlots();
-  /// Writes the tile descriptors of a table, if a kernel reads them.
-  llvm::Error expandTiles(int table, CUstream stream);
   llvm::Error launchKernel(Launch &launch, CUstream stream,
                            bool overlaps = false);
   llvm::Error issue(std::vector<Step> &list, CUstream stream);
@@ -116,15 +114,7 @@ private:
   DeviceMemory cleared; ///< tickets and zeroed scratch areas
   DeviceMemory work;    ///< tile descriptors and other scratch areas
 
-  /// A table in `uploaded`.
-  struct ImageTable {
-    size_t members = 0; ///< the offset of its member descriptors
-    /// Writes its tile descriptors; nothing if no kernel reads them.
-    std::optional<Launch> expansion;
-  };
-  std::vector<char> image; ///< the contents of `uploaded`
-  std::vector<ImageTable> imageTables;
-  Staging staging; ///< of copies from `image`
+  std::vector<TableDescriptors> descriptors; ///< of each table
 
   Instance instance;
   /// Whether an update of the instantiated graph ended half-way.

@@ -143,20 +143,26 @@ Error Graph::update(Layout &next, void *streamHandle) {
     HEDDLE_DRIVER_CALL(driver, cuMemsetD8Async,
                        devicePointer(cleared.address()), 0, clearedBytes,
                        stream);
-  imageTables.assign(plan.tables.size(), {});
+  descriptors.assign(plan.tables.size(), {});
   for (auto [index, offsets] : enumerate(tableOffsets)) {
-    imageTables[index].members = offsets.members;
+    const DeviceTable &table = addresses.tables[index];
+    DescriptorLayout descriptor(plan.tables[index]);
+    TableDescriptors &known = descriptors[index];
+    known.members = uploaded.address() + offsets.members;
+    known.firstTiles = firstTilesOf(descriptor, upload.data() + offsets.members,
+                                    table.memberCount);
+    known.firstTiles.push_back(table.tileCount);
     if (!offsets.expand)
       continue;
+    known.tiles = work.address() + offsets.tiles;
     Expected<CUfunction> function =
         builtinFunction(device, "heddle_expand_tiles");
     if (!function)
       return function.takeError();
-    Launch &launch = imageTables[index].expansion.emplace();
+    Launch launch;
     launch.function = *function;
-    launch.grid = (int64_t(addresses.tables[index].tileCount) + 255) / 256;
+    launch.grid = (int64_t(table.tileCount) + 255) / 256;
     launch.block = 256;
-    const DeviceTable &table = addresses.tables[index];
     launch.add(table.members);
     launch.add(table.tiles);
     launch.add(uploaded.address() + offsets.steps);
@@ -164,10 +170,10 @@ Error Graph::update(Layout &next, void *streamHandle) {
     launch.add(plan.tables[index].rank);
     launch.add(table.memberCount);
     launch.add(table.tileCount);
-    if (Error error = expandTiles(index, stream))
+    count(statistics().table_expansions);
+    if (Error error = launchKernel(launch, stream))
       return error;
   }
-  image = std::move(upload);
 
   bool released = false;
   for (size_t buffer = 0; buffer < slotRead.size(); ++buffer) {

@@ -193,22 +193,6 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
   return memory;
 }
 
-Expected<HostMemory> HostMemory::allocate(ContextPtr context, size_t bytes) {
-  Context::Scope scope(*context);
-  HostMemory result;
-  void *address = nullptr;
-  if (CUresult status = context->driver().cuMemHostAlloc(&address, bytes, 0))
-    return makeError(StatusCode::Failed,
-                     "allocating {0} bytes of pinned host memory: {1}", bytes,
-                     context->driver().describe(status));
-  if (!address)
-    return nullError("cuMemHostAlloc");
-  result.bytes = bytes;
-  result.memory =
-      HostMemoryHandle(std::move(context), address, "pinned host memory");
-  return result;
-}
-
 Expected<std::shared_ptr<Module>> Module::load(ContextPtr context,
                                                ArrayRef<char> image) {
   Context::Scope scope(*context);

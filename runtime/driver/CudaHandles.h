@@ -144,7 +144,6 @@ using EventHandle = CudaHandle<CUevent, &Driver::cuEventDestroy>;
 using GraphHandle = CudaHandle<CUgraph, &Driver::cuGraphDestroy>;
 using GraphExecHandle = CudaHandle<CUgraphExec, &Driver::cuGraphExecDestroy>;
 using MemoryHandle = CudaHandle<CUdeviceptr, &Driver::cuMemFree>;
-using HostMemoryHandle = CudaHandle<void *, &Driver::cuMemFreeHost>;
 using ModuleHandle = CudaHandle<CUmodule, &Driver::cuModuleUnload>;
 
 llvm::Expected<StreamHandle> createStream(ContextPtr context);
@@ -166,21 +165,6 @@ public:
 
 private:
   MemoryHandle memory;
-  size_t bytes = 0;
-};
-
-/// Pinned host memory of a fixed size.
-class HostMemory {
-public:
-  HostMemory() = default;
-  /// Allocates `bytes` bytes, at least one.
-  static llvm::Expected<HostMemory> allocate(ContextPtr context, size_t bytes);
-
-  char *address() const { return static_cast<char *>(memory.get()); }
-  size_t size() const { return bytes; }
-
-private:
-  HostMemoryHandle memory;
   size_t bytes = 0;
 };
 

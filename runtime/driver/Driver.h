@@ -36,7 +36,6 @@ namespace heddle::runtime {
   X(cuEventCreate, 2000)                                                       \
   X(cuEventDestroy, 4000)                                                      \
   X(cuEventElapsedTime, 2000)                                                  \
-  X(cuEventQuery, 2000)                                                        \
   X(cuEventRecord, 2000)                                                       \
   X(cuEventSynchronize, 2000)                                                  \
   X(cuFuncGetAttribute, 2020)                                                  \
@@ -57,9 +56,7 @@ namespace heddle::runtime {
   X(cuLaunchKernelEx, 11060)                                                   \
   X(cuMemAlloc, 3020)                                                          \
   X(cuMemFree, 3020)                                                           \
-  X(cuMemFreeHost, 2000)                                                       \
   X(cuMemGetInfo, 3020)                                                        \
-  X(cuMemHostAlloc, 2020)                                                      \
   X(cuMemcpyDtoDAsync, 3020)                                                   \
   X(cuMemcpyDtoH, 3020)                                                        \
   X(cuMemcpyDtoHAsync, 3020)                                                   \

@@ -135,7 +135,7 @@ std::vector<StringRef> KernelUnits::builtinFiles() const {
   if (!plan->source.empty() && any_of(plan->tables, [](const PlanTable &table) {
         return table.tileDescriptors;
       }))
-    files.push_back(kExpandTilesFile);
+    files.push_back(kDescriptorsFile);
   return files;
 }
 

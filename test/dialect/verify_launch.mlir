@@ -146,6 +146,18 @@ fused.program @cooperative_threads(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
+fused.program @cooperative_blocks(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
+  // The product of both is more than an integer can hold.
+  // expected-error@+1 {{expected at least one block and at most 2048 threads on a multiprocessor, found 9223372036854775807 blocks of 256 threads}}
+  %r, %t = fused.loop cooperative <threads = 256, blocks = 9223372036854775807, tiles = 8192> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {
+    fused.yield %a while %f : !list while tensor<i1>
+  }
+  fused.yield
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
 fused.program @cooperative_tiles(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
   // expected-error@+1 {{expected 0 to 2147483647 tiles, found 2147483648}}
   %r, %t = fused.loop cooperative <threads = 256, blocks = 2, tiles = 2147483648> (%a = %x : !list) upto %n -> (!list, tensor<i32>) {

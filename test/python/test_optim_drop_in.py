@@ -139,3 +139,9 @@ def test_functions_need_their_state():
     with pytest.raises(heddle.BadInput, match="'exp_avg_sq'"):
         heddle.optim.functional.adamw([param], [grad], [torch.zeros(2)], [], [], [torch.zeros(())], **options)
     assert (param == 1).all()
+
+
+def test_optimizers_that_heddle_does_not_have():
+    with pytest.raises(AttributeError, match=r"no attribute 'RMSprop'; it has SGD, Adam, AdamW\. .*heddle\.rule"):
+        heddle.optim.RMSprop
+    assert not hasattr(heddle.optim, "lr_scheduler")

@@ -15,8 +15,6 @@ Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 """
 from ._inner import Thing, twice
 from . import _table
-if TYPE_CHECKING:
-    from ._inner import late as late
 #: All squares.
 SQUARES: dict[int, int] = {n: n * n for n in range(9)}
 #: The answer
@@ -42,8 +40,6 @@ def twice(x, /):
     Raises:
         TypeError: another type.
     """
-def late() -> None:
-    """Imported when first used."""
 class Thing(Exception):
     """A thing.
 
@@ -147,14 +143,6 @@ Twice `x`.
 *Raises*
 
 * `TypeError`: another type.
-
-## `late`
-
-```python
-late() -> None
-```
-
-Imported when first used.
 """
 
 
@@ -199,5 +187,16 @@ def test_functions_of_the_table(tmp_path):
         arguments = re.findall(r"^    (\w+)", section.split("```")[1], re.M)
         described = section.split("*Args*")[1].split("*Raises*")[0]
         assert arguments and arguments == re.findall(r"^\* `(\w+)`: .", described, re.M)
-    page = (tmp_path / "heddle.md").read_text()
-    assert "\n### `Rule.mlir`\n" in page and "\n## `where`\n" in page
+
+
+def test_rules_and_functions_of_lists(tmp_path):
+    """The names that heddle imports only when they are used have sections, too."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(ROOT / "python" / "heddle"),
+                    str(tmp_path)], check=True)
+    rules = re.findall(r"^## `(\w+)`$", (tmp_path / "heddle.rule.md").read_text(), re.M)
+    source = (ROOT / "python" / "heddle" / "__init__.py").read_text()
+    functions = re.search(r'_FUNCTIONS = \((.*?)\)', source, re.S)[1].replace('"', " ").split()
+    assert rules == ["rule", "Rule", "Value", *sorted(functions)]
+    page = (tmp_path / "heddle.optim.functional.md").read_text()
+    assert "\nadamw(\n    params,\n    grads,\n    exp_avgs,\n" in page and "    *,\n    lr,\n    beta1,\n" in page
+    assert "## `sgd`" in page and "## `adam`" in page

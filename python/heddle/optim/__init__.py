@@ -33,4 +33,7 @@ def __getattr__(name: str) -> Any:
 
         return importlib.import_module("heddle.optim.functional")
     # The classes are in the namespace already; this function tells type checkers that there are some.
-    raise AttributeError(f"module 'heddle.optim' has no attribute '{name}'")
+    hint = ""
+    if name[:1].isupper():
+        hint = f"; it has {', '.join(_CLASSES)}. Write another optimizer as a rule: heddle.rule"
+    raise AttributeError(f"module 'heddle.optim' has no attribute '{name}'{hint}")

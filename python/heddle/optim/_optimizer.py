@@ -18,7 +18,7 @@ import numpy
 from .._numbers import real
 from ..errors import BadInput
 from . import _capture, _norm
-from ._function import bind
+from ._arguments import bind
 from ._hyperparameters import read
 from ._part import Member, Part, Stale
 from ._spec import Spec
@@ -49,8 +49,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     state has the same keys, shapes and element types, so that `state_dict` and `load_state_dict` exchange state with
     them. Step counters are on the device of their parameter, as with ``fused=True`` or ``capturable=True``.
 
-    A step compiles nothing unless an option such as ``amsgrad`` changes, or a hyperparameter that was 0 in all groups
-    (``weight_decay``, ``momentum``, ``dampening``) no longer is. It never waits for the device.
+    A step compiles nothing unless an option such as ``amsgrad`` changes, a second group or an element type is added, or a
+    hyperparameter that was 0 in all groups (``weight_decay``, ``momentum``, ``dampening``) no longer is. Only such a step,
+    and one whose tables need more memory, may wait for the steps before it.
     """
 
     #: The description of the optimizer.
@@ -91,7 +92,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     # ------------------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group, as `torch.optim.Optimizer.add_param_group` does. The next step compiles a program for it."""
+        """Adds a group, as `torch.optim.Optimizer.add_param_group` does.
+
+        The next step compiles a program if the group is the second one, or has a new element type or other options.
+        """
         super().add_param_group(param_group)
         try:
             self._check_group(self.param_groups[-1])

@@ -14,7 +14,7 @@ import collections
 import threading
 
 from ..errors import BadInput
-from ._function import bind, function_doc, function_signature
+from ._arguments import arguments_of, bind, docstring
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
@@ -108,7 +108,7 @@ def _function(spec: Spec) -> Callable[..., None]:
     name = spec.name.lower()
     states = tuple(spec.functional or ())
     call = _Call(spec)
-    signature = function_signature(spec)
+    signature = arguments_of(spec)
 
     def function(*args: Any, **kwargs: Any) -> None:
         given = bind(name, signature, *args, **kwargs)
@@ -126,7 +126,7 @@ def _function(spec: Spec) -> Callable[..., None]:
             else:
                 values[key] = default
         if given.arguments.get("has_sparse_grad"):
-            raise RuntimeError(f"heddle.optim.functional.{name} does not support sparse gradients")
+            raise RuntimeError(f"heddle.optim.functional.{name} does not support sparse gradients: use dense gradients")
         for key, members in list(lists.items()):
             if not members and key in spec.unneeded and not values[spec.unneeded[key]]:
                 del lists[key]  # a list of state that the options do not need
@@ -146,11 +146,11 @@ def _function(spec: Spec) -> Callable[..., None]:
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = signature  # type: ignore[attr-defined]
-    function.__doc__ = function_doc(spec)
+    function.__doc__ = docstring(spec)
     return function
 
 
-#: The functions by their names.
+#: The functions by name.
 FUNCTIONS: dict[str, Callable[..., None]] = {
     spec.name.lower(): _function(spec) for spec in SPECS.values() if spec.functional is not None
 }

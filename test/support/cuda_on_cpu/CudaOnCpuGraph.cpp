@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/support/cuda_on_cpu/CudaOnCpuGraph.h"
+#include "runtime/binding/OperandMoves.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -137,13 +138,39 @@ Error CudaOnCpuGraph::update(Layout &next, void *) {
 
 Error CudaOnCpuGraph::move(const Rebinding &rebinding,
                            ArrayRef<MovedMember> moved, void *) {
+  // The built-in kernel must write the descriptors that the host writes.
+  std::vector<std::pair<std::vector<char>, std::vector<char>>> expected;
+  std::vector<TableDescriptors> descriptors;
+  for (auto [planned, table] : zip(plan().tables, tables)) {
+    expected.emplace_back(table.members, table.tiles);
+    TableDescriptors &found = descriptors.emplace_back();
+    found.members = table.members.data();
+    found.tiles = table.tiles.empty() ? nullptr : table.tiles.data();
+    found.firstTiles = firstTilesOf(DescriptorLayout(planned), found.members,
+                                    table.table.memberCount);
+    found.firstTiles.push_back(table.table.tileCount);
+  }
   for (const MovedMember &member : moved)
-    for (const Rebinding::Slot &slot : rebinding.slotsOf(member)) {
-      Table &table = tables[slot.table];
+    for (const Rebinding::Slot &slot : rebinding.slotsOf(member))
       moveOperand(DescriptorLayout(plan().tables[slot.table]),
-                  table.members.data(), table.tiles.data(), slot.offset,
+                  expected[slot.table].first.data(),
+                  expected[slot.table].second.data(), slot.offset,
                   member.address);
-    }
+  for (OperandMoves &moves :
+       operandMoves(plan(), rebinding, moved, descriptors)) {
+    GridLaunch launch{*source->find("heddle_move_operands"),
+                      {&moves},
+                      static_cast<unsigned>((moves.threads() + 255) / 256)};
+    GridRecord record = runOnCpu({launch}, source->hook(), seed);
+    if (!record.error.empty())
+      return makeError(StatusCode::Failed, "{0}", record.error);
+  }
+  for (auto [planned, table, wanted] : zip(plan().tables, tables, expected))
+    if (table.members != wanted.first || table.tiles != wanted.second)
+      return makeError(
+          StatusCode::Failed,
+          "moved descriptors of '{0}' differ from those of the host",
+          planned.name);
   return Error::success();
 }
 

@@ -203,15 +203,17 @@ HostSource::compile(ArrayRef<const runtime::Plan *> plans,
     auto [name, value] = define.drop_front(2).split('=');
     text += ("#define " + name + " " + value + "\n").str();
   }
-  files["expand_tiles.cu"] = runtime::deviceSource("expand_tiles.cu").str();
+  files["descriptors.cu"] = runtime::deviceSource("descriptors.cu").str();
   text += ofPanels +
-          "#include \"expand_tiles.cu\"\n"
+          "#include \"descriptors.cu\"\n"
           "#include \"host_launch.h\"\n"
           "extern \"C\" __attribute__((visibility(\"default\")))\n"
           "const heddle_entry heddle_entries[] = {\n" +
           table +
           "    heddle_launch::entry<heddle_expand_tiles>("
           "\"heddle_expand_tiles\"),\n"
+          "    heddle_launch::entry<heddle_move_operands>("
+          "\"heddle_move_operands\"),\n"
           "    {}};\n";
   files[kMain] = std::move(text);
 

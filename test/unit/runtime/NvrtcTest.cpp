@@ -162,7 +162,7 @@ TEST_F(NvrtcTest, DumpsEveryLevel) {
 
 TEST_F(NvrtcTest, BuiltinKernelsCompileWithoutWarnings) {
   for (const char *arch : {"sm_80", "sm_90", "sm_100", "sm_120"})
-    for (StringRef file : {"copy.cu", "expand_tiles.cu"}) {
+    for (StringRef file : {"copy.cu", "descriptors.cu"}) {
       KernelSource own{
           file.str(), deviceSource(file).str(), {}, {"--std=c++17"}};
       EXPECT_EQ(cantFail(compileSource(own, arch, ImageKind::Cubin)).log, "")

@@ -69,17 +69,7 @@ CUresult submit(std::function<void()> work) {
   return CUDA_SUCCESS;
 }
 
-/// Pinned host memory: its end by its begin.
-std::map<uintptr_t, uintptr_t> pinned;
-bool isPinned(const void *address) {
-  auto next = pinned.upper_bound(reinterpret_cast<uintptr_t>(address));
-  return next != pinned.begin() &&
-         reinterpret_cast<uintptr_t>(address) < std::prev(next)->second;
-}
-
-struct Event {
-  int unfinished = 0; // records that have not run
-};
+struct Event {};
 
 Graph *graphOf(CUgraph graph) { return reinterpret_cast<Graph *>(graph); }
 Stream *streamOf(CUstream stream) {
@@ -180,24 +170,6 @@ EXPORT CUresult cuMemFree(CUdeviceptr address) {
   std::free(reinterpret_cast<void *>(address));
   return CUDA_SUCCESS;
 }
-EXPORT CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
-  if (!current)
-    return CUDA_ERROR_INVALID_CONTEXT;
-  if (refused())
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  *address = std::malloc(bytes);
-  if (!*address)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  auto begin = reinterpret_cast<uintptr_t>(*address);
-  pinned[begin] = begin + bytes;
-  return CUDA_SUCCESS;
-}
-EXPORT CUresult cuMemFreeHost(void *address) {
-  runPending();
-  if (!pinned.erase(reinterpret_cast<uintptr_t>(address)))
-    return CUDA_ERROR_INVALID_VALUE;
-  return std::free(address), CUDA_SUCCESS;
-}
 EXPORT CUresult cuMemGetInfo(size_t *available, size_t *total) {
   return *available = *total = memoryBytes, CUDA_SUCCESS;
 }
@@ -212,10 +184,7 @@ EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from,
                                   size_t bytes, CUstream stream) {
   if (streamOf(stream)->captured)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  // The device reads pinned memory when the copy runs. Pageable memory is
-  // copied first.
-  if (isPinned(from))
-    return submit([=] { cuMemcpyHtoD(to, from, bytes); });
+  // Pageable memory is copied first.
   const char *begin = static_cast<const char *>(from);
   return submit([to, copy = std::vector<char>(begin, begin + bytes)] {
     cuMemcpyHtoD(to, copy.data(), copy.size());
@@ -279,10 +248,11 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
 }
 EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index,
                                    size_t *offset, size_t *bytes) {
-  if (index >= argumentCount(reinterpret_cast<Function *>(function)->name))
+  const std::string &name = reinterpret_cast<Function *>(function)->name;
+  if (index >= argumentCount(name))
     return CUDA_ERROR_INVALID_VALUE;
-  *offset = index * 32;
-  *bytes = 32;
+  *bytes = argumentBytes(name);
+  *offset = index * *bytes;
   return CUDA_SUCCESS;
 }
 EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute,
@@ -351,17 +321,7 @@ EXPORT CUresult cuEventDestroy(CUevent event) {
   runPending();
   return delete reinterpret_cast<Event *>(event), CUDA_SUCCESS;
 }
-EXPORT CUresult cuEventRecord(CUevent handle, CUstream) {
-  Event *event = reinterpret_cast<Event *>(handle);
-  ++event->unfinished;
-  return submit([=] { --event->unfinished; });
-}
-EXPORT CUresult cuEventQuery(CUevent event) {
-  if (refused())
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  return reinterpret_cast<Event *>(event)->unfinished ? CUDA_ERROR_NOT_READY
-                                                      : CUDA_SUCCESS;
-}
+EXPORT CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
 EXPORT CUresult cuEventSynchronize(CUevent) {
   return runPending(), CUDA_SUCCESS;
 }

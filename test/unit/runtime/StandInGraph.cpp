@@ -16,8 +16,10 @@ void setParameters(Node &node, const CUDA_KERNEL_NODE_PARAMS &parameters) {
   node.function = reinterpret_cast<Function *>(parameters.func);
   node.grid = parameters.gridDimX;
   node.arguments.resize(argumentCount(node.function->name));
-  for (size_t i = 0; i < node.arguments.size(); ++i)
-    std::memcpy(node.arguments[i].data(), parameters.kernelParams[i], 32);
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    auto from = static_cast<const char *>(parameters.kernelParams[i]);
+    node.arguments[i].assign(from, from + argumentBytes(node.function->name));
+  }
 }
 
 std::unique_ptr<Graph> copyGraph(const Graph &graph,

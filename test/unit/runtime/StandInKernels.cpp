@@ -51,6 +51,16 @@ struct SpanDescriptor {
   long long bytes, firstChunk;
 };
 
+/// The argument of heddle_move_operands.
+struct Moves {
+  char *members, *tiles;
+  int bytes, operandOffset, memberOffset;
+  int firstMember, memberCount;
+  int firstTile, tileCount;
+  int unused;
+  long long distance[480];
+};
+
 void addTile(const Tile &tile, double step) {
   for (int i = 0; i < tile.count; ++i)
     static_cast<float *>(tile.operand[0])[i] += static_cast<float>(step);
@@ -226,6 +236,25 @@ const std::map<std::string, Kernel> kernels = {
            tile.tiles = members[m].tiles;
          }
      }},
+    {"heddle_move_operands",
+     [](const Arguments &a, unsigned) {
+       Moves moves = argument<Moves>(a, 0);
+       auto move = [&](char *descriptor, int member) {
+         char *operand = descriptor + moves.operandOffset;
+         long long address;
+         std::memcpy(&address, operand, sizeof(address));
+         address += moves.distance[member];
+         std::memcpy(operand, &address, sizeof(address));
+       };
+       for (int t = 0; t < moves.tileCount; ++t) {
+         char *tile = moves.tiles + size_t(moves.firstTile + t) * moves.bytes;
+         int member;
+         std::memcpy(&member, tile + moves.memberOffset, sizeof(member));
+         move(tile, member - moves.firstMember);
+       }
+       for (int m = 0; m < moves.memberCount; ++m)
+         move(moves.members + size_t(moves.firstMember + m) * moves.bytes, m);
+     }},
     {"heddle_copy",
      [](const Arguments &a, unsigned) {
        for (int i = 0; i < argument<int>(a, 1); ++i) {
@@ -264,16 +293,28 @@ const std::map<std::string, Kernel> kernels = {
 
 size_t argumentCount(const std::string &name) {
   static const std::map<std::string, size_t> counts = {
-      {"add_tiles", 2},        {"add_search", 2},
-      {"scale_by_value", 4},   {"scale_by_address", 4},
-      {"chain_first", 1},      {"chain_second", 1},
-      {"halve_tiles", 1},      {"halve_loop", 3},
-      {"accumulate_tiles", 1}, {"heddle_expand_tiles", 7},
-      {"heddle_copy", 3},      {"heddle_fill", 4},
-      {"heddle_nothing", 0},   {"heddle_loop_begin", 3},
+      {"add_tiles", 2},
+      {"add_search", 2},
+      {"scale_by_value", 4},
+      {"scale_by_address", 4},
+      {"chain_first", 1},
+      {"chain_second", 1},
+      {"halve_tiles", 1},
+      {"halve_loop", 3},
+      {"accumulate_tiles", 1},
+      {"heddle_expand_tiles", 7},
+      {"heddle_move_operands", 1},
+      {"heddle_copy", 3},
+      {"heddle_fill", 4},
+      {"heddle_nothing", 0},
+      {"heddle_loop_begin", 3},
       {"heddle_loop_next", 5}};
   auto found = counts.find(name);
   return found == counts.end() ? 0 : found->second;
+}
+
+size_t argumentBytes(const std::string &name) {
+  return name == "heddle_move_operands" ? sizeof(Moves) : 32;
 }
 
 bool anyKernelExists() {

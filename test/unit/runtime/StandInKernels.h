@@ -14,14 +14,13 @@
 
 #include <cuda.h>
 
-#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace stand_in {
 
-using Arguments = std::vector<std::array<char, 32>>;
+using Arguments = std::vector<std::vector<char>>;
 
 /// The values of the conditions of loops, which kernels set.
 extern std::map<CUgraphConditionalHandle, unsigned> conditions;
@@ -31,6 +30,8 @@ bool anyKernelExists();
 bool kernelExists(const std::string &name);
 /// The number of arguments of a kernel; 0 if it does nothing.
 size_t argumentCount(const std::string &name);
+/// The size of each of its arguments, or more.
+size_t argumentBytes(const std::string &name);
 void runKernel(const std::string &name, const Arguments &arguments,
                unsigned grid);
 

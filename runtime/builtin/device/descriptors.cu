@@ -1,16 +1,17 @@
-//===- expand_tiles.cu - Tile descriptors from member descriptors ---------===//
+//===- descriptors.cu - Tile descriptors, and new addresses in them -------===//
 //
+// Layouts: docs/plan.md, Tables. expandTiles and moveOperand in
+// runtime/binding/Tables.cpp do the same on the host.
+//
+//===----------------------------------------------------------------------===//
+
 // Writes the tile descriptors of a table from its member descriptors, one thread
-// for each tile. Layouts: docs/plan.md, Tables. expandTiles in
-// runtime/binding/Tables.cpp does the same on the host.
+// for each tile.
 //
 // `steps` holds, for every segment, the size of its tile and then the advance of each
 // operand: s > 0: bytes per element or row; s < 0: per row, as many elements of -s
 // bytes as the next slot holds; 0: none. A negative size: the first tile of a member is
 // shorter if all others then begin at a multiple of 16 bytes.
-//
-//===----------------------------------------------------------------------===//
-
 extern "C" __global__ void __launch_bounds__(256)
 heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
                     int pointers, int rank, int member_count, int tile_count) {
@@ -71,4 +72,36 @@ heddle_expand_tiles(const char *members, char *tiles, const long long *steps,
   out[1] = low;
   out[2] = ints[2];
   out[3] = ints[1];
+}
+
+// Members of a table whose addresses of one operand changed. Mirrors OperandMoves in
+// runtime/cuda/GraphRebinding.cpp. Offsets are in bytes, in a descriptor.
+struct heddle_moves {
+  char *members, *tiles;
+  int bytes; // of a descriptor
+  int operand_at, member_at;
+  int first_member, member_count; // member descriptors
+  int first_tile, tile_count;     // their tile descriptors
+  int unused;
+  long long distance[480]; // for each member descriptor: new address - previous address
+};
+
+// Moves the operand in the tile descriptors and in the member descriptors, one thread
+// for each.
+extern "C" __global__ void __launch_bounds__(256)
+heddle_move_operands(const heddle_moves moves) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  const int member_descriptor = at - moves.tile_count;
+  if (member_descriptor >= moves.member_count)
+    return;
+  char *descriptor;
+  int member = member_descriptor;
+  if (member_descriptor < 0) {
+    descriptor = moves.tiles + static_cast<long long>(moves.first_tile + at) * moves.bytes;
+    member = *reinterpret_cast<const int *>(descriptor + moves.member_at) - moves.first_member;
+  } else {
+    descriptor = moves.members + static_cast<long long>(moves.first_member + member) * moves.bytes;
+  }
+  if (const long long distance = moves.distance[member])
+    *reinterpret_cast<long long *>(descriptor + moves.operand_at) += distance;
 }

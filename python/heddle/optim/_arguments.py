@@ -27,7 +27,7 @@ def _lists(spec: Spec) -> dict[str, str]:
     return {key: plural.get(key, f"{key}s") for key in spec.functional or ()}
 
 
-def function_signature(spec: Spec) -> inspect.Signature:
+def arguments_of(spec: Spec) -> inspect.Signature:
     """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(name, kind) for name in ("params", _gradients(spec), *_lists(spec).values())]
@@ -71,7 +71,7 @@ _MEANINGS = {
 }
 
 
-def function_doc(spec: Spec) -> str:
+def docstring(spec: Spec) -> str:
     """The docstring."""
     meanings = {
         "params": "the parameters.",
@@ -95,7 +95,7 @@ def function_doc(spec: Spec) -> str:
         "",
         "Args:",
     ]
-    for name in function_signature(spec).parameters:
+    for name in arguments_of(spec).parameters:
         lines.append(f"    {name}: {meanings.get(name) or _MEANINGS.get(name) or MEANINGS[name]}")
     lines += ["", "Raises:", "    BadInput: the tensors do not fit each other. Nothing is written.", ""]
     return "\n".join(lines)
