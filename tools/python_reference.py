@@ -230,7 +230,14 @@ def describe(package, name):
         return describe_class(module, nodes[-1], name)
     if isinstance(nodes[-1], ast.FunctionDef):
         return describe_functions([node for node in nodes if isinstance(node, ast.FunctionDef)], name, 2)
-    return f"## `{name}`\n\n```python\n{ast.unparse(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
+    return f"## `{name}`\n\n```python\n{_assignment(nodes[-1])}\n```\n\n{comment_above(module, nodes[-1])}\n"
+
+
+def _assignment(node):
+    """`name = value`; the type instead of a value that is computed at length."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.value, (ast.DictComp, ast.ListComp, ast.SetComp)):
+        return f"{node.target.id}: {ast.unparse(node.annotation)}"
+    return ast.unparse(node)
 
 
 def imported(package, name):
@@ -267,7 +274,8 @@ def optimizers(package):
         line = f"class {spec.name}({', '.join(parts)})"
         if len(line) > WIDTH:
             line = f"class {spec.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
-        yield f"## `{spec.name}`\n\n```python\n{line}\n```\n\n{markdown(spec.doc)}\n"
+        yield f"## `{spec.name}`\n\n```python\n{line}\n```\n\n{markdown(spec.doc)}\n\n" \
+              "Its methods are those of [`Optimizer`](#optimizer) and of `torch.optim.Optimizer`.\n"
 
 
 def page(title, package):

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ._rule.functions import mean as mean
     from ._rule.functions import minimum as minimum
     from ._rule.functions import norm as norm
+    from ._rule.functions import per_tensor as per_tensor
     from ._rule.functions import pow as pow
     from ._rule.functions import rsqrt as rsqrt
     from ._rule.functions import sign as sign
@@ -99,7 +100,7 @@ _SUBMODULES = ("arrays", "dtypes", "optim", "ot")
 # Names of rules, and the modules in the folder _rule that define them, which are imported when first used.
 _FUNCTIONS = (
     "abs all amax amin any ceil copysign cos element erf exp exp2 expm1 floor fma fmax fmin isfinite isinf isnan log "
-    "log1p log2 maximum mean minimum norm pow rsqrt sign sin sqrt step sum tanh where"
+    "log1p log2 maximum mean minimum norm per_tensor pow rsqrt sign sin sqrt step sum tanh where"
 )
 _RULE = {name: "functions" for name in _FUNCTIONS.split()} | {"rule": "rule", "Rule": "rule", "Value": "values"}
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
+from ._numbers import whole
 from .errors import BadInput, Unavailable
 
 TYPE_CHECKING = False
@@ -419,8 +420,9 @@ def stream_handle(stream: Any) -> int:
     """
     if stream is None:
         return 0
-    if isinstance(stream, int):
-        return stream
+    handle = whole(stream)
+    if handle is not None:
+        return handle
     if isinstance(stream, ctypes.c_void_p):
         return stream.value or 0
     protocol = getattr(stream, "__cuda_stream__", None)

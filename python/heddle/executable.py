@@ -222,8 +222,16 @@ class Executable:
         return None if self.arch == "cpu" else self.arch
 
     def __repr__(self) -> str:
-        name = "a plan" if self.program is None else repr(self.program if "\n" not in self.program else "module text")
-        return f"<heddle.Executable of {name} for {self.arch}>"
+        return f"<heddle.Executable of {self._described()} for {self.arch}>"
+
+    def _described(self) -> str:
+        """The program in messages: its text if that is short, or the name of the module's function, as of a rule."""
+        if self.program is None:
+            return "a plan"
+        if "\n" not in self.program:
+            return repr(self.program)
+        found = re.search(r"func\.func\s+(?:public\s+|private\s+)?@([\w$.-]+)", self.program)
+        return repr(found[1]) if found else "a module"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an Executable cannot be copied or pickled: compile the program again; its kernels are cached")

@@ -13,6 +13,7 @@ import threading
 import weakref
 
 from . import _cuda, _library, arrays, dtypes
+from ._numbers import whole
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -63,8 +64,11 @@ class Graph:
             self.device = arrays.CPU
             place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         else:
-            if device is not None and not isinstance(device, int):
-                raise BadInput(f"device: expected the ordinal of a GPU, found {device!r}")
+            if device is not None:
+                ordinal = whole(device)
+                if ordinal is None:
+                    raise BadInput(f"device: expected the ordinal of a GPU, found {device!r}")
+                device = ordinal
             place = contextlib.nullcontext() if device is None else _cuda.on_device(device)
         with place:
             _library.check(lib.heddle_graph_create(executable._handle, handle))
@@ -524,8 +528,10 @@ class Memory:
             Failed: there is not enough memory.
         """
         lib = _library.library()
-        if not isinstance(nbytes, int) or not 0 <= nbytes < 1 << 63:
+        size = whole(nbytes)
+        if size is None or not 0 <= size < 1 << 63:
             raise BadInput(f"nbytes: expected a number of bytes, found {nbytes!r}")
+        nbytes = size
         handle = ctypes.c_void_p()
         _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
         self._handle = handle.value
@@ -551,7 +557,8 @@ class Memory:
         self._copy(_library.library().heddle_memory_read, seen, offset, size)
 
     def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
-        if not isinstance(offset, int) or offset < 0:
+        start = whole(offset)
+        if start is None or not 0 <= start < 1 << 63:
             raise BadInput(f"offset: expected a number of bytes, found {offset!r}")
         if size:
-            _library.check(function(self._handle, offset, seen.address, size))
+            _library.check(function(self._handle, start, seen.address, size))

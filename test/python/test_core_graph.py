@@ -322,3 +322,28 @@ def test_plans_of_the_cuda_target_need_a_gpu_only_to_run():
     plan = heddle.emit("sgd", "plan", arch="sm_90")
     with pytest.raises(heddle.BadInput, match="expected a program compiled for the cpu target"):
         heddle.load_plan(plan, target="cpu")
+
+
+def test_numbers_of_numpy(sgd):
+    """Counts, offsets, addresses, streams and values may be scalars of NumPy."""
+    graph = sgd.graph()
+    param, grad, momentum = arrays((3,), (3,), (3,))
+    expected = param - numpy.float32(0.5) * (grad + numpy.float32(0.9) * momentum)
+    graph.bind_list("param", [param])
+    graph.bind_list("grad", [grad])
+    graph.bind_list("momentum_buffer", [momentum])
+    graph.set_scalar("lr", numpy.float32(0.5))
+    graph.prepare(numpy.int64(0))
+    graph.replay(numpy.int32(0))
+    numpy.testing.assert_allclose(param, expected, rtol=1e-6)
+    assert graph.measure(numpy.int64(2), numpy.int64(2)) > 0
+    memory = heddle.Memory(sgd, numpy.int64(64))
+    memory.write(param, numpy.int64(8))
+    read = numpy.zeros(3, "f4")
+    memory.read(read, numpy.uint8(8))
+    assert (read == param).all()
+    for bad in (8.0, True, "8", None, -8, 1 << 63):
+        with pytest.raises(heddle.BadInput, match="^offset: expected a number of bytes"):
+            memory.read(read, bad)
+        with pytest.raises(heddle.BadInput, match="^nbytes: expected a number of bytes"):
+            heddle.Memory(sgd, bad)

@@ -106,5 +106,16 @@ def test_mistakes():
         functional.sgd(params, [], [None], **SGD)
     with pytest.raises(heddle.BadInput, match="expected 1 tensors of state 'exp_avg_sq', found 2"):
         functional.adam(params, params, params, params * 2, [], [torch.zeros(())], **dict(ADAM, amsgrad=False))
+    with pytest.raises(heddle.BadInput, match=r"^sgd: params\[0\]: expected a tensor, found float"):
+        functional.sgd([1.0], params, [None], **SGD)
+    with pytest.raises(heddle.BadInput, match=r"^sgd: d_p_list\[0\]: expected a tensor or None, found ndarray"):
+        functional.sgd(params, [params[0].numpy()], [None], **SGD)
+    lists = [[torch.zeros(3)] for _ in range(4)]
+    with pytest.raises(heddle.BadInput, match=r"^adam: state_steps\[0\]: expected a tensor, found int"):
+        functional.adam(*lists, [], [1], **dict(ADAM, amsgrad=False))
+    memory = torch.zeros(4)
+    with pytest.raises(heddle.BadInput, match=r"^parameter 'params\[1\]': .* overlap with parameter 'params\[0\]'"):
+        functional.sgd([memory[:3], memory[2:]], [torch.ones(3), torch.ones(2)], [None] * 2, **SGD)
+    assert not memory.any()
     with pytest.raises(RuntimeError, match="sparse"):
         functional.sgd(params, params, [None], True, **SGD)

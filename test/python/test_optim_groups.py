@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 
+import numpy
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -289,6 +290,85 @@ def test_learning_rate_as_tensor(device):
     support.assert_same_params(params, others, **support.tolerance(torch.float64))
 
 
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+@pytest.mark.parametrize("options", [
+    dict(lr=torch.tensor(0.1)),
+    dict(betas=(torch.tensor(0.8), torch.tensor(0.9))),
+    dict(lr=torch.tensor([0.1, 0.2])),
+], ids=str)
+@pytest.mark.parametrize("settings", [
+    {}, dict(foreach=False), dict(foreach=True), dict(foreach=True, capturable=True),
+], ids=str)
+def test_tensors_are_refused_where_torch_refuses_them(name, options, settings):
+    def error(owner):
+        try:
+            getattr(owner, name)([torch.nn.Parameter(torch.ones(2))], **options, **settings)
+        except Exception as error:
+            return type(error), str(error)
+
+    assert error(heddle.optim) == error(torch.optim)
+
+
+@DEVICES
+@NAMES
+def test_numbers_of_numpy(name, device):
+    """Scalars of NumPy are numbers, as options of the constructor and in groups that change later."""
+    options = dict(lr=numpy.float32(0.5), weight_decay=numpy.float64(0.25))
+    options.update({"momentum": numpy.float16(0.5)} if name == "SGD" else {"eps": numpy.float32(0.125)})
+    params = support.parameters(device)
+    ours, theirs, others = support.pair(name, params, **options)
+    heddle.optim.chain(clip_grad_norm=numpy.float32(2), optimizer=ours)
+    assert ours.clip_grad_norm == 2.0
+    for step in range(3):
+        support.set_gradients(params, others, step)
+        torch.nn.utils.clip_grad_norm_(others, 2.0, foreach=False)
+        ours.step()
+        theirs.step()
+        ours.param_groups[0]["lr"] = theirs.param_groups[0]["lr"] = numpy.float64(0.25)
+        ours.clip_grad_norm = numpy.int64(2)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    for bad in ("1", True, -1.0, float("nan"), numpy.ones(2), [1.0], 1j):
+        with pytest.raises(heddle.BadInput, match="^clip_grad_norm: expected a number of at least 0 or None"):
+            ours.clip_grad_norm = bad
+
+
+@NAMES
+@pytest.mark.parametrize("place", ["set_default_device", "device", "set_default_dtype"])
+def test_defaults_of_torch(name, place):
+    """Neither a default device nor a default type for new tensors changes a step."""
+    def run(params):
+        groups = [dict(params=params[::2], lr=0.1), dict(params=params[1::2])]
+        optimizer = support.heddle_class(name)(groups, lr=0.05)
+        for step in range(3):
+            for param in params:
+                param.grad = torch.ones_like(param)
+            if step == 1:
+                heddle.optim.chain(clip_grad_norm=1.0, optimizer=optimizer)
+            if step == 2:
+                optimizer.grad_scale = torch.tensor(2.0, device="cpu", dtype=torch.float32)
+            optimizer.step()
+        return optimizer
+
+    params = [torch.nn.Parameter(torch.randn(3, device="cpu", dtype=torch.float32)) for _ in range(4)]
+    others = support.copies(params)
+    run(others)
+    if place == "device":
+        with torch.device("meta"):
+            ours = run(params)
+    else:
+        before = None if place == "set_default_device" else torch.get_default_dtype()
+        getattr(torch, place)("meta" if before is None else torch.float64)
+        try:
+            ours = run(params)
+        finally:
+            getattr(torch, place)(before)
+    support.assert_same_params(params, others, rtol=0, atol=0)
+    for state in ours.state.values():
+        for key, value in state.items():
+            # As with fused=True, whatever the default type is.
+            assert value.dtype == torch.float32 and value.device.type == "cpu", key
+
+
 @DEVICES
 def test_replaced_parameters(device):
     """A group may get another list of parameters, or another parameter in its list, between steps."""
@@ -321,8 +401,50 @@ def test_replaced_parameters_between_scaled_steps():
         torch.testing.assert_close(param.detach(), old - 2 * param.grad)
 
 
+@NAMES
+def test_parameters_of_lazy_modules(name):
+    """They have no shape before the first forward pass; the optimizer may step without them."""
+    def run(owner):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.LazyLinear(2))
+        optimizer = getattr(owner, name)(model.parameters(), lr=0.1)
+        model[0].weight.grad = torch.ones(3, 4)
+        optimizer.step()
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(2, 4)).square().sum().backward()
+            optimizer.step()
+        return list(model.parameters())
+
+    support.assert_same_params(run(heddle.optim), run(torch.optim), **support.tolerance(torch.float32))
+
+
+def test_clipping_that_is_turned_off():
+    """No step returns a norm of an earlier one."""
+    params = support.parameters()
+    optimizer = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.SGD(params))
+    support.set_gradients(params)
+    assert optimizer.step() > 0 and optimizer.grad_norm > 0
+    optimizer.clip_grad_norm = 2.0
+    assert optimizer.grad_norm > 0
+    optimizer.clip_grad_norm = None
+    assert optimizer.grad_norm is None and optimizer.step() is None
+
+
 def test_no_parameters():
     optimizer = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.AdamW([dict(params=[])]))
     assert float(optimizer.step()) == 0
     optimizer.add_param_group(dict(params=support.parameters()))
     assert float(optimizer.step()) == 0
+
+
+@NAMES
+def test_unknown_arguments(name):
+    """The message has the name of the optimizer or function, and its arguments."""
+    make, function = support.heddle_class(name), getattr(heddle.optim.functional, name.lower())
+    unexpected = rf"^{name}\(\) got an unexpected keyword argument 'rate'; its arguments are params, lr"
+    with pytest.raises(TypeError, match=unexpected):
+        make([torch.nn.Parameter(torch.ones(2))], rate=1)
+    missing = rf"^{name.lower()}\(\) missing a required argument: '.*'; its arguments are params"
+    with pytest.raises(TypeError, match=missing):
+        function([], [])

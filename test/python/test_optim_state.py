@@ -55,6 +55,26 @@ def test_state_moves_to_torch_and_back(name, keyword, device):
 
 
 @DEVICES
+@pytest.mark.parametrize("first,second", [("Adam", "AdamW"), ("AdamW", "Adam")])
+def test_state_of_another_class(first, second, device):
+    """AdamW decays the parameters also with the groups of Adam, as torch's does; Adam takes the groups as they are."""
+    params = support.parameters(device)
+    others = support.copies(params)
+    source = getattr(torch.optim, first)(params, lr=0.1, weight_decay=0.5)
+    support.set_gradients(params)
+    source.step()
+    for param, other in zip(params, others):
+        other.data.copy_(param.detach())
+    ours = support.heddle_class(second)(params)
+    theirs = getattr(torch.optim, second)(others, foreach=False)
+    for optimizer in (ours, theirs):
+        optimizer.load_state_dict(copy.deepcopy(source.state_dict()))
+    assert ours.param_groups[0]["decoupled_weight_decay"] is theirs.param_groups[0]["decoupled_weight_decay"] is True
+    support.run(ours, theirs, params, others, 4, 1)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
 @NAMES
 def test_state_is_loaded_in_the_middle_of_a_run(name, device):
     """The optimizer that loads has stepped already: what was bound is bound again."""
@@ -68,6 +88,37 @@ def test_state_is_loaded_in_the_middle_of_a_run(name, device):
     support.run(ours, theirs, params, others, 3, 5)
     support.assert_same_params(params, others, **support.tolerance(torch.float32))
     support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+@DEVICES
+@NAMES
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize("fused", [None, True])
+def test_loaded_state_has_the_types_that_torch_gives_it(name, dtype, fused, device):
+    """`load_state_dict` converts state to the type of its parameter; what is assigned to `state` keeps its type."""
+    if dtype.is_complex and fused:
+        pytest.skip("torch's fused steps have no complex parameters")
+    shapes = [(3, 4), (), (2,)]
+    params = support.parameters(device, torch.float32, shapes)
+    options = dict(OPTIONS[name], fused=fused)
+    filled = getattr(torch.optim, name)(params, **options)
+    support.set_gradients(params)
+    filled.step()
+    saved = filled.state_dict()
+    for state in saved["state"].values():
+        for key, value in state.items():
+            if key != "step" and dtype.is_complex:
+                state[key] = value.to(dtype)
+    loaded = [support.parameters(device, dtype, shapes) for _ in range(2)]
+    optimizers = [support.heddle_class(name)(loaded[0], **options), getattr(torch.optim, name)(loaded[1], **options)]
+    for optimizer in optimizers:
+        optimizer.load_state_dict(copy.deepcopy(saved))
+    support.assert_same_state(*optimizers, rtol=0, atol=0)
+    support.set_gradients(*loaded)
+    for optimizer in optimizers:
+        optimizer.step()
+    support.assert_same_state(*optimizers, **support.tolerance(dtype))
+    support.assert_same_params(*loaded, **support.tolerance(dtype))
 
 
 @DEVICES

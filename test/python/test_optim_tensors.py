@@ -241,6 +241,94 @@ def test_parameters_that_overlap(device):
     assert not memory.any()
 
 
+@DEVICES
+def test_parameters_that_overlap_are_named(device):
+    memory = torch.zeros(6, device=device)
+    named = [("body", torch.nn.Parameter(memory[:4])), ("head", torch.nn.Parameter(memory[2:]))]
+    double = [("wide", torch.nn.Parameter(torch.zeros(1, dtype=torch.float64, device=device)))]
+    support.set_gradients([param for _, param in named + double])
+    for given, first, second in (
+        (named + double, "'body'", "'head'"),
+        ([param for _, param in named], "0 of group 0", "1 of group 0"),
+        ([dict(params=[param]) for _, param in named], "0 of group 0", "0 of group 1"),
+    ):
+        optimizer = heddle.optim.AdamW(given)
+        for _ in range(2):
+            expected = f"^parameter {second}: expected memory of its own, .* parameter {first}"
+            with pytest.raises(heddle.BadInput, match=expected):
+                optimizer.step()
+    assert not memory.any()
+    params = support.parameters(device, shapes=[(4,), (4,)])
+    support.set_gradients(params)
+    optimizer = heddle.optim.AdamW(params)
+    optimizer.state[params[1]]["exp_avg"] = params[0].detach()
+    with pytest.raises(heddle.BadInput, match="^state 'exp_avg' of parameter 1 of group 0: .* parameter 0 of group 0"):
+        optimizer.step()
+
+
+@DEVICES
+@NAMES
+@pytest.mark.parametrize("shape,strides", [((5,), (0,)), ((3, 4), (4, 0)), ((3, 4), (1, 2)), ((2, 3, 2), (3, 1, 3))])
+def test_elements_that_overlap(name, shape, strides, device):
+    """torch.optim refuses them as well, in the middle of the step."""
+    memory = torch.ones(24, device=device)
+    params = [torch.nn.Parameter(torch.ones(2, device=device)), torch.nn.Parameter(memory.as_strided(shape, strides))]
+    optimizer = support.heddle_class(name)([("first", params[0]), ("spread", params[1])])
+    optimizer.step()  # without a gradient, nothing is written
+    for param in params:
+        param.grad = torch.ones_like(param)
+    for _ in range(2):
+        assert_refused(params, optimizer, "parameter 'spread': expected elements with memory of their own")
+    params[1].data = params[1].detach().clone()
+    optimizer.step()
+
+
+@DEVICES
+def test_strides_without_overlap(device):
+    """Every element has its own memory, although no stride exceeds the reach of the other."""
+    memory = torch.zeros(8, device=device)
+    param = torch.nn.Parameter(memory.as_strided((2, 3), (3, 2)))
+    param.grad = torch.ones(2, 3, device=device)
+    heddle.optim.SGD([param], lr=1.0).step()
+    assert memory.tolist() == [-1, 0, -1, -1, -1, -1, 0, -1]
+
+
+@DEVICES
+@NAMES
+def test_gradients_in_the_memory_of_parameters(name, device):
+    """p.grad = p.detach(), and gradients that are parts of other parameters: the step reads a copy."""
+    params = support.parameters(device, shapes=[(3, 4), (4,), (5,), (2, 2)])
+    params.append(torch.nn.Parameter(torch.randn(3, 4, device=device, dtype=torch.complex64)))
+    ours, theirs, others = support.pair(name, params, **OPTIONS[name])
+    for step in range(4):
+        support.set_gradients(params, others, step)
+        if step in (1, 2):
+            for param, other in ((params[0], others[0]), (params[4], others[4])):
+                param.grad, other.grad = param.detach(), other.detach().clone()
+            params[1].grad = params[2].detach()[1:]
+            others[1].grad = others[2].detach()[1:].clone()
+        ours.step()
+        theirs.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+
+
+def test_gradients_in_the_memory_of_parameters_clipped():
+    """With two launches, and clipping."""
+    params = support.parameters(shapes=[(3, 4), (4,)])
+    others = support.copies(params)
+    ours = heddle.optim.chain(clip_grad_norm=1.0, optimizer=heddle.optim.Adam(
+        [dict(params=params[:1], amsgrad=True), dict(params=params[1:])], lr=0.1))
+    theirs = torch.optim.Adam([dict(params=others[:1], amsgrad=True), dict(params=others[1:])], lr=0.1)
+    for _ in range(3):
+        for param, other in zip(params, others):
+            param.grad, other.grad = param.detach(), other.detach().clone()
+        expected = torch.nn.utils.clip_grad_norm_(others, 1.0)
+        torch.testing.assert_close(ours.step().float(), expected)
+        theirs.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
 def test_types_that_no_program_stores():
     param = torch.nn.Parameter(torch.zeros(3).to(torch.float8_e4m3fn), requires_grad=False)
     optimizer = heddle.optim.SGD([param])

@@ -27,7 +27,9 @@ def changed(array, index, value):
     ((M[None, None],), {}, "^M: expected a matrix or an array of rank 3"),
     (([M, A],), {}, r"^M\[1\]: expected a matrix, found shape \(4,\)"),
     (([M, M.astype("f4")],), {}, r"^M\[1\]: expected dtype f64, as in M\[0\], found f32"),
-    ((M.astype("i4"),), {}, "^M: expected dtype f64, f32, f16, bf16, found i32"),
+    ((M > 0.5,), {}, "^M: expected dtype f64, f32, f16, bf16, found i1"),
+    ((M[:0],), {}, "^M: expected at least one row, found 0 rows and 6 columns"),
+    (([M, M[:, :0]],), {}, r"^M\[1\]: expected at least one column, found 4 rows and 0 columns"),
     ((M.astype("c8"),), {}, "^M: dtype: expected one of"),
     (([[1, 2], [3]],), {}, "^M: expected an array or a list of arrays"),
     ((M, B), {}, r"^a: expected 4 elements, as M has, found shape \(6,\)"),
@@ -52,6 +54,7 @@ def changed(array, index, value):
     ((M, A, B, 1), {"max_iter": 2.5}, "^max_iter: expected a number of iterations"),
     ((M, A, B, 1), {"tol": numpy.nan}, "^tol: expected a number, found nan"),
     ((M, A, B, 1), {"c": M}, "^c: expected None"),
+    ((M, A, B, 1, "KL"), {}, "^c: expected None, found 'KL': give reg_type='KL' by its name"),
     ((M, A, B, 1), {"plan_init": M}, "^plan_init: expected None"),
     ((M, A, B, 1), {"method": "greenkhorn"}, "^method: expected None"),
     ((M, A, B, 1), {"grad": "autodiff"}, "^grad: expected 'envelope' or 'detach', found 'autodiff'"),
@@ -105,10 +108,30 @@ def test_mistakes_in_batches():
 
 def test_arguments_that_solve_names_otherwise():
     for name in ("eps", "limit", "rho_a"):
-        with pytest.raises(TypeError, match=r"solve\(\) takes reg, .*not \['" + name):
+        expected = rf"solve\(\) has no argument '{name}'; did you mean '\w+'\? Its arguments are M, a"
+        with pytest.raises(TypeError, match=expected):
             heddle.ot.solve(M, A, B, 1, **{name: 1})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'rge'"):
-        heddle.ot.solve(M, A, B, 1, rge=1)
+
+
+@pytest.mark.parametrize("function,name,meant", [
+    ("solve", "maxiter", "'max_iter'"),
+    ("solve", "eps", "'reg'"),
+    ("solve", "rho_a", "'unbalanced'"),
+    ("solve", "stopThr", "'tol'"),
+    ("solve", "potential_init", "'potentials_init'"),
+    ("solve", "annealing", "'anneal'"),
+    ("solve_batch", "numItermax", "'max_iter'"),
+    ("sinkhorn", "reg", "'eps'"),
+    ("sinkhorn", "maxiter", "'limit'"),
+    ("sinkhorn", "unbalanced", "'rho_a' and 'rho_b'"),
+    ("sinkhorn", "Tol", "'tol'"),
+])
+def test_names_that_other_libraries_use(function, name, meant):
+    given = {} if function == "sinkhorn" else {"reg": 1}
+    with pytest.raises(TypeError, match=f"has no argument '{name}'; did you mean {meant}"):
+        getattr(heddle.ot, function)(M, **given, **{name: 1})
+    with pytest.raises(TypeError, match="has no argument 'zzz'. Its arguments are M, a, b, "):
+        getattr(heddle.ot, function)(M, **given, zzz=1)
 
 
 def test_the_limit():

@@ -81,6 +81,37 @@ def test_sequences_of_numbers():
     result = heddle.ot.solve([[0.0, 1.0], [1.0, 0.0]], [0.5, 0.5], [0.5, 0.5], 1)
     # The example of POT's ot.sinkhorn.
     close(result.plan, [[0.36552929, 0.13447071], [0.13447071, 0.36552929]], 1e-7)
+    batch = heddle.ot.solve([[[0, 1], [1, 0]]] * 2, (0.5, 0.5), (0.5, 0.5), 1)
+    assert batch.plan.shape == (2, 2, 2) and (batch.plan == result.plan).all()
+    one = numpy.float32(1)
+    same = heddle.ot.solve([[0 * one, one], [one, 0 * one]], [one / 2, one / 2], [one / 2] * 2, one)
+    assert (same.plan == result.plan).all()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_costs_of_integers(dtype):
+    """They are solved in float64, as one problem, a batch or a list, from any layout."""
+    M = numpy.random.default_rng(1).integers(0, 9, (5, 7))
+    expected = heddle.ot.solve(M.astype("f8"), reg=0.5)
+    whole = M.astype(dtype)
+    for given in (whole, numpy.asfortranarray(whole), numpy.repeat(whole, 2, 1)[:, ::2]):
+        result = heddle.ot.solve(given, reg=0.5)
+        close(result.plan, expected.plan, 1e-12)
+        assert result.plan.dtype == numpy.float64 and result.n_iter == expected.n_iter
+    batch = heddle.ot.solve([whole, whole[:3]], [numpy.ones(5, dtype), numpy.ones(3, dtype)], reg=0.5, normalize=True)
+    close(batch.plan[0], expected.plan, 1e-9)
+
+
+def test_scalars_of_numpy():
+    M = numpy.random.default_rng(1).random((5, 7))
+    options = dict(limit=5, history=3, omega=1.2, eps=0.5, rho_a=0.25, tol=0.0)
+    expected = heddle.ot.sinkhorn(M, **options)
+    for kind in (numpy.float32, numpy.float64, numpy.array):
+        numbers = {name: (kind if isinstance(value, float) else numpy.int64)(value) for name, value in options.items()}
+        result = heddle.ot.sinkhorn(M, **numbers)
+        assert result.n_iter == 5 and result.errors.shape == (3,)
+        close(result.plan, expected.plan, 1e-6)
+    assert heddle.ot.solve(M, reg=0.1, max_iter=numpy.uint8(2)).n_iter == 2
 
 
 @pytest.mark.parametrize("convention", ["scaling", "ott", "geomloss"])
@@ -260,8 +291,11 @@ def test_empty_problems_and_batches():
         result = heddle.ot.solve(numpy.zeros((n, m)), reg=0.1, unbalanced=1.0)
         assert result.plan.shape == (n, m) and result.value_linear == 0
         assert result.potential_a.shape == (n,) and result.potential_b.shape == (m,)
-    with pytest.raises(heddle.BadInput, match="a and b: expected equal sums"):
+    with pytest.raises(heddle.BadInput, match="^M: expected at least one row, found 0 rows and 3 columns"):
         heddle.ot.solve(numpy.zeros((0, 3)), reg=0.1)
+    with pytest.raises(heddle.BadInput, match="a and b: expected equal sums"):
+        heddle.ot.solve(numpy.zeros((0, 3)), numpy.zeros(0), numpy.ones(3), reg=0.1)
+    assert heddle.ot.solve(numpy.zeros((0, 3)), numpy.zeros(0), numpy.zeros(3), reg=0.1).plan.shape == (0, 3)
     mixed = heddle.ot.solve([numpy.zeros((0, 3)), numpy.ones((2, 2))], reg=0.1, unbalanced=1.0)
     assert mixed.plan[0].shape == (0, 3) and mixed.plan[1].shape == (2, 2)
 

@@ -41,6 +41,27 @@ def test_tensors_in_and_out():
         heddle.ot.solve(M.to("meta"), reg=0.1)
 
 
+def test_modes_of_torch():
+    """Inference mode, autocast, no_grad and a default device change nothing."""
+    M, a, b = problem(6, 5)
+    expected = heddle.ot.solve(M, a, b, 0.3)
+    with torch.inference_mode():
+        inner = [tensor.clone() for tensor in (M, a, b)]
+        result = heddle.ot.solve(*inner, 0.3)
+        assert torch.equal(result.plan, expected.plan) and torch.equal(result.value, expected.value)
+    assert torch.equal(heddle.ot.solve(*inner, 0.3).plan, expected.plan)
+    with torch.no_grad():
+        assert not heddle.ot.solve(M.clone().requires_grad_(), a, b, 0.3).value.requires_grad
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(heddle.ot.solve(M, a, b, 0.3).plan, expected.plan)
+    with torch.device("meta"):
+        costs = M.clone().requires_grad_()
+        result = heddle.ot.solve(costs, a.tolist(), b.tolist(), 0.3)
+        result.value.backward()
+        assert torch.equal(result.plan, expected.plan) and torch.allclose(costs.grad, expected.plan)
+        assert heddle.ot.solve(M, reg=0.3).plan.device.type == "cpu"
+
+
 CASES = [
     {},
     {"reg_type": "entropy"},
@@ -256,6 +277,11 @@ def test_pot_unbalanced_entropy(pot):
     theirs = pot.solve(M, a, b, 0.5, unbalanced=1.0, reg_type="entropy")
     near(ours.value, theirs.value, 1e-5)
     near(ours.plan, theirs.plan, 1e-3)
+    a, b = 3 * a, 2 * b
+    for unbalanced in (0.7, (0.7, 0.3)):
+        ours = heddle.ot.solve(M, a, b, 0.5, unbalanced=unbalanced, reg_type="entropy", tol=1e-11, max_iter=10000)
+        theirs = pot.solve(M, a, b, 0.5, unbalanced=unbalanced, reg_type="entropy", tol=1e-12, max_iter=10000)
+        near(ours.value, theirs.value, 1e-5)
 
 
 @pytest.mark.parametrize("reg_type", ["entropy", "kl"])

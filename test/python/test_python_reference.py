@@ -15,11 +15,13 @@ Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 """
 from ._inner import Thing, twice
 from . import _table
+#: All squares.
+SQUARES: dict[int, int] = {n: n * n for n in range(9)}
 #: The answer
 #: to all.
 ANSWER = 42
 made = _table.make("made")
-__all__ = ["Thing", "twice", "ANSWER", "made"]
+__all__ = ["Thing", "twice", "ANSWER", "SQUARES", "made"]
 ''',
     "_inner.py": '''
 import nothing_of_this_name
@@ -73,6 +75,14 @@ ANSWER = 42
 ```
 
 The answer to all.
+
+## `SQUARES`
+
+```python
+SQUARES: dict[int, int]
+```
+
+All squares.
 
 ## `Thing`
 
@@ -161,7 +171,22 @@ def test_optimizers_of_the_table(tmp_path):
     page = (tmp_path / "heddle.optim.md").read_text()
     for name in ("SGD", "Adam", "AdamW"):
         assert f"\n## `{name}`\n" in page and f"\nclass {name}(\n    params,\n    lr=0.001," in page
+        methods = "Its methods are those of [`Optimizer`](#optimizer) and of `torch.optim.Optimizer`."
+        assert methods in page.split(f"\n## `{name}`\n")[1].split("\n## ")[0]
     assert "`amsgrad`: whether to divide by the largest mean of squares so far." in page
+
+
+def test_functions_of_the_table(tmp_path):
+    """So have the functions of heddle.optim.functional, with every argument described."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "python_reference.py"), str(ROOT / "python" / "heddle"),
+                    str(tmp_path)], check=True)
+    page = (tmp_path / "heddle.optim.functional.md").read_text()
+    assert "\n## `adam`\n\n```python\nadam(\n    params,\n    grads,\n    exp_avgs,\n" in page
+    for name in ("sgd", "adam", "adamw"):
+        section = page.split(f"\n## `{name}`\n")[1].split("\n## ")[0]
+        arguments = re.findall(r"^    (\w+)", section.split("```")[1], re.M)
+        described = section.split("*Args*")[1].split("*Raises*")[0]
+        assert arguments and arguments == re.findall(r"^\* `(\w+)`: .", described, re.M)
 
 
 def test_rules_and_functions_of_lists(tmp_path):

@@ -49,6 +49,58 @@ def test_a_test_of_a_hyperparameter_says_to_declare_an_option():
     assert "default is an option" in message
 
 
+def test_functions_that_do_not_return_values_are_refused():
+    async def waits(p, g, *, lr=0.1):  # waits
+        return p - lr * g
+
+    def yields(p, g, *, lr=0.1):  # yields
+        yield p - lr * g
+
+    async def both(p, g, *, lr=0.1):  # both
+        yield p - lr * g
+
+    for function, found in (
+        (waits, "an async function"), (yields, "a generator, which has 'yield'"), (both, "an async generator"),
+    ):
+        with pytest.raises(heddle.BadInput) as caught:
+            heddle.rule(function)
+        name = function.__name__
+        assert str(caught.value) == (
+            f"{HERE}:{line_of(name)}: rule '{name}': expected a plain function that returns the new values, found {found}"
+        )
+
+
+def test_state_of_one_value_for_each_tensor():
+    def rule(p, g, size=heddle.per_tensor(0.1), *, lr=0.1):
+        return p - lr * g, size * g  # of each element
+
+    message = message_of(rule)
+    assert message == (f"{HERE}:{line_of('of each element')}: rule 'rule': expected one value for each tensor as the new "
+                       "value of 'size', found a value of each element: use heddle.sum, mean, norm, amax or amin")
+
+    def inside(p, g, *, lr=0.1):
+        return p - heddle.per_tensor(lr) * g  # inside
+
+    assert message_of(inside).startswith(f"{HERE}:{line_of('inside')}: heddle.per_tensor is the default of a parameter")
+
+    def first(p, g=heddle.per_tensor(0.1)):
+        return p
+
+    for function, expected in (
+        (first, r"expected the parameter and its gradient without defaults, found heddle.per_tensor\(0.1\) for 'g'"),
+    ):
+        with pytest.raises(heddle.BadInput, match=expected):
+            heddle.rule(function)
+    with pytest.raises(heddle.BadInput, match="heddle.per_tensor: expected a number, found 'a'"):
+        heddle.per_tensor("a")
+
+    def keyword(p, g, *, size=heddle.per_tensor(0.1)):
+        return p
+
+    with pytest.raises(heddle.BadInput, match="default of 'size' a finite number .*found heddle.per_tensor"):
+        heddle.rule(keyword)
+
+
 def test_the_number_of_results_points_at_the_return():
     def rule(p, g, m, *, lr=0.1):
         m = 0.9 * m + g

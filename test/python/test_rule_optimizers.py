@@ -94,6 +94,15 @@ def clipped(p, g, m, *, lr=0.05, mu=0.9, most=1.0):
     return p - lr * m, m
 
 
+@heddle.rule
+def adaptive(p, g, m, size=heddle.per_tensor(0.01), count=heddle.per_tensor(), *, b=0.9, grow=1.1):
+    """Momentum with a step size for each tensor, which grows while gradients agree with the momentum."""
+    agrees = heddle.sum(g * m) >= 0
+    new = heddle.where(agrees, size * grow, size / grow)
+    m = b * m + (1 - b) * g
+    return p - new * m, m, new, count + heddle.where(agrees, 1, 0)
+
+
 # --- the formulas, in double, for one tensor --------------------------------------------------------------------------
 
 
@@ -152,6 +161,14 @@ def clipped_formula(p, g, state, t, members, lr=0.05, mu=0.9, most=1.0):
     return p - lr * m, {"m": m}
 
 
+def adaptive_formula(p, g, state, t, members, b=0.9, grow=1.1):
+    m, size = state.get("m", numpy.zeros_like(p)), float(state.get("size", numpy.float32(0.01)))
+    agrees = (g * m).sum() >= 0
+    new = size * grow if agrees else size / grow
+    m = b * m + (1 - b) * g
+    return p - new * m, {"m": m, "size": numpy.float32(new), "count": state.get("count", 0) + agrees}
+
+
 #: The rule, its formula, the settings to test, launches per step, and bytes per element in f32.
 CASES = {
     "momentum": (momentum, momentum_formula, {}, 1, 20),
@@ -166,6 +183,7 @@ CASES = {
     "nadam": (nadam, nadam_formula, {}, 1, 28),
     "skipping": (nadam, nadam_formula, {"skip": True}, 1, 28),
     "clipped": (clipped, clipped_formula, {}, 2, 24),
+    "adaptive": (adaptive, adaptive_formula, {}, 2, 28),
 }
 
 
@@ -236,7 +254,7 @@ def test_groups(name):
     assert rule.explain(json=True, groups=True, **settings)["launches"] == launches
 
 
-@pytest.mark.parametrize("name", ["momentum", "adabelief", "lamb", "clipped"])
+@pytest.mark.parametrize("name", ["momentum", "adabelief", "lamb", "clipped", "adaptive"])
 def test_families_and_rounded_state(name):
     """Two families: reductions over the list cover both. bf16 rounds each step to 8 bits."""
     rule, formula, settings, launches, _ = CASES[name]
@@ -350,7 +368,7 @@ def test_half_precision_computes_in_single(dtype):
         assert (one == other.astype(dtypes.numpy_dtype(dtype))).all()
 
 
-@pytest.mark.parametrize("name", ["adan", "lamb", "skipping"])
+@pytest.mark.parametrize("name", ["adan", "lamb", "skipping", "adaptive"])
 def test_kernels_compile(name):
     """NVRTC takes the source: flags of tensors and elements, powers, norms, half precision and groups."""
     if not heddle.doctor()["nvrtc"]["ok"]:

@@ -119,10 +119,11 @@ class Number:
 class Writer:
     """Writes a random expression; its names are `names`, and each part may be used again."""
 
-    def __init__(self, seed, reductions):
+    def __init__(self, seed, reductions, per_tensor=False):
         self.random = random.Random(seed)
-        self.names = {"element": ["p", "g", "m"], "hyper": ["a", "b"], "tensor": ["t"]}
+        self.names = {"element": ["p", "g", "m"], "hyper": ["a", "b"], "tensor": ["t", "s"] if per_tensor else ["t"]}
         self.reductions = reductions
+        self.per_tensor = per_tensor
         self.lines = []
 
     def line(self, level, text):
@@ -189,8 +190,12 @@ class Writer:
         for _ in range(4):
             self.line("element", self.expressions("element", 3))
         results = [f"tanh({self.expression('element', 2)}) * 2{''.join(reduced)}" for _ in range(2)]
+        if self.per_tensor:
+            level = self.random.choice(["tensor", "tensor", "hyper"])
+            results.append(f"tanh({self.expressions(level, 2)})")
         self.lines.append(f"    return {', '.join(results)}")
-        return "def rule(p, g, m=0.5, *, a=0.75, b=1.25):\n" + "\n".join(self.lines) + "\n"
+        states = "m=0.5, s=per_tensor(0.25)" if self.per_tensor else "m=0.5"
+        return f"def rule(p, g, {states}, *, a=0.75, b=1.25):\n" + "\n".join(self.lines) + "\n"
 
     def expressions(self, level, depth):
         # A value of hyperparameters has at least one: plain numbers are Python's own.
@@ -207,11 +212,13 @@ def flat(members):
     return numpy.concatenate([member.ravel().astype("f8") for member in members])
 
 
+@pytest.mark.parametrize("per_tensor", [False, True], ids=["elements", "per tensor"])
 @pytest.mark.parametrize("dtype", ["f64", "f32", "f64/f32"])
 # Seed 13 gives a rule that is too ill-conditioned to compare anything.
 @pytest.mark.parametrize("seed", [seed for seed in range(21) if seed != 13])
-def test_random_rules(seed, dtype, tmp_path):
-    text = Writer(seed, reductions=seed % 3).rule()
+def test_random_rules(seed, dtype, per_tensor, tmp_path):
+    """With `per_tensor`, the rule has another state, `s`, of one value for each tensor."""
+    text = Writer(seed, seed % 3, per_tensor).rule()
     path = tmp_path / "random_rule.py"
     path.write_text(text)
     names = {name: getattr(heddle, name) for name in heddle._FUNCTIONS.split() if name != "abs"}
@@ -236,20 +243,23 @@ def test_random_rules(seed, dtype, tmp_path):
     params = lists("param", lambda family: arrays(seed, family, SHAPES))
     state = lists("m", lambda family: [numpy.full(shape, 0.5, "f4" if family == "f32" else "f8")
                                        for shape in SHAPES])
+    size = lists("s", lambda family: [numpy.full((), 0.25, "f4") for _ in SHAPES]) if per_tensor else {}
     for step in (1, 2):
         gradients = lists("grad", lambda family: arrays(seed + 100 + step, family, SHAPES))
-        values = {**state, **lists("step", lambda family: [numpy.full((), step - 1, "f4") for _ in SHAPES])}
+        values = {**state, **size, **lists("step", lambda family: [numpy.full((), step - 1, "f4") for _ in SHAPES])}
         if groups:
             for name, numbers in hypers.items():
                 values.update(lists(name, lambda family: [numpy.asarray(number) for number in numbers]))
         before = [flat(member for members in part.values() for member in members)
                   for part in (params, gradients, state)]
+        before += [flat(member for members in size.values() for member in members)[MEMBERS]] if size else []
         found = run(executable, params, [gradients], None if groups else hypers,
                     {name: [member.copy() for member in members] for name, members in values.items()})
         assert all(count == step for suffix, _, _ in families for count in found["step" + suffix])
         compare(text, found, families, before, hypers, step, 2.0**-52 if dtype == "f64" else 2.0**-23)
         params = {name: found[name] for name in params}
         state = {name: found[name] for name in state}
+        size = {name: found[name] for name in size}
 
 
 def compare(text, found, families, before, hypers, step, eps):
@@ -257,14 +267,16 @@ def compare(text, found, families, before, hypers, step, eps):
     evaluations = []
     for noise in range(9):
         arithmetic, exact = Arithmetic(eps, 4 if noise else 0, noise), Arithmetic(0, 0, 0)
-        functions = {**arithmetic.functions(), "step": lambda: exact.number(step)}
+        functions = {**arithmetic.functions(), "step": lambda: exact.number(step), "per_tensor": float}
         lists = [Number(arithmetic, values, everywhere) for values in before]
         constants = {name: Number(arithmetic, numpy.broadcast_to(value, len(SHAPES))[MEMBERS].astype("f8"), everywhere)
                      for name, value in hypers.items()}
         evaluations.append(evaluate(text, functions, lists, constants))
-    for position, name in enumerate(("param", "m")):
+    for position, name in enumerate(("param", "m", "s")[: len(evaluations[0])]):
         result = flat(member for suffix, _, _ in families for member in found[name + suffix])
         values = numpy.array([evaluation[position].value for evaluation in evaluations])
+        if name == "s":  # in float32
+            result, eps = result[MEMBERS], max(eps, 2.0**-24)
         spread = values.max(axis=0) - values.min(axis=0)
         safe = numpy.logical_and.reduce([evaluation[position].safe for evaluation in evaluations])
         safe &= numpy.isfinite(spread)

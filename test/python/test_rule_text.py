@@ -62,6 +62,8 @@ def test_explain():
 
 
 def test_the_rule_is_an_object_with_the_function_inside():
+    executable = lion.compile(target="cpu")
+    assert "of 'lion' for cpu" in repr(executable) and "of 'lion'" in repr(executable.graph())
     assert lion.name == "lion" and lion.__doc__ == "Evolved sign momentum." and repr(lion) == "<heddle.Rule lion>"
     assert lion.function.__name__ == "lion" and lion.__wrapped__ is lion.function
     assert isinstance(lion, heddle.Rule) and not isinstance(1, lion)
@@ -237,6 +239,26 @@ def test_state_may_stay_swap_or_become_a_constant():
             assert (param == before).all()
         for name, value in (("a", 7), ("b", 3), ("c", 2), ("d", 4)):
             assert all((member == value).all() for member in found[f"{name}_{dtype}"]), name
+
+
+def test_state_with_one_value_for_each_tensor():
+    @heddle.rule
+    def rule(p, g, a=heddle.per_tensor(2), b=heddle.per_tensor(), c=heddle.per_tensor(-1), d=heddle.per_tensor(3), *,
+             lr=0.5):
+        return p - lr * a * g, b, lr * 3, heddle.step() + a, d
+
+    executable = rule.compile(target="cpu", dtype="bf16")
+    infos = [executable.arguments[name] for name in "abcd"]
+    assert all(info.is_list and info.donated and info.rank == 0 and info.dtype == "f32" for info in infos)
+    assert {name: executable.initial_values()[name] for name in "abcd"} == {"a": 2, "b": 0, "c": -1, "d": 3}
+    found = run(rule.compile(target="cpu"), {"param": arrays(1)}, [{"grad": arrays(seed)} for seed in (2, 3, 4)])
+    for k, param in enumerate(arrays(1)):
+        steps = [(arrays(seed)[k], size) for seed, size in ((2, 2.0), (3, 0.0), (4, 1.5))]
+        expected = param - sum(0.5 * size * grad for grad, size in steps)
+        numpy.testing.assert_allclose(found["param"][k], expected, rtol=1e-5, atol=1e-6)
+        # a takes the value of b, which takes that of a hyperparameter; c is the number of steps plus a: 3 + 1.5.
+        assert [float(found[name][k]) for name in "abcd"] == [1.5, 1.5, 4.5, 3]
+    assert rule.explain(json=True)["launches"] == 1
 
 
 def test_powers():

@@ -5,12 +5,14 @@ import pathlib
 import pickle
 import sys
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import heddle  # noqa: E402
 import heddle.optim  # noqa: E402
+from heddle.optim import _programs as programs  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
@@ -300,8 +302,93 @@ def test_unscaled_gradients(rule):
     assert all(count == 4 for count in counts)
 
 
+@heddle.rule
+def growing(p, g, m, size=heddle.per_tensor(0.1), *, b=0.9, grow=1.2):
+    m = b * m + (1 - b) * g
+    new = heddle.where(heddle.norm(m) > 0.05, size / grow, size * grow)
+    return p - size * m, m, new
+
+
+@pytest.mark.parametrize("clip", [None, 1e9])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_state_with_one_value_for_each_tensor(clip, scaled):
+    """In groups, without gradients, changed by the user, loaded, skipped by a scaler, and with clipping."""
+    params = [torch.nn.Parameter(torch.randn(shape)) for shape in ((3, 4), (5,), (40, 30), ())]
+    values = [param.detach().double() for param in params]
+    moments, sizes = [torch.zeros_like(value) for value in values], [numpy.float32(0.1)] * 4
+    groups = [{"params": params[:2]}, {"params": params[2:], "grow": 1.5}]
+    optimizer = heddle.optim.chain(clip_grad_norm=clip, optimizer=growing(groups))
+    grow = [1.2, 1.2, 1.5, 1.5]
+    torch.manual_seed(0)
+    for step in range(8):
+        if step == 3:
+            for place, param in enumerate(params):
+                optimizer.state[param]["size"].fill_(0.3)
+                sizes[place] = numpy.float32(0.3)
+        if step == 4:
+            optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        if step == 5:
+            optimizer.param_groups[0]["grow"], grow[:2] = 1.1, [1.1, 1.1]
+        skipped = scaled and step == 6
+        if scaled:
+            optimizer.grad_scale, optimizer.found_inf = torch.tensor(2.0), torch.tensor(float(skipped))
+        for place, param in enumerate(params):
+            param.grad = None
+            if (step + place) % 4 == 1:
+                continue
+            param.grad = torch.randn_like(param) * 0.3**place
+            if skipped:
+                continue
+            grad = param.grad.double() / (2 if scaled else 1)
+            moments[place] = 0.9 * moments[place] + 0.1 * grad
+            old, factor = float(sizes[place]), grow[place]
+            values[place] = values[place] - old * moments[place]
+            sizes[place] = numpy.float32(old / factor if moments[place].norm() > 0.05 else old * factor)
+        optimizer.step()
+    for param, value, moment, size in zip(params, values, moments, sizes):
+        state = optimizer.state[param]
+        assert set(state) == {"size", "m"} and state["size"].shape == () and state["size"].dtype == torch.float32
+        torch.testing.assert_close(param.detach().double(), value, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(state["m"].double(), moment, rtol=1e-5, atol=1e-6)
+        assert abs(state["size"].item() - size) < 1e-6 * size
+    copied = copy.deepcopy(optimizer)
+    assert all(copied.state[new]["size"] == optimizer.state[old]["size"]
+               for new, old in zip(copied.state, optimizer.state))
+
+
+def test_no_learning_rate_compiles():
+    """A new value in every step, of a rule that computes with it in double, is another value of a scalar."""
+    @heddle.rule
+    def rule(p, g, m, *, lr=1e-3, b=0.9):
+        m = b * m + (1 - b) * g
+        return p - lr / (1 - b ** heddle.step()) * m, m
+
+    param = torch.nn.Parameter(torch.ones(5))
+    optimizer = rule([param])
+    traces = 0
+    for step in range(6):
+        param.grad = torch.ones(5)
+        optimizer.param_groups[0].update(lr=0.1 / (step + 1), b=0.9 - step / 100)
+        optimizer.step()
+        made = len(programs._executables), len(programs._texts)
+        assert not step or made == traces
+        traces = made
+
+
 def test_arguments():
     param = torch.nn.Parameter(torch.ones(3))
     for settings in ({"momentum": 1}, {"lr": 1, "dtype": "f32"}):
-        with pytest.raises(TypeError):
+        unexpected = r"lion\(\) got an unexpected .* '(momentum|dtype)'; its arguments are params, lr"
+        with pytest.raises(TypeError, match=unexpected):
             lion([param], **settings)
+    for make, name, found in (
+        (lion, "lr", "0.1"), (lion, "lr", None), (lion, "wd", torch.ones(2)), (lion, "b1", (0.9, 0.9)),
+        (adamw, "betas", (0.9,)), (adamw, "betas", (0.9, "0.9")),
+    ):
+        expected = f"{make.name}: expected (a number|2 numbers) for the hyperparameter '{name}', found"
+        with pytest.raises(ValueError, match=expected):
+            make([param], **{name: found})
+        with pytest.raises(ValueError, match=expected):
+            make([param]).add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], name: found})
+    for good in (1, numpy.float32(0.5), torch.tensor(0.5), torch.tensor([0.5])):
+        lion([param], lr=good)

@@ -119,6 +119,10 @@ class Body:
         else:
             self._values[node] = self.bind(operand, "i1" if node.is_flag else self.dtype)
 
+    def operands(self) -> list[Operand]:
+        """The values outside that this body has bound."""
+        return [operand for operand, _ in self._bound.values()]
+
     def inputs(self) -> str:
         """The bound operands as text: lists, then values of tensors, then scalars."""
         order = {"list": 0, "each": 1, "scalar": 2}

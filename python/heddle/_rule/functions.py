@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar, overload
 from . import tracing
 from .nodes import Level, Node, Reduction, Trace, fail
 from .ops import OPS
+from .signature import PerTensor
 from .values import Value, arithmetic, describe, flag_node, is_number, number_node, power, trace_of
 
 TYPE_CHECKING = False
@@ -270,6 +271,25 @@ def step() -> Value:
     if trace is None:
         fail("heddle.step() is the step counter of a rule: call it in a function with the decorator heddle.rule")
     return Value(trace, trace.leaf("step", None, Level.MEMBER))
+
+
+def per_tensor(initial: float = 0.0) -> Any:
+    """The default of a state that has one value for each tensor, such as a step size.
+
+        def rule(p, g, size=heddle.per_tensor(1e-3), *, grow=1.2):
+            ...
+
+    The state is one float32 for each tensor, computed in double. Its new value may depend on the elements only through
+    `sum`, `mean`, `norm`, `amax`, `amin`, `any` or `all`.
+
+    Args:
+        initial: its value before the first step.
+    """
+    if tracing.current() is not None:
+        fail("heddle.per_tensor is the default of a parameter of a rule, such as 'size=heddle.per_tensor(1e-3)'")
+    if not is_number(initial):
+        fail(f"heddle.per_tensor: expected a number, found {initial!r}")
+    return PerTensor(float(initial))
 
 
 def element(x: Number) -> Number:

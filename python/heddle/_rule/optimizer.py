@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
+from .._numbers import real
 from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
@@ -44,6 +45,12 @@ def make_spec(rule: Rule) -> Any:
         return inspection.emit(rule._program(own, groups, values, scalars_of(signature.hypers)), "foreach")
 
     def check(group: Mapping[str, Any]) -> str | None:
+        for name, default in signature.hypers.items():
+            size, value = len(default) if isinstance(default, tuple) else 0, group[name]
+            parts = [value] if size == 0 else list(value) if isinstance(value, (list, tuple)) else []
+            if len(parts) != max(size, 1) or not all(map(_is_number, parts)):
+                expected = f"{size} numbers" if size else "a number"
+                return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {value!r}"
         trace = rule._trace({name: group[name] for name in signature.options})
         if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
             return (
@@ -62,6 +69,11 @@ def make_spec(rule: Rule) -> Any:
         check=check,
         doc=rule.__doc__ or "",
     )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a hyperparameter may have this value: a number, or a tensor of one element on any device."""
+    return real(value) is not None or getattr(value, "numel", lambda: 0)() == 1
 
 
 def _is_sharded(param: Any) -> bool:

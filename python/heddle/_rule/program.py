@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..errors import BadInput
 from .body import Body, Names, Operand, Type, literal
 from .nodes import Level, Node, Trace
-from .places import ElementStages, Needs, Places
+from .places import CONSTANTS, ElementStages, Needs, Places
 from .signature import GRAD, PARAM, STEP
 
 TYPE_CHECKING = False
@@ -43,14 +43,17 @@ class _Lists:
         self.suffix = suffix
         trace = places.trace
         signature = trace.signature
-        names = (signature.param, signature.grad, *(state.name for state in signature.states))
         #: The nodes of the parameter, the gradient and the states.
-        self.nodes = [trace.leaf("list", name, Level.ELEMENT) for name in names]
-        self.dtypes = [family.param, family.grad, *(family.state for _ in signature.states)]
-        #: The list and element type that each output replaces.
+        self.nodes = [trace.leaf("list", name, Level.ELEMENT) for name in (signature.param, signature.grad)]
+        self.nodes += [trace.leaf("list", state.name, state.level) for state in signature.states]
+        self.types = [Type("list", family.param), Type("list", family.grad)]
+        self.types += [
+            Type("each", "f32") if state.per_tensor else Type("list", family.state) for state in signature.states
+        ]
+        #: The list that each output replaces, and its type.
         self.replaced = [self.nodes[0], *self.nodes[2:]]
-        self.replaced_dtypes = [self.dtypes[0], *self.dtypes[2:]]
-        exact = [dtype == family.compute for dtype in self.replaced_dtypes]
+        self.replaced_types = [self.types[0], *self.types[2:]]
+        exact = [type.dtype == family.compute for type in self.replaced_types]
         self.stages = ElementStages(places, self.replaced, exact)
         #: The arguments and results of the program.
         self.arguments: list[Operand] = []
@@ -93,16 +96,16 @@ class _Program:
         results: list[tuple[_Lists, int | None]] = []
         states = self._trace.signature.states
         for lists in self._families:
-            for k, (node, dtype) in enumerate(zip(lists.nodes, lists.dtypes)):
+            for k, (node, type) in enumerate(zip(lists.nodes, lists.types)):
                 name = (PARAM, GRAD)[k] if k < 2 else states[k - 2].name
                 attributes = []
                 if k != 1:
                     attributes.append(f"foreach.donate = {len(results)} : i64")
                     results.append((lists, max(0, k - 1)))
                 if k >= 2:
-                    attributes.append(f"foreach.initial = {literal(states[k - 2].initial, dtype)} : {dtype}")
-                hint = str(node.payload)
-                operand = self._declare_argument(name + lists.suffix, Type("list", dtype), attributes, hint)
+                    initial = literal(states[k - 2].initial, type.dtype)
+                    attributes.append(f"foreach.initial = {initial} : {type.dtype}")
+                operand = self._declare_argument(name + lists.suffix, type, attributes, str(node.payload))
                 lists.arguments.append(operand)
                 self._values[lists, node] = operand
             if self._trace.uses_step:
@@ -147,6 +150,9 @@ class _Program:
             self._print_scalars((Level.MEMBER, stage), lists)
         for lists in self._families:
             self._print_outputs(stage, lists)
+        if stage == self._places.last:
+            for lists in self._families:
+                self._print_member_outputs(lists)
         for node in self._places.reductions:
             if node.operands[0].stage == stage:
                 self._print_reduction(node)
@@ -206,6 +212,8 @@ class _Program:
         for k, output in enumerate(outputs):
             if output is lists.replaced[k]:
                 lists.outputs[k] = self._values[lists, output]
+            elif lists.replaced_types[k].kind == "each":
+                continue
             elif lists.stages.stage[k] == stage:
                 positions.append(k)
         if not positions:
@@ -218,12 +226,27 @@ class _Program:
         body.computed(needs.computed, words.get)
         names = (PARAM, *(state.name for state in self._trace.signature.states))
         for k in positions:
-            type = Type("list", lists.replaced_dtypes[k])
-            lists.outputs[k] = self._new(f"{names[k]}1", type, lists.suffix)._replace(hint=words[outputs[k]])
+            new = self._new(f"{names[k]}1", lists.replaced_types[k], lists.suffix)
+            lists.outputs[k] = new._replace(hint=words[outputs[k]])
             if k in lists.stages.early:
                 self._values[lists, outputs[k]] = lists.outputs[k]
         yielded = [(body.value(outputs[k]), lists.family.compute) for k in positions]
         self._print_map(body, [lists.outputs[k] for k in positions], yielded)
+
+    def _print_member_outputs(self, lists: _Lists) -> None:
+        """Prints the maps over tensors that store state with one value for each."""
+        for k, output in enumerate(self._trace.outputs):
+            type = lists.replaced_types[k]
+            if type.kind != "each" or k in lists.outputs:
+                continue
+            body = Body("f64", self._places.step)
+            if output.op not in CONSTANTS:
+                body.read(output, self._operand(output, lists))
+            if not any(operand.type.kind == "each" for operand in body.operands()):
+                body.bind(lists.arguments[k + 1], "f64")  # the operands determine the domain
+            value = body.value(output)
+            lists.outputs[k] = self._new(f"{lists.replaced[k].payload}1", type, lists.suffix)
+            self._print_map(body, [lists.outputs[k]], [(value, "f64")])
 
     @staticmethod
     def _span(body: Body, needs: Needs, lists: _Lists) -> None:

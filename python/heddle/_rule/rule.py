@@ -144,6 +144,7 @@ class Rule:
         options, hypers = dict(self._signature.options), dict(self._signature.hypers)
         for name, value in settings.items():
             if name in options:
+                value = _plain(value)
                 if not isinstance(value, (bool, str, int, float, type(None))):
                     raise BadInput(
                         f"{self.name}: expected a bool, a string, a number or None for the option '{name}', found "
@@ -213,6 +214,12 @@ class Rule:
     def __reduce__(self) -> str:
         """Pickled by its name, as a function is."""
         return self.function.__qualname__
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as one of Python; other objects as they are."""
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_scalar else value
 
 
 def _families(dtype: str, state: str) -> list[Family]:

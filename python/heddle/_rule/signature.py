@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple, Union
 
 from ..errors import BadInput
+from .nodes import Level
 from .values import is_number
 
 TYPE_CHECKING = False
@@ -28,12 +29,29 @@ PARAM, GRAD, STEP = "param", "grad", "step"
 _TAKEN = frozenset("self params target arch dtype state groups shapes json stage".split())
 
 
+class PerTensor:
+    """The default of a state with one value for each tensor, from `heddle.per_tensor`."""
+
+    def __init__(self, initial: float) -> None:
+        self.initial = initial
+
+    def __repr__(self) -> str:
+        return f"heddle.per_tensor({self.initial:g})"
+
+
 class State(NamedTuple):
     """A parameter after the first two: state of the optimizer."""
 
     name: str
     #: The value of its elements before the first step.
     initial: float
+    #: Whether it has one value for each tensor, in float32, and not one for each element.
+    per_tensor: bool = False
+
+    @property
+    def level(self) -> Level:
+        """The level of its value."""
+        return Level.MEMBER if self.per_tensor else Level.ELEMENT
 
 
 class Signature(NamedTuple):
@@ -69,7 +87,7 @@ def line_of_definition(function: Callable[..., Any]) -> str:
     code = function.__code__
     line = code.co_firstlineno
     for later in range(line, line + 50):
-        if linecache.getline(code.co_filename, later).lstrip().startswith("def "):
+        if linecache.getline(code.co_filename, later).lstrip().startswith(("def ", "async def ")):
             line = later
             break
     return f"{code.co_filename}:{line}"
@@ -99,6 +117,13 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     if not inspect.isfunction(function):
         raise BadInput(f"heddle.rule: expected a function, found an object of type {type(function).__name__}")
     reader = _Reader(function)
+    for kind, is_kind in (
+        ("an async function", inspect.iscoroutinefunction),
+        ("an async generator", inspect.isasyncgenfunction),
+        ("a generator, which has 'yield'", inspect.isgeneratorfunction),
+    ):
+        if is_kind(function):
+            reader.refuse(f"expected a plain function that returns the new values, found {kind}")
     for parameter in inspect.signature(function).parameters.values():
         reader.read(parameter)
     return reader.finish()
@@ -129,19 +154,22 @@ class _Reader:
             self._read_list(name, parameter.default)
 
     def _read_list(self, name: str, default: object) -> None:
-        initial = 0.0
+        initial, per_tensor = 0.0, isinstance(default, PerTensor)
         if default is not inspect.Parameter.empty:
             if len(self._lists) < 2:
                 self.refuse(f"expected the parameter and its gradient without defaults, found {default!r} for '{name}'")
+            if isinstance(default, PerTensor):
+                default = default.initial
             if not is_number(default):
                 self.refuse(
                     f"expected a number, the value of the state '{name}' before the first step, found {default!r}. "
-                    "Hyperparameters and options follow a '*'"
+                    "A state of one value for each tensor is heddle.per_tensor(number). Hyperparameters and options "
+                    "follow a '*'"
                 )
             initial = float(default)  # type: ignore[arg-type]
         if len(self._lists) >= 2 and name in (PARAM, GRAD, STEP):
             self.refuse(f"'{name}' is the name of another list of the program: use another name for this state")
-        self._lists.append(State(name, initial))
+        self._lists.append(State(name, initial, per_tensor))
 
     def _read_keyword(self, name: str, default: object) -> None:
         if name in _TAKEN or name in (PARAM, GRAD, STEP):
@@ -166,11 +194,11 @@ class _Reader:
     def finish(self) -> Signature:
         if len(self._lists) < 2:
             self.refuse("expected at least two positional parameters, the parameter and its gradient")
-        (param, _), (grad, _), *states = self._lists
+        param, grad, *states = self._lists
         names = [*(state.name for state in states), *scalars_of(self._hypers)]
         for name in names:
             if names.count(name) > 1:
                 self.refuse(f"two arguments of the program have the name '{name}': use another")
         name = self._function.__name__
         name = name if name.isidentifier() and name.isascii() else "rule"
-        return Signature(name, param, grad, tuple(states), self._hypers, self._options, tuple(self._keywords))
+        return Signature(name, param.name, grad.name, tuple(states), self._hypers, self._options, tuple(self._keywords))

@@ -65,8 +65,8 @@ def record(function: Callable[..., Any], signature: Signature, options: Mapping[
     def argument(op: str, name: str, level: Level) -> Value:
         return Value(trace, trace.leaf(op, name, level))
 
-    names = (signature.param, signature.grad, *(state.name for state in signature.states))
-    lists = [argument("list", name, Level.ELEMENT) for name in names]
+    lists = [argument("list", name, Level.ELEMENT) for name in (signature.param, signature.grad)]
+    lists += [argument("list", state.name, state.level) for state in signature.states]
     hypers = {
         name: tuple(argument("hyper", f"{name}_{k}", Level.HYPER) for k in range(len(default)))
         if isinstance(default, tuple)
@@ -122,7 +122,7 @@ def _check_changes(trace: Trace, returned: _Return) -> None:
 def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
     signature = trace.signature
     names = (signature.param, *(state.name for state in signature.states))
-    values = result if isinstance(result, tuple) else (result,)
+    values = result if isinstance(result, (tuple, list)) else (result,)
 
     def refuse(message: str) -> None:
         raise BadInput(f"{returned.place}: {message}")
@@ -136,7 +136,13 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
             f"rule '{signature.name}': expected {len(names)} value{'s' * (len(names) != 1)}, {wanted}, "
             f"found {found}"
         )
-    for name, value in zip(names, values):
+    levels = (Level.ELEMENT, *(state.level for state in signature.states))
+    for name, level, value in zip(names, levels, values):
+        if isinstance(value, Value) and value._trace is trace and value._node.level > level:
+            refuse(
+                f"rule '{signature.name}': expected one value for each tensor as the new value of '{name}', found "
+                f"{describe(value)}: use heddle.sum, mean, norm, amax or amin"
+            )
         if isinstance(value, Value) and value._trace is trace and not value._node.is_flag:
             trace.outputs.append(value._node)
         elif is_number(value):

@@ -1,4 +1,4 @@
-"""Signatures and docstrings of the functions of `heddle.optim.functional`. Needs no PyTorch.
+"""The signatures of optimizers and of their functions in `heddle.optim.functional`. Needs no PyTorch.
 
 Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 
+from ._table import MEANINGS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -15,13 +17,20 @@ if TYPE_CHECKING:
     from ._spec import Spec
 
 
-def arguments_of(spec: Spec) -> inspect.Signature:
-    """The signature of the function of an optimizer."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+def _gradients(spec: Spec) -> str:
+    return "grads" if "step" in (spec.functional or ()) else "d_p_list"
+
+
+def _lists(spec: Spec) -> dict[str, str]:
+    """The argument of each state."""
     plural = {"step": "state_steps", "momentum_buffer": "momentum_buffer_list"}
-    names = ["params", "grads" if "step" in (spec.functional or ()) else "d_p_list"]
-    names += [plural.get(key, f"{key}s") for key in spec.functional or ()]
-    parameters = [inspect.Parameter(each, kind) for each in names]
+    return {key: plural.get(key, f"{key}s") for key in spec.functional or ()}
+
+
+def arguments_of(spec: Spec) -> inspect.Signature:
+    """The arguments of PyTorch's function: lists of tensors, what PyTorch has by position, hyperparameters by name."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind) for name in ("params", _gradients(spec), *_lists(spec).values())]
     optional: dict[str, Any] = {}
     if "step" not in (spec.functional or ()):
         optional["has_sparse_grad"] = False
@@ -42,11 +51,51 @@ def arguments_of(spec: Spec) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+def bind(name: str, signature: inspect.Signature, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+    """The arguments of a call; an error has the name of the function, and the arguments that it has."""
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        known = ", ".join(each for each in signature.parameters if each != "self")
+        raise TypeError(f"{name}() {error}; its arguments are {known}") from None
+
+
+#: The meaning of arguments that only the functions have.
+_MEANINGS = {
+    "has_sparse_grad": "must be False: sparse gradients are not supported.",
+    "grad_scale": "a tensor of one element by which gradients were multiplied, or None; they are divided by it.",
+    "found_inf": "a tensor of one element, or None; the step is skipped unless it is 0.",
+    "has_complex": "not used: complex tensors are found by their types.",
+    "beta1": "the decay rate of the mean of gradients.",
+    "beta2": "the decay rate of the mean of their squares.",
+}
+
+
 def docstring(spec: Spec) -> str:
-    """The docstring of the function of an optimizer."""
-    return (
-        f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place.\n\n"
-        f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``. Step counters may be on any device; "
-        "those on the device of\ntheir parameter in float32 are not copied. Gradients that are None are skipped.\n\n"
-        "Raises:\n    BadInput: the tensors do not fit each other. Nothing is written."
-    )
+    """The docstring."""
+    meanings = {
+        "params": "the parameters.",
+        _gradients(spec): "their gradients; parameters whose gradient is None are skipped.",
+    }
+    for key, name in _lists(spec).items():
+        if key == "step":
+            meanings[name] = (
+                "the number of steps of each parameter, one value each, on any device; those on the device of\n"
+                "        their parameter in float32 are not copied."
+            )
+            continue
+        flag = spec.unneeded.get(key)
+        may_be_empty = f"; may be empty if `{flag}` is false or 0" if flag else ""
+        may_be_none = "; None, in a list, before the first step" if flag and key == "momentum_buffer" else ""
+        meanings[name] = f"the state `{key}` of each parameter, as large as the parameter{may_be_none}{may_be_empty}."
+    lines = [
+        f"One step of `heddle.optim.{spec.name}` over lists of tensors, in place, in one launch.",
+        "",
+        f"The arguments are those of ``torch.optim.functional.{spec.name.lower()}``.",
+        "",
+        "Args:",
+    ]
+    for name in arguments_of(spec).parameters:
+        lines.append(f"    {name}: {meanings.get(name) or _MEANINGS.get(name) or MEANINGS[name]}")
+    lines += ["", "Raises:", "    BadInput: the tensors do not fit each other. Nothing is written.", ""]
+    return "\n".join(lines)

@@ -109,6 +109,7 @@ class Hyperparameters:
         new = torch.tensor(
             [[0.0 if isinstance(value, torch.Tensor) else value for value in line] for line in values],
             dtype=torch.float64,
+            device="cpu",
         )
         tensors = [
             (row, column) for row, line in enumerate(values) for column, value in enumerate(line)

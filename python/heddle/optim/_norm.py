@@ -83,7 +83,7 @@ class SumOfSquares:
 def clip(parts: Sequence[Part], busy: Sequence[Part], max_norm: float) -> Any:
     """Steps with gradients of at most this norm; returns their norm before, on the device."""
     if not parts:
-        return torch.zeros((), dtype=torch.float64)
+        return torch.zeros((), dtype=torch.float64, device="cpu")
     if len(parts) == 1 and parts[0].sum is None:
         part = parts[0]
         if not busy:

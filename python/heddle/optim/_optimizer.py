@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy
 
+from .._numbers import real
 from ..errors import BadInput
 from . import _capture, _norm
+from ._arguments import bind
 from ._hyperparameters import read
 from ._part import Member, Part, Stale
 from ._spec import Spec
@@ -62,7 +64,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     def __init__(self, params: Any, *args: Any, **kwargs: Any) -> None:
         spec = self.spec
-        given = _signature(spec).bind(self, params, *args, **kwargs)
+        given = bind(spec.name, _signature(spec), self, params, *args, **kwargs)
         given.apply_defaults()
         values = {name: given.arguments[name] for name in spec.defaults}
         for key in {key for key, _ in spec.parts.values()}:
@@ -106,10 +108,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         spec = self.spec
         for name in spec.checked:
             value = read(group, name, spec.parts)
-            if isinstance(value, torch.Tensor) and value.numel() != 1:
-                raise ValueError(f"Tensor {name} must be 1-element")
-            if name in spec.parts:
-                key, index = spec.parts[name]
+            key, index = spec.parts.get(name, (name, None))
+            if isinstance(value, torch.Tensor):
+                spoken = key if index is None else f"{key}[{index}]"
+                if "capturable" in spec.defaults and group.get("foreach") and not group.get("capturable"):
+                    raise ValueError(
+                        f"{spoken} as a Tensor is not supported for capturable=False and foreach=True"
+                    )
+                if value.numel() != 1:
+                    raise ValueError(f"Tensor {spoken} must be 1-element")
+            if index is not None:
                 if not 0.0 <= value < 1.0:
                     raise ValueError(f"Invalid {_singular(key)} parameter at index {index}: {value}")
             elif not 0.0 <= value:
@@ -150,8 +158,9 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         self.grad_norm = getattr(self, "grad_norm", None)
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in {**self.spec.defaults, **self.spec.fixed}.items():
+            for name, value in self.spec.defaults.items():
                 group.setdefault(name, value)
+            group.update(self.spec.fixed)  # state of torch.optim.Adam that AdamW loads
         if captured and before is not None:
             self._load_in_place(before)
 
@@ -188,11 +197,13 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
 
     @clip_grad_norm.setter
     def clip_grad_norm(self, value: float | None) -> None:
-        if value is not None and not (isinstance(value, (int, float)) and value >= 0):
+        number = None if value is None else real(value)
+        if value is not None and not (number is not None and number >= 0):
             raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
-        if (value is None) != (self._max_norm is None):
+        if (number is None) != (self._max_norm is None):
             self._parts = {}
-        self._max_norm = None if value is None else float(value)
+            self.grad_norm = None
+        self._max_norm = number
 
     # ------------------------------------------------------------------------------------------------------------------
     # The step

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
+from ..dtypes import SIZES
 from ..errors import BadInput
 from . import _programs, _rewrite
 from ._hyperparameters import Hyperparameters
 from ._norm import SumOfSquares
+from ._overlap import Range, aliased_gradients, elements_overlap, with_names
 from ._spec import Family, Spec, suffixes
 from ._torch import (
     DTYPES,
@@ -33,7 +35,7 @@ from ._tracking import Bound, MemberState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from ..graph import Graph
@@ -226,6 +228,10 @@ class Part:
         self._shadows: dict[int, Any] = {}
         self._copies: dict[int, Any] = {}
         self._strides: dict[int, Any] = {}
+        #: The members whose gradient is in memory that the step writes: the step reads a copy.
+        self._aliased: set[int] = set()
+        #: The members with elements that share memory. They cannot be stepped.
+        self._overlapping: set[int] = set()
         for place, member in enumerate(self.members):
             shard = local(member.param)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
@@ -235,6 +241,8 @@ class Part:
                 self._special.append(place)
                 self._strides[place] = shard.stride()
                 if shard.numel() and not is_dense(shard):
+                    if elements_overlap(shard):
+                        self._overlapping.add(place)
                     self._shadows[place] = empty_in_order(shard, shard.dtype)
         self._read_layouts()
 
@@ -343,10 +351,16 @@ class Part:
         self._check_gradient(member, shard, grad)
         target = shard
         if shadow is not None:
+            if place in self._overlapping:
+                raise BadInput(
+                    f"parameter {member.name}: expected elements with memory of their own, because a step writes them, "
+                    f"found shape {tuple(shard.shape)} with strides {shard.stride()}, as from expand(); make the "
+                    "parameter of a clone()"
+                )
             self._copied_in.append((shadow, shard))
             self._written_back.append((shard, shadow))
             target = shadow
-        if grad.dtype != shard.dtype or not same_order(grad, target):
+        if grad.dtype != shard.dtype or not same_order(grad, target) or place in self._aliased:
             if place not in self._copies:
                 self._copies[place] = empty_in_order(target, shard.dtype)
             copied = self._copies[place]
@@ -500,7 +514,9 @@ class Part:
                 )
             return made
         # Views of one tensor.
-        values = torch.tensor([1.0 if was else each.initial for was in old], dtype=torch.float32).to(self.device)
+        values = torch.tensor(
+            [1.0 if was else each.initial for was in old], dtype=torch.float32, device="cpu"
+        ).to(self.device)
         return list(values.unbind())
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -562,9 +578,46 @@ class Part:
 
     def prepare(self) -> None:
         """Checks the bindings, and updates the graph. Raises an error before anything runs."""
-        self.graph.prepare(self.current_stream())
+        try:
+            self.graph.prepare(self.current_stream())
+        except BadInput as error:
+            self._separate(error)
+            return self.prepare()
         if self.sum is not None:
             self.sum_of_squares.prepare(self)
+
+    def _separate(self, error: BadInput) -> None:
+        """Binds copies of gradients in memory that the step writes; if there are none, raises `error` with names."""
+        found = aliased_gradients(self._memory()) - self._aliased
+        if not found:
+            raise BadInput(with_names(str(error), self._names())) from None
+        self._aliased |= found
+        self._is_bound = False
+        self._demote([place for place in self._plain if place in found])
+        self.gather()
+
+    def _memory(self) -> Iterator[Range]:
+        """The memory of parameters, gradients and state that is bound."""
+        for place in map(int, numpy.flatnonzero(self._active)):
+            family = self._families_of[place]
+            count = real_numel(local(self.members[place].param))
+            lists = [(self._params, count, family.param, None), (self._grads, count, family.grad, place)]
+            for each, bound in zip(self._states, self._bound_states):
+                lists.append((bound, count if each.rank else 1, family.state if each.rank else "f32", None))
+            for addresses, size, dtype, gradient in lists:
+                begin = int(addresses.values[place])
+                yield Range(begin, begin + size * SIZES[dtype], gradient)
+
+    def _names(self) -> dict[str, list[str]]:
+        """The name of each member of each list, for messages."""
+        spoken = {"param": "parameter", "grad": "gradient of parameter"}
+        spoken.update((each.key, f"state '{each.key}' of parameter") for each in self._states)
+        names, start = {}, 0
+        for ending, count in zip(self.endings, self._counts):
+            for key, word in spoken.items():
+                names[key + ending] = [f"{word} {member.name}" for member in self.members[start : start + count]]
+            start += count
+        return names
 
     def keep(self) -> None:
         """Keeps all bound tensors alive: a captured graph may use them at any time."""
@@ -590,7 +643,12 @@ class Part:
 
     def replay(self) -> None:
         self._last_stream = self.current_stream()
-        self.graph.replay(self._last_stream)
+        try:
+            self.graph.replay(self._last_stream)
+        except BadInput as error:
+            self._separate(error)
+            self.copy_in()
+            return self.replay()
         for param, shadow in self._written_back:
             param.copy_(shadow)
         # The next step reads these tensors again; gradients must not be kept until then.

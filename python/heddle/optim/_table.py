@@ -69,7 +69,7 @@ def _nesterov(group: Mapping[str, Any]) -> str | None:
 
 
 #: The meaning of the arguments that several optimizers have.
-_MEANINGS = {
+MEANINGS = {
     "params": "parameters, pairs of names and parameters, or dictionaries with the parameters and options of a group.",
     "lr": "the learning rate: a number, or a tensor of one element, which is read in every step.",
     "betas": "the decay rates of the means of gradients and of their squares.",
@@ -91,7 +91,8 @@ _MEANINGS = {
 def _docstring(spec: Spec) -> str:
     """The summary of the spec, the arguments, and the errors."""
     lines = [spec.doc, "", "Args:"]
-    lines += [f"    {name}: {_MEANINGS.get(name, 'a hyperparameter of the rule.')}" for name in ("params", *spec.defaults)]
+    for name in ("params", *spec.defaults):
+        lines.append(f"    {name}: {MEANINGS.get(name, 'a hyperparameter of the rule.')}")
     return "\n".join([*lines, "", "Raises:", "    ValueError: a value is out of range.", ""])
 
 

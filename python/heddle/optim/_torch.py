@@ -42,7 +42,11 @@ def real_dtype(dtype: Any) -> Any:
 
 
 def can_step(param: Any) -> bool:
-    """Whether a program can update a parameter. Frozen parameters may have other types, such as quantized weights."""
+    """Whether a program can update a parameter. Frozen parameters may have other types, such as quantized weights, and
+    those of lazy modules have no shape before the first forward pass.
+    """
+    if isinstance(param, torch.nn.parameter.UninitializedTensorMixin):
+        return False
     return real_dtype(param.dtype) in NAMES and param.device.type in ("cpu", "cuda")
 
 

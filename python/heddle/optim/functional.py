@@ -14,10 +14,11 @@ import collections
 import threading
 
 from ..errors import BadInput
-from ._arguments import arguments_of, docstring
+from ._arguments import arguments_of, bind, docstring
 from ._optimizer import Optimizer, optimizer_class
 from ._spec import Spec
 from ._table import SPECS
+from ._torch import torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class _Call:
         key = tuple((param.shape, param.dtype, param.device, param.stride()) for param in params)
         optimizer = self._optimizers.pop(key, None)
         if optimizer is None:
-            optimizer = self._class([param.detach() for param in params])
+            optimizer = self._class([(f"params[{place}]", param.detach()) for place, param in enumerate(params)])
             if len(self._optimizers) == self._LIMIT:
                 self._optimizers.popitem(last=False)
         self._optimizers[key] = optimizer
@@ -92,6 +93,16 @@ def _give_back(members: Sequence[Any], place: int, made: Any, key: str) -> None:
         raise BadInput(f"{key}: expected a list, so that state can be added, found {type(members).__name__}")
 
 
+def _check_tensors(name: str, lists: dict[str, Sequence[Any]]) -> None:
+    """Refuses what is no tensor. Only parameters and step counters may not be None."""
+    for argument, members in lists.items():
+        needed = argument in ("params", "state_steps")
+        for place, member in enumerate(members):
+            if not isinstance(member, torch.Tensor) and (needed or member is not None):
+                found = type(member).__name__
+                raise BadInput(f"{name}: {argument}[{place}]: expected a tensor{'' if needed else ' or None'}, found {found}")
+
+
 def _function(spec: Spec) -> Callable[..., None]:
     """The function of an optimizer; its arguments are those of PyTorch's function of this name."""
     name = spec.name.lower()
@@ -100,7 +111,7 @@ def _function(spec: Spec) -> Callable[..., None]:
     signature = arguments_of(spec)
 
     def function(*args: Any, **kwargs: Any) -> None:
-        given = signature.bind(*args, **kwargs)
+        given = bind(name, signature, *args, **kwargs)
         given.apply_defaults()
         arguments = list(given.arguments.values())
         params, grads = arguments[0], arguments[1]
@@ -123,6 +134,7 @@ def _function(spec: Spec) -> Callable[..., None]:
                 raise BadInput(f"{name}: expected {len(params)} tensors of state '{key}', found {len(members)}")
         if len(grads) != len(params):
             raise BadInput(f"{name}: expected {len(params)} gradients, found {len(grads)}")
+        _check_tensors(name, dict(zip(signature.parameters, arguments[: 2 + len(states)])))
         for place, (param, grad) in enumerate(zip(params, grads)):
             if grad is not None and (grad.shape != param.shape or grad.device != param.device):
                 raise BadInput(

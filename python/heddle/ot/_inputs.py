@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import numbers
+
 from .. import arrays, dtypes
 from ..errors import BadInput, Error
 from ._cache import Members
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DTYPES = ("f64", "f32", "f16", "bf16")
+_INTEGERS = ("i8", "i16", "i32", "i64")
 
 
 def number(name: str, value: Any, good: Callable[[float], bool], expected: str) -> float:
@@ -69,26 +72,26 @@ class Problems:
         if isinstance(M, (list, tuple)) and not isinstance(M, arrays.ArrayView):
             self.form = "list"
             self.given = list(M)
-            if not M or isinstance(M[0], (list, tuple, int, float)):
+            if not M or isinstance(M[0], (list, tuple, numbers.Real)):
                 self._read_nested(M)
         else:
             self.form, self.given = "single", [M]
-        views = [self._view(array, index) for index, array in enumerate(self.given)]
+        views = [self._of_floats(self._view(array, index), index) for index, array in enumerate(self.given)]
         if self.form == "single" and len(views[0].shape) == 3:
             self.form = "batch"
         rank = 3 if self.form == "batch" else 2
         for index, seen in enumerate(views):
             if len(seen.shape) != rank:
                 raise BadInput(
-                    f"{self._name(index)}: expected a matrix{' or an array of rank 3' if self.form != 'list' else ''}, "
+                    f"{self.name_of(index)}: expected a matrix{' or an array of rank 3' if self.form != 'list' else ''}, "
                     f"found shape {seen.shape}"
                 )
         dtype = views[0].dtype if views else "f64"
         for index, seen in enumerate(views):
             if seen.dtype not in _DTYPES:
-                raise BadInput(f"{self._name(index)}: expected dtype {', '.join(_DTYPES)}, found {seen.dtype}")
+                raise BadInput(f"{self.name_of(index)}: expected dtype {', '.join(_DTYPES)}, found {seen.dtype}")
             if seen.dtype != dtype:
-                raise BadInput(f"{self._name(index)}: expected dtype {dtype}, as in M[0], found {seen.dtype}")
+                raise BadInput(f"{self.name_of(index)}: expected dtype {dtype}, as in M[0], found {seen.dtype}")
         self.dtype = dtype
         if layout not in (None, "row", "column"):
             raise BadInput(f"layout: expected None, 'row' or 'column', found {layout!r}")
@@ -106,18 +109,26 @@ class Problems:
                 raise BadInput(f"M: expected an array or a list of arrays, found {M!r:.200}") from None
             self.form = "single"
 
-    def _name(self, index: int) -> str:
+    def name_of(self, index: int) -> str:
+        """How messages call the costs of a problem."""
         return f"M[{index}]" if self.form == "list" else "M"
 
     def _view(self, array: Any, index: int) -> arrays.ArrayView:
         if index:
-            return self.library.view(array, self._name(index))
+            return self.library.view(array, self.name_of(index))
         try:
             seen = arrays.view(array)
         except Error as error:
-            raise type(error)(f"{self._name(index)}: {error}") from None
+            raise type(error)(f"{self.name_of(index)}: {error}") from None
         self.library = Library(array, seen)
-        return self.library.view(array, self._name(index)) if self.library.place.stream else seen
+        return self.library.view(array, self.name_of(index)) if self.library.place.stream else seen
+
+    def _of_floats(self, seen: arrays.ArrayView, index: int) -> arrays.ArrayView:
+        """The costs; a float64 copy of them if they are integers."""
+        if seen.dtype not in _INTEGERS:
+            return seen
+        self.given[index] = self.library.dense(self.library.own(self.given[index], self.name_of(index)), "f64")
+        return self.library.view(self.given[index], self.name_of(index))
 
     @property
     def count(self) -> int:
@@ -154,7 +165,7 @@ class Problems:
         """Views of dense copies of the matrices."""
         library = self.library
         copies = [
-            library.dense(library.own(array, self._name(index)), self.dtype) for index, array in enumerate(self.given)
+            library.dense(library.own(array, self.name_of(index)), self.dtype) for index, array in enumerate(self.given)
         ]
         return [library.view(copy, "M") for copy in copies]
 
@@ -246,7 +257,7 @@ class Vectors:
     def _dense(library: Library, given: Any, name: str, dtype: str) -> tuple[Any, arrays.ArrayView]:
         array = library.own(given, name)
         seen = library.view(array, name)
-        if seen.dtype not in _DTYPES and seen.dtype not in ("i32", "i64"):
+        if seen.dtype not in (*_DTYPES, *_INTEGERS):
             raise BadInput(f"{name}: expected numbers, found dtype {seen.dtype}")
         if seen.dtype != dtype or not seen.is_dense:
             array = library.dense(array, dtype)
@@ -273,7 +284,7 @@ class PerProblem:
 
 
 def _is_numbers(given: Sequence[Any]) -> bool:
-    return not given or isinstance(given[0], (int, float))
+    return not given or isinstance(given[0], numbers.Real)
 
 
 class Uniform(Vectors):

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import numbers
 import sys
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ class Library:
 
     def own(self, array: Any, argument: str) -> Any:
         """`array` as an array of this library, without a copy if it is an array; a sequence of numbers is copied."""
-        if isinstance(array, (list, tuple, int, float)):
+        if isinstance(array, (list, tuple, numbers.Real)):
             import numpy
 
             try:

@@ -56,11 +56,13 @@ class Problem:
         return ("u", "v") if self.options.get("convention", "scaling") == "scaling" else ("f", "g")
 
     def _versions(self) -> list[int]:
-        """PyTorch counts the writes to a tensor."""
+        """PyTorch counts the writes to a tensor, except to those made in inference mode."""
         given = [*self.problems.given, *self.a.given, *self.b.given]
         if self.problems.library.name != "torch":
             return []
-        return [getattr(array, "_version", 0) for array in given]
+        return [
+            0 if not hasattr(array, "is_inference") or array.is_inference() else array._version for array in given
+        ]
 
     def check_unchanged(self) -> None:
         """Raises an exception if a tensor of PyTorch was written since the solve."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 
+from .._numbers import real, whole
 from ..errors import BadInput
+from ._arguments import names_checked
 from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
 from ._problem import OUTPUTS, Problem
 from ._result import OTResult, raise_bad_input
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
 
+@names_checked
 def sinkhorn(
     M: Any,
     a: Any = None,
@@ -119,7 +122,7 @@ def sinkhorn(
             scalars.add(name, rho, lambda x: x > 0, "a positive number, or None")
             options[name] = "1"
     shared = list(scalars.values)
-    if not (isinstance(omega, (int, float)) and omega == 1):
+    if real(omega) != 1:
         scalars.add("omega", omega, lambda x: 0 < x < 2, "a number between 0 and 2")
         loop["omega"] = "1.5"
     lists = {}
@@ -137,8 +140,10 @@ def sinkhorn(
         raise BadInput("anneal: expected None with matrix='log_kernel', which contains one eps")
     scalars.add("tol", tol, lambda x: x == x, "a number")
     values = scalars.finish()
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 1 << 31:
+    iterations = whole(limit)
+    if iterations is None or not 0 <= iterations < 1 << 31:
         raise BadInput(f"limit: expected a number of iterations from 0 to {(1 << 31) - 1}, found {limit!r}")
+    limit = iterations
 
     sides: list[Vectors] = []
     for name, given, axis in (("a", a, 0), ("b", b, 1)):
@@ -147,6 +152,8 @@ def sinkhorn(
             sides.append(Uniform(problems, sizes, compute, weights == "log"))
         else:
             sides.append(Vectors(problems, given, name, sizes, compute))
+    if rho_a is None and rho_b is None and not normalize:
+        _check_sides(problems, (a, b))
     problem = Problem(problems, sides[0], sides[1], options, {name: values[name] for name in shared}, compute)
 
     results = {
@@ -164,9 +171,11 @@ def sinkhorn(
     if isinstance(outputs, str) or len(eager) != len(list(outputs)) or "transforms" in eager:
         raise BadInput(f"outputs: expected some of 'plan', 'cost', 'dual', 'marginals', 'argmax', found {outputs!r}")
     results.update(problem.blocks(eager))
+    recorded = whole(history)
+    if recorded is None or recorded < 0:
+        raise BadInput(f"history: expected a number of iterations, found {history!r}")
+    history = recorded
     if history:
-        if isinstance(history, bool) or not isinstance(history, int) or history < 0:
-            raise BadInput(f"history: expected a number of iterations, found {history!r}")
         unknown = problems.library.full(history * problems.count, compute, math.nan)
         shapes = [(history,)] * problems.count
         results["errors"] = Block(problems, compute, shapes, empty=(history,), start=[unknown])
@@ -214,6 +223,17 @@ class _Scalars:
                 if not isinstance(value, PerProblem):
                     self.values[name] = PerProblem(self._problems, [value] * self._problems.count, name)
         return self.values
+
+
+def _check_sides(problems: Problems, given: tuple[Any, Any]) -> None:
+    """Refuses a matrix without rows or without columns whose other side has uniform weights: their sum is 1, not 0."""
+    for index, shape in enumerate(problems.shapes):
+        for axis, words in enumerate(("row", "column")):
+            if shape[axis] == 0 and shape[1 - axis] > 0 and given[1 - axis] is None:
+                raise BadInput(
+                    f"{problems.name_of(index)}: expected at least one {words}, found {shape[0]} rows and {shape[1]} "
+                    "columns, whose uniform weights have no equal sums"
+                )
 
 
 def _is_vector(value: Any) -> bool:

@@ -6,10 +6,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 
 from ..errors import BadInput
+from ._arguments import check_names, keywords_of
 from ._inputs import number
 from ._sinkhorn import sinkhorn
 
@@ -73,6 +75,8 @@ def solve(
         ("plan_init", plan_init, "use potentials_init"),
     ):
         if given is not None:
+            if isinstance(given, str) and given.lower() in ("kl", "entropy"):
+                reason = f"give reg_type={given!r} by its name"
             raise BadInput(f"{name}: expected None, found {given!r:.60}: {reason}")
     if reg is None:
         raise BadInput("reg: expected a positive number, found None: exact transport is not supported")
@@ -87,9 +91,7 @@ def solve(
     if tol is None:
         half = options.get("compute") == "f32" or not _is_double(M)
         tol = 1e-6 if half and options.get("compute") != "f64" else 1e-9
-    taken = {"eps", "regularizer", "rho_a", "rho_b", "init", "limit"} & set(options)
-    if taken:
-        raise TypeError(f"solve() takes reg, reg_type, unbalanced, potentials_init and max_iter, not {sorted(taken)}")
+    check_names("solve", options, (*_ARGUMENTS, *_OPTIONS))
     chosen: dict[str, Any] = {"regularizer": regularizer, "grad": grad, **options}
     try:
         return sinkhorn(
@@ -141,6 +143,13 @@ def solve_batch(
     return solve(M, a, b, reg, reg_type=reg_type, max_iter=max_iter, tol=tol, grad=grad, **options)
 
 
+#: The arguments of `solve`, and the further ones of `sinkhorn` that it takes.
+_ARGUMENTS = tuple(name for name in inspect.signature(solve).parameters if name != "options")
+_OPTIONS = tuple(
+    name for name in keywords_of(sinkhorn)
+    if name not in ("eps", "regularizer", "rho_a", "rho_b", "init", "limit", *_ARGUMENTS)
+)
+
 #: The arguments of `solve` by those of `sinkhorn`.
 _NAMES = {"eps": "reg", "init": "potentials_init", "limit": "max_iter"}
 
@@ -171,4 +180,4 @@ def _pair(unbalanced: Any) -> tuple[float | None, float | None]:
 def _is_double(M: Any) -> bool:
     first = M[0] if isinstance(M, (list, tuple)) and M else M
     dtype = getattr(first, "dtype", None)
-    return dtype is None or str(dtype).endswith("float64")
+    return dtype is None or str(dtype).endswith("float64") or re.match(r"(torch\.)?int", str(dtype)) is not None

@@ -1,0 +1,71 @@
+"""Names of arguments: messages for those that do not exist, with the name that was probably meant.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+#: Names of one argument in `sinkhorn`, in `solve`, and in the functions of POT, OTT and GeomLoss.
+_SYNONYMS = (
+    ("eps", "reg", "epsilon", "blur"),
+    ("rho_a", "rho_b", "unbalanced", "reg_m", "tau_a", "tau_b", "reach", "rho"),
+    ("tol", "stopThr", "threshold"),
+    ("limit", "max_iter", "numItermax", "max_iterations", "n_iter", "numIter", "iterations"),
+    ("init", "potentials_init", "warmstart"),
+    ("regularizer", "reg_type"),
+    ("M", "C", "cost", "cost_matrix"),
+    ("omega", "momentum"),
+    ("anneal", "epsilon_scheduler"),
+)
+
+
+def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises a TypeError if an argument has none of the known names."""
+    known = list(known)
+    for name in given:
+        if name in known:
+            continue
+        same = [
+            other for group in _SYNONYMS if _folded(name) in map(_folded, group) for other in group if other in known
+        ]
+        folded = {_folded(each): each for each in known}
+        near = difflib.get_close_matches(_folded(name), folded, 1, 0.75)
+        meant = same or [folded[each] for each in near]
+        hint = f"; did you mean {' and '.join(map(repr, meant))}?" if meant else "."
+        raise TypeError(f"{function}() has no argument '{name}'{hint} Its arguments are {', '.join(known)}")
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def names_checked(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose message about an unknown argument has the names that exist."""
+    known = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not kwargs.keys() <= set(known):
+            check_names(function.__name__, kwargs, known)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def keywords_of(function: Callable[..., Any]) -> list[str]:
+    """The names of the arguments of a function that can be given by keyword only."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
