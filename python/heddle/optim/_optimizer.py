@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy
 
+from .. import _fast
 from ..errors import BadInput
 from . import _capture, _norm
 from ._hyperparameters import read
@@ -35,9 +36,21 @@ class _Seen(NamedTuple):
     """A parameter group as of the last step."""
 
     params: Any
-    copy: list[Any]
-    #: The entries that heddle reads. A list, which may change in place, is never the same as that of the last step.
+    copy: tuple[Any, ...]
+    #: The entries that heddle reads.
     values: tuple[Any, ...]
+    #: Whether an entry may change in place, such as a list: it is never the same as that of the last step.
+    may_change: bool
+
+    def are_same(self, values: tuple[Any, ...]) -> bool:
+        """Whether the values of the group have not changed."""
+        if not self.may_change and _fast.same(values, self.values):
+            return True
+        return _same_values(values, self.values)
+
+
+def _seen(group: Mapping[str, Any], params: tuple[Any, ...], values: tuple[Any, ...]) -> _Seen:
+    return _Seen(group["params"], params, values, any(isinstance(value, _CHANGING) for value in values))
 
 
 class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
@@ -310,12 +323,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return False
         for place, (group, last) in enumerate(zip(groups, seen)):
             params = group["params"]
-            if params is not last.params or not _same_objects(params, last.copy):
+            if params is not last.params or not _fast.same(params, last.copy):
                 return False
             values = getter(group)
-            if not _same_values(values, last.values):
+            if not last.are_same(values):
                 self._group_changes += 1
-                seen[place] = _Seen(params, last.copy, values)
+                seen[place] = _seen(group, last.copy, values)
                 for parts in self._parts.values():
                     for part in parts:
                         if self._options_of(part.group_places) != part.form.options and self._needs_other(part):
@@ -357,7 +370,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 group.setdefault(name, value)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
         getter = operator.itemgetter(*keys, *keys[:1])
-        seen = [_Seen(group["params"], list(group["params"]), getter(group)) for group in groups]
+        seen = [_seen(group, tuple(group["params"]), getter(group)) for group in groups]
         if type(self.state) is not States:
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
@@ -417,10 +430,6 @@ def _plain(states: States) -> Any:
 def _is_not_zero(value: Any) -> bool:
     # The value of a tensor on a device is not read.
     return True if isinstance(value, torch.Tensor) and value.device.type != "cpu" else bool(value != 0)
-
-
-def _same_objects(left: list[Any], right: list[Any]) -> bool:
-    return len(left) == len(right) and all(map(operator.is_, left, right))
 
 
 #: Types of values that may change in place.
