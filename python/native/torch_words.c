@@ -142,14 +142,6 @@ INLINE const int64_t *gradientOf(const Words *words, const int64_t *handle,
   return found ? (const int64_t *)*found : NULL;
 }
 
-/* Reads the tensor of an object. Returns null if the object is no tensor or has
- * none. */
-INLINE const int64_t *tensorOf(const Words *words, PyObject *object,
-                               const int64_t **handle) {
-  *handle = handleIn(words, object);
-  return *handle ? wordsAt(**handle) : NULL;
-}
-
 /* The layout behind that of a tensor. Its size is that of the tensor, so that
  * the processor need not wait for the layout. */
 INLINE const char *behind(const Words *words, const char *layout,
@@ -161,11 +153,11 @@ Py_ssize_t readWords(const Words *words, PyObject *const *objects,
                      Py_ssize_t count, int ofGradients, Layouts *layouts,
                      int64_t *addresses) {
   const Kind *kind = words->kinds;
-  const int64_t *handle;
   Layouts left = *layouts; /* in registers */
   Py_ssize_t i = 0;
   for (; i < count; ++i) {
-    const int64_t *tensor = tensorOf(words, objects[i], &handle);
+    const int64_t *handle = handleIn(words, objects[i]);
+    const int64_t *tensor = handle ? wordsAt(*handle) : NULL;
     if (!tensor)
       break;
     if (ofGradients && !(tensor = gradientOf(words, handle, tensor))) {
@@ -185,25 +177,90 @@ Py_ssize_t readWords(const Words *words, PyObject *const *objects,
   return i;
 }
 
+/*===- Batches ------------------------------------------------------------===*/
+
+/* Between steps, other work has used the caches. So the memory of the tensors
+ * of a batch is requested before the first one is read. */
+enum { kBatch = 16 };
+
+typedef struct {
+  const int64_t *handles[kBatch], *tensors[kBatch];
+  int count;
+} Batch;
+
+/* Requests the words of a tensor, which are in up to 4 lines of the cache. */
+INLINE void requestTensor(const Words *words, const int64_t *tensor) {
+  __builtin_prefetch(tensor);
+  __builtin_prefetch(tensor + 8);
+  __builtin_prefetch(tensor + 16);
+  __builtin_prefetch(tensor + words->rank + kKeys);
+}
+
+INLINE void requestStorages(const Batch *batch) {
+  for (int k = 0; k < batch->count; ++k) {
+    const int64_t *tensor = batch->tensors[k];
+    const char *storage = tensor ? (const char *)wordsAt(tensor[kStorage]) : 0;
+    __builtin_prefetch(storage + 8 * kData);
+    __builtin_prefetch(storage + kCheck);
+  }
+}
+
+/* The tensors of up to kBatch objects, up to the first object that has none. */
+INLINE void readTensors(const Words *words, PyObject *const *objects,
+                        Py_ssize_t count, Batch *batch) {
+  int k = 0;
+  for (; k < kBatch && k < count; ++k) {
+    const int64_t *handle = handleIn(words, objects[k]);
+    if (!handle || !*handle)
+      break;
+    batch->handles[k] = handle;
+    batch->tensors[k] = wordsAt(*handle);
+    requestTensor(words, batch->tensors[k]);
+  }
+  batch->count = k;
+}
+
+/* The gradients of the tensors of a batch. */
+INLINE void readGradients(const Words *words, const Batch *batch,
+                          Batch *gradients) {
+  for (int k = 0; k < batch->count; ++k)
+    __builtin_prefetch(wordsAt(batch->tensors[k][kAutograd]));
+  for (int k = 0; k < batch->count; ++k) {
+    gradients->tensors[k] =
+        gradientOf(words, batch->handles[k], batch->tensors[k]);
+    requestTensor(words, gradients->tensors[k]);
+  }
+  gradients->count = batch->count;
+}
+
 int readPairs(const Words *words, PyObject *const *objects, Py_ssize_t count,
               Layouts layouts, int64_t *addresses, int64_t *ofGradients) {
   const Kind *kind = words->kinds;
-  const int64_t *handle;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const int64_t *tensor = tensorOf(words, objects[i], &handle);
-    Py_ssize_t left = layouts.end - layouts.place;
-    if (!tensor ||
-        !(addresses[i] = addressOf(words, tensor, layouts.place, left, &kind)))
+  Batch batch, gradients;
+  for (Py_ssize_t i = 0; i < count; i += kBatch) {
+    readTensors(words, objects + i, count - i, &batch);
+    if (batch.count < kBatch && batch.count < count - i)
       return 0;
-    const int64_t *gradient = gradientOf(words, handle, tensor);
-    ofGradients[i] = 0;
-    if (gradient && !(ofGradients[i] = addressOf(words, gradient, layouts.place,
-                                                 left, &kind)))
-      return 0;
-    layouts.place = behind(words, layouts.place, tensor);
+    readGradients(words, &batch, &gradients);
+    requestStorages(&batch);
+    requestStorages(&gradients);
+    for (int k = 0; k < batch.count; ++k) {
+      Py_ssize_t left = layouts.end - layouts.place;
+      const int64_t *gradient = gradients.tensors[k];
+      if (!(addresses[i + k] =
+                addressOf(words, batch.tensors[k], layouts.place, left, &kind)))
+        return 0;
+      ofGradients[i + k] = 0;
+      if (gradient && !(ofGradients[i + k] = addressOf(
+                            words, gradient, layouts.place, left, &kind)))
+        return 0;
+      layouts.place = behind(words, layouts.place, batch.tensors[k]);
+    }
   }
   return layouts.place == layouts.end;
 }
+
+/*===- Kinds --------------------------------------------------------------===*/
 
 void learnWords(Words *words, TorchHandle handle, const char *layout,
                 int64_t address) {

@@ -240,8 +240,8 @@ class Part:
 
     def _read_layouts(self) -> None:
         self._plain_params = tuple(self.members[place].param for place in self._plain)
-        self._plain_places = numpy.array(self._plain, numpy.intp)
-        self._all_plain = len(self._plain) == len(self.members)
+        is_all = len(self._plain) == len(self.members)
+        self._plain_places: Any = slice(None) if is_all else numpy.array(self._plain, numpy.intp)
         tensors = [local(param) for param in self._plain_params]
         self._api = _fast.exchange_api(torch.Tensor)
         try:
