@@ -319,15 +319,20 @@ static int findRank(Words *words, const Sample *sample) {
   return words->rank > kExtra && words->rank < 16 && sample->address;
 }
 
-/* Finds the place of the gradient and the plain class of an autograd. */
+/* Finds the place of the gradient and the plain class of an autograd. The
+ * handle of a gradient lies in the autograd, which proves that its address is
+ * one. */
 static int findGradient(Words *words, const Sample *sample) {
   TorchHandle gradient = torchGradient(words->torch, sample->handle);
-  if (!gradient || !sample->tensor[kAutograd])
-    return 0;
   const int64_t *autograd = wordsAt(sample->tensor[kAutograd]);
-  words->gradient = (const int64_t *)(const void *)gradient - autograd;
+  if (!gradient || !autograd)
+    return 0;
+  int64_t place = (int64_t)(uintptr_t)gradient - (int64_t)(uintptr_t)autograd;
+  if (place <= 0 || place > 256 || place % 8)
+    return 0;
+  words->gradient = place / 8;
   words->autograds = *autograd;
-  return words->gradient > 0 && words->gradient < 32;
+  return 1;
 }
 
 static int learnSample(Words *words, const Sample *sample) {
