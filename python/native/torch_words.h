@@ -4,17 +4,18 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A call of torch's C functions for each attribute takes longer than to read
- * the memory of a tensor. Here a tensor is read from its memory, in 6 ns. Its
- * attributes have had the same places in all versions of torch since 2.3, but
- * no rule says so. Therefore:
+ * the memory of a tensor: 20 ns instead of 6. The attributes of a tensor lie at
+ * the same places in torch 2.11 and in torch 2.15, but no rule says so.
+ * Therefore:
  *
- *  - openWords() compares what is read with what torch says about the tensors
- *    of heddle._torch_samples. If anything differs, it returns null, and
- * torch's functions read all tensors.
- *  - A tensor is read only if it is of the plain class (its table of virtual
- *    functions), and if its words for element type, device and dispatch keys
- * are those of a tensor that torch's functions have read before. All other
- *    tensors are left to torch's functions.
+ * openWords() compares what is read with what torch says about the tensors of
+ * heddle._torch_samples. If anything differs, it returns null, and torch's
+ * functions read all tensors.
+ *
+ * A tensor is read only if it is of the plain class (its table of virtual
+ * functions), and if its words for element type, device and dispatch keys are
+ * those of a tensor that torch's functions have read before. All other tensors
+ * are left to torch's functions.
  */
 /*===----------------------------------------------------------------------===*/
 
