@@ -8,6 +8,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import operator
 import struct
 
 TYPE_CHECKING = False
@@ -75,8 +76,17 @@ def _checked(tensors: Any, name: str) -> Any:
     return tensors
 
 
-def exchange_api(tensor_type: type, /) -> int:
+_READERS = ("attributes", "dlpack", "torch", "memory")
+
+
+def exchange_api(tensor_type: type, fastest: str = "memory", /) -> int:
+    if fastest not in _READERS:
+        raise ValueError(f"fastest: expected 'attributes', 'dlpack', 'torch' or 'memory', found {fastest!r}")
     return 0
+
+
+def reader(api: int, /) -> str:
+    return _READERS[0]
 
 
 def layouts(tensors: Any, api: int, /) -> bytes:
@@ -146,6 +156,15 @@ def addresses(tensors: Any, api: int, out: bytearray, expected: bytes | None = N
 def gradients(params: Any, api: int, out: bytearray, expected: bytes | None = None, /) -> int:
     _checked(params, "params")
     return _read((None if param is None else param.grad for param in params), len(params), out, expected)
+
+
+def pairs(params: Any, api: int, out: Any, out_of_gradients: Any, expected: Any, /) -> tuple[int, int]:
+    return addresses(params, api, out, expected), gradients(params, api, out_of_gradients, expected)
+
+
+def same(left: Any, right: Any, /) -> bool:
+    _checked(left, "left")
+    return len(left) == len(_checked(right, "right")) and all(map(operator.is_, left, right))
 
 
 def stream(api: int, device: int, /) -> int:

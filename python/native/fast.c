@@ -21,7 +21,9 @@
 #endif
 #include <Python.h>
 
+#include "layouts.h"
 #include "torch_tensors.h"
+#include "torch_words.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -65,15 +67,12 @@ static const char kCapsule[] = "dlpack_exchange_api";
 typedef struct Reader {
   const ExchangeApi *dlpack;
   const Torch *torch; /* null: DLPack reads all */
+  Words *words;       /* null: torch's functions read all tensors of torch */
   int hasLazy;        /* whether tensors have is_conj() and is_neg() */
   struct Reader *next;
 } Reader;
 
 /*===- Layouts ------------------------------------------------------------===*/
-
-/* A layout is a sequence of words: the device; the element type and the rank;
- * the extents; the strides. None has one word, which no tensor has. */
-static const int64_t kNothing = -1;
 
 static int64_t deviceWord(const DLTensor *tensor) {
   return (int64_t)((uint64_t)(uint32_t)tensor->device_id << 32 |
@@ -118,42 +117,16 @@ static int hasStrides(const DLTensor *tensor, const int64_t *expected) {
   return equal;
 }
 
-/* The layouts that a caller expects, one after the other. */
-typedef struct {
-  const char *place;
-  const char *end;
-} Layouts;
-
-static int64_t wordAt(const char *place) {
-  int64_t word;
-  memcpy(&word, place, sizeof word);
-  return word;
-}
-
-/* The bytes of the next layout; 0 if there is none. */
-static Py_ssize_t sizeOfNext(const Layouts *layouts) {
-  Py_ssize_t left = layouts->end - layouts->place;
-  if (left < 8)
-    return 0;
-  if (wordAt(layouts->place) == kNothing)
-    return 8;
-  if (left < 16)
-    return 0;
-  int64_t rank = wordAt(layouts->place + 8) >> 32;
-  return rank < 0 || rank > (left - 16) / 16 ? 0 : 16 + 16 * (Py_ssize_t)rank;
-}
-
 /* Whether a tensor has the layout at `expected`. */
 static int fits(const DLTensor *tensor, const char *expected) {
-  if (wordAt(expected) == kNothing || wordAt(expected) != deviceWord(tensor) ||
+  if (wordAt(expected) == HEDDLE_NOTHING ||
+      wordAt(expected) != deviceWord(tensor) ||
       wordAt(expected + 8) != typeWord(tensor))
     return 0;
   size_t bytes = sizeof(int64_t) * (size_t)tensor->ndim;
   if (bytes == 0)
     return 1;
-  /* The contents of a bytes object are aligned to at least 8 bytes, and so is
-   * every layout. */
-  const int64_t *extents = (const int64_t *)(const void *)(expected + 16);
+  const int64_t *extents = extentsIn(expected);
   return memcmp(tensor->shape, extents, bytes) == 0 &&
          hasStrides(tensor, extents + tensor->ndim);
 }
@@ -164,8 +137,30 @@ static int fits(const DLTensor *tensor, const char *expected) {
 typedef struct {
   PyObject *object;
   int isList;
+  PyObject *const *items; /* of a tuple, where they lie; null: unknown */
   Py_ssize_t size;
 } Sequence;
+
+/* The stable ABI does not say where the items of a tuple are: behind its head.
+ * So the first and the last are compared with what its function returns. */
+static PyObject *const *itemsOf(PyObject *tuple, Py_ssize_t size) {
+  static long head = 0; /* its bytes; -1: unknown */
+  if (!head) {
+    PyObject *bytes =
+        PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__basicsize__");
+    head = bytes ? PyLong_AsLong(bytes) : -1;
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+  }
+  if (head < (long)sizeof(PyObject) || size == 0)
+    return NULL;
+  PyObject *const *items =
+      (PyObject *const *)(const void *)((const char *)tuple + head);
+  return items[0] == PyTuple_GetItem(tuple, 0) &&
+                 items[size - 1] == PyTuple_GetItem(tuple, size - 1)
+             ? items
+             : NULL;
+}
 
 static int readSequence(PyObject *object, const char *name, Sequence *out) {
   out->object = object;
@@ -180,13 +175,19 @@ static int readSequence(PyObject *object, const char *name, Sequence *out) {
     return 0;
   }
   out->size = out->isList ? PyList_Size(object) : PyTuple_Size(object);
+  out->items = out->isList ? NULL : itemsOf(object, out->size);
   return out->size >= 0;
+}
+
+/* A borrowed reference, or null with an exception. */
+static PyObject *borrowed(const Sequence *sequence, Py_ssize_t index) {
+  return sequence->isList ? PyList_GetItem(sequence->object, index)
+                          : PyTuple_GetItem(sequence->object, index);
 }
 
 /* A new reference, or null with an exception. */
 static PyObject *item(const Sequence *sequence, Py_ssize_t index) {
-  PyObject *found = sequence->isList ? PyList_GetItem(sequence->object, index)
-                                     : PyTuple_GetItem(sequence->object, index);
+  PyObject *found = borrowed(sequence, index);
   Py_XINCREF(found);
   return found;
 }
@@ -320,8 +321,9 @@ static int isMisfit(void) {
 
 /* Without any function of Python: the address of a tensor, or of its gradient.
  * Returns 0 if the tensor does not fit, or if it cannot be read so. */
-static int readTorch(const Torch *torch, PyObject *object, int ofGradient,
+static int readTorch(const Reader *reader, PyObject *object, int ofGradient,
                      const char *expected, int64_t *address) {
+  const Torch *torch = reader->torch;
   TorchHandle tensor = torchHandle(torch, object);
   if (tensor && ofGradient) {
     tensor = torchGradient(torch, tensor);
@@ -329,9 +331,13 @@ static int readTorch(const Torch *torch, PyObject *object, int ofGradient,
     if (!tensor)
       return 1;
   }
-  return tensor && wordAt(expected) != kNothing &&
-         torchFits(torch, tensor, wordAt(expected), wordAt(expected + 8),
-                   (const int64_t *)(const void *)(expected + 16), address);
+  if (!tensor || wordAt(expected) == HEDDLE_NOTHING ||
+      !torchFits(torch, tensor, wordAt(expected), wordAt(expected + 8),
+                 extentsIn(expected), address))
+    return 0;
+  if (reader->words)
+    learnWords(reader->words, tensor, expected, *address);
+  return 1;
 }
 
 /* Takes the reference to `object`. Returns its address or that of its gradient,
@@ -341,7 +347,7 @@ static int64_t addressOf(PyObject *object, const Reader *reader,
   int64_t address = -2;
   DLTensor tensor;
   if (reader->torch && expected &&
-      readTorch(reader->torch, object, gradient != NULL, expected, &address)) {
+      readTorch(reader, object, gradient != NULL, expected, &address)) {
     Py_DECREF(object);
     return address;
   }
@@ -361,6 +367,24 @@ static int64_t addressOf(PyObject *object, const Reader *reader,
   return address;
 }
 
+/* Reads the next tensors without any function of torch or Python, as long as
+ * that is possible. Returns how many. */
+static Py_ssize_t readNext(const Sequence *sequence, Py_ssize_t first,
+                           const Reader *reader, const Gradient *gradient,
+                           Layouts *layouts, int64_t *found) {
+  if (!reader->words || !layouts->place || first >= sequence->size)
+    return 0;
+  if (sequence->items)
+    return readWords(reader->words, sequence->items + first,
+                     sequence->size - first, gradient != NULL, layouts, found);
+  PyObject *object = borrowed(sequence, first);
+  if (!object)
+    PyErr_Clear(); /* The caller reads it again. */
+  return object ? readWords(reader->words, &object, 1, gradient != NULL,
+                            layouts, found)
+                : 0;
+}
+
 /* Reads all addresses into `found`. Returns the number of misfits, or -1 with
  * an exception. */
 static Py_ssize_t readAddresses(const Sequence *sequence, const Reader *reader,
@@ -373,7 +397,12 @@ static Py_ssize_t readAddresses(const Sequence *sequence, const Reader *reader,
     layouts.end = layouts.place + PyBytes_Size(expected);
   }
   Py_ssize_t i = 0;
-  for (; i < sequence->size; ++i) {
+  while (i < sequence->size) {
+    Py_ssize_t read =
+        readNext(sequence, i, reader, gradient, &layouts, found + i);
+    i += read;
+    if (read)
+      continue;
     Py_ssize_t bytes = expected ? sizeOfNext(&layouts) : 0;
     if (expected && bytes == 0)
       break;
@@ -383,7 +412,7 @@ static Py_ssize_t readAddresses(const Sequence *sequence, const Reader *reader,
     found[i] = addressOf(object, reader, gradient, layouts.place);
     if (found[i] == -2)
       return -1;
-    misfits += found[i] == -1;
+    misfits += found[i++] == -1;
     layouts.place = expected ? layouts.place + bytes : NULL;
   }
   if (i < sequence->size || layouts.place != layouts.end) {
@@ -474,6 +503,57 @@ static PyObject *gradients(PyObject *module, PyObject *const *arguments,
   return result;
 }
 
+/* Reads the addresses of tensors and gradients in one pass, if no function of
+ * Python is needed. Returns 0 otherwise; then nothing is written. */
+static int readBoth(PyObject *const *arguments, Py_ssize_t *moved,
+                    Py_ssize_t *changed) {
+  Sequence sequence;
+  const Reader *reader;
+  int64_t found[1024];
+  PyObject *own = arguments[2], *grads = arguments[3], *expected = arguments[4];
+  if (!PyTuple_Check(arguments[0]) || !PyByteArray_Check(own) ||
+      !PyByteArray_Check(grads) || !PyBytes_Check(expected) ||
+      !readSequence(arguments[0], "params", &sequence) ||
+      !readApi(arguments[1], &reader))
+    return 0;
+  Py_ssize_t count = sequence.size;
+  if (!reader || !reader->words || !sequence.items ||
+      PyByteArray_Size(own) != 8 * count ||
+      PyByteArray_Size(grads) != 8 * count)
+    return 0;
+  Layouts layouts = {PyBytes_AsString(expected), NULL};
+  layouts.end = layouts.place + PyBytes_Size(expected);
+  int64_t *both = count <= 512 ? found : PyMem_Malloc(16 * (size_t)count);
+  int valid = both && readPairs(reader->words, sequence.items, count, layouts,
+                                both, both + count);
+  if (valid) {
+    *moved = writeAddresses(both, count, PyByteArray_AsString(own));
+    *changed = writeAddresses(both + count, count, PyByteArray_AsString(grads));
+  }
+  if (both != found)
+    PyMem_Free(both);
+  return valid;
+}
+
+static PyObject *pairs(PyObject *module, PyObject *const *arguments,
+                       Py_ssize_t count) {
+  Py_ssize_t moved, changed;
+  if (!expectArguments("pairs", count, 5, 5))
+    return NULL;
+  if (readBoth(arguments, &moved, &changed))
+    return Py_BuildValue("(nn)", moved, changed);
+  if (PyErr_Occurred())
+    PyErr_Clear(); /* the functions below find the same error */
+  PyObject *own[] = {arguments[0], arguments[1], arguments[2], arguments[4]};
+  PyObject *grads[] = {arguments[0], arguments[1], arguments[3], arguments[4]};
+  PyObject *first = addresses(module, own, 4);
+  PyObject *second = first ? gradients(module, grads, 4) : NULL;
+  if (second)
+    return Py_BuildValue("(NN)", first, second);
+  Py_XDECREF(first);
+  return NULL;
+}
+
 /* Text that grows. */
 typedef struct {
   char *bytes;
@@ -498,9 +578,10 @@ static char *extend(Bytes *bytes, Py_ssize_t more) {
 
 static int appendLayout(Bytes *bytes, PyObject *object, const Reader *reader) {
   if (object == Py_None) {
+    const int64_t nothing = HEDDLE_NOTHING;
     char *place = extend(bytes, 8);
     if (place)
-      memcpy(place, &kNothing, 8);
+      memcpy(place, &nothing, 8);
     return place != NULL;
   }
   DLTensor tensor;
@@ -560,11 +641,40 @@ static int hasAttribute(PyObject *object, const char *name) {
   return found != NULL;
 }
 
-static PyObject *exchangeApi(PyObject *module, PyObject *type) {
-  static Reader *readers = NULL; /* for as long as the process */
-  PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
+/* The ways to read tensors of torch, from the slowest to the fastest. */
+static const char *const readers[] = {"attributes", "dlpack", "torch",
+                                      "memory"};
+enum { kAttributes, kDlpack, kTorch, kMemory };
+
+/* The number of a way to read; -1 with an exception if there is none of that
+ * name. */
+static int readerNamed(PyObject *name) {
+  for (int i = kAttributes; i <= kMemory; ++i)
+    if (PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, readers[i]) == 0)
+      return i;
+  PyErr_Format(PyExc_ValueError,
+               "fastest: expected 'attributes', 'dlpack', 'torch' or 'memory', "
+               "found %R",
+               name);
+  return -1;
+}
+
+static PyObject *exchangeApi(PyObject *module, PyObject *const *arguments,
+                             Py_ssize_t count) {
+  static Reader *known = NULL; /* for as long as the process */
+  if (!expectArguments("exchange_api", count, 1, 2))
+    return NULL;
+  PyObject *type = arguments[0];
+  int fastest = count > 1 ? readerNamed(arguments[1]) : kMemory;
+  if (fastest < 0)
+    return NULL;
+  PyObject *capsule =
+      fastest == kAttributes
+          ? NULL
+          : PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
   if (!capsule) {
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError))
       return NULL;
     PyErr_Clear();
     return PyLong_FromLong(0);
@@ -573,19 +683,52 @@ static PyObject *exchangeApi(PyObject *module, PyObject *type) {
   Py_DECREF(capsule); /* the table lives as long as the process */
   if (!table)
     return PyLong_FromLong(0);
-  const Torch *torch = openTorch(type);
-  Reader *reader = readers;
-  while (reader && (reader->dlpack != table || reader->torch != torch))
+  const Torch *torch = fastest >= kTorch ? openTorch(type) : NULL;
+  Words *words = torch && fastest >= kMemory ? openWords(torch) : NULL;
+  Reader *reader = known;
+  while (reader && (reader->dlpack != table || reader->torch != torch ||
+                    reader->words != words))
     reader = reader->next;
   if (!reader) {
     if (!(reader = PyMem_Malloc(sizeof *reader)))
       return PyErr_NoMemory();
     *reader = (Reader){
-        table, torch,
-        hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg"), readers};
-    readers = reader;
+        table, torch, words,
+        hasAttribute(type, "is_conj") && hasAttribute(type, "is_neg"), known};
+    known = reader;
   }
   return PyLong_FromVoidPtr(reader);
+}
+
+static PyObject *reader(PyObject *module, PyObject *api) {
+  const Reader *found;
+  if (!readApi(api, &found))
+    return NULL;
+  return PyUnicode_FromString(readers[!found          ? kAttributes
+                                      : !found->torch ? kDlpack
+                                      : !found->words ? kTorch
+                                                      : kMemory]);
+}
+
+/* Whether two lists or tuples have the same objects. */
+static PyObject *same(PyObject *module, PyObject *const *arguments,
+                      Py_ssize_t count) {
+  Sequence left, right;
+  if (!expectArguments("same", count, 2, 2) ||
+      !readSequence(arguments[0], "left", &left) ||
+      !readSequence(arguments[1], "right", &right))
+    return NULL;
+  if (left.size != right.size)
+    return PyBool_FromLong(0);
+  for (Py_ssize_t i = 0; i < left.size; ++i) {
+    PyObject *one = left.items ? left.items[i] : borrowed(&left, i);
+    PyObject *other = right.items ? right.items[i] : borrowed(&right, i);
+    if (!one || !other)
+      return NULL;
+    if (one != other)
+      return PyBool_FromLong(0);
+  }
+  return PyBool_FromLong(1);
 }
 
 static PyObject *stream(PyObject *module, PyObject *const *arguments,
@@ -611,10 +754,13 @@ typedef void (*AnyFunction)(void);
 #define HEDDLE_FAST(function)                                                  \
   (PyCFunction)(AnyFunction)(function), METH_FASTCALL, NULL
 
-static PyMethodDef methods[] = {{"exchange_api", exchangeApi, METH_O, NULL},
+static PyMethodDef methods[] = {{"exchange_api", HEDDLE_FAST(exchangeApi)},
+                                {"reader", reader, METH_O, NULL},
                                 {"layouts", HEDDLE_FAST(layouts)},
                                 {"addresses", HEDDLE_FAST(addresses)},
                                 {"gradients", HEDDLE_FAST(gradients)},
+                                {"pairs", HEDDLE_FAST(pairs)},
+                                {"same", HEDDLE_FAST(same)},
                                 {"stream", HEDDLE_FAST(stream)},
                                 {NULL, NULL, 0, NULL}};
 

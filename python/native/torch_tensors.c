@@ -43,6 +43,20 @@ TorchHandle torchHandle(const Torch *torch, PyObject *object) {
   return (TorchHandle)(const void *)((const char *)object + torch->place);
 }
 
+void torchObjects(const Torch *torch, PyTypeObject **tensor,
+                  PyTypeObject **parameter, Py_ssize_t *place,
+                  const void **undefined) {
+  *tensor = torch->tensor;
+  *parameter = torch->parameter;
+  *place = torch->place;
+  *undefined = torch->undefined;
+}
+
+int torchExtents(const Torch *torch, TorchHandle tensor, int64_t **sizes,
+                 int64_t **strides) {
+  return torch->sizes(tensor, sizes) || torch->strides(tensor, strides);
+}
+
 TorchHandle torchGradient(const Torch *torch, TorchHandle tensor) {
   TorchHandle gradient = torch->gradient(*tensor);
   return *gradient && *gradient != torch->undefined ? gradient : NULL;

@@ -39,11 +39,22 @@ const Torch *openTorch(PyObject *type);
  * other object, also of derived classes, which may override attributes. */
 TorchHandle torchHandle(const Torch *torch, PyObject *object);
 
+/* The classes Tensor and Parameter, the place of the handle in their objects,
+ * and the object of a tensor that is not there. */
+void torchObjects(const Torch *torch, PyTypeObject **tensor,
+                  PyTypeObject **parameter, Py_ssize_t *place,
+                  const void **undefined);
+
+/* The extents and the strides of a tensor, in its memory. Returns 0, or an
+ * error. */
+int torchExtents(const Torch *torch, TorchHandle tensor, int64_t **sizes,
+                 int64_t **strides);
+
 /* The handle of the gradient of a tensor; null if it has none. */
 TorchHandle torchGradient(const Torch *torch, TorchHandle tensor);
 
-/* Whether a tensor has the layout of `rank` and these words (fast.c). Then its
- * address is in *address. 0 also if these functions cannot tell. */
+/* Whether a tensor has the layout of `rank` and these words (layouts.h). Then
+ * its address is in *address. 0 also if these functions cannot tell. */
 int torchFits(const Torch *torch, TorchHandle tensor, int64_t device,
               int64_t type, const int64_t *extents, int64_t *address);
 

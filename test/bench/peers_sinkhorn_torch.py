@@ -31,7 +31,8 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from peers_torch import ROOT, as_graph, conditions_line, require_torch, write_markdown  # noqa: E402
+from peers_torch import ROOT, conditions_line, require_torch, write_markdown  # noqa: E402
+from stopwatch import as_graph  # noqa: E402
 
 SAMPLES, EPS = 5, 0.05
 FORMS = ("torch_compile_graph", "torch_compile", "torch_eager", "torchgw", "ott_jax")

@@ -21,47 +21,19 @@ import json
 import math
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from stopwatch import as_graph, device_time  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-STEPS, SAMPLES = 20, 9
 FORMS = ("torch_foreach", "torch_fused", "torch_fused_graph")
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 
 
 # --- torch ------------------------------------------------------------------------------------------------------------
-
-
-def time_steps(torch, step):
-    """Returns the device time of one step in microseconds."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    times = []
-    for sample in range(SAMPLES + 1):
-        begin.record()
-        for _ in range(STEPS):
-            step()
-        end.record()
-        end.synchronize()
-        if sample:
-            times.append(begin.elapsed_time(end) * 1e3 / STEPS)
-    return statistics.median(times)
-
-
-def as_graph(torch, step):
-    """Captures `step` into a CUDA graph and returns its replay."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
 
 
 def make_step(torch, optimizer, form, params):
@@ -102,7 +74,7 @@ def measure_torch(rows, shapes):
                 params.append(param)
         for form in FORMS:
             try:
-                row[form + "_us"] = time_steps(torch, make_step(torch, row["optimizer"], form, params))
+                row[form + "_us"] = device_time(torch, make_step(torch, row["optimizer"], form, params))
             except Exception as error:  # noqa: BLE001, continue with the other forms
                 row[form + "_error"] = f"{type(error).__name__}: {error}"[:200]
             gc.collect()

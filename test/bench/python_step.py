@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
 """Measures `step()` of heddle.optim.AdamW in Python against torch's, on one GPU, in one run.
 
-    python_step.py [--models A,B] [--shapes FILE] [--repeat N] [--json FILE] [--no-torch] [--no-first]
+    python_step.py [--models A,B] [--shapes FILE] [--counts M,N] [--repeat N] [--json FILE] [--no-torch] [--no-first]
+    python_step.py --cpu [--counts M,N] [--repeat N] [--json FILE]
 
-For each model, with gradients that are the same tensors in every step, and with other tensors in every step:
+The first table has the host time of step() for lists of small tensors, and the time of its pieces: to compare the
+parameter groups with those of the last step, to read the memory of parameters and gradients, and that of the state, to
+bind those that changed, and to replay. Each number is a median of N steps, and `best` the smallest time of a step. The
+clock of the pieces adds a microsecond to `pieces`, but not to `step`. --cpu prints only this table, for the cpu target,
+whose replay is the step itself.
+
+Then, for each model, with gradients that are the same tensors in every step, and with other tensors in every step:
 
     host     microseconds until step() returns: median of N steps, of which none waits for the device
     wall     microseconds per step of 20 steps, from the first call until the device has finished; median of 9 samples
@@ -23,10 +30,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from stopwatch import Pieces, as_graph, host_times, wall_time  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-STEPS, SAMPLES = 20, 9
+COUNTS = "213,478,580"
+SMALL = ((64, 3, 3, 3), (64,), (64,), (32, 64), (32,))
 MODELS = "dcgan,resnet50,vit_base_patch16_224,ghostnet_100,bert-large,xglm-564m,gpt2-xl"
 
 FIRST = """
@@ -51,64 +61,80 @@ print(json.dumps({"import_ms": imported * 1e3, "first_step_ms": first * 1e3,
 """
 
 
-def host_time(torch, step, before, repeat):
-    times = []
-    for index in range(repeat):
-        before(index)
-        if index % 10 == 0:  # the queue of the device must not become full
-            torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        step()
-        times.append((time.perf_counter_ns() - start) / 1e3)
-    torch.cuda.synchronize()
-    return statistics.median(times)
+def same(index):
+    pass
 
 
-def wall_time(torch, step, before):
-    times = []
-    for sample in range(SAMPLES):
-        torch.cuda.synchronize()
-        spent = 0.0
-        start = time.perf_counter_ns()
-        for index in range(STEPS):
-            assigned = time.perf_counter_ns()
-            before(index)
-            spent += time.perf_counter_ns() - assigned
-            step()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter_ns() - start - spent) / 1e3 / STEPS)
-    return statistics.median(times)
-
-
-def as_graph(torch, step):
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    return graph.replay
-
-
-def measure(torch, shapes, options):
-    import heddle.optim
-
-    generator = torch.Generator("cuda").manual_seed(0)
-    params = [torch.nn.Parameter(torch.randn(shape, device="cuda", generator=generator)) for shape in shapes]
+def draw(torch, shapes, device):
+    """Parameters, and a function that gives them other gradients in every step."""
+    generator = torch.Generator(device).manual_seed(0)
+    params = [torch.nn.Parameter(torch.randn(shape, device=device, generator=generator)) for shape in shapes]
     gradients = [
-        [torch.randn(shape, device="cuda", generator=generator) for shape in shapes] for _ in range(3)
+        [torch.randn(shape, device=device, generator=generator) for shape in shapes] for _ in range(3)
     ]
-
-    def same(index):
-        pass
 
     def other(index):
         for param, gradient in zip(params, gradients[index % 3]):
             param.grad = gradient
 
+    return params, other
+
+
+def watch(optimizer):
+    """Measures the pieces of the steps of an optimizer that has one part."""
+    from heddle import _fast
+
+    pieces, part = Pieces(), optimizer._parts[False][0]
+    pieces.watch("groups", optimizer, "_groups_are_as_before")
+    pieces.watch("read", _fast, "pairs")
+    pieces.watch("state", part, "_state_has_moved")
+    pieces.watch("bind", part, "_gather_changes")
+    pieces.watch("replay", part.graph, "replay")
+    return pieces, part
+
+
+def measure_pieces(torch, count, device, repeat):
+    """The host time of a step of `count` small tensors, and of its pieces."""
+    import heddle.optim
+    from heddle import _fast
+
+    params, other = draw(torch, [SMALL[index % len(SMALL)] for index in range(count)], device)
+    rows = {}
+    for name, before in (("same", same), ("new", other)):
+        other(0)
+        optimizer = heddle.optim.AdamW(params, lr=1e-5)
+        for index in range(3):
+            before(index)
+            optimizer.step()
+        times = host_times(torch, optimizer.step, before, repeat)
+        function = _fast.pairs
+        pieces, part = watch(optimizer)
+        row = {"step": statistics.median(times), "best": min(times)}
+        row["pieces"] = statistics.median(host_times(torch, pieces.step(optimizer.step), before, repeat))
+        _fast.pairs = function
+        row.update((piece, statistics.median(spent)) for piece, spent in pieces.times.items())
+        row["reader"] = _fast.reader(part._api)
+        rows[name] = row
+    return rows
+
+
+def print_pieces(torch, counts, device, repeat):
+    columns = ("step", "best", "pieces", "groups", "read", "state", "bind", "replay")
+    print(f"{'tensors':>7}  {'gradients':10}" + "".join(f"{column:>9}" for column in columns) + "  [us]  reader")
+    report = {}
+    for count in counts:
+        report[count] = measure_pieces(torch, count, device, repeat)
+        for name, row in report[count].items():
+            cells = "".join(f"{row[column]:9.1f}" for column in columns)
+            print(f"{count:7}  {name:10}{cells}        {row['reader']}", flush=True)
+    print()
+    return report
+
+
+def measure(torch, shapes, options, device="cuda"):
+    import heddle.optim
+
+    params, other = draw(torch, shapes, device)
     other(0)
     rows = {}
     forms = {"heddle": lambda: heddle.optim.AdamW(params, lr=1e-5)}
@@ -124,12 +150,13 @@ def measure(torch, shapes, options):
             step = as_graph(torch, step)
         for index in range(3):
             step()
-        row = {"host_same": host_time(torch, step, same, options.repeat), "wall_same": wall_time(torch, step, same)}
+        row = {"host_same": statistics.median(host_times(torch, step, same, options.repeat)),
+               "wall_same": wall_time(torch, step, same)}
         if name != "torch_fused_graph":
             for index in range(3):
                 other(index)
                 step()
-            row["host_new"] = host_time(torch, step, other, options.repeat)
+            row["host_new"] = statistics.median(host_times(torch, step, other, options.repeat))
             row["wall_new"] = wall_time(torch, step, other)
         if name == "heddle":
             row["replay"] = optimizer._parts[False][0].graph.measure() * 1e6
@@ -157,7 +184,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--shapes", default=str(ROOT / "examples/shapes/models.json"))
+    parser.add_argument("--counts", default=COUNTS)
     parser.add_argument("--repeat", type=int, default=100)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--no-first", action="store_true")
@@ -165,16 +194,24 @@ def main():
     sys.path.insert(0, str(ROOT / "python"))
     import torch
 
-    if not torch.cuda.is_available():
-        sys.exit("python_step.py: error: no GPU found")
+    if not options.cpu and not torch.cuda.is_available():
+        sys.exit("python_step.py: error: no GPU found; --cpu measures the cpu target")
     import heddle
-    from heddle import _fast
 
     models = json.loads(pathlib.Path(options.shapes).read_text())
-    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
-              "heddle": heddle.__version__, "native_reader": _fast.NATIVE, "models": {}}
-    print(f"{report['gpu']}, torch {report['torch']} (CUDA {report['cuda']}), heddle {report['heddle']}, "
-          f"native reader: {report['native_reader']}\n")
+    gpu = "the cpu target" if options.cpu else torch.cuda.get_device_name()
+    report = {"gpu": gpu, "torch": torch.__version__, "cuda": torch.version.cuda, "heddle": heddle.__version__,
+              "models": {}}
+    print(f"{gpu}, torch {report['torch']} (CUDA {report['cuda']}), heddle {report['heddle']}\n")
+    counts = [int(count) for count in options.counts.split(",")]
+    report["pieces"] = print_pieces(torch, counts, "cpu" if options.cpu else "cuda", options.repeat)
+    if not options.cpu:
+        print_models(torch, models, options, report)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
+
+
+def print_models(torch, models, options, report):
     print(f"{'model':22} {'tensors':>7}  {'':18} {'host same':>10} {'host new':>10} {'wall same':>10} {'wall new':>10} "
           f"{'replay':>8}  [us]")
     for model in options.models.split(","):
@@ -191,8 +228,6 @@ def main():
         for name, row in report["first"].items():
             print(f"first step, {name}: {row['first_step_ms']:.1f} ms, {row['compilations']} compilations, "
                   f"import heddle: {row['import_ms']:.1f} ms")
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

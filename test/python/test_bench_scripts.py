@@ -22,6 +22,7 @@ def load(name):
 
 
 peers_torch, peers_sinkhorn, plot = load("peers_torch"), load("peers_sinkhorn_torch"), load("plot")
+stopwatch = load("stopwatch")
 
 
 @pytest.fixture
@@ -134,3 +135,38 @@ def test_usage_errors():
     for command in ([BENCH / "plot.py"], [BENCH / "plot.py", "--help"]):
         done = subprocess.run([sys.executable, *command], capture_output=True, text=True)
         assert done.returncode != 0 and "BENCH.json" in done.stderr
+
+
+def test_the_pieces_of_a_step(tmp_path):
+    """python_step.py works without a GPU, too. Its pieces are those of heddle.optim today, and take most of a step."""
+    pytest.importorskip("torch")
+    script, out = BENCH / "python_step.py", tmp_path / "steps.json"
+    command = [sys.executable, script, "--cpu", "--counts", "3,40", "--repeat", "12", "--json", out]
+    result = subprocess.run(command, text=True, capture_output=True)
+    assert result.returncode == 0, result.stderr
+    assert "tensors  gradients" in result.stdout and "     40  new " in result.stdout
+    report = json.loads(out.read_text())["pieces"]
+    for rows in report.values():
+        assert rows["same"]["bind"] == 0 < rows["new"]["bind"]
+        for row in rows.values():
+            pieces = sum(row[piece] for piece in ("groups", "read", "state", "bind", "replay"))
+            assert 0 < row["best"] <= row["step"] and row["pieces"] / 4 < pieces < 4 * row["pieces"]
+
+
+def test_a_piece_does_not_count_the_pieces_in_it():
+    import types
+
+    clock = iter(range(0, 10**9, 1000))
+    functions = types.SimpleNamespace(inner=lambda: 1, outer=lambda: functions.inner() + functions.inner())
+    pieces = stopwatch.Pieces()
+    pieces.watch("inner", functions, "inner")
+    pieces.watch("outer", functions, "outer")
+    before, stopwatch.time = stopwatch.time, types.SimpleNamespace(perf_counter_ns=lambda: next(clock))
+    try:
+        step = pieces.step(lambda: functions.outer())
+        step()
+        step()
+    finally:
+        stopwatch.time = before
+    # The clock advances by 1 us at each look: 2 in each inner call, and 5 in the outer one.
+    assert pieces.times == {"inner": [2.0, 2.0], "outer": [3.0, 3.0]}

@@ -82,6 +82,51 @@ def test_parameters_that_move(device):
     support.assert_same_params(params, others, **support.tolerance(torch.float32))
 
 
+def lazily_cloned(tensor):
+    """Until one of them is written, the tensor shares its memory with the copy that this returns."""
+    return torch._lazy_clone(tensor)
+
+
+MOVES = {
+    "data": lambda tensor: setattr(tensor, "data", tensor.data.clone()),
+    "set": lambda tensor: tensor.set_(tensor.clone()),
+    "storage": lambda tensor: tensor.untyped_storage().resize_(tensor.untyped_storage().nbytes() + 4096),
+    "swap": lambda tensor: torch._C._swap_tensor_impl(tensor, tensor.clone()),
+    "lazy clone": lazily_cloned,
+}
+
+
+@DEVICES
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("what", ["param", "grad", "exp_avg", "step"])
+def test_memory_that_changes_below_a_tensor(what, move, device):
+    """Every object of Python stays the same between steps, but the memory of some tensors is elsewhere."""
+    if move == "lazy clone" and device != "cpu":
+        pytest.skip("copies wait for the device, and both devices read tensors in the same way")
+    params = support.parameters(device)
+    ours, theirs, others = support.pair("AdamW", params, lr=0.1)
+    support.run(ours, theirs, params, others, 1)
+    kept = []
+    for step in range(3):
+        for place, (param, other) in enumerate(zip(params, others)):
+            if place % 2 or not param.numel():
+                continue
+            for each, optimizer in ((param, ours), (other, theirs)):
+                tensor = {"param": each, "grad": each.grad}.get(what)
+                tensor = optimizer.state[each][what] if tensor is None else tensor
+                if what == "step" and each is other:
+                    continue  # torch's counter is on the CPU
+                with torch.no_grad():
+                    copy = MOVES[move](tensor)
+                if move == "lazy clone":
+                    kept.append((copy, copy.clone()))
+        ours.step()
+        theirs.step()
+        support.assert_same_params(params, others, **support.tolerance(torch.float32))
+        support.assert_same_state(ours, theirs, **support.tolerance(torch.float32))
+    assert all(torch.equal(copy, before) for copy, before in kept)
+
+
 @DEVICES
 @NAMES
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=["c64", "c128"])

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy
 
+from .. import _fast
 from .._numbers import real
 from ..errors import BadInput
 from . import _capture, _norm
@@ -37,9 +38,21 @@ class _Seen(NamedTuple):
     """A parameter group as of the last step."""
 
     params: Any
-    copy: list[Any]
-    #: The entries that heddle reads. A list, which may change in place, is never the same as that of the last step.
+    copy: tuple[Any, ...]
+    #: The entries that heddle reads.
     values: tuple[Any, ...]
+    #: Whether an entry may change in place, such as a list: it is never the same as that of the last step.
+    may_change: bool
+
+    def are_same(self, values: tuple[Any, ...]) -> bool:
+        """Whether the values of the group have not changed."""
+        if not self.may_change and _fast.same(values, self.values):
+            return True
+        return _same_values(values, self.values)
+
+
+def _seen(group: Mapping[str, Any], params: tuple[Any, ...], values: tuple[Any, ...]) -> _Seen:
+    return _Seen(group["params"], params, values, any(isinstance(value, _CHANGING) for value in values))
 
 
 class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is typed as Any
@@ -259,13 +272,16 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         return returned
 
     def _closure_and_step(self, closure: Callable[[], Any] | None = None) -> Any:
-        if closure is None:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        # The first function is a constant for torch.compile. Without torch.compile, `_step` would take 2 us.
+        if _is_traced() or _compiler() is not None:
             _step(self)
-            return self.grad_norm
-        with torch.enable_grad():
-            loss = closure()
-        _step(self)
-        return loss
+        else:
+            _run(self)
+        return self.grad_norm if closure is None else loss
 
     def _run(self) -> None:
         """The step itself."""
@@ -325,12 +341,12 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return False
         for place, (group, last) in enumerate(zip(groups, seen)):
             params = group["params"]
-            if params is not last.params or not _same_objects(params, last.copy):
+            if params is not last.params or not _fast.same(params, last.copy):
                 return False
             values = getter(group)
-            if not _same_values(values, last.values):
+            if not last.are_same(values):
                 self._group_changes += 1
-                seen[place] = _Seen(params, last.copy, values)
+                seen[place] = _seen(group, last.copy, values)
                 for parts in self._parts.values():
                     for part in parts:
                         if self._options_of(part.group_places) != part.form.options and self._needs_other(part):
@@ -372,7 +388,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
                 group.setdefault(name, value)
         keys = [name for name in (*spec.defaults, *spec.fixed) if name not in spec.ignored]
         getter = operator.itemgetter(*keys, *keys[:1])
-        seen = [_Seen(group["params"], list(group["params"]), getter(group)) for group in groups]
+        seen = [_seen(group, tuple(group["params"]), getter(group)) for group in groups]
         if type(self.state) is not States:
             self.state = States(self.state, Changes())
         buckets: dict[Any, list[Member]] = {}
@@ -434,10 +450,6 @@ def _is_not_zero(value: Any) -> bool:
     return True if isinstance(value, torch.Tensor) and value.device.type != "cpu" else bool(value != 0)
 
 
-def _same_objects(left: list[Any], right: list[Any]) -> bool:
-    return len(left) == len(right) and all(map(operator.is_, left, right))
-
-
 #: Types of values that may change in place.
 _CHANGING = (list, torch.Tensor, numpy.ndarray)
 
@@ -476,6 +488,9 @@ def _run(optimizer: Optimizer) -> None:
 
 # A graph that torch.compile makes ends before the step, and another one starts after it.
 _step: Any = torch._disable_dynamo(_run)
+_is_traced: Any = torch.compiler.is_dynamo_compiling
+#: The function of torch.compile that this thread calls for each new frame; None: there is none.
+_compiler: Any = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: False)
 
 
 def _signature(spec: Spec) -> inspect.Signature:

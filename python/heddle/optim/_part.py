@@ -140,7 +140,7 @@ class Part:
         states.changes.tensors.add(self._bound)
         self._sort_out()
         self._seen_changes = self._seen_group_changes = -1
-        self._active = numpy.zeros(len(self.members), bool)
+        self._set_active(numpy.zeros(len(self.members), bool))
         self._is_bound = False
         #: Tensors that are copied before the step, and after it.
         self._copied_in: list[tuple[Any, Any]] = []
@@ -247,9 +247,9 @@ class Part:
         self._read_layouts()
 
     def _read_layouts(self) -> None:
-        self._plain_params = [self.members[place].param for place in self._plain]
-        self._plain_places = numpy.array(self._plain, numpy.intp)
-        self._all_plain = len(self._plain) == len(self.members)
+        self._plain_params = tuple(self.members[place].param for place in self._plain)
+        is_all = len(self._plain) == len(self.members)
+        self._plain_places: Any = slice(None) if is_all else numpy.array(self._plain, numpy.intp)
         tensors = [local(param) for param in self._plain_params]
         self._api = _fast.exchange_api(torch.Tensor)
         try:
@@ -285,8 +285,9 @@ class Part:
             moved = _fast.addresses(params, self._api, self._param_bytes, self._layouts)
             changed = _fast.addresses(grads, self._api, self._grad_bytes, self._layouts)
         else:
-            moved = _fast.addresses(self._plain_params, self._api, self._param_bytes, self._layouts)
-            changed = _fast.gradients(self._plain_params, self._api, self._grad_bytes, self._layouts)
+            moved, changed = _fast.pairs(
+                self._plain_params, self._api, self._param_bytes, self._grad_bytes, self._layouts
+            )
         if self._state_has_moved():
             self._seen_changes = -1
         if moved or changed or not self._is_bound or self._special or self._seen_changes != self.states.changes.count:
@@ -331,7 +332,7 @@ class Part:
             self._grads.bind()
         if rebind_active:
             self.set_inactive(self.graph, "param", active)
-            self._active = active
+            self._set_active(active)
         self._seen_changes = self.states.changes.count
         self._is_bound = True
         return has_moved or has_changed
@@ -449,10 +450,9 @@ class Part:
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
             bound.values[places] = addresses
-        tensors = self._bound.tensors
-        tensors[:] = [
+        tensors = self._bound.tensors = tuple(
             local(state[each.key]) for each in self._states for state in (visible if each.visible else hidden)
-        ]
+        )
         self._state_layouts = _fast.layouts(tensors, self._api)
         self._state_bytes = bytearray(8 * len(tensors))
         _fast.addresses(tensors, self._api, self._state_bytes, self._state_layouts)
@@ -523,10 +523,12 @@ class Part:
     # The step
     # ------------------------------------------------------------------------------------------------------------------
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no parameter has a gradient."""
-        return not self._active.any()
+    def _set_active(self, active: Any) -> None:
+        self._active = active
+        #: The number of parameters without gradient.
+        self.idle_members = len(active) - int(numpy.count_nonzero(active))
+        #: Whether no parameter has a gradient.
+        self.is_idle = self.idle_members == len(active)
 
     def update_hyperparameters(self, groups: Sequence[dict[str, Any]], changes: int) -> None:
         """Passes the hyperparameters to the program if the groups have changed, or if some are tensors."""
@@ -630,11 +632,6 @@ class Part:
     @property
     def clips(self) -> bool:
         return self._max_norm is not None
-
-    @property
-    def idle_members(self) -> int:
-        """The number of parameters without gradient."""
-        return int(len(self._active) - self._active.sum())
 
     def copy_in(self) -> None:
         """Copies the tensors that the program cannot read as they are."""

@@ -30,14 +30,14 @@ class Changes:
         """Counts a change. State that the caller replaces is not kept alive here."""
         self.count += 1
         for bound in self.tensors:
-            bound.tensors.clear()
+            bound.tensors = ()
 
 
 class Bound:
     """The tensors of state that are bound to a program."""
 
     def __init__(self) -> None:
-        self.tensors: list[Any] = []
+        self.tensors: tuple[Any, ...] = ()
 
 
 def _counting(name: str, base: type) -> Any:
