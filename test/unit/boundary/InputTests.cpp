@@ -7,6 +7,7 @@
 
 #include "Environment.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -124,6 +125,46 @@ TEST(InputTest, RefusesTypesAndMapsThatTheParserCannotBound) {
     expectBadInput(
         heddle_compile(programWith(value).c_str(), &cpu, &executable),
         (std::string(", found ") + found).c_str());
+}
+
+TEST(InputTest, RefusesBlankPrograms) {
+  heddle_executable *executable = nullptr;
+  char *text = nullptr;
+  for (const char *program : {"", " ", "\t\n \n"}) {
+    const char *found =
+        *program ? ", found blanks only" : ", found an empty text";
+    expectBadInput(heddle_compile(program, &cpu, &executable), found);
+    expectBadInput(heddle_explain(program, nullptr, 1, &cpu, &text), found);
+    expectBadInput(heddle_emit(program, "fused", &cpu, &text, nullptr), found);
+  }
+}
+
+TEST(InputTest, ShortensMessages) {
+  heddle_executable *executable = nullptr;
+  heddle_graph *graph = nullptr;
+  std::string name(100000, 'x');
+  auto expectShort = [&](heddle_status status, const char *end) {
+    expectBadInput(status, end);
+    std::string message = heddle_last_error();
+    EXPECT_LT(message.size(), 3000u) << message;
+    EXPECT_LE(std::count(message.begin(), message.end(), '\n'), 20);
+  };
+  expectShort(heddle_compile(name.c_str(), &cpu, &executable),
+              "The standard programs are");
+  expectShort(heddle_compile((name + " {}").c_str(), &cpu, &executable),
+              "expected one of the dialects");
+  expectShort(heddle_compile(("sgd:" + name + "=1").c_str(), &cpu, &executable),
+              "Its options are");
+  heddle_options options = {sizeof(options), name.c_str(), nullptr};
+  expectShort(heddle_compile("sgd", &options, &executable),
+              "expected 'cuda' or 'cpu'");
+  expectShort(heddle_load_plan(name.c_str(), &cpu, &executable), "");
+  ASSERT_EQ(heddle_compile("sgd", &cpu, &executable), HEDDLE_OK);
+  ASSERT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
+  expectShort(heddle_set_scalar(graph, name.c_str(), 1, nullptr),
+              "expected one of");
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
 }
 
 TEST(InputTest, PrintsNamesThatAreNotUTF8) {
