@@ -201,9 +201,11 @@ def _doctor(options: argparse.Namespace) -> int:
         line("NVRTC", nvrtc, f"{nvrtc.get('version')}, {nvrtc.get('path')}")
         line("cache", cache, f"{cache['directory']}, {cache['bytes'] / 2**20:.1f} MiB used")
         line("compiler", report["compiler"], "targets cuda and cpu")
+        for problem in report["environment_errors"].values():
+            print(f"{'wrong':7} {'setting':8} {problem}")
         for name, value in sorted(report["environment"].items()):
             print(f"{'':7} {name}={value}")
-    return 0 if report["compiler"]["ok"] else 1
+    return 0 if report["compiler"]["ok"] and not report["environment_errors"] else 1
 
 
 def _explain(options: argparse.Namespace) -> int:

@@ -173,10 +173,12 @@ class Graph:
 
         Args:
             name: the name of a list argument.
-            mask: True for each inactive member; None: all are active.
+            mask: True for each inactive member; None: all are active. If the list is bound, the mask has as many
+                members, so bind first.
 
         Raises:
-            BadInput: the graph has no such list; `prepare` and `replay` report a mask of another length.
+            BadInput: the graph has no such list, or the list is bound to another number of members. If it is bound
+                later, `prepare` and `replay` report the difference.
         """
         try:
             flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))

@@ -7,6 +7,8 @@
 
 #include "runtime/capi/CApi.h"
 
+#include "runtime/support/Environment.h"
+
 #include "heddle-version.h"
 
 #include <algorithm>
@@ -70,6 +72,8 @@ Expected<CompileRequest>
 makeRequest(const char *program, const heddle_options *options, bool inspect) {
   if (Error error = checkOptions(options))
     return std::move(error);
+  if (Error error = checkEnvironment())
+    return std::move(error);
   Options known = readOptions(options);
   std::string arch = known.arch.str();
   if (inspect && known.target != "cpu" && arch.empty()) {
@@ -88,6 +92,8 @@ makeRequest(const char *program, const heddle_options *options, bool inspect) {
 Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, StringRef target) {
   if (Error error = checkOptions(options))
+    return std::move(error);
+  if (Error error = checkEnvironment())
     return std::move(error);
   Options known = readOptions(options);
   return chooseTarget(known.target.empty() ? target : known.target, known.arch);

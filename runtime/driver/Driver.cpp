@@ -7,9 +7,9 @@
 
 #include "runtime/driver/Driver.h"
 
+#include "runtime/support/Environment.h"
 #include "runtime/support/Fork.h"
 
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <unistd.h>
@@ -40,16 +40,18 @@ Error resolve(GetProcAddress getProcAddress, const char *name, int version,
 }
 
 Error load(Driver &driver) {
-  const char *named = std::getenv("HEDDLE_CUDA_DRIVER");
+  StringRef named = environment("HEDDLE_CUDA_DRIVER");
   Expected<DynamicLibrary> library =
-      DynamicLibrary::open(named && *named ? named : "libcuda.so.1");
+      DynamicLibrary::open(named.empty() ? "libcuda.so.1" : named.str());
   if (!library) {
     auto [code, text] = takeError(library.takeError());
     return makeError(StatusCode::Unavailable,
-                     "no CUDA driver: {0}. Install NVIDIA's driver, or use the "
-                     "cpu target. To emit, explain or compile for a named "
-                     "architecture, no driver is needed",
-                     text);
+                     "no CUDA driver: {0}{1}. {2}, or use the cpu target. To "
+                     "emit, explain or compile for a named architecture, no "
+                     "driver is needed",
+                     named.empty() ? "" : "HEDDLE_CUDA_DRIVER: ", text,
+                     named.empty() ? "Install NVIDIA's driver"
+                                   : "Unset the variable, or name a driver");
   }
   driver.library = *library;
   auto getProcAddress =

@@ -139,6 +139,38 @@ TEST(InputTest, RefusesBlankPrograms) {
   }
 }
 
+TEST(InputTest, RefusesWrongVariables) {
+  heddle_executable *executable = nullptr, *other = nullptr;
+  heddle_graph *graph = nullptr;
+  char *text = nullptr;
+  ASSERT_EQ(heddle_compile("sgd", &cpu, &executable), HEDDLE_OK);
+  std::string plan;
+  ASSERT_EQ(heddle_executable_plan(executable, &text), HEDDLE_OK);
+  plan = text;
+  heddle_free(text);
+  struct {
+    const char *name, *value, *normal;
+  } wrong[] = {{"HEDDLE_THREADS", "0", "4"},
+               {"HEDDLE_CACHE_SIZE", "1G", "256"}};
+  for (auto &[name, value, normal] : wrong) {
+    std::string part = std::string("environment variable ") + name +
+                       ": expected a whole number of ";
+    setenv(name, value, 1);
+    expectBadInput(heddle_compile("sgd", &cpu, &other), part.c_str());
+    expectBadInput(heddle_load_plan(plan.c_str(), &sm90, &other), part.c_str());
+    expectBadInput(heddle_graph_create(executable, &graph), part.c_str());
+    expectBadInput(heddle_emit("sgd", "ptx", &sm90, &text, nullptr),
+                   part.c_str());
+    ASSERT_EQ(heddle_doctor(&text), HEDDLE_OK);
+    EXPECT_NE(std::strstr(text, part.c_str()), nullptr) << text;
+    heddle_free(text);
+    setenv(name, normal, 1);
+  }
+  EXPECT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+}
+
 TEST(InputTest, ShortensMessages) {
   heddle_executable *executable = nullptr;
   heddle_graph *graph = nullptr;

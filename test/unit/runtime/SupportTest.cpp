@@ -8,6 +8,7 @@
 #include "Helpers.h"
 
 #include "runtime/support/DynamicLibrary.h"
+#include "runtime/support/Environment.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/Parallel.h"
 #include "runtime/support/Text.h"
@@ -175,8 +176,26 @@ TEST(ThreadPoolTest, UsesSeveralThreads) {
 TEST(ParallelTest, TheLimitIsBounded) {
   ScopedVariable many("HEDDLE_THREADS", "4000000000");
   EXPECT_EQ(threadLimit(), 1024u);
-  ScopedVariable none("HEDDLE_THREADS", "0");
-  EXPECT_GE(threadLimit(), 1u);
+  ScopedVariable more("HEDDLE_THREADS", "18446744073709551615");
+  EXPECT_EQ(threadLimit(), 1024u);
+  EXPECT_TRUE(succeeded(checkEnvironment()));
+  for (const char *text :
+       {"0", "-1", "two", "1.5", " 4", "18446744073709551616"}) {
+    ScopedVariable wrong("HEDDLE_THREADS", text);
+    EXPECT_GE(threadLimit(), 1u);
+    EXPECT_CONTAINS(failure(checkEnvironment(), StatusCode::BadInput),
+                    "HEDDLE_THREADS: expected a whole number of threads, at "
+                    "least 1 and below 2^64, found '" +
+                        std::string(text) + "'");
+  }
+  ScopedVariable blank("HEDDLE_THREADS", "");
+  EXPECT_TRUE(succeeded(checkEnvironment()));
+  for (const char *text : {"-1", "many", "1G"}) {
+    ScopedVariable wrong("HEDDLE_CACHE_SIZE", text);
+    EXPECT_CONTAINS(failure(checkEnvironment(), StatusCode::BadInput),
+                    "HEDDLE_CACHE_SIZE: expected a whole number of MiB, at "
+                    "least 0");
+  }
 }
 
 //===----------------------------------------------------------------------===//
