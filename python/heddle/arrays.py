@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
+from ._values import short
 from .errors import BadInput, Unavailable
 
 TYPE_CHECKING = False
@@ -420,7 +421,9 @@ def stream_handle(stream: Any) -> int:
     if stream is None:
         return 0
     if isinstance(stream, int):
-        return stream
+        if stream >> 64:
+            raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(stream)}")
+        return int(stream)
     if isinstance(stream, ctypes.c_void_p):
         return stream.value or 0
     protocol = getattr(stream, "__cuda_stream__", None)

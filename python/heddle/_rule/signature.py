@@ -11,6 +11,7 @@ import linecache
 import math
 from typing import NamedTuple, Union
 
+from .._values import short
 from ..errors import BadInput
 from .values import is_number
 
@@ -138,7 +139,10 @@ class _Reader:
                     f"expected a number, the value of the state '{name}' before the first step, found {default!r}. "
                     "Hyperparameters and options follow a '*'"
                 )
-            initial = float(default)  # type: ignore[arg-type]
+            try:
+                initial = float(default)  # type: ignore[arg-type]
+            except OverflowError:
+                self.refuse(f"expected a number that double precision can hold, found {short(default)} for '{name}'")
         if len(self._lists) >= 2 and name in (PARAM, GRAD, STEP):
             self.refuse(f"'{name}' is the name of another list of the program: use another name for this state")
         self._lists.append(State(name, initial))

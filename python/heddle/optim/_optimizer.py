@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy
 
+from .._values import number, short
 from ..errors import BadInput
 from . import _capture, _norm
 from ._hyperparameters import read
@@ -185,10 +186,10 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     @clip_grad_norm.setter
     def clip_grad_norm(self, value: float | None) -> None:
         if value is not None and not (isinstance(value, (int, float)) and value >= 0):
-            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
+            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {short(value)}")
         if (value is None) != (self._max_norm is None):
             self._parts = {}
-        self._max_norm = None if value is None else float(value)
+        self._max_norm = None if value is None else number(value, "clip_grad_norm")
 
     # ------------------------------------------------------------------------------------------------------------------
     # The step
