@@ -117,8 +117,13 @@ std::string translateMessage(StringRef message, StringRef before,
   if (message == "expected SSA operand" ||
       message == "expected valid ssa identifier")
     return "expected a value, such as %x";
-  // Namespaces of C++ mean nothing in a program.
   std::string text = message.str();
+  for (StringRef noun : {"operand", "result", "region", "argument"}) {
+    std::string wrong = " 1 " + noun.str() + "s";
+    for (size_t at; (at = text.find(wrong)) != std::string::npos;)
+      text.erase(at + wrong.size() - 1, 1);
+  }
+  // Namespaces of C++ mean nothing in a program.
   static const Regex cppScope("(::)?([A-Za-z_]+::)+");
   for (std::string next; (next = cppScope.sub("", text)) != text;)
     text = next;

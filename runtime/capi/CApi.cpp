@@ -10,6 +10,7 @@
 #include "runtime/support/Environment.h"
 
 #include "heddle-version.h"
+#include "runtime/support/Text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,8 +29,8 @@ Error badInput(const Twine &text) {
 Error returnText(StringRef text, char **out, size_t *size) {
   char *copy = copyText(text);
   if (!copy)
-    return makeError(StatusCode::Failed,
-                     "allocating {0} bytes for a string failed", text.size());
+    return makeError(StatusCode::Failed, "allocating {0} for a string failed",
+                     counted(text.size(), "byte"));
   *out = copy;
   if (size)
     *size = text.size();

@@ -9,6 +9,7 @@
 
 #include "runtime/support/Environment.h"
 #include "runtime/support/Fork.h"
+#include "runtime/support/Text.h"
 
 #include <mutex>
 #include <optional>
@@ -97,8 +98,8 @@ Error initialize(Driver &driver) {
   constexpr int mostDevices = 4096;
   if (driver.deviceCount < 1 || driver.deviceCount > mostDevices)
     return makeError(StatusCode::Unavailable,
-                     "no GPU: the CUDA driver reports {0} devices",
-                     driver.deviceCount);
+                     "no GPU: the CUDA driver reports {0}",
+                     counted(driver.deviceCount, "device"));
   return Error::success();
 }
 

@@ -15,23 +15,27 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 
 namespace heddle {
 
-/// `1 operand`, `2 operands`, `2 entries`. `noun` is the singular form. Inline,
-/// because the dialects do not link the runtime.
-inline std::string counted(uint64_t count, llvm::StringRef noun) {
+/// `1 operand`, `2 operands`, `2 entries`, `2 indices`, for any integer. `noun`
+/// is the singular form. Inline, because the dialects do not link the runtime.
+template <typename Integer>
+std::string counted(Integer count, llvm::StringRef noun) {
   std::string text = (llvm::Twine(count) + " ").str();
   if (count == 1)
     return text + noun.str();
+  if (noun == "index")
+    return text + "indices";
   bool endsInY =
       noun.ends_with("y") && !llvm::StringRef("aeiou").contains(
                                  noun.size() > 1 ? noun[noun.size() - 2] : 'a');
   if (endsInY)
     return text + noun.drop_back().str() + "ies";
-  return text + noun.str() + (noun.ends_with("s") ? "es" : "s");
+  bool endsInHiss = noun.ends_with("s") || noun.ends_with("ch");
+  return text + noun.str() + (endsInHiss ? "es" : "s");
 }
 
 namespace runtime {

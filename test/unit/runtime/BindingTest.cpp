@@ -231,7 +231,7 @@ TEST_F(BindingTest, MemberCounts) {
 
 TEST_F(BindingTest, Extents) {
   grad[2].extents = {2};
-  EXPECT_CONTAINS(problem(), "argument 'grad', member 2: expected 1 elements "
+  EXPECT_CONTAINS(problem(), "argument 'grad', member 2: expected 1 element "
                              "as in argument 'param', found 2");
   grad[2].extents = {1};
   step[1].extents = {3};

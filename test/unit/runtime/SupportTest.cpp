@@ -35,6 +35,10 @@ TEST(TextTest, CountsInTheSingularAndThePlural) {
   EXPECT_EQ(heddle::counted(2, "entry"), "2 entries");
   EXPECT_EQ(heddle::counted(3, "array"), "3 arrays");
   EXPECT_EQ(heddle::counted(2, "address"), "2 addresses");
+  EXPECT_EQ(heddle::counted(size_t(2), "launch"), "2 launches");
+  EXPECT_EQ(heddle::counted(2, "index"), "2 indices");
+  EXPECT_EQ(heddle::counted(1, "index"), "1 index");
+  EXPECT_EQ(heddle::counted(int64_t(-1), "column"), "-1 columns");
 }
 
 TEST(TextTest, ShortensLongTexts) {
