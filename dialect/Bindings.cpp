@@ -13,6 +13,7 @@
 #include "dialect/Names.h"
 #include "dialect/ScalarOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/support/Text.h"
 
 using namespace mlir;
 using heddle::foreach::computeType;
@@ -250,12 +251,13 @@ LogicalResult verifyBound(Operation *op, unsigned number, Type storage,
 LogicalResult verifyBindings(Operation *op, ValueRange operands,
                              ArrayRef<int32_t> indices, Block &body) {
   if (indices.size() != operands.size())
-    return op->emitOpError("has ") << operands.size() << " operands and "
-                                   << indices.size() << " indices";
+    return op->emitOpError("has ")
+           << counted(operands.size(), "operand") << " and "
+           << counted(indices.size(), "index");
   if (body.getNumArguments() != operands.size())
     return op->emitOpError("binds ")
-           << operands.size() << " operands to " << body.getNumArguments()
-           << " region arguments";
+           << counted(operands.size(), "operand") << " to "
+           << counted(body.getNumArguments(), "region argument");
   bool rows = llvm::any_of(indices, [](int32_t k) { return k & kI; });
   for (auto [k, operand] : llvm::enumerate(operands)) {
     Type type = operand.getType();
@@ -265,7 +267,7 @@ LogicalResult verifyBindings(Operation *op, ValueRange operands,
         isEntryIndex(index) ? 1 : llvm::popcount(static_cast<uint32_t>(index));
     if (index < 0 || (index > kIJ && !isEntryIndex(index)) || named != rank)
       return op->emitOpError("operand #")
-             << k << " has rank " << rank << " and " << named << " indices";
+             << k << " has rank " << rank << " and " << counted(named, "index");
     if (indices[k] == kJ && !rows)
       return op->emitOpError("operand #")
              << k
@@ -413,11 +415,11 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
   size_t others = hasActive && foreach::isList(more.getType()) ? 1 : 0;
   if (body.getNumArguments() > inits.size() + others)
     return op->emitOpError("expected a region of at most ")
-           << inits.size() + others << " arguments, found "
+           << counted(inits.size() + others, "argument") << ", found "
            << body.getNumArguments();
   if (yielded.size() < inits.size())
     return op->emitOpError("carries ")
-           << inits.size() << " values but its region yields "
+           << counted(inits.size(), "value") << " but its region yields "
            << yielded.size();
   for (auto [k, init] : llvm::enumerate(inits))
     if (yielded[k].getType() != init.getType())
@@ -426,8 +428,8 @@ LogicalResult verifyLoop(Operation *op, ValueRange inits, ValueRange yielded,
              << " but its region yields " << yielded[k].getType();
   if (op->getNumResults() != yielded.size() + 1)
     return op->emitOpError("expected ")
-           << yielded.size() + 1
-           << " results (the yielded values and the number of iterations), "
+           << counted(yielded.size() + 1, "result")
+           << " (the yielded values and the number of iterations), "
               "found "
            << op->getNumResults();
   for (auto [k, value] : llvm::enumerate(yielded))

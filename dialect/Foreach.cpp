@@ -16,6 +16,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -185,7 +186,7 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return op->emitOpError("argument #")
              << index << " is donated to " << named.getValue()
              << "; expected the number of one of its "
-             << function.getNumResults() << " results";
+             << counted(function.getNumResults(), "result");
     Type replaced = function.getResultTypes()[result.getInt()];
     if (replaced != type)
       return op->emitOpError("argument #")
@@ -288,8 +289,8 @@ LogicalResult MapOp::verifyRegions() {
   if (getYield().getMore())
     return emitOpError("yields a 'while' flag; only loops have one");
   if (yielded.size() != getNumResults())
-    return emitOpError("yields ")
-           << yielded.size() << " values for " << getNumResults() << " results";
+    return emitOpError("yields ") << counted(yielded.size(), "value") << " for "
+                                  << counted(getNumResults(), "result");
   bool anyList = llvm::any_of(getInputs().getTypes(), isList);
   int64_t rank = getDomainRank();
   for (auto [k, value] : llvm::enumerate(yielded)) {
@@ -408,8 +409,8 @@ LogicalResult ReduceOp::verifyRegions() {
                        "device scalars");
   auto yielded = getYield().getValues();
   if (yielded.empty() || yielded.size() > 2 || getYield().getMore())
-    return emitOpError("yields ")
-           << yielded.size() << " values; expected the value to reduce";
+    return emitOpError("yields ") << counted(yielded.size(), "value")
+                                  << "; expected the value to reduce";
   if (yielded.size() == 2 && failed(verifyShift(*this)))
     return failure();
   Type element = yielded.front().getType();
@@ -475,8 +476,8 @@ LogicalResult WhileOp::verify() {
 LogicalResult WhileOp::verifyRegions() {
   if (getBody().getNumArguments() != getInits().size())
     return emitOpError("carries ")
-           << getInits().size() << " values but its region has "
-           << getBody().getNumArguments() << " arguments";
+           << counted(getInits().size(), "value") << " but its region has "
+           << counted(getBody().getNumArguments(), "argument");
   return verifyLoop(*this, getInits(), getYield().getValues(),
                     getYield().getMore(), /*hasActive=*/false);
 }

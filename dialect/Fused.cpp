@@ -15,6 +15,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -254,8 +255,8 @@ ParseResult PrecomputeOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (types.size() != inputs.size())
     return parser.emitError(parser.getCurrentLocation())
-           << "expected " << inputs.size()
-           << " types, one for each operand, found " << types.size();
+           << "expected " << counted(inputs.size(), "type")
+           << ", one for each operand, found " << types.size();
   for (auto [argument, type] : llvm::zip(arguments, types))
     argument.type = type;
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) ||

@@ -10,6 +10,7 @@
 
 #include "dialect/Fused.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -203,8 +204,9 @@ LogicalResult BufferAttr::verify(EmitError error, StringRef name,
                    << name << "', found " << type;
   int64_t rank = isList(type) ? rankOf(type) : 0;
   if (!extents.empty() && static_cast<int64_t>(extents.size()) != rank)
-    return error() << "expected " << rank << " extents for buffer '" << name
-                   << "' of type " << type << ", found " << extents.size();
+    return error() << "expected " << counted(rank, "extent") << " for buffer '"
+                   << name << "' of type " << type << ", found "
+                   << extents.size();
   if (members < -1 || (members >= 0 && !isList(type)))
     return error() << "expected 'members' of a list only, found " << members
                    << " for buffer '" << name << "' of type " << type;
@@ -268,8 +270,9 @@ LogicalResult CooperativeAttr::verify(EmitError error, int64_t threads,
                    << threads;
   if (blocks < 1 || blocks > kMostThreads / threads)
     return error() << "expected at least one block and at most " << kMostThreads
-                   << " threads on a multiprocessor, found " << blocks
-                   << " blocks of " << threads << " threads";
+                   << " threads on a multiprocessor, found "
+                   << counted(blocks, "block") << " of " << threads
+                   << " threads";
   if (tiles < 0 || tiles > INT32_MAX)
     return error() << "expected 0 to " << INT32_MAX << " tiles, found "
                    << tiles;
@@ -299,13 +302,14 @@ LogicalResult fused::verifyLaunch(SweepOp sweep) {
     return sweep.emitOpError("expected a schedule together with 'launch'");
   if (launch.getArrivals().size() != sweep.getNumSegments())
     return sweep.emitOpError("expected a launch for ")
-           << sweep.getNumSegments() << " segments, found one with "
-           << launch.getArrivals().size() << " arrivals";
+           << counted(sweep.getNumSegments(), "segment") << ", found one with "
+           << counted(launch.getArrivals().size(), "arrival");
   for (VariantAttr variant : launch.getVariants())
     if (variant.getBlocks() * schedule.getThreads() > kMostThreads)
       return sweep.emitOpError("expected at most ")
              << kMostThreads << " threads on a multiprocessor, found "
-             << variant.getBlocks() << " blocks of " << schedule.getThreads();
+             << counted(variant.getBlocks(), "block") << " of "
+             << schedule.getThreads();
   bool list = sweep.hasEpilogue() || !sweep.getListResults().empty();
   for (auto [s, arrival] : llvm::enumerate(launch.getArrivals()))
     if (arrival == Arrival::early && needsLateArrival(sweep, s, list))
@@ -408,12 +412,13 @@ LogicalResult BufferVerifier::verifyShapes() {
           dimension >= rankOf(types[other]))
         return program.emitOpError("expected extents that are dimensions of "
                                    "lists among its ")
-               << types.size() << " buffers, found dimension " << dimension
-               << " of buffer " << other << " in " << buffer;
+               << counted(types.size(), "buffer") << ", found dimension "
+               << dimension << " of buffer " << other << " in " << buffer;
     if (int64_t other = buffer.getMembers();
         other >= 0 && (!isBuffer(other) || !isList(types[other])))
       return program.emitOpError("expected 'members' of a list among its ")
-             << types.size() << " buffers, found " << other << " in " << buffer;
+             << counted(types.size(), "buffer") << ", found " << other << " in "
+             << buffer;
   }
   return success();
 }
@@ -424,14 +429,15 @@ LogicalResult BufferVerifier::verifyResults(Operation *op,
                                             bool mayBeUnused) {
   if (numbers.size() != values.size())
     return op->emitOpError("expected 'result_buffers' of ")
-           << values.size() << " results, found " << numbers.size();
+           << counted(values.size(), "result") << ", found " << numbers.size();
   for (auto [k, number, type] : llvm::enumerate(numbers, values)) {
     if (number == -1 && mayBeUnused)
       continue;
     if (!isBuffer(number))
       return op->emitOpError("expected one of ")
-             << types.size() << " buffers" << (mayBeUnused ? ", or -1," : "")
-             << " for result #" << k << ", found " << number;
+             << counted(types.size(), "buffer")
+             << (mayBeUnused ? ", or -1," : "") << " for result #" << k
+             << ", found " << number;
     if (types[number] != type)
       return op->emitOpError("expected a buffer of type ")
              << type << " for result #" << k << ", found buffer " << number
@@ -477,8 +483,8 @@ LogicalResult BufferVerifier::verifyLoop(LoopOp loop) {
   Type flag = loop.getYield().getMore().getType();
   if (!isBuffer(condition) || types[condition] != flag)
     return loop.emitOpError("expected a 'condition_buffer' of type ")
-           << flag << " among its " << types.size() << " buffers, found "
-           << condition;
+           << flag << " among its " << counted(types.size(), "buffer")
+           << ", found " << condition;
   return success();
 }
 

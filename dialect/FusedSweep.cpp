@@ -12,6 +12,7 @@
 #include "dialect/FusedLevels.h"
 #include "dialect/Names.h"
 #include "mlir/IR/Builders.h"
+#include "runtime/support/Text.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -352,8 +353,8 @@ static LogicalResult verifySegment(SweepOp op, unsigned segment) {
   int64_t rank = op.getDomainRank(segment);
   if (yield.getMore() || yield.getValues().size() != results.size())
     return op.emitOpError("expected segment #")
-           << segment << " to yield " << results.size() << " values, found "
-           << yield.getValues().size();
+           << segment << " to yield " << counted(results.size(), "value")
+           << ", found " << yield.getValues().size();
   for (auto [result, value] : llvm::zip(results, yield.getValues()))
     if (failed(verifyResult(op, result.getResultNumber(), value,
                             levels->of(value), rank)))
@@ -367,9 +368,9 @@ static LogicalResult verifyEpilogue(SweepOp op) {
   auto inputs = op.getEpilogueInputs();
   if (body.getNumArguments() != lists.size() + inputs.size())
     return op.emitOpError("expected the epilogue to take ")
-           << lists.size() << " list values of the segments and "
-           << inputs.size() << " bound scalars, found "
-           << body.getNumArguments() << " arguments";
+           << counted(lists.size(), "list value") << " of the segments and "
+           << counted(inputs.size(), "bound scalar") << ", found "
+           << counted(body.getNumArguments(), "argument");
   for (auto [k, position] : llvm::enumerate(lists))
     if (!isStorable(body.getArgument(k).getType(),
                     storageType(op.getResult(position).getType())))
@@ -387,7 +388,7 @@ static LogicalResult verifyEpilogue(SweepOp op) {
   auto results = op.getEpilogueResults();
   if (yielded.size() != results.size())
     return op.emitOpError("expected the epilogue to yield ")
-           << results.size() << " values, found " << yielded.size();
+           << counted(results.size(), "value") << ", found " << yielded.size();
   for (auto [result, value] : llvm::zip(results, yielded))
     if (isList(result.getType()) ||
         !isStorable(value.getType(), storageType(result.getType())))
@@ -410,8 +411,9 @@ static LogicalResult verifySchedule(SweepOp op, ScheduleAttr schedule) {
       schedule.getTile().size() != segments)
     return op.emitOpError("expected a schedule with a vector and a tile for "
                           "each of its ")
-           << segments << " segments, found " << schedule.getVector().size()
-           << " vectors and " << schedule.getTile().size() << " tiles";
+           << counted(segments, "segment") << ", found "
+           << counted(schedule.getVector().size(), "vector") << " and "
+           << counted(schedule.getTile().size(), "tile");
   if (!llvm::all_of(schedule.getVector(), isPositive) ||
       !llvm::all_of(schedule.getTile(), isPositive))
     return op.emitOpError("expected a schedule with vectors and tiles that are "
@@ -423,7 +425,7 @@ static LogicalResult verifySchedule(SweepOp op, ScheduleAttr schedule) {
         isa_and_nonnull<LoopOp>(op->getParentOp()))))
     return op.emitOpError("expected a positive number of columns, in a "
                           "schedule by 'rows' outside of loops, found ")
-           << schedule.getColumns() << " columns";
+           << counted(schedule.getColumns(), "column");
   return success();
 }
 
@@ -439,9 +441,9 @@ LogicalResult SweepOp::verify() {
       getResultEnds().size() != segments)
     return emitOpError("expected at least one segment, and ends of operands "
                        "and results for each, found ")
-           << segments << " segments, " << getInputEnds().size()
-           << " ends of operands and " << getResultEnds().size()
-           << " of results";
+           << counted(segments, "segment") << ", "
+           << counted(getInputEnds().size(), "end") << " of operands and "
+           << getResultEnds().size() << " of results";
   if (!areEnds(getInputEnds(), getInputs().size()) ||
       !areEnds(getResultEnds(), getNumResults()) ||
       getInputEnds().back() != static_cast<int64_t>(getInputs().size()) ||

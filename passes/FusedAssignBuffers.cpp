@@ -10,6 +10,7 @@
 #include "dialect/Names.h"
 #include "passes/BufferAssigner.h"
 #include "passes/Passes.h"
+#include "runtime/support/Text.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_FUSEDASSIGNBUFFERS
@@ -119,7 +120,8 @@ static LogicalResult checkCarriesAll(LoopOp loop) {
   if (loop.getInits().size() == results)
     return success();
   return loop.emitOpError("expected an initial value for each of its ")
-         << results << " results besides the number of iterations, found "
+         << counted(results, "result")
+         << " besides the number of iterations, found "
          << loop.getInits().size();
 }
 

@@ -193,10 +193,16 @@ LogicalResult Outliner::lowerBlock(Block &from, Block &to) {
     } else if (auto loop = dyn_cast<foreach::WhileOp>(op)) {
       if (failed(lowerWhile(loop, builder)))
         return failure();
+    } else if (isa<foreach::IfOp>(op)) {
+      return op.emitOpError("has no sweeps; expected a program in which "
+                            "foreach-simplify has expanded it");
     } else {
-      return op.emitOpError("cannot become part of a program; expected map, "
-                            "reduce, record or while (foreach-simplify "
-                            "expands if)");
+      bool isMath =
+          isa<arith::ArithDialect, math::MathDialect>(op.getDialect());
+      return op.emitOpError("is not allowed here; a program computes in "
+                            "foreach.map, foreach.reduce, foreach.record, "
+                            "foreach.while and foreach.if")
+             << (isMath ? ": move it into the body of one of them" : "");
     }
   }
   return success();

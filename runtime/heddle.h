@@ -228,7 +228,8 @@ HEDDLE_EXPORT heddle_status heddle_bind_result_strided(
 /* Marks member m of a list argument as inactive if mask[m] is not 0, for
  * example if a parameter has no gradient in this step. The step skips an
  * inactive member in every list with the same members: parameter, state and
- * step counter keep their values. 0 members: all are active. */
+ * step counter keep their values. 0 members: all are active. If the list is
+ * bound, the mask has as many members: bind first. */
 HEDDLE_EXPORT heddle_status heddle_set_inactive(heddle_graph *graph,
                                                 const char *name,
                                                 size_t members,

@@ -16,6 +16,7 @@
 #include "passes/Traffic.h"
 #include "runtime/plan/PanelClass.h"
 #include "runtime/support/Json.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -189,9 +190,8 @@ std::optional<PanelForm> Explanation::panelFormOf(const PlanNode &loop) const {
   auto panels = runtime::panelClassFor(*loop.panel, narrowest, widest, longest,
                                        sharedBytes);
   if (!panels)
-    return PanelForm{false, llvm::formatv("{0} has no size class for {1} "
-                                          "columns",
-                                          arch, widest)};
+    return PanelForm{false, llvm::formatv("{0} has no size class for {1}", arch,
+                                          counted(widest, "column"))};
   return PanelForm{true, panels->describe()};
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/support/Dump.h"
 #include "runtime/support/InputFile.h"
+#include "runtime/support/Text.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -44,25 +45,23 @@ std::unique_ptr<MLIRContext> createContext() {
 
 Compilation::Compilation(PipelineOptions options, MLIRContext *shared)
     : ownContext(shared ? nullptr : createContext()),
-      context(shared ? shared : ownContext.get()), options(options) {
-  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context,
-                                                         diagnosticsStream);
-  remarkHandler = std::make_unique<ScopedDiagnosticHandler>(
-      context, [this](Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != DiagnosticSeverity::Remark)
-          return mlir::failure(); // leave errors and notes to `handler`
-        remarks.push_back(diagnostic.str());
-        return success();
-      });
-}
+      context(shared ? shared : ownContext.get()),
+      diagnostics(context, sources),
+      remarkHandler(context,
+                    [this](Diagnostic &diagnostic) {
+                      if (diagnostic.getSeverity() !=
+                          DiagnosticSeverity::Remark)
+                        return mlir::failure(); // leave it to `diagnostics`
+                      remarks.push_back(diagnostic.str());
+                      return success();
+                    }),
+      options(options) {}
 
 Compilation::~Compilation() = default;
 
 llvm::Error Compilation::failure(StringRef fallback) {
-  StringRef text = StringRef(diagnostics).rtrim();
-  if (text.empty())
-    return makeError(StatusCode::BadInput, "{0}", fallback);
-  return makeError(StatusCode::BadInput, "{0}", text);
+  StringRef text = diagnostics.text();
+  return makeError(StatusCode::BadInput, "{0}", text.empty() ? fallback : text);
 }
 
 /// Whether `program` is the text of a module, or bytecode (which parseProgram
@@ -86,7 +85,26 @@ static void nameArguments(ModuleOp module) {
   }
 }
 
+static llvm::Error notOneFunction(size_t count) {
+  return makeError(StatusCode::BadInput,
+                   "program: expected a module with one function, found {0}",
+                   count == 0 ? "none" : counted(count, "function"));
+}
+
+llvm::Expected<func::FuncOp> Compilation::onlyFunction() {
+  auto functions = llvm::to_vector(module->getOps<func::FuncOp>());
+  if (functions.size() != 1)
+    return notOneFunction(functions.size());
+  return functions.front();
+}
+
 llvm::Error Compilation::read(StringRef program, StringRef dtype) {
+  if (program.trim().empty())
+    return makeError(
+        StatusCode::BadInput,
+        "program: expected the name of a standard program such as 'adamw', the "
+        "path of a .mlir file, or the text of a module, found {0}",
+        program.empty() ? "an empty text" : "blanks only");
   // The options of a standard program may contain a slash.
   bool isFile = !isModuleSource(program) &&
                 (program.ends_with(".mlir") || program.ends_with(".mlirbc") ||
@@ -101,12 +119,14 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
     sources.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(program, "program"), SMLoc());
     module = parseProgram(sources, context);
-  } else if (auto built = library::buildProgram(program, context, dtype);
-             succeeded(built)) {
-    module = std::move(*built);
+  } else {
+    diagnostics.setProgramName(program);
+    if (auto built = library::buildProgram(program, context, dtype);
+        succeeded(built))
+      module = std::move(*built);
   }
   if (!module)
-    return failure(("cannot read program '" + program + "'").str());
+    return failure("cannot read program '" + runtime::shortened(program) + "'");
   nameArguments(*module);
   return runtime::MemoryReserve::check();
 }
@@ -148,6 +168,11 @@ static std::string programName(ModuleOp module) {
 }
 
 llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
+  size_t count = llvm::count_if(*module->getBody(), [](Operation &op) {
+    return isa<func::FuncOp, fused::ProgramOp>(op);
+  });
+  if (count != 1)
+    return notOneFunction(count);
   PassManager manager(context);
   buildPipeline(manager, options);
   if (watch)
@@ -159,12 +184,7 @@ llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
   }
   if (failed(manager.run(*module)))
     return failure("lowering of the program failed");
-  auto programs = llvm::to_vector(module->getOps<fused::ProgramOp>());
-  if (programs.size() != 1)
-    return makeError(StatusCode::BadInput,
-                     "expected a module with one function, found {0}",
-                     programs.size());
-  fusedProgram = programs.front();
+  fusedProgram = *module->getOps<fused::ProgramOp>().begin();
   auto read = Buffers::read(fusedProgram);
   if (failed(read))
     return failure("cannot read the buffer assignment");
@@ -209,7 +229,7 @@ Compilation::compile(runtime::Target target) {
   auto program = compileForCpu(fusedProgram);
   if (!program) {
     llvm::Error error = program.takeError();
-    if (diagnostics.empty())
+    if (diagnostics.text().empty())
       return error;
     return failure(toString(std::move(error)));
   }

@@ -12,6 +12,7 @@
 #ifndef HEDDLE_CODEGEN_COMPILER_PROGRAMCOMPILER_H
 #define HEDDLE_CODEGEN_COMPILER_PROGRAMCOMPILER_H
 
+#include "codegen/compiler/Diagnostics.h"
 #include "codegen/layout/Buffers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -46,6 +47,8 @@ public:
   llvm::Error lower(std::unique_ptr<mlir::PassInstrumentation> watch = {});
 
   mlir::ModuleOp getModule() { return *module; }
+  /// The function of a module that has one, before `lower`.
+  llvm::Expected<mlir::func::FuncOp> onlyFunction();
   /// The fused program and its buffers, after `lower`.
   fused::ProgramOp getProgram() { return fusedProgram; }
   const Buffers &getBuffers() const { return *buffers; }
@@ -63,10 +66,8 @@ private:
   std::unique_ptr<mlir::MLIRContext> ownContext;
   mlir::MLIRContext *context;
   llvm::SourceMgr sources;
-  std::string diagnostics;
-  llvm::raw_string_ostream diagnosticsStream{diagnostics};
-  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
-  std::unique_ptr<mlir::ScopedDiagnosticHandler> remarkHandler;
+  Diagnostics diagnostics;
+  mlir::ScopedDiagnosticHandler remarkHandler;
   llvm::SmallVector<std::string> remarks;
   PipelineOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> module;

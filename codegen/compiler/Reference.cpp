@@ -34,13 +34,10 @@ Reference::create(StringRef program) {
   std::unique_ptr<Reference> result(new Reference);
   if (llvm::Error error = result->compilation.read(program))
     return error;
-  auto functions =
-      llvm::to_vector(result->compilation.getModule().getOps<func::FuncOp>());
-  if (functions.size() != 1)
-    return makeError(StatusCode::BadInput,
-                     "expected a module with one function, found {0}",
-                     functions.size());
-  func::FuncOp function = functions.front();
+  auto found = result->compilation.onlyFunction();
+  if (!found)
+    return found.takeError();
+  func::FuncOp function = *found;
   result->function = function;
   result->arguments.resize(function.getNumArguments());
   result->given.resize(function.getNumArguments());

@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/ProgramEmitter.h"
 #include "dialect/Bindings.h"
+#include "runtime/support/Text.h"
 
 using namespace mlir;
 
@@ -20,8 +21,8 @@ static std::string listNames(ArrayRef<std::string> names) {
 }
 
 void ProgramEmitter::emitBanner() {
-  os << "// " << identifierFrom(program.getSymName()) << ": " << sweeps.size()
-     << (sweeps.size() == 1 ? " sweep" : " sweeps") << "\n";
+  os << "// " << identifierFrom(program.getSymName()) << ": "
+     << counted(sweeps.size(), "sweep") << "\n";
   for (fused::SweepOp sweep : sweeps) {
     auto layout = SweepLayout::compute(sweep, buffers);
     if (failed(layout))
@@ -42,8 +43,8 @@ void ProgramEmitter::emitBanner() {
         if (element)
           bytes += storageBytes(slot.storage) * (slot.read + slot.written);
       }
-      os << "\n//   " << segment.tile
-         << (layout->rank == 2 ? " rows" : " elements")
+      os << "\n//   "
+         << counted(segment.tile, layout->rank == 2 ? "row" : "element")
          << (segment.columns ? ", shared by blocks, " : ", ") << bytes
          << " bytes per element: reads " << listNames(read) << "; writes "
          << listNames(written);

@@ -58,7 +58,9 @@ Expected<std::vector<Extents>> shapesFromJSON(const json::Value &value,
                              "at least 0, found {1}",
                              k, dim)
                          .str());
-      if (MulOverflow(count, *extent, count) || count > int64_t(1) << 48)
+      // Without zeros: a list of columns can have elements if there is no row.
+      if (MulOverflow(count, std::max<int64_t>(*extent, 1), count) ||
+          count > int64_t(1) << 48)
         return error(
             formatv("[{0}]: expected a shape of at most 2^48 elements, found "
                     "{1}",

@@ -151,8 +151,9 @@ LogicalResult Composer::checkResults() {
     if (!result.consumed && !result.name.empty() &&
         !seen.try_emplace(result.name).second)
       return emitError(loc)
-             << "both '" << left.getName() << "' and '" << right.getName()
-             << "' have a result '" << result.name << "'";
+             << "expected results with different names, found a result '"
+             << result.name << "' of '" << left.getName() << "' and one of '"
+             << right.getName() << "': leave one of these programs out";
   return success();
 }
 

@@ -137,6 +137,12 @@ StringRef nearest(StringRef word, ArrayRef<StringRef> words) {
     best = candidate;
     bestDistance = distance;
   }
+  // `clip` means clip_by_global_norm, and `norm` means global_norm.
+  if (best.empty() && word.size() >= 3)
+    for (StringRef candidate : words)
+      if (candidate.contains(word) &&
+          (best.empty() || candidate.size() < best.size()))
+        best = candidate;
   return best;
 }
 

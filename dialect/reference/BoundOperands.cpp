@@ -8,6 +8,7 @@
 #include "dialect/reference/BoundOperands.h"
 #include "dialect/Foreach.h"
 #include "dialect/Names.h"
+#include "runtime/support/Text.h"
 
 #include <limits>
 
@@ -50,8 +51,9 @@ FailureOr<std::optional<size_t>> BoundOperands::countMembers() {
       continue;
     size_t found = values[k]->members.size();
     if (count && *count != found)
-      return op->emitOpError() << describeOperand(k) << " has " << found
-                               << " members; expected " << *count;
+      return op->emitOpError()
+             << describeOperand(k) << " has " << counted(found, "member")
+             << "; expected " << *count;
     count = found;
   }
   return count;

@@ -18,6 +18,7 @@
 #include "dialect/reference/Reduction.h"
 #include "dialect/reference/Rounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/support/Text.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 #include <algorithm>
@@ -476,8 +477,9 @@ LogicalResult Interpreter::evaluate(foreach::WhileOp op) {
         auto kept = std::make_shared<Value>(*value);
         if (kept->members.size() != stopped.size())
           return op.emitOpError("has ")
-                 << stopped.size() << " flags for the " << kept->members.size()
-                 << " members of value #" << k;
+                 << counted(stopped.size(), "flag") << " for the "
+                 << counted(kept->members.size(), "member") << " of value #"
+                 << k;
         for (size_t member = 0; member < kept->members.size(); ++member)
           if (stopped[member])
             kept->members[member] = current[k]->members[member];
@@ -516,8 +518,8 @@ LogicalResult Interpreter::evaluate(foreach::RecordOp op) {
   size_t count = recorded->members.size();
   if (each && value.members.size() != count)
     return op.emitOpError("records ")
-           << value.members.size() << " values in the vectors of " << count
-           << " members";
+           << counted(value.members.size(), "value") << " in the vectors of "
+           << counted(count, "member");
   for (auto [member, tensor] : llvm::enumerate(recorded->members))
     if (iteration < tensor.size() && !isInactive(op.getInto(), member))
       storeElement(storageType(op.getInto().getType()),
@@ -626,10 +628,10 @@ LogicalResult Interpreter::checkArgument(unsigned number, Value &value) {
     for (int64_t extent : tensor.extents)
       size *= extent;
     if (size != tensor.size())
-      return error() << "has " << tensor.size() << " elements in member " << k
-                     << "; its extents give " << size;
+      return error() << "has " << counted(tensor.size(), "element")
+                     << " in member " << k << "; its extents give " << size;
     if (rankOf(type) == 0 && size != 1)
-      return error() << "has " << size << " elements in member " << k
+      return error() << "has " << counted(size, "element") << " in member " << k
                      << "; expected 1";
     for (auto *plane : {&tensor.data, &tensor.low, &tensor.high})
       roundAll(storageType(type), plane->data(),
@@ -652,8 +654,8 @@ void Interpreter::markInactive(unsigned number, const Value &value) {
 FailureOr<std::vector<Value>> Interpreter::run(std::vector<Value> arguments) {
   if (arguments.size() != function.getNumArguments())
     return function.emitOpError("has ")
-           << function.getNumArguments() << " arguments; found values for "
-           << arguments.size();
+           << counted(function.getNumArguments(), "argument")
+           << "; found values for " << arguments.size();
   auto end = dyn_cast_or_null<func::ReturnOp>(
       function.isExternal() ? nullptr
                             : function.getBody().front().getTerminator());

@@ -155,8 +155,20 @@ def _setting(text: str) -> tuple[str, float]:
         ) from None
 
 
+def _settings(settings: list[tuple[str, float]]) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for name, value in settings:
+        if name in values:
+            raise BadInput(f"option '--set' sets '{name}' twice: give it once")
+        values[name] = value
+    return values
+
+
 def _program(argument: str) -> str:
-    return sys.stdin.read() if argument == "-" else argument
+    if argument != "-":
+        return argument
+    # The library reports bytes that are not UTF-8, and takes text with a line break for a module.
+    return os.fsdecode(sys.stdin.buffer.read()) + "\n"
 
 
 def _print_json(value: Any) -> None:
@@ -201,9 +213,11 @@ def _doctor(options: argparse.Namespace) -> int:
         line("NVRTC", nvrtc, f"{nvrtc.get('version')}, {nvrtc.get('path')}")
         line("cache", cache, f"{cache['directory']}, {cache['bytes'] / 2**20:.1f} MiB used")
         line("compiler", report["compiler"], "targets cuda and cpu")
+        for problem in report["environment_errors"].values():
+            print(f"{'wrong':7} {'setting':8} {problem}")
         for name, value in sorted(report["environment"].items()):
             print(f"{'':7} {name}={value}")
-    return 0 if report["compiler"]["ok"] else 1
+    return 0 if report["compiler"]["ok"] and not report["environment_errors"] else 1
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -219,16 +233,18 @@ def _explain(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from ._run import run
 
-    model, shapes = "built-in", _shapes.BUILT_IN
+    model, shapes, origin = "built-in", _shapes.BUILT_IN, "built-in model"
     if options.shapes is not None:
         model, shapes = _shapes.read_shapes(options.shapes)
+        origin = f"shapes file '{options.shapes}', model '{model}'"
     report = run(
         _program(options.program),
         shapes,
+        origin=origin,
         target=options.target,
         steps=options.steps,
         seed=options.seed,
-        scalars=dict(options.set),
+        scalars=_settings(options.set),
     )
     report["model"] = model
     if options.json:
@@ -290,6 +306,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except Error as error:
         print(f"heddle: error: {error}", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("heddle: error: out of memory", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader of the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -263,11 +263,16 @@ def encode(text: str, name: str) -> bytes:
     """Text for the library. `name` is the name of the argument, for the message.
 
     Raises:
-        BadInput: `text` is not a string, or has a null character.
+        BadInput: `text` is not a string, or has a null character or half of a surrogate pair.
     """
     if not isinstance(text, str):
         raise BadInput(f"{name}: expected a string, found {type(text).__name__}")
-    encoded = text.encode("utf-8", "surrogateescape")
+    try:
+        encoded = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            f"{name}: expected text that UTF-8 can hold, found U+{ord(text[error.start]):04X} at position {error.start}"
+        ) from None
     if b"\0" in encoded:
         raise BadInput(f"{name}: expected text without null characters, found one at position {encoded.index(0)}")
     return encoded

@@ -15,7 +15,8 @@ import time
 
 from . import dtypes
 from ._shapes import argument_shapes
-from .errors import BadInput
+from ._values import counted
+from .errors import BadInput, Error
 from .executable import BufferInfo, Executable, compile
 from .graph import Graph, Memory
 from .inspection import explain
@@ -34,14 +35,24 @@ _ALIGNMENT = 256  # of a member, in bytes
 class _List:
     """A list in memory of the target, and what it holds at the start: values about 0, or one value."""
 
-    def __init__(self, executable: Executable, info: BufferInfo, shapes: list[Shape]) -> None:
+    def __init__(self, executable: Executable, info: BufferInfo, shapes: list[Shape], origin: str) -> None:
         self.info, self.shapes = info, shapes
         self.offsets: list[int] = []
         size = 0
-        for shape in shapes:
+        for member, shape in enumerate(shapes):
             self.offsets.append(size)
             size += -(-math.prod(shape) * dtypes.SIZES[info.dtype] // _ALIGNMENT) * _ALIGNMENT
-        self.memory = Memory(executable, size)
+            if size > 1 << 48:
+                raise BadInput(
+                    f"{origin}[{member}]: expected lists of at most 2^48 bytes, found {size} bytes in list "
+                    f"'{info.name}' up to this member: use smaller shapes"
+                )
+        try:
+            self.memory = Memory(executable, size)
+        except Error as error:
+            raise type(error)(
+                f"list '{info.name}' of {counted(len(shapes), 'member')} from {origin}: {error}"
+            ) from None
         self.deviation: float | None = None
         self.value = 0.0
 
@@ -129,12 +140,13 @@ def run(
     program: str,
     shapes: list[Shape],
     *,
+    origin: str,
     target: str | None,
     steps: int,
     seed: int,
     scalars: dict[str, float],
 ) -> dict[str, Any]:
-    """Runs steps of a program, and reports times and the checksum of each result.
+    """Runs steps of a program, and reports times and the checksum of each result. Messages name `origin`.
 
     Returns:
         A dictionary: target, arch, members, parameters (elements of the given shapes), steps, seed, launches and sweeps
@@ -152,7 +164,7 @@ def run(
     graph = executable.graph()
     _set_scalars(executable, graph, scalars)
     by_name = argument_shapes(executable.plan, shapes)
-    lists = {name: _List(executable, executable.arguments[name], members) for name, members in by_name.items()}
+    lists = {name: _List(executable, executable.arguments[name], members, origin) for name, members in by_name.items()}
     _choose_contents(executable, lists)
     for number, entry in enumerate(lists.values()):
         entry.fill(numpy.random.default_rng([seed, 0, number]))
@@ -161,7 +173,7 @@ def run(
     results = dict(lists)
     for name, info in executable.results.items():
         if info.is_list and name not in lists:
-            results[name] = _List(executable, info, [seen.shape for seen in graph.result_views(name)])
+            results[name] = _List(executable, info, [seen.shape for seen in graph.result_views(name)], origin)
             results[name].bind(graph)
     graph.prepare()
 

@@ -10,6 +10,7 @@ import json
 import math
 import os
 
+from ._values import counted, listed, short
 from .errors import BadInput
 
 TYPE_CHECKING = False
@@ -31,6 +32,9 @@ BUILT_IN: list[Shape] = [
     (255,),
     (128, 129),
 ]
+
+
+_MOST_ELEMENTS = 1 << 48
 
 
 def _models(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,23 +67,27 @@ def read_shapes(argument: str) -> tuple[str, list[Shape]]:
         raise BadInput(f"shapes file '{path}' is not valid JSON: {error}") from None
     if not isinstance(models, dict):
         raise BadInput(f"shapes file '{path}': expected an object {{\"MODEL\": [[dim, ...], ...], ...}}")
-    names = ", ".join(sorted(models))
+    names = listed(sorted(models))
     if model is None:
         if len(models) != 1:
             raise BadInput(
-                f"shapes file '{path}' has {len(models)} models; choose one with '{path}:MODEL'\nModels: {names}."
+                f"shapes file '{path}' has {counted(len(models), 'model')}; "
+                f"choose one with '{path}:MODEL'\nModels: {names}."
             )
         model = next(iter(models))
     if model not in models:
         raise BadInput(f"shapes file '{path}' has no model '{model}'\nModels: {names}.")
-    shapes = models[model]
-    if not isinstance(shapes, list) or not all(
-        isinstance(shape, list) and all(type(extent) is int and extent >= 0 for extent in shape) for shape in shapes
-    ):
-        raise BadInput(
-            f"shapes file '{path}', model '{model}': expected an array of shapes, [[dim, ...], ...], with dimensions "
-            "that are integers of at least 0"
-        )
+    shapes, where = models[model], f"shapes file '{path}', model '{model}'"
+    if not isinstance(shapes, list):
+        raise BadInput(f"{where}: expected an array of shapes, [[dim, ...], ...], found {short(shapes)}")
+    for member, shape in enumerate(shapes):
+        if not isinstance(shape, list) or not all(type(extent) is int and extent >= 0 for extent in shape):
+            raise BadInput(
+                f"{where}[{member}]: expected a shape, [dim, ...], with dimensions that are integers of at least 0, "
+                f"found {short(shape)}"
+            )
+        if math.prod(max(extent, 1) for extent in shape) > _MOST_ELEMENTS:
+            raise BadInput(f"{where}[{member}]: expected a shape of at most 2^48 elements, found {short(shape)}")
     return model, [tuple(shape) for shape in shapes]
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from . import dtypes
 from ._dlpack import read_capsule
-from ._numbers import whole
+from ._values import short, whole
 from .errors import BadInput, Unavailable
 
 TYPE_CHECKING = False
@@ -422,6 +422,8 @@ def stream_handle(stream: Any) -> int:
         return 0
     handle = whole(stream)
     if handle is not None:
+        if handle >> 64:
+            raise BadInput(f"stream: expected a handle from 0 to 2^64 - 1, found {short(stream)}")
         return handle
     if isinstance(stream, ctypes.c_void_p):
         return stream.value or 0

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from ._values import short_text
 from .errors import BadInput, Unavailable
 
 TYPE_CHECKING = False
@@ -59,7 +60,8 @@ def _find(dtype: Any) -> str:
         if known is not None:
             text = known.name if known.isnative else f"{known.name} in another byte order"
     if text not in _FROM_NUMPY:
-        raise BadInput(f"dtype: expected one of {', '.join(NAMES)}, or its name in NumPy or PyTorch, found {text}")
+        known_names = ", ".join(NAMES)
+        raise BadInput(f"dtype: expected one of {known_names}, or its name in NumPy or PyTorch, found {short_text(text)}")
     return _FROM_NUMPY[text]
 
 

@@ -48,9 +48,14 @@ def program_text(program: str | os.PathLike[str]) -> str:
     if isinstance(program, os.PathLike):
         return os.fspath(program)
     if not isinstance(program, str):
+        remedy = ""
+        if callable(getattr(program, "compile", None)) and callable(getattr(program, "mlir", None)):
+            remedy = ": call its method compile"
+        elif callable(program) and not isinstance(program, type):
+            remedy = ": for a rule, heddle.rule(function).compile()"
         raise BadInput(
             f"program: expected a path, the text of a module, or the name of a standard program, "
-            f"found {type(program).__name__}"
+            f"found {type(program).__name__}{remedy}"
         )
     return program
 

@@ -11,9 +11,10 @@ import ctypes
 import os
 import threading
 import weakref
+from array import array as packed
 
 from . import _cuda, _library, arrays, dtypes
-from ._numbers import whole
+from ._values import counted, integer, listed, number, short, short_text, whole
 from .errors import BadInput, Error
 
 TYPE_CHECKING = False
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from .executable import BufferInfo, Executable
+
+
+_INT_MAX = (1 << 31) - 1
 
 
 def _free(free: Any, lock: threading.Lock, process: int, handle: ctypes.c_void_p) -> None:
@@ -60,14 +64,14 @@ class Graph:
         handle = ctypes.c_void_p()
         if executable.target == "cpu":
             if device is not None:
-                raise BadInput(f"device: expected None for the cpu target, found {device!r}")
+                raise BadInput(f"device: expected None for the cpu target, found {short(device)}")
             self.device = arrays.CPU
             place: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         else:
             if device is not None:
                 ordinal = whole(device)
                 if ordinal is None:
-                    raise BadInput(f"device: expected the ordinal of a GPU, found {device!r}")
+                    raise BadInput(f"device: expected the ordinal of a GPU, found {short(device)}")
                 device = ordinal
             place = contextlib.nullcontext() if device is None else _cuda.on_device(device)
         with place:
@@ -177,15 +181,19 @@ class Graph:
 
         Args:
             name: the name of a list argument.
-            mask: True for each inactive member; None: all are active.
+            mask: True for each inactive member; None: all are active. If the list is bound, the mask has as many
+                members, so bind first.
 
         Raises:
-            BadInput: the graph has no such list; `prepare` and `replay` report a mask of another length.
+            BadInput: the graph has no such list, or the list is bound to another number of members. If it is bound
+                later, `prepare` and `replay` report the difference.
         """
         try:
+            if isinstance(mask, str):
+                raise TypeError
             flags = b"" if mask is None else bytes(mask) if isinstance(mask, bytes) else bytes(map(bool, mask))
-        except TypeError:
-            raise BadInput(f"'{name}': expected a sequence of booleans, found {type(mask).__name__}") from None
+        except (TypeError, ValueError):  # an array of several elements has no truth value
+            raise BadInput(f"'{name}': expected a sequence of booleans, found {short(mask)}") from None
         with self._lock:
             self._check(
                 _library.library().heddle_set_inactive(
@@ -205,19 +213,17 @@ class Graph:
         Raises:
             BadInput: the graph has no such scalar; or the caller captures the stream.
         """
-        if type(stream) is not int:
+        if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
-        encoded = self._names.get(name) or self._encoded(name)
+        try:
+            encoded = self._names.get(name) or self._encoded(name)
+        except TypeError:
+            encoded = self._encoded(name)
         with self._lock:
             try:
                 status = self._set_scalar(self._handle, encoded, value, stream)
-            except ctypes.ArgumentError:
-                try:
-                    status = self._set_scalar(self._handle, encoded, float(value), stream)
-                except (TypeError, ValueError):
-                    raise BadInput(
-                        f"argument '{name}': expected a number, found {type(value).__name__}"
-                    ) from None
+            except (ctypes.ArgumentError, OverflowError):
+                status = self._set_scalar(self._handle, encoded, number(value, f"argument '{name}'"), stream)
             if status:
                 self._check(status)
 
@@ -242,7 +248,7 @@ class Graph:
         Raises:
             BadInput, Failed: as for `prepare`. No array has been written.
         """
-        if type(stream) is not int:
+        if type(stream) is not int or stream >> 64:
             stream = arrays.stream_handle(stream)
         with self._lock:
             status = self._replay(self._handle, stream)
@@ -261,6 +267,7 @@ class Graph:
         The state changes as in any replay.
         """
         seconds = ctypes.c_double()
+        replays, samples = integer(replays, "replays", 1, _INT_MAX), integer(samples, "samples", 1, _INT_MAX)
         with self._lock:
             self._check(_library.library().heddle_measure(self._handle, replays, samples, seconds))
         return seconds.value
@@ -355,14 +362,17 @@ class Graph:
             raise BadInput("the graph is closed") if not self._handle else _library.error_of(status)
 
     def _encoded(self, name: str) -> bytes:
-        return self._names.get(name) or _library.encode(name, "name")
+        try:
+            return self._names.get(name) or _library.encode(name, "name")
+        except TypeError:  # a name that cannot be hashed
+            return _library.encode(name, "name")
 
     def _info(self, name: str, role: str, infos: dict[str, BufferInfo]) -> BufferInfo:
         try:
             return infos[name]
         except (KeyError, TypeError):
             raise BadInput(
-                f"{role} '{name}': the program has no such {role}; it has {', '.join(infos) or 'none'}"
+                f"{role} '{short_text(name)}': the program has no such {role}; it has {listed(infos)}"
             ) from None
 
     def _view(self, array: Any, where: str, writable: bool) -> arrays.ArrayView:
@@ -456,14 +466,18 @@ class ListBinding:
         try:
             self._count = count = len(shapes)
             ranks = [len(shape) for shape in shapes]
-            flat = [extent for shape in shapes for extent in shape]
+            # Unlike ctypes, array.array refuses an integer that has too many bits.
+            flat = packed("q", [extent for shape in shapes for extent in shape])
+            steps = None if strides is None else packed("q", iter(strides))
+            if steps is not None and len(steps) != count:
+                raise TypeError
             self._ranks = (ctypes.c_int * count)(*ranks)
             self._extents = (ctypes.c_int64 * len(flat))(*flat)
-            self._strides = None if strides is None else (ctypes.c_int64 * count)(*strides)
-        except (TypeError, IndexError):
+            self._strides = None if steps is None else (ctypes.c_int64 * count)(*steps)
+        except (TypeError, OverflowError):
             raise BadInput(
-                f"'{name}': expected one sequence of integers and one stride for each member, found shapes {shapes!r} "
-                f"and strides {strides!r}"
+                f"'{name}': expected one sequence of integers below 2^63 and one stride for each member, found shapes "
+                f"{short(shapes)} and strides {short(strides)}"
             ) from None
         self.addresses = (ctypes.c_uint64 * count)()
 
@@ -482,11 +496,12 @@ class ListBinding:
         """
         if addresses is not None:
             try:
-                self.addresses[:] = addresses  # type: ignore[call-overload]  # any sequence is accepted
-            except (TypeError, ValueError):
+                # Unlike ctypes, array.array refuses an integer that has too many bits.
+                self.addresses[:] = packed("Q", iter(addresses))  # type: ignore[call-overload]
+            except (TypeError, ValueError, OverflowError):
                 raise BadInput(
-                    f"'{self._name}': expected {self._count} addresses, one integer for each member, "
-                    f"found {addresses!r:.200}"
+                    f"'{self._name}': expected {counted(self._count, 'address', 'addresses')}, one integer below 2^64 "
+                    f"for each member, found {short(addresses)}"
                 ) from None
         graph = self._graph
         new = bytes(self.addresses)
@@ -528,10 +543,7 @@ class Memory:
             Failed: there is not enough memory.
         """
         lib = _library.library()
-        size = whole(nbytes)
-        if size is None or not 0 <= size < 1 << 63:
-            raise BadInput(f"nbytes: expected a number of bytes, found {nbytes!r}")
-        nbytes = size
+        nbytes = integer(nbytes, "nbytes", 0, (1 << 63) - 1)
         handle = ctypes.c_void_p()
         _library.check(lib.heddle_memory_create(executable._handle, nbytes, handle))
         self._handle = handle.value
@@ -557,8 +569,6 @@ class Memory:
         self._copy(_library.library().heddle_memory_read, seen, offset, size)
 
     def _copy(self, function: Any, seen: arrays.ArrayView, offset: int, size: int) -> None:
-        start = whole(offset)
-        if start is None or not 0 <= start < 1 << 63:
-            raise BadInput(f"offset: expected a number of bytes, found {offset!r}")
+        offset = integer(offset, "offset", 0, (1 << 63) - 1)
         if size:
-            _library.check(function(self._handle, start, seen.address, size))
+            _library.check(function(self._handle, offset, seen.address, size))

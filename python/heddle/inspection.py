@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import json as _json
+import operator
 import os
 from typing import overload
 
 from . import _library
+from ._values import short
 from .errors import BadInput
 from .executable import program_text
 
@@ -118,9 +120,11 @@ def explain(
     listed = None
     if shapes is not None:
         try:
-            listed = _json.dumps([[int(extent) for extent in shape] for shape in shapes]).encode()
+            listed = _json.dumps([[operator.index(extent) for extent in shape] for shape in shapes]).encode()
         except (TypeError, ValueError):
-            raise BadInput(f"shapes: expected a sequence of extents for each member, found {shapes!r}") from None
+            raise BadInput(
+                f"shapes: expected a sequence of integers for each member, found {short(shapes)}"
+            ) from None
     text = ctypes.c_void_p()
     _library.check(
         _library.library().heddle_explain(
@@ -143,7 +147,8 @@ def doctor() -> dict[str, Any]:
 
     Returns:
         The parts ``library``, ``driver``, ``devices``, ``nvrtc``, ``cache``, ``compiler`` and ``environment``. A part
-        with ``"ok": False`` has a ``"problem"``, which says how to get what is missing. Sizes are in bytes.
+        with ``"ok": False`` has a ``"problem"``, which says how to get what is missing. ``environment_errors`` has a
+        message for each variable with a wrong value. Sizes are in bytes.
 
     Raises:
         Unavailable: the library of heddle does not load.

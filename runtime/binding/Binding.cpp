@@ -8,6 +8,7 @@
 #include "runtime/binding/Binding.h"
 
 #include "runtime/plan/Scalar.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -134,6 +135,13 @@ Error Binding::setInactive(StringRef name, ArrayRef<bool> mask) {
   Expected<int> index = findArgument(name, BufferKind::List);
   if (!index)
     return index.takeError();
+  const BufferBinding &binding = buffers[*index];
+  if (binding.bound && !mask.empty() && mask.size() != binding.members.size())
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected a mask of {1}, as bound, found "
+                     "{2}",
+                     name, counted(binding.members.size(), "member"),
+                     mask.size());
   std::vector<bool> &inactive = buffers[*index].inactive;
   if (inactive.size() == mask.size() &&
       std::equal(mask.begin(), mask.end(), inactive.begin()))

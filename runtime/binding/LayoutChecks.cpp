@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/binding/LayoutResolver.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -53,18 +54,18 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
   if (operand.index == OperandIndex::I && !member.isDense())
     return makeError(StatusCode::BadInput,
                      "{0}: expected a dense matrix, because '{1}' treats "
-                     "it as a vector, found {2} columns with a row stride of "
+                     "it as a vector, found {2} with a row stride of "
                      "{3}: bind a dense copy",
-                     memberName(buffer, position), table.name, member.extent[1],
-                     member.rowStride);
+                     memberName(buffer, position), table.name,
+                     counted(member.extent[1], "column"), member.rowStride);
   if (operand.index == OperandIndex::IJ) {
     if (member.extent[0] == count && member.extent[1] == columns)
       return Error::success();
-    return makeError(
-        StatusCode::BadInput,
-        "{0}: expected {1} rows and {2} columns as in {3}, found {4} and {5}",
-        memberName(buffer, position), count, columns, source, member.extent[0],
-        member.extent[1]);
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected {1} and {2} as in {3}, found {4} and {5}",
+                     memberName(buffer, position), counted(count, "row"),
+                     counted(columns, "column"), source, member.extent[0],
+                     member.extent[1]);
   }
   if (member.elements() == expected)
     return Error::success();
@@ -73,17 +74,18 @@ Error Layout::Resolver::checkOperand(const PlanTable &table,
       domain.role == BufferRole::Argument) {
     ExtentRef extent = argumentExtent(buffer.extents.front());
     const PlanBuffer &matrix = plan.buffers[extent.buffer];
-    return makeError(StatusCode::BadInput,
-                     "{0}: expected {1} elements, {2} {3}, found {4}",
-                     memberName(domain, position), member.elements(),
-                     matrix.rank < 2         ? "as many as in"
-                     : extent.dimension == 0 ? "one for each row of"
-                                             : "one for each column of",
-                     describeBuffer(matrix), expected);
+    return makeError(
+        StatusCode::BadInput, "{0}: expected {1}, {2} {3}, found {4}",
+        memberName(domain, position), counted(member.elements(), "element"),
+        matrix.rank < 2         ? "as many as in"
+        : extent.dimension == 0 ? "one for each row of"
+                                : "one for each column of",
+        describeBuffer(matrix), expected);
   }
-  return makeError(
-      StatusCode::BadInput, "{0}: expected {1} elements as in {2}, found {3}",
-      memberName(buffer, position), expected, source, member.elements());
+  return makeError(StatusCode::BadInput,
+                   "{0}: expected {1} as in {2}, found {3}",
+                   memberName(buffer, position), counted(expected, "element"),
+                   source, member.elements());
 }
 
 Error Layout::Resolver::checkSegments() {
@@ -94,11 +96,11 @@ Error Layout::Resolver::checkSegments() {
       for (const std::optional<ExtentRef> &extent :
            {segment.count, segment.columns})
         if (extent && members(extent->buffer).size() != size)
-          return makeError(StatusCode::BadInput,
-                           "{0}: expected {1} members as in {2}, found {3}",
-                           describeBuffer(plan.buffers[extent->buffer]), size,
-                           describeBuffer(plan.buffers[list]),
-                           members(extent->buffer).size());
+          return makeError(
+              StatusCode::BadInput, "{0}: expected {1} as in {2}, found {3}",
+              describeBuffer(plan.buffers[extent->buffer]),
+              counted(size, "member"), describeBuffer(plan.buffers[list]),
+              members(extent->buffer).size());
       for (size_t position = 0; position < size; ++position) {
         if (members(list)[position].inactive)
           continue;
@@ -160,15 +162,16 @@ Error Layout::Resolver::checkAddresses() {
       if (reinterpret_cast<uintptr_t>(member.address) % size != 0)
         return makeError(
             StatusCode::BadInput,
-            "{0}: expected an address aligned to {1} bytes ({2}), found {3}",
-            memberName(buffer, position), size, dtypeName(buffer.dtype),
-            static_cast<void *>(member.address));
+            "{0}: expected an address aligned to {1} ({2}), found {3}",
+            memberName(buffer, position), counted(size, "byte"),
+            dtypeName(buffer.dtype), static_cast<void *>(member.address));
       auto begin = reinterpret_cast<uintptr_t>(member.address);
       if (member.reach() * size > UINTPTR_MAX - begin)
         return makeError(StatusCode::BadInput,
-                         "{0}: expected an address with {1} bytes behind it, "
+                         "{0}: expected an address with {1} behind it, "
                          "found {2}",
-                         memberName(buffer, position), member.reach() * size,
+                         memberName(buffer, position),
+                         counted(member.reach() * size, "byte"),
                          static_cast<void *>(member.address));
       if (Error error = space.check(member.address, member.reach() * size))
         return withContext(memberName(buffer, position), std::move(error));

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/binding/LayoutResolver.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -117,11 +118,11 @@ Error Layout::Resolver::readStride(const PlanBuffer &buffer, size_t index,
                      "columns, found {2}",
                      memberName(buffer, index), member.extent[1], stride);
   if (stride > maxElements / member.extent[0])
-    return makeError(
-        StatusCode::BadInput,
-        "{0}: expected fewer than 2^60 elements, found {1} rows with a "
-        "stride of {2}",
-        memberName(buffer, index), member.extent[0], stride);
+    return makeError(StatusCode::BadInput,
+                     "{0}: expected fewer than 2^60 elements, found {1} with a "
+                     "stride of {2}",
+                     memberName(buffer, index),
+                     counted(member.extent[0], "row"), stride);
   member.rowStride = stride;
   return Error::success();
 }
@@ -193,17 +194,17 @@ Error Layout::Resolver::checkFamilies() {
         inactive.resize(size);
       } else if (size != members(reference).size()) {
         return makeError(StatusCode::BadInput,
-                         "{0}: expected {1} members as in {2}, found {3}",
+                         "{0}: expected {1} as in {2}, found {3}",
                          describeBuffer(plan.buffers[index]),
-                         members(reference).size(),
+                         counted(members(reference).size(), "member"),
                          describeBuffer(plan.buffers[reference]), size);
       }
       const std::vector<bool> &mask = binding[index].inactive;
       if (!mask.empty() && mask.size() != size)
         return makeError(StatusCode::BadInput,
-                         "{0}: expected a mask of {1} members, found {2}",
-                         describeBuffer(plan.buffers[index]), size,
-                         mask.size());
+                         "{0}: expected a mask of {1}, found {2}",
+                         describeBuffer(plan.buffers[index]),
+                         counted(size, "member"), mask.size());
       for (size_t member = 0; member < mask.size(); ++member)
         if (mask[member])
           inactive.set(member);
@@ -232,9 +233,9 @@ Error Layout::Resolver::resolveDerived(int index) {
       const std::vector<MemberView> &source = members(extent.buffer);
       if (position >= source.size())
         return makeError(
-            StatusCode::BadInput,
-            "{0}: expected {1} members as in {2}, found {3}",
-            describeBuffer(plan.buffers[extent.buffer]), origin.size(),
+            StatusCode::BadInput, "{0}: expected {1} as in {2}, found {3}",
+            describeBuffer(plan.buffers[extent.buffer]),
+            counted(origin.size(), "member"),
             describeBuffer(plan.buffers[buffer.members]), source.size());
       member.extent[dimension] =
           std::max<int64_t>(source[position].extent[extent.dimension], 0);
@@ -250,11 +251,10 @@ Error Layout::Resolver::resolveDerived(int index) {
     if (Error error = readMembers(index))
       return error;
     if (view.members.size() != derived.size())
-      return makeError(StatusCode::BadInput,
-                       "{0}: expected {1} members as in {2}, found {3}",
-                       describeBuffer(buffer), derived.size(),
-                       describeBuffer(plan.buffers[buffer.members]),
-                       view.members.size());
+      return makeError(
+          StatusCode::BadInput, "{0}: expected {1} as in {2}, found {3}",
+          describeBuffer(buffer), counted(derived.size(), "member"),
+          describeBuffer(plan.buffers[buffer.members]), view.members.size());
     for (auto [position, pair] : enumerate(zip(view.members, derived))) {
       auto &[found, expected] = pair;
       found.inactive = expected.inactive;

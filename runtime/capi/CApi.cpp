@@ -7,7 +7,10 @@
 
 #include "runtime/capi/CApi.h"
 
+#include "runtime/support/Environment.h"
+
 #include "heddle-version.h"
+#include "runtime/support/Text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -26,8 +29,8 @@ Error badInput(const Twine &text) {
 Error returnText(StringRef text, char **out, size_t *size) {
   char *copy = copyText(text);
   if (!copy)
-    return makeError(StatusCode::Failed,
-                     "allocating {0} bytes for a string failed", text.size());
+    return makeError(StatusCode::Failed, "allocating {0} for a string failed",
+                     counted(text.size(), "byte"));
   *out = copy;
   if (size)
     *size = text.size();
@@ -70,6 +73,8 @@ Expected<CompileRequest>
 makeRequest(const char *program, const heddle_options *options, bool inspect) {
   if (Error error = checkOptions(options))
     return std::move(error);
+  if (Error error = checkEnvironment())
+    return std::move(error);
   Options known = readOptions(options);
   std::string arch = known.arch.str();
   if (inspect && known.target != "cpu" && arch.empty()) {
@@ -88,6 +93,8 @@ makeRequest(const char *program, const heddle_options *options, bool inspect) {
 Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, StringRef target) {
   if (Error error = checkOptions(options))
+    return std::move(error);
+  if (Error error = checkEnvironment())
     return std::move(error);
   Options known = readOptions(options);
   return chooseTarget(known.target.empty() ? target : known.target, known.arch);

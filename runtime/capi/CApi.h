@@ -88,12 +88,14 @@ llvm::Error returnText(llvm::StringRef text, char **out,
 /// one whose struct_size was not set.
 llvm::Error checkOptions(const heddle_options *options);
 
-/// The request that the options describe. With `inspect`, no GPU is needed: the
-/// default architecture is then that of the GPU or, without a GPU, sm_90.
+/// The request that the options describe, in an environment without errors.
+/// With `inspect`, no GPU is needed: the default architecture is then that of
+/// the GPU or, without a GPU, sm_90.
 llvm::Expected<CompileRequest> makeRequest(const char *program,
                                            const heddle_options *options,
                                            bool inspect = false);
-/// The target and the architecture that the options name. The default target is
+/// The target and the architecture that the options name, in an environment
+/// without errors. The default target is
 /// `target`.
 llvm::Expected<std::pair<Target, std::string>>
 readTarget(const heddle_options *options, llvm::StringRef target);

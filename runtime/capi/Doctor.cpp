@@ -11,6 +11,7 @@
 #include "runtime/nvrtc/Cache.h"
 #include "runtime/nvrtc/Nvrtc.h"
 #include "runtime/program/Compiler.h"
+#include "runtime/support/Environment.h"
 
 #include "heddle-version.h"
 
@@ -85,10 +86,9 @@ static json::Object inspectCache() {
       {"max_bytes", static_cast<int64_t>(cache.settings().maxBytes)},
       {"bytes", static_cast<int64_t>(cache.size())}};
   if (!cache.usable())
-    object["problem"] =
-        cache.problem().empty()
-            ? "turned off: HEDDLE_CACHE_SIZE is 0 or not a number"
-            : json::fixUTF8(cache.problem());
+    object["problem"] = cache.problem().empty()
+                            ? "turned off by HEDDLE_CACHE_SIZE"
+                            : json::fixUTF8(cache.problem());
   return object;
 }
 
@@ -102,6 +102,11 @@ json::Object inspectMachine() {
         "CUDA_PATH"})
     if (const char *value = std::getenv(name))
       environment[name] = json::fixUTF8(value);
+  json::Object mistakes;
+  for (const NumberVariable &variable : {kThreadsVariable, kCacheSizeVariable})
+    if (Error error = variable.check())
+      mistakes[variable.name] =
+          json::fixUTF8(takeError(std::move(error)).second);
   json::Object compiler{{"ok", true}};
   if (Expected<Compiler *> installed = Compiler::get(); !installed)
     compiler = problem(installed.takeError());
@@ -111,7 +116,8 @@ json::Object inspectMachine() {
                       {"nvrtc", inspectNvrtc()},
                       {"cache", inspectCache()},
                       {"compiler", std::move(compiler)},
-                      {"environment", std::move(environment)}};
+                      {"environment", std::move(environment)},
+                      {"environment_errors", std::move(mistakes)}};
 }
 
 } // namespace heddle::runtime

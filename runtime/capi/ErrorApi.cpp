@@ -13,6 +13,7 @@
 #include "runtime/capi/CApi.h"
 #include "runtime/support/Cancellation.h"
 #include "runtime/support/FloatingPoint.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/JSON.h"
@@ -69,6 +70,9 @@ heddle_status report(Error error) {
   if (!error)
     return HEDDLE_OK;
   auto [code, text] = takeError(std::move(error));
+  // A log of NVRTC stays whole.
+  if (code == StatusCode::BadInput)
+    text = shortMessage(text);
   // Names come from callers and files; callers may expect UTF-8.
   fail(json::isUTF8(text) ? text : json::fixUTF8(text));
   return static_cast<heddle_status>(code);

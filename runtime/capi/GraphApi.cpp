@@ -8,6 +8,7 @@
 #include "runtime/capi/CApi.h"
 #include "runtime/cpu/CpuGraph.h"
 #include "runtime/cuda/Graph.h"
+#include "runtime/support/Environment.h"
 
 #include <algorithm>
 
@@ -107,6 +108,8 @@ heddle_status heddle_graph_create(heddle_executable *executable,
   return callGuarded([&]() -> Error {
     ForkDelay delay;
     if (Error error = HEDDLE_REQUIRE("heddle_graph_create", executable, graph))
+      return error;
+    if (Error error = checkEnvironment())
       return error;
     Expected<std::unique_ptr<ProgramGraph>> created =
         createGraphOf(executable->executable);

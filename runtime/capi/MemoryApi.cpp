@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/capi/CApi.h"
+#include "runtime/support/Text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 
 using namespace llvm;
 using namespace heddle::runtime;
+using heddle::counted;
 
 namespace {
 
@@ -23,8 +25,8 @@ Error withRange(const char *function, const heddle_memory *memory,
                 size_t offset, size_t bytes, Body body) {
   if (offset > memory->bytes || bytes > memory->bytes - offset)
     return badInput(Twine(function) + ": expected a range within " +
-                    Twine(memory->bytes) + " bytes, found " + Twine(offset) +
-                    " + " + Twine(bytes));
+                    counted(memory->bytes, "byte") + ", found " +
+                    Twine(offset) + " + " + Twine(bytes));
   if (memory->context)
     if (Error error = memory->context->creator().check(function))
       return error;
@@ -54,7 +56,8 @@ heddle_status heddle_memory_create(heddle_executable *executable, size_t bytes,
           Layout::alignment, alignUp(std::max<size_t>(bytes, 1))));
       if (!created->host)
         return makeError(StatusCode::Failed,
-                         "allocating {0} bytes of host memory failed", bytes);
+                         "allocating {0} of host memory failed",
+                         counted(bytes, "byte"));
     } else {
       Expected<ContextPtr> context = Context::current();
       if (!context)

@@ -7,6 +7,8 @@
 
 #include "runtime/cpu/CpuGraph.h"
 
+#include "runtime/support/Text.h"
+
 #include "runtime/support/Parallel.h"
 #include "runtime/support/Statistics.h"
 
@@ -63,8 +65,8 @@ Expected<CpuGraph::AlignedMemory> CpuGraph::allocate(size_t bytes,
       Layout::alignment, alignUp(std::max<size_t>(bytes, 1)))));
   if (!memory)
     return makeError(StatusCode::Failed,
-                     "allocating {0} bytes of host memory for {1} failed",
-                     bytes, what);
+                     "allocating {0} of host memory for {1} failed",
+                     counted(bytes, "byte"), what);
   return memory;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/GraphSteps.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -181,8 +182,8 @@ Error StepBuilder::chooseVariants(const PlanNode &node, Choice &choice,
   if (!choice.replayed)
     return makeError(
         loopRefused ? StatusCode::Unavailable : StatusCode::Failed,
-        "node '{0}': no variant can run on {1} with {2} tiles{3}", node.name,
-        context->name(), tilesOfNode(node).first,
+        "node '{0}': no variant can run on {1} with {2}{3}", node.name,
+        context->name(), counted(tilesOfNode(node).first, "tile"),
         loopRefused
             ? " (conditional graph nodes need a driver for CUDA 12.3 or later)"
             : "");

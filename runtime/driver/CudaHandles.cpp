@@ -8,6 +8,7 @@
 #include "runtime/driver/CudaHandles.h"
 
 #include "runtime/support/Statistics.h"
+#include "runtime/support/Text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -175,12 +176,13 @@ Expected<DeviceMemory> DeviceMemory::allocate(ContextPtr context,
       result != CUDA_SUCCESS) {
     size_t available = 0, total = 0;
     if (driver.cuMemGetInfo(&available, &total) == CUDA_SUCCESS)
-      return makeError(
-          StatusCode::Failed,
-          "allocating {0} bytes on {1}: {2} ({3} of {4} bytes are free)", bytes,
-          context->name(), driver.describe(result), available, total);
-    return makeError(StatusCode::Failed, "allocating {0} bytes on {1}: {2}",
-                     bytes, context->name(), driver.describe(result));
+      return makeError(StatusCode::Failed,
+                       "allocating {0} on {1}: {2} ({3} of {4} bytes are free)",
+                       counted(bytes, "byte"), context->name(),
+                       driver.describe(result), available, total);
+    return makeError(StatusCode::Failed, "allocating {0} on {1}: {2}",
+                     counted(bytes, "byte"), context->name(),
+                     driver.describe(result));
   }
   if (address == 0 || address % 256 != 0)
     return makeError(StatusCode::Failed,
@@ -268,11 +270,11 @@ Expected<CUfunction> Module::function(StringRef name, size_t arguments,
   if (function.parameters &&
       (*function.parameters != arguments || function.largest > bytes))
     return makeError(StatusCode::BadInput,
-                     "kernel '{0}': expected {1} parameters of at most {2} "
+                     "kernel '{0}': expected {1} of at most {2} "
                      "bytes, as the plan has arguments, found {3} of at most "
                      "{4} bytes",
-                     name, arguments, bytes, *function.parameters,
-                     function.largest);
+                     name, counted(arguments, "parameter"), bytes,
+                     *function.parameters, function.largest);
   return function.handle;
 }
 

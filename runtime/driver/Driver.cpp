@@ -7,9 +7,10 @@
 
 #include "runtime/driver/Driver.h"
 
+#include "runtime/support/Environment.h"
 #include "runtime/support/Fork.h"
+#include "runtime/support/Text.h"
 
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <unistd.h>
@@ -40,16 +41,18 @@ Error resolve(GetProcAddress getProcAddress, const char *name, int version,
 }
 
 Error load(Driver &driver) {
-  const char *named = std::getenv("HEDDLE_CUDA_DRIVER");
+  StringRef named = environment("HEDDLE_CUDA_DRIVER");
   Expected<DynamicLibrary> library =
-      DynamicLibrary::open(named && *named ? named : "libcuda.so.1");
+      DynamicLibrary::open(named.empty() ? "libcuda.so.1" : named.str());
   if (!library) {
     auto [code, text] = takeError(library.takeError());
     return makeError(StatusCode::Unavailable,
-                     "no CUDA driver: {0}. Install NVIDIA's driver, or use the "
-                     "cpu target. To emit, explain or compile for a named "
-                     "architecture, no driver is needed",
-                     text);
+                     "no CUDA driver: {0}{1}. {2}, or use the cpu target. To "
+                     "emit, explain or compile for a named architecture, no "
+                     "driver is needed",
+                     named.empty() ? "" : "HEDDLE_CUDA_DRIVER: ", text,
+                     named.empty() ? "Install NVIDIA's driver"
+                                   : "Unset the variable, or name a driver");
   }
   driver.library = *library;
   auto getProcAddress =
@@ -95,8 +98,8 @@ Error initialize(Driver &driver) {
   constexpr int mostDevices = 4096;
   if (driver.deviceCount < 1 || driver.deviceCount > mostDevices)
     return makeError(StatusCode::Unavailable,
-                     "no GPU: the CUDA driver reports {0} devices",
-                     driver.deviceCount);
+                     "no GPU: the CUDA driver reports {0}",
+                     counted(driver.deviceCount, "device"));
   return Error::success();
 }
 

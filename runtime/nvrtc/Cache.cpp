@@ -10,6 +10,7 @@
 
 #include "runtime/nvrtc/Cache.h"
 
+#include "runtime/support/Environment.h"
 #include "runtime/support/Statistics.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -205,14 +206,12 @@ static SmallString<256> cacheHome() {
 Cache::Settings Cache::settingsFromEnvironment() {
   Settings settings;
   settings.maxBytes = uint64_t(256) << 20;
-  if (const char *size = std::getenv("HEDDLE_CACHE_SIZE"); size && *size) {
-    uint64_t mebibytes = 0;
-    // An invalid size turns the cache off, so that the cache cannot grow
-    // without bound.
+  if (!environment(kCacheSizeVariable.name).empty()) {
+    // A wrong size turns the cache off, so that the cache cannot grow without
+    // bound.
     constexpr uint64_t most = uint64_t(1) << 40; // in MiB
-    settings.maxBytes = StringRef(size).getAsInteger(10, mebibytes)
-                            ? 0
-                            : std::min(mebibytes, most) << 20;
+    settings.maxBytes = std::min(kCacheSizeVariable.read().value_or(0), most)
+                        << 20;
   }
   SmallString<256> path;
   if (const char *named = std::getenv("HEDDLE_CACHE_DIR"); named && *named)

@@ -10,7 +10,9 @@
 #include "runtime/nvrtc/Cache.h"
 #include "runtime/nvrtc/ResourceReport.h"
 #include "runtime/support/Dump.h"
+#include "runtime/support/Environment.h"
 #include "runtime/support/Statistics.h"
+#include "runtime/support/Text.h"
 
 #include "heddle-version.h"
 
@@ -33,11 +35,6 @@ namespace heddle::runtime {
 //===----------------------------------------------------------------------===//
 // Finding the library
 //===----------------------------------------------------------------------===//
-
-static StringRef environment(const char *name) {
-  const char *value = std::getenv(name);
-  return value ? value : "";
-}
 
 /// Adds all folders `base`/python3*/TAIL.
 static void addPythonFolders(StringRef base, ArrayRef<StringRef> tails,
@@ -91,7 +88,7 @@ Expected<std::string> findNvrtc() {
     return makeError(StatusCode::BadInput,
                      "HEDDLE_NVRTC: expected libnvrtc.so or a folder that "
                      "holds it, found '{0}'",
-                     named);
+                     shortened(named));
   }
   std::vector<std::string> toolkits;
   for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
@@ -136,7 +133,16 @@ struct Nvrtc::Functions {
 #undef HEDDLE_DECLARE
 };
 
+/// The error for a library that cannot be used. A wrong file is a mistake of
+/// the one who named it.
+static Error unusable(bool isNamed, const Twine &text) {
+  return isNamed ? make_error<StatusError>(StatusCode::BadInput,
+                                           ("HEDDLE_NVRTC: " + text).str())
+                 : make_error<StatusError>(StatusCode::Unavailable, text.str());
+}
+
 Error Nvrtc::load() {
+  bool isNamed = !environment("HEDDLE_NVRTC").empty();
   Expected<std::string> found = findNvrtc();
   if (!found)
     return found.takeError();
@@ -155,35 +161,38 @@ Error Nvrtc::load() {
     reasons += "\n  " + takeError(opened.takeError()).second;
   }
   if (library.path().empty())
-    return makeError(StatusCode::Unavailable,
-                     "no NVRTC: searched HEDDLE_NVRTC, CUDA_HOME, CUDA_PATH, "
-                     "/usr/local/cuda, the Python packages of "
-                     "VIRTUAL_ENV and CONDA_PREFIX, and the system's "
-                     "libraries{0}\nInstall a CUDA toolkit, or the "
-                     "wheel: pip install nvidia-cuda-nvrtc",
-                     reasons);
+    return unusable(
+        isNamed,
+        (isNamed ? Twine("expected libnvrtc.so or a folder that holds it")
+                 : Twine("no NVRTC: searched HEDDLE_NVRTC, CUDA_HOME, "
+                         "CUDA_PATH, /usr/local/cuda, the Python packages of "
+                         "VIRTUAL_ENV and CONDA_PREFIX, and the system's "
+                         "libraries")) +
+            reasons +
+            (isNamed ? ""
+                     : "\nInstall a CUDA toolkit, or the wheel: pip install "
+                       "nvidia-cuda-nvrtc"));
   api = std::make_shared<Functions>();
 #define HEDDLE_RESOLVE(name)                                                   \
   api->name = reinterpret_cast<decltype(api->name)>(library.find(#name));      \
   if (!api->name)                                                              \
-    return makeError(StatusCode::Unavailable,                                  \
-                     "{0} lacks {1}: expected NVRTC of CUDA 12 or later",      \
-                     library.path(), #name);
+    return unusable(isNamed, library.path() +                                  \
+                                 " lacks " #name                               \
+                                 ": expected NVRTC of CUDA 12 or later");
   HEDDLE_NVRTC_FUNCTIONS(HEDDLE_RESOLVE)
 #undef HEDDLE_RESOLVE
   int count = 0;
   if (api->nvrtcVersion(&majorVersion, &minorVersion) != NVRTC_SUCCESS ||
       api->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS)
-    return makeError(StatusCode::Unavailable, "{0} does not report its version",
-                     library.path());
+    return unusable(isNamed, library.path() + " does not report its version");
   constexpr int mostArchs = 1000;
   if (count < 0 || count > mostArchs)
-    return makeError(StatusCode::Unavailable, "{0} reports {1} architectures",
-                     library.path(), count);
+    return unusable(isNamed, library.path() + " reports " + Twine(count) +
+                                 " architectures");
   archs.resize(count);
   if (count && api->nvrtcGetSupportedArchs(archs.data()) != NVRTC_SUCCESS)
-    return makeError(StatusCode::Unavailable,
-                     "{0} does not report its architectures", library.path());
+    return unusable(isNamed,
+                    library.path() + " does not report its architectures");
   return Error::success();
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/plan/Plan.h"
 
 #include "runtime/plan/Scalar.h"
+#include "runtime/support/Text.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -259,7 +260,7 @@ private:
       return bad("members: expected another list, found '" +
                  plan.buffers[buffer.members].name + "'");
     if (static_cast<int>(buffer.extents.size()) != buffer.rank)
-      return bad("expected " + Twine(buffer.rank) + " extents, found " +
+      return bad("expected " + counted(buffer.rank, "extent") + ", found " +
                  Twine(buffer.extents.size()));
     for (const ExtentRef &extent : buffer.extents) {
       if (Error error = checkExtent("extents", extent))

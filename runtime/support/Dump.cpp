@@ -7,6 +7,8 @@
 
 #include "runtime/support/Dump.h"
 
+#include "runtime/support/Environment.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -14,18 +16,14 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <atomic>
-#include <cstdlib>
 
 using namespace llvm;
 
 namespace heddle::runtime {
 
-static const char *dumpFolder() {
-  const char *folder = std::getenv("HEDDLE_DUMP_DIR");
-  return folder && *folder ? folder : nullptr;
-}
+static StringRef dumpFolder() { return environment("HEDDLE_DUMP_DIR"); }
 
-bool dumpEnabled() { return dumpFolder() != nullptr; }
+bool dumpEnabled() { return !dumpFolder().empty(); }
 
 std::string safeFileName(StringRef name) {
   // A leading dot would hide the file, and ".." is the parent folder.
@@ -36,8 +34,8 @@ std::string safeFileName(StringRef name) {
 }
 
 void dump(StringRef program, StringRef file, StringRef contents) {
-  const char *folder = dumpFolder();
-  if (!folder)
+  StringRef folder = dumpFolder();
+  if (folder.empty())
     return;
   SmallString<256> path(folder);
   sys::path::append(path, safeFileName(program));

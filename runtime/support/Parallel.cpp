@@ -7,13 +7,12 @@
 
 #include "runtime/support/Parallel.h"
 
+#include "runtime/support/Environment.h"
 #include "runtime/support/ThreadPool.h"
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Threading.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 using namespace llvm;
 
@@ -21,10 +20,8 @@ namespace heddle::runtime {
 
 unsigned threadLimit() {
   constexpr unsigned most = 1024;
-  unsigned threads = 0;
-  if (const char *text = std::getenv("HEDDLE_THREADS"))
-    if (!StringRef(text).getAsInteger(10, threads) && threads > 0)
-      return std::min(threads, most);
+  if (std::optional<uint64_t> threads = kThreadsVariable.read())
+    return std::min<uint64_t>(*threads, most);
   static const unsigned cores =
       std::clamp(hardware_concurrency().compute_thread_count(), 1u, most);
   return cores;

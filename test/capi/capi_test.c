@@ -289,6 +289,9 @@ int main(void) {
                                   ranks, extents),
                  "at most 2^31 members", "too many members");
   unsigned char mask[MEMBERS] = {0};
+  expect_mistake(heddle_set_inactive(graph, "grad", MEMBERS, mask),
+                 "expected a mask of 2 members, as bound, found 3",
+                 "a mask of another length");
   expect_mistake(heddle_set_inactive(graph, "grad", absurd, mask),
                  "at most 2^31 members", "a mask of too many members");
   heddle_memory *memory = NULL;

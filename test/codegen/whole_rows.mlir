@@ -11,7 +11,7 @@
 !each = !foreach.list<tensor<f32>>
 
 // FUSED: tile = [1], reason
-// CHECK: //   1 rows, 8 bytes per element
+// CHECK: //   1 row, 8 bytes per element
 // CHECK: params.precomputed[tile.member]
 // CHECK-NOT: block_of_tile
 // CHECK-NOT: blocks_per_tile

@@ -64,7 +64,7 @@ func.func @no_type(%x: tensor<f32>) {
 // -----
 
 func.func @number_of_indices(%x: tensor<f32>) {
-  // expected-error@+1 {{'foreach.map' op has 1 operands and 2 indices}}
+  // expected-error@+1 {{'foreach.map' op has 1 operand and 2 indices}}
   %r = "foreach.map"(%x) <{indices = array<i32: 0, 0>}> ({
   ^bb0(%a: f32):
     foreach.yield %a : f32
@@ -75,7 +75,7 @@ func.func @number_of_indices(%x: tensor<f32>) {
 // -----
 
 func.func @number_of_arguments(%x: tensor<f32>) {
-  // expected-error@+1 {{'foreach.map' op binds 1 operands to 2 region arguments}}
+  // expected-error@+1 {{'foreach.map' op binds 1 operand to 2 region arguments}}
   %r = "foreach.map"(%x) <{indices = array<i32: 0>}> ({
   ^bb0(%a: f32, %b: f32):
     foreach.yield %a : f32
@@ -96,7 +96,7 @@ func.func @rank_of_vector(%x: !list) -> !list {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @rank_of_scalar(%x: !list, %s: tensor<f32>) -> !list {
-  // expected-error@+1 {{'foreach.map' op operand #1 has rank 0 and 1 indices}}
+  // expected-error@+1 {{'foreach.map' op operand #1 has rank 0 and 1 index}}
   %r = foreach.map (%a = %x : !list, %b = %s[i] : tensor<f32>) -> !list { foreach.yield %a : f32 }
   return %r : !list
 }
@@ -104,7 +104,7 @@ func.func @rank_of_scalar(%x: !list, %s: tensor<f32>) -> !list {
 // -----
 
 func.func @index_out_of_range(%x: tensor<f32>) {
-  // expected-error@+1 {{'foreach.map' op operand #0 has rank 0 and 1 indices}}
+  // expected-error@+1 {{'foreach.map' op operand #0 has rank 0 and 1 index}}
   %r = "foreach.map"(%x) <{indices = array<i32: 4>}> ({
   ^bb0(%a: f32):
     foreach.yield %a : f32

@@ -27,7 +27,7 @@ fused.program @type() attributes {buffers = [#fused.buffer<"y", result, f32>]} {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{expected 1 extents for buffer 'y' of type '!foreach.list<tensor<?xf32>>', found 2}}
+// expected-error@+1 {{expected 1 extent for buffer 'y' of type '!foreach.list<tensor<?xf32>>', found 2}}
 fused.program @rank(%x: !list) attributes {buffers = [#fused.buffer<"y", result, !list, extents = [[0, 0], [0, 0]], members = 0>]} {
   fused.yield
 }
@@ -72,7 +72,7 @@ fused.program @result_buffers_kind() attributes {result_buffers = 0 : i64} {
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{'fused.program' op expected 'result_buffers' of 1 results, found 2}}
+// expected-error@+1 {{'fused.program' op expected 'result_buffers' of 1 result, found 2}}
 fused.program @result_count(%x: !list) -> !list attributes {result_buffers = array<i64: 0, 0>} {
   fused.yield %x : !list
 }
@@ -80,7 +80,7 @@ fused.program @result_count(%x: !list) -> !list attributes {result_buffers = arr
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{'fused.program' op expected one of 1 buffers for result #0, found -1}}
+// expected-error@+1 {{'fused.program' op expected one of 1 buffer for result #0, found -1}}
 fused.program @no_result_buffer(%x: !list) -> !list attributes {result_buffers = array<i64: -1>} {
   fused.yield %x : !list
 }
@@ -89,7 +89,7 @@ fused.program @no_result_buffer(%x: !list) -> !list attributes {result_buffers =
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @sweep_count(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected 'result_buffers' of 1 results, found 0}}
+  // expected-error@+1 {{'fused.sweep' op expected 'result_buffers' of 1 result, found 0}}
   %y = fused.sweep result_buffers [] (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
@@ -98,7 +98,7 @@ fused.program @sweep_count(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @sweep_range(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected one of 1 buffers, or -1, for result #0, found 1}}
+  // expected-error@+1 {{'fused.sweep' op expected one of 1 buffer, or -1, for result #0, found 1}}
   %y = fused.sweep result_buffers [1] (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }
@@ -107,7 +107,7 @@ fused.program @sweep_range(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @sweep_below(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected one of 1 buffers, or -1, for result #0, found -2}}
+  // expected-error@+1 {{'fused.sweep' op expected one of 1 buffer, or -1, for result #0, found -2}}
   %y = fused.sweep result_buffers [-2] (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield
 }

@@ -15,7 +15,7 @@ func.func @no_else(%x: !list, %f: tensor<i1>) {
 func.func @number_of_others(%x: !list, %f: tensor<i1>) {
   %r = foreach.if %f -> !list {
     foreach.yield %x : !list
-  // expected-error@+1 {{number of operands and types do not match: got 2 operands and 1 types}}
+  // expected-error@+1 {{number of operands and types do not match: got 2 operands and 1 type}}
   } else (%x, %x)
   return
 }

@@ -66,7 +66,7 @@ fused.program @threads(%x: !list) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @arrivals(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected a launch for 1 segments, found one with 2 arrivals}}
+  // expected-error@+1 {{'fused.sweep' op expected a launch for 1 segment, found one with 2 arrivals}}
   %y = fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4], tile = [1024], reason = "">
       launch <variants = [<scalars = value, blocks = 4>], arrive = [none, none]> (%a = %x : !list) -> !list { fused.yield %a : f32 }
   fused.yield

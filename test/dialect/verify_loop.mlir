@@ -61,7 +61,7 @@ fused.program @no_active(%x: !list, %n: tensor<i32>, %f: !flag) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @active_for_all(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 arguments, found 2}}
+  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 argument, found 2}}
   %r, %t = fused.loop (%a = %x : !list) upto %n active %on : tensor<i1> -> (!list, tensor<i32>) {
     fused.yield %a while %f : !list while tensor<i1>
   }
@@ -85,7 +85,7 @@ fused.program @active_type(%x: !list, %n: tensor<i32>, %f: !flag) {
 // The generic form may have any number of arguments.
 !list = !foreach.list<tensor<?xf32>>
 fused.program @arguments(%x: !list, %limit: tensor<i32>) {
-  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 arguments, found 2}}
+  // expected-error@+1 {{'fused.loop' op expected a region of at most 1 argument, found 2}}
   %y:2 = "fused.loop"(%x, %limit) ({
   ^bb0(%a: !list, %b: !list):
     %z, %s, %more = fused.sweep (%e = %a : !list) -> (!list, tensor<f32>) {

@@ -48,7 +48,7 @@ func.func @flag(%x: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @number_of_values(%x: !list) -> !list {
-  // expected-error@+1 {{'foreach.map' op yields 2 values for 1 results}}
+  // expected-error@+1 {{'foreach.map' op yields 2 values for 1 result}}
   %r = foreach.map (%a = %x : !list) -> !list { foreach.yield %a, %a : f32, f32 }
   return %r : !list
 }

@@ -1,6 +1,6 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
-// expected-error@+1 {{'fused.program' op region #0 ('body') failed to verify constraint: region with 1 blocks}}
+// expected-error@+1 {{'fused.program' op region #0 ('body') failed to verify constraint: region with 1 block}}
 fused.program @declaration()
 
 // -----

@@ -31,7 +31,7 @@ fused.program @no_list(%s: tensor<f32>) -> tensor<f32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @number_of_values(%x: !list) -> !list {
-  // expected-error@+1 {{'fused.sweep' op expected segment #1 to yield 1 values, found 2}}
+  // expected-error@+1 {{'fused.sweep' op expected segment #1 to yield 1 value, found 2}}
   %r, %q = fused.sweep (%a = %x : !list) -> !list {
     fused.yield %a : f32
   } and (%a = %x : !list) -> !list {
@@ -118,7 +118,7 @@ fused.program @ranks(%x: !list, %m: !foreach.list<tensor<?x?xf32>>) {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @schedule(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected a schedule with a vector and a tile for each of its 1 segments, found 2 vectors and 2 tiles}}
+  // expected-error@+1 {{'fused.sweep' op expected a schedule with a vector and a tile for each of its 1 segment, found 2 vectors and 2 tiles}}
   fused.sweep schedule #fused.schedule<stream, threads = 256, vector = [4, 4], tile = [1024, 1024], reason = "">
       (%a = %x : !list) {
     fused.yield
@@ -146,7 +146,7 @@ fused.program @epilogue_without_yield(%x: !list) -> tensor<f32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @epilogue_takes(%x: !list, %t: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op expected the epilogue to take 1 list values of the segments and 1 bound scalars, found 1 arguments}}
+  // expected-error@+1 {{'fused.sweep' op expected the epilogue to take 1 list value of the segments and 1 bound scalar, found 1 argument}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
@@ -218,7 +218,7 @@ fused.program @epilogue_body(%x: !list) -> tensor<f32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @epilogue_values(%x: !list) -> tensor<f32> {
-  // expected-error@+1 {{'fused.sweep' op expected the epilogue to yield 1 values, found 2}}
+  // expected-error@+1 {{'fused.sweep' op expected the epilogue to yield 1 value, found 2}}
   %s, %r = fused.sweep (%a = %x : !list) -> tensor<f32> {
     %s = fused.reduce add list %a : f32
     fused.yield %s : f32
@@ -248,7 +248,7 @@ fused.program @epilogue_result(%x: !list) -> tensor<i32> {
 
 !list = !foreach.list<tensor<?xf32>>
 fused.program @no_segment(%x: !list) {
-  // expected-error@+1 {{'fused.sweep' op expected at least one segment, and ends of operands and results for each, found 1 segments}}
+  // expected-error@+1 {{'fused.sweep' op expected at least one segment, and ends of operands and results for each, found 1 segment}}
   "fused.sweep"(%x) <{indices = array<i32: 1>, inputEnds = array<i32: 1, 1>, operandSegmentSizes = array<i32: 1, 0, 0>, resultEnds = array<i32: 0>}> ({
   }, {
   ^bb0(%a: f32):

@@ -58,7 +58,7 @@ func.func @no_flag(%x: !list, %n: tensor<i32>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @number_of_arguments(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op carries 1 values but its region has 0 arguments}}
+  // expected-error@+1 {{'foreach.while' op carries 1 value but its region has 0 arguments}}
   %r, %t = "foreach.while"(%x, %n) ({
     foreach.yield %x while %f : !list while tensor<i1>
   }) : (!list, tensor<i32>) -> (!list, tensor<i32>)
@@ -81,7 +81,7 @@ func.func @types_of_arguments(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
 
 !list = !foreach.list<tensor<?xf32>>
 func.func @too_few(%x: !list, %n: tensor<i32>, %f: tensor<i1>) {
-  // expected-error@+1 {{'foreach.while' op carries 1 values but its region yields 0}}
+  // expected-error@+1 {{'foreach.while' op carries 1 value but its region yields 0}}
   %t = foreach.while (%a = %x : !list) upto %n -> tensor<i32> {
     foreach.yield while %f while tensor<i1>
   }

@@ -29,7 +29,7 @@ func.func private @external(%x: !foreach.list<tensor<?xf32>>)
 !list = !foreach.list<tensor<?xf32>>
 
 func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
-  // expected-error@+1 {{cannot become part of a program; expected map, reduce, record or while (foreach-simplify expands if)}}
+  // expected-error@+1 {{has no sweeps; expected a program in which foreach-simplify has expanded it}}
   %p1 = foreach.if %ok -> (!list) {
     %a = foreach.map (%p = %p : !list) -> !list {
       foreach.yield %p : f32
@@ -37,6 +37,24 @@ func.func @if(%p: !list, %ok: tensor<i1>) -> !list {
     foreach.yield %a : !list
   } else (%p)
   return %p1 : !list
+}
+
+// -----
+
+!list = !foreach.list<tensor<?xf32>>
+
+func.func @call(%p: !list) -> !list {
+  // expected-error@+1 {{'func.call' op is not allowed here; a program computes in foreach.map, foreach.reduce, foreach.record, foreach.while and foreach.if}}
+  %p1 = func.call @call(%p) : (!list) -> !list
+  return %p1 : !list
+}
+
+// -----
+
+func.func @math(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{foreach.while and foreach.if: move it into the body of one of them}}
+  %y = arith.addf %x, %x : tensor<f32>
+  return %y : tensor<f32>
 }
 
 // -----

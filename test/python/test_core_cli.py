@@ -29,6 +29,21 @@ def succeeds(*arguments, **options):
     return result.stdout
 
 
+@pytest.mark.parametrize("shape, code, text", [
+    ([2**40 * 256], 2, "[1]: expected lists of at most 2^48 bytes, found 1125899906842880 bytes in list 'param'"),
+    ([2**44], 1, ": allocating "),
+    ([0, 2**63], 2, "[1]: expected a shape of at most 2^48 elements, found [0, 9223372036854775808]"),
+    ([1, "a"], 2, "[1]: expected a shape, [dim, ...], with dimensions that are integers of at least 0, found [1, 'a']"),
+])
+def test_shapes_that_are_too_large(tmp_path, shape, code, text):
+    """The message names the file, the list and the member."""
+    file = tmp_path / "shapes.json"
+    file.write_text(json.dumps({"m": [[4], shape]}))
+    result = heddle_command("run", "sgd", "--target", "cpu", "--shapes", file)
+    assert result.returncode == code
+    assert f"shapes file '{file}', model 'm'{text}" in result.stderr
+
+
 def test_help_teaches():
     for arguments in ([], ["doctor"], ["explain"], ["run"], ["emit"]):
         text = succeeds(*arguments, "--help")
@@ -45,6 +60,8 @@ def test_help_teaches():
     (["run", "sgd", "--steps", "0"], "expected an integer of at least 1, found '0'"),
     (["run", "sgd", "--steps", "few"], "expected an integer of at least 1, found 'few'"),
     (["run", "sgd", "--seed", "-1"], "expected an integer of at least 0"),
+    (["run", "sgd", "--set", "lr=1", "--set", "lr=2"], "option '--set' sets 'lr' twice: give it once"),
+    (["emit", "-"], "expected the name of a standard program such as 'adamw', the path of a .mlir file"),
     (["run", "sgd", "--set", "lr"], "expected NAME=VALUE with a numeric VALUE that double precision can hold, found 'lr'"),
     (["run", "sgd", "--set", "lr=9007199254740993"], "that double precision can hold, found 'lr=9007199254740993'"),
     (["run", "sgd", "--set", "lr=1e999"], "that double precision can hold, found 'lr=1e999'"),

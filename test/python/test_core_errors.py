@@ -157,13 +157,73 @@ def test_mistakes_over_several_lists(sgd):
                 function()
         assert (lists["param"][0] == 1).all() and (lists["momentum_buffer"][1] == 1).all()
     graph.bind_list("grad", good)
-    graph.set_inactive("grad", [True])
-    with pytest.raises(heddle.BadInput):
-        graph.replay()
+    with pytest.raises(heddle.BadInput, match="argument 'grad': expected a mask of 2 members, as bound, found 1"):
+        graph.set_inactive("grad", [True])
+    graph.replay()
     with pytest.raises(heddle.BadInput, match="expected a sequence of booleans"):
         graph.set_inactive("grad", 3)
     graph.set_inactive("grad", None)
     graph.replay()
+
+
+class Opaque:
+    """No number."""
+
+
+def test_numbers(sgd):
+    """No entry drops the high bits of an integer, as ctypes does, or lets an exception of Python through."""
+    graph, memory = sgd.graph(), heddle.Memory(sgd, 64)
+    one, grad = numpy.ones(1, "f4"), graph.list_binding("grad", [(4,), (5,)])
+    huge = 10**400
+    for call, text in [
+        (lambda bad: graph.set_scalar("lr", bad), "argument 'lr': expected a number"),
+        (lambda bad: graph.measure(bad), "replays: expected an integer from 1 to 2^31 - 1"),
+        (lambda bad: graph.measure(1, bad), "samples: expected an integer from 1 to 2^31 - 1"),
+        (lambda bad: graph.list_binding("grad", [(bad,)]), "'grad': expected one sequence of integers below 2^63"),
+        (lambda bad: graph.list_binding("grad", [(3,)], strides=[bad]), "'grad': expected one sequence of integers"),
+        (lambda bad: grad.bind([bad, bad]), "'grad': expected 2 addresses, one integer below 2^64"),
+        (lambda bad: heddle.Memory(sgd, bad), "nbytes: expected an integer from 0 to 2^63 - 1"),
+        (lambda bad: memory.write(one, bad), "offset: expected an integer from 0 to 2^63 - 1"),
+        (lambda bad: memory.read(one, bad), "offset: expected an integer from 0 to 2^63 - 1"),
+        (lambda bad: heddle.explain("sgd", shapes=[[bad]]), "shapes"),
+    ]:
+        for bad in (huge, -huge, "1", None, Opaque(), numpy.ones(2), 1j):
+            with pytest.raises(heddle.BadInput) as raised:
+                call(bad)
+            assert str(raised.value).startswith(text) and len(str(raised.value)) < 600
+    for call in (graph.replay, graph.prepare, graph.synchronize, lambda bad: graph.set_scalar("lr", 1, bad)):
+        for bad in (huge, 2**64, -1):
+            with pytest.raises(heddle.BadInput, match="stream: expected a handle from 0 to 2\\^64 - 1, found"):
+                call(bad)
+    for bad in (2**63, 2**64, 0.5):
+        with pytest.raises(heddle.BadInput):
+            graph.list_binding("grad", [(bad,)])
+    for bad in ("10", [numpy.ones(2)], 5):
+        with pytest.raises(heddle.BadInput, match="'grad': expected a sequence of booleans, found"):
+            graph.set_inactive("grad", bad)
+    for bad in ([], numpy.ones(2), 3, "x" * 100000):
+        with pytest.raises(heddle.BadInput) as raised:
+            graph.set_scalar(bad, 1)
+        assert len(str(raised.value)) < 400
+
+
+def test_programs_of_another_kind():
+    @heddle.rule
+    def descend(p, g, *, lr=0.1):
+        return p - lr * g
+
+    for program, text in [
+        (descend, "found Rule: call its method compile"),
+        (lambda p, g: p, r"found function: for a rule, heddle.rule\(function\).compile\(\)"),
+        (b"sgd", "found bytes$"),
+        (Opaque, "found type$"),
+        ("", "found an empty text"),
+        (" \n", "found blanks only"),
+        ("\ud800", r"program: expected text that UTF-8 can hold, found U\+D800 at position 0"),
+    ]:
+        for call in (heddle.compile, heddle.explain, heddle.emit):
+            with pytest.raises(heddle.BadInput, match=text):
+                call(program)
 
 
 def test_unbound_arguments(sgd):

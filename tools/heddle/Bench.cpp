@@ -103,8 +103,9 @@ readChosenModels(const Arguments &arguments) {
   });
   for (const Model &model : chosen)
     if (model.elements() == 0)
-      return usageError("model '" + Twine(model.name) +
-                        "' has no elements to measure");
+      return usageError(Twine(model.origin) +
+                        ": expected shapes with elements to measure, found "
+                        "none");
   return chosen;
 }
 

@@ -112,7 +112,14 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
     if (value.empty() && !option->value.empty() && !optional)
       return error("option '" + key + "' expects " + option->value +
                    ", found an empty word");
-    result.values[key].push_back(value.str());
+    std::vector<std::string> &given = result.values[key];
+    if (!given.empty() && !option->repeatable)
+      return error(
+          "option '" + key + "' is given twice" +
+          (option->value.empty() || given.front() == value
+               ? Twine("")
+               : ", found '" + Twine(given.front()) + "' and '" + value + "'"));
+    given.push_back(value.str());
   }
   if (!command.operand.empty() && !hasOperand)
     return error(name + " expects " + command.operand + ", found none");
@@ -121,7 +128,7 @@ Expected<Arguments> Arguments::parse(const CommandSpec &command,
 
 StringRef Arguments::get(StringRef option, StringRef otherwise) const {
   auto found = values.find(option);
-  return found == values.end() ? otherwise : StringRef(found->second.back());
+  return found == values.end() ? otherwise : StringRef(found->second.front());
 }
 
 ArrayRef<std::string> Arguments::all(StringRef option) const {
@@ -138,12 +145,8 @@ Expected<int64_t> Arguments::integer(StringRef option, int64_t otherwise,
   StringRef text = get(option);
   if (!text.getAsInteger(10, number) && number >= least)
     return number;
-  bool isTooLarge = !text.empty() && all_of(text, isDigit) && number < least &&
-                    text.ltrim('0').size() > 18;
-  return usageError(
-      "option '" + option + "' expects an integer of at " +
-      (isTooLarge ? Twine("most 2^63 - 1") : "least " + Twine(least)) +
-      ", found '" + text + "'");
+  return usageError("option '" + option + "' expects an integer from " +
+                    Twine(least) + " to 2^63 - 1, found '" + text + "'");
 }
 
 void printHelp(const CommandSpec &command) {

@@ -28,6 +28,8 @@ struct OptionSpec {
   /// optional value.
   llvm::StringRef value;
   llvm::StringRef help;
+  /// Whether it may be given several times.
+  bool repeatable = false;
 };
 
 struct CommandSpec {
@@ -50,12 +52,12 @@ public:
   /// The word that is not an option; empty if there is none.
   llvm::StringRef operand() const { return word; }
   bool has(llvm::StringRef option) const { return values.contains(option); }
-  /// The last value of an option; `otherwise` if the option is absent.
+  /// The value of an option; `otherwise` if the option is absent.
   llvm::StringRef get(llvm::StringRef option,
                       llvm::StringRef otherwise = "") const;
   /// All values of a repeatable option.
   llvm::ArrayRef<std::string> all(llvm::StringRef option) const;
-  /// The value of an option as an integer of at least `least`.
+  /// The value of an option as an integer from `least` to 2^63 - 1.
   llvm::Expected<int64_t> integer(llvm::StringRef option, int64_t otherwise,
                                   int64_t least) const;
 

@@ -29,7 +29,7 @@ static std::string details() {
   without a GPU   emit, explain and compilation for a given --arch work; 'heddle run' uses the cpu target
   without NVRTC   CUDA kernels cannot be compiled; the cpu target works
 
-The exit code is 1 only if no program can run.
+The exit code is 1 only if no program can run: without a compiler, or with a wrong variable of the environment.
 
 examples:
   heddle doctor
@@ -50,6 +50,9 @@ public:
   }
   void bad(StringRef part, const Twine &text) {
     line(paint(Colour::yellow, "missing"), part, text.str());
+  }
+  void wrong(StringRef part, const Twine &text) {
+    line(paint(Colour::red, "wrong  "), part, text.str());
   }
   /// Adds `text` if the library found the part, otherwise the problem that it
   /// reports.
@@ -107,6 +110,8 @@ static std::string describeMachine(const json::Object &machine) {
                        cache.getNumber("max_bytes").value_or(0) / (1 << 20)));
   report.check("compiler", *machine.getObject("compiler"),
                "targets cuda and cpu");
+  for (const auto &[name, problem] : *machine.getObject("environment_errors"))
+    report.wrong("setting", problem.getAsString().value_or(""));
   std::string result = report.take();
   if (const json::Object *variables = machine.getObject("environment"))
     for (const auto &[name, value] : *variables)
@@ -131,7 +136,8 @@ Expected<int> runDoctor(const Arguments &arguments) {
           output->write(arguments.has("--json") ? printJSON(*machine)
                                                 : describeMachine(found)))
     return std::move(error);
-  bool canRun = found.getObject("compiler")->getBoolean("ok").value_or(false);
+  bool canRun = found.getObject("compiler")->getBoolean("ok").value_or(false) &&
+                found.getObject("environment_errors")->empty();
   return canRun ? 0 : 1;
 }
 

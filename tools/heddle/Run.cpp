@@ -36,7 +36,8 @@ static const OptionSpec options[] = {
      "element type of a standard program: f64, f32, f16 or bf16"},
     {"--steps", "N", "number of steps (default: 3)"},
     {"--seed", "N", "seed of the input data (default: 0)"},
-    {"--set", "NAME=VALUE", "set a scalar argument; repeatable"},
+    {"--set", "NAME=VALUE", "set a scalar argument; repeatable",
+     /*repeatable=*/true},
     {"--check", "",
      "compare the results with the reference interpreter; exit\n"
      "with code 1 if an element is outside of its range"},
@@ -109,7 +110,10 @@ static Error readScalars(const Arguments &arguments,
           "option '--set' expects NAME=VALUE with a numeric VALUE "
           "that double precision can hold, found '" +
           setting + "'");
-    scalars[name.str()] = *value;
+    auto [place, isNew] = scalars.try_emplace(name.str(), *value);
+    if (!isNew)
+      return usageError("option '--set' sets '" + name + "' twice, found '" +
+                        setting + "' after another value: give it once");
   }
   return Error::success();
 }
@@ -147,6 +151,7 @@ static Expected<RunRequest> readRequest(const Arguments &arguments) {
   request.model = model.name;
   request.elements = model.elements();
   request.settings.shapes = std::move(model.shapes);
+  request.settings.origin = std::move(model.origin);
   request.check = arguments.has("--check");
   request.allowUnchecked = arguments.has("--allow-unchecked");
   auto program = readProgram(arguments.operand());

@@ -10,6 +10,7 @@
 #include "RunCheck.h"
 
 #include "runtime/support/Parallel.h"
+#include "runtime/support/Text.h"
 
 #include <cmath>
 #include <mutex>
@@ -312,9 +313,10 @@ static Error compareMember(RunSession &session, size_t index, size_t member,
       isScalar ? 1 : elementCount(session.getShapes().of(buffer)[member]);
   if (static_cast<int64_t>(allowance.count()) != expected)
     return makeError(StatusCode::Failed,
-                     "result '{0}', member {1}: expected {2} elements, found "
+                     "result '{0}', member {1}: expected {2}, found "
                      "{3} in the reference interpreter",
-                     check.name, member, expected, allowance.count());
+                     check.name, member, counted(expected, "element"),
+                     allowance.count());
   if (isScalar) {
     auto value = session.readScalar(index);
     if (!value)

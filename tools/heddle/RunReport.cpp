@@ -114,27 +114,34 @@ static std::string shortNumber(double value) {
   return text;
 }
 
+/// `3 of 10 elements are`, `1 of 1 element is`.
+static std::string someOf(int64_t count, int64_t all, StringRef singular = "",
+                          StringRef plural = "") {
+  std::string text = formatv("{0} of {1} element{2}", grouped(count),
+                             grouped(all), all == 1 ? "" : "s");
+  StringRef verb = count == 1 ? singular : plural;
+  return verb.empty() ? text : text + " " + verb.str();
+}
+
 /// Prints facts about a result that are not in the table.
 static void printNotes(const ResultCheck &check) {
   if (check.outside) {
     const CheckedElement &wrong = check.wrong;
-    outs() << formatv("'{0}': {1} of {2} elements are outside of their range; "
-                      "the first is element {3} of member {4}: {5}, expected "
-                      "{6} ({7} to {8})\n",
-                      check.name, grouped(check.outside),
-                      grouped(check.elements), wrong.position, wrong.member,
-                      number(wrong.found), number(wrong.exact),
-                      number(wrong.low), number(wrong.high));
+    outs() << formatv(
+        "'{0}': {1} range; the first is element {2} of member {3}: {4}, "
+        "expected {5} ({6} to {7})\n",
+        check.name,
+        someOf(check.outside, check.elements, "is outside of its",
+               "are outside of their"),
+        wrong.position, wrong.member, number(wrong.found), number(wrong.exact),
+        number(wrong.low), number(wrong.high));
   }
   if (check.notNumbers)
-    outs() << formatv("'{0}': {1} of {2} elements are NaN, as expected\n",
-                      check.name, grouped(check.notNumbers),
-                      grouped(check.elements));
+    outs() << formatv("'{0}': {1} NaN, as expected\n", check.name,
+                      someOf(check.notNumbers, check.elements, "is", "are"));
   if (check.unknown)
-    outs() << formatv("'{0}': {1} of {2} elements may be anything, because "
-                      "rounding decides\n",
-                      check.name, grouped(check.unknown),
-                      grouped(check.elements));
+    outs() << formatv("'{0}': {1} may be anything, because rounding decides\n",
+                      check.name, someOf(check.unknown, check.elements));
   if (!check.isChecked())
     outs() << formatv("'{0}': no element could be checked (--allow-unchecked "
                       "accepts this)\n",

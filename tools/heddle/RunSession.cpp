@@ -10,6 +10,8 @@
 
 #include "RunSession.h"
 
+#include "runtime/support/Status.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -130,16 +132,27 @@ Error RunSession::compile(Progress &progress) {
 Error RunSession::allocate(int number) {
   const PlanBuffer &buffer = plan.buffers[number];
   List &list = lists[number];
+  // A member has at most 2^48 elements (shapesFromJSON), so no sum overflows.
+  constexpr size_t most = size_t(1) << 48;
   size_t bytes = 0;
-  for (const Extents &extents : shapes->of(number)) {
+  for (auto [member, extents] : enumerate(shapes->of(number))) {
     list.offsets.push_back(bytes);
     bytes +=
         (elementCount(extents) * dtypeSize(buffer.dtype) + 15) & ~size_t(15);
+    if (bytes > most)
+      return usageError(
+          formatv("{0}[{1}]: expected lists of at most 2^48 bytes, found {2} "
+                  "bytes in list '{3}' up to this member: use smaller shapes",
+                  settings.origin, member, bytes, buffer.name)
+              .str());
   }
   auto memory = toExpected(
       heddle::Memory::create(*executable, std::max<size_t>(bytes, 16)));
   if (!memory)
-    return memory.takeError();
+    return withContext("list '" + Twine(buffer.name) + "' of " +
+                           counted(list.offsets.size(), "member") + " from " +
+                           settings.origin,
+                       memory.takeError());
   list.memory = std::move(*memory);
   std::vector<heddle::Tensor> members;
   char *base = static_cast<char *>(list.memory->address());

@@ -38,6 +38,7 @@ public:
     std::string program;
     heddle::Options options;
     std::vector<Extents> shapes;
+    std::string origin; ///< the place of the shapes, for messages
     uint64_t seed = 0;
     std::map<std::string, double> scalars; ///< set by the user
   };

@@ -13,6 +13,7 @@
 
 #include "runtime/support/InputFile.h"
 #include "runtime/support/Json.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -66,7 +67,7 @@ Expected<std::vector<Model>> readModels(StringRef text, StringRef where) {
     auto read = shapesFromJSON(shapes, place);
     if (!read)
       return read.takeError();
-    models.push_back({StringRef(name).str(), std::move(*read)});
+    models.push_back({StringRef(name).str(), std::move(*read), place});
   }
   sort(models, [](const Model &a, const Model &b) { return a.name < b.name; });
   return models;
@@ -94,14 +95,14 @@ Expected<Model> readModel(StringRef argument) {
   SmallVector<StringRef> names;
   for (const Model &model : *models)
     names.push_back(model.name);
-  std::string list = join(names, ", ");
+  std::string list = listed(names, "");
   if (!named) {
     if (models->size() == 1)
       return models->front();
     return makeError(StatusCode::BadInput,
-                     "shapes file '{0}' has {1} models; choose one with "
+                     "shapes file '{0}' has {1}; choose one with "
                      "'{0}:MODEL'\nModels: {2}.",
-                     path, models->size(), list);
+                     path, counted(models->size(), "model"), list);
   }
   for (Model &model : *models)
     if (model.name == name)
@@ -122,7 +123,8 @@ Model builtInModel() {
            {5, 3},
            {4096},
            {255},
-           {128, 129}}};
+           {128, 129}},
+          "built-in model"};
 }
 
 std::string shapesToJSON(ArrayRef<Extents> shapes) {

@@ -18,6 +18,7 @@ namespace heddle::cli {
 struct Model {
   std::string name;
   std::vector<Extents> shapes;
+  std::string origin; ///< the file and the model, for messages
 
   int64_t elements() const;
 };

@@ -13,6 +13,7 @@
 #include "Support.h"
 
 #include "runtime/support/Status.h"
+#include "runtime/support/Text.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -71,6 +72,8 @@ exit codes:
 
 static int report(Error error) {
   auto [code, text] = heddle::runtime::takeError(std::move(error));
+  if (code == StatusCode::BadInput)
+    text = heddle::runtime::shortMessage(text);
   outs().flush();
   errs() << "heddle: error: " << text << '\n';
   return code == StatusCode::BadInput ? 2 : 1;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
-from .._numbers import real
+from .._values import real
 from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of

@@ -11,6 +11,7 @@ import linecache
 import math
 from typing import NamedTuple, Union
 
+from .._values import short
 from ..errors import BadInput
 from .nodes import Level
 from .values import is_number
@@ -166,7 +167,10 @@ class _Reader:
                     "A state of one value for each tensor is heddle.per_tensor(number). Hyperparameters and options "
                     "follow a '*'"
                 )
-            initial = float(default)  # type: ignore[arg-type]
+            try:
+                initial = float(default)  # type: ignore[arg-type]
+            except OverflowError:
+                self.refuse(f"expected a number that double precision can hold, found {short(default)} for '{name}'")
         if len(self._lists) >= 2 and name in (PARAM, GRAD, STEP):
             self.refuse(f"'{name}' is the name of another list of the program: use another name for this state")
         self._lists.append(State(name, initial, per_tensor))

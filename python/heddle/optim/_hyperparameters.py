@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+from .._values import number
 from ..errors import BadInput
 from ._torch import torch
 
@@ -131,7 +132,4 @@ def _number(name: str, value: Any) -> Any:
         if value.numel() != 1:
             raise BadInput(f"{name}: expected a number or a tensor of one element, found shape {tuple(value.shape)}")
         return value if value.device.type != "cpu" else float(value.item())
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name}: expected a number, found {value!r}") from None
+    return number(value, name)

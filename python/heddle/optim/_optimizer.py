@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
-from .._numbers import real
+from .._values import real, short
 from ..errors import BadInput
 from . import _capture, _norm
 from ._arguments import bind
@@ -212,7 +212,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
     def clip_grad_norm(self, value: float | None) -> None:
         number = None if value is None else real(value)
         if value is not None and not (number is not None and number >= 0):
-            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {value!r}")
+            raise BadInput(f"clip_grad_norm: expected a number of at least 0 or None, found {short(value)}")
         if (number is None) != (self._max_norm is None):
             self._parts = {}
             self.grad_norm = None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy
 
 from .. import _fast
+from .._values import number
 from ..dtypes import SIZES
 from ..errors import BadInput
 from . import _programs, _rewrite
@@ -467,7 +468,7 @@ class Part:
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
                 return local(value).detach().to(device=self.device, dtype=torch.float32)
-            return torch.tensor(float(value), dtype=torch.float32, device=self.device)
+            return torch.tensor(number(value, what), dtype=torch.float32, device=self.device)
         if not isinstance(value, torch.Tensor) or value.shape != member.param.shape:
             found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
             raise BadInput(f"{what}: expected a tensor of shape {tuple(member.param.shape)}, found {found}")

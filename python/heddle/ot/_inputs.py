@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 
 from .. import arrays, dtypes
+from .._values import short
 from ..errors import BadInput, Error
 from ._cache import Members
 from ._libraries import Library
@@ -32,6 +33,8 @@ def number(name: str, value: Any, good: Callable[[float], bool], expected: str) 
         raise BadInput(f"{name}: expected a number, found a tensor that needs a gradient: only M, a and b have one")
     try:
         converted = float(value)
+    except OverflowError:
+        raise BadInput(f"{name}: expected {expected}, found {short(value)}") from None
     except (TypeError, ValueError, RuntimeError):
         raise BadInput(f"{name}: expected {expected}, found {type(value).__name__}") from None
     if not good(converted):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .._numbers import real, whole
+from .._values import real, whole
 from ..errors import BadInput
 from ._arguments import names_checked
 from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number

@@ -7,6 +7,7 @@
 
 #include "Environment.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -124,6 +125,78 @@ TEST(InputTest, RefusesTypesAndMapsThatTheParserCannotBound) {
     expectBadInput(
         heddle_compile(programWith(value).c_str(), &cpu, &executable),
         (std::string(", found ") + found).c_str());
+}
+
+TEST(InputTest, RefusesBlankPrograms) {
+  heddle_executable *executable = nullptr;
+  char *text = nullptr;
+  for (const char *program : {"", " ", "\t\n \n"}) {
+    const char *found =
+        *program ? ", found blanks only" : ", found an empty text";
+    expectBadInput(heddle_compile(program, &cpu, &executable), found);
+    expectBadInput(heddle_explain(program, nullptr, 1, &cpu, &text), found);
+    expectBadInput(heddle_emit(program, "fused", &cpu, &text, nullptr), found);
+  }
+}
+
+TEST(InputTest, RefusesWrongVariables) {
+  heddle_executable *executable = nullptr, *other = nullptr;
+  heddle_graph *graph = nullptr;
+  char *text = nullptr;
+  ASSERT_EQ(heddle_compile("sgd", &cpu, &executable), HEDDLE_OK);
+  std::string plan;
+  ASSERT_EQ(heddle_executable_plan(executable, &text), HEDDLE_OK);
+  plan = text;
+  heddle_free(text);
+  struct {
+    const char *name, *value, *normal;
+  } wrong[] = {{"HEDDLE_THREADS", "0", "4"},
+               {"HEDDLE_CACHE_SIZE", "1G", "256"}};
+  for (auto &[name, value, normal] : wrong) {
+    std::string part = std::string("environment variable ") + name +
+                       ": expected a whole number of ";
+    setenv(name, value, 1);
+    expectBadInput(heddle_compile("sgd", &cpu, &other), part.c_str());
+    expectBadInput(heddle_load_plan(plan.c_str(), &sm90, &other), part.c_str());
+    expectBadInput(heddle_graph_create(executable, &graph), part.c_str());
+    expectBadInput(heddle_emit("sgd", "ptx", &sm90, &text, nullptr),
+                   part.c_str());
+    ASSERT_EQ(heddle_doctor(&text), HEDDLE_OK);
+    EXPECT_NE(std::strstr(text, part.c_str()), nullptr) << text;
+    heddle_free(text);
+    setenv(name, normal, 1);
+  }
+  EXPECT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
+}
+
+TEST(InputTest, ShortensMessages) {
+  heddle_executable *executable = nullptr;
+  heddle_graph *graph = nullptr;
+  std::string name(100000, 'x');
+  auto expectShort = [&](heddle_status status, const char *end) {
+    expectBadInput(status, end);
+    std::string message = heddle_last_error();
+    EXPECT_LT(message.size(), 3000u) << message;
+    EXPECT_LE(std::count(message.begin(), message.end(), '\n'), 20);
+  };
+  expectShort(heddle_compile(name.c_str(), &cpu, &executable),
+              "The standard programs are");
+  expectShort(heddle_compile((name + " {}").c_str(), &cpu, &executable),
+              "expected one of the dialects");
+  expectShort(heddle_compile(("sgd:" + name + "=1").c_str(), &cpu, &executable),
+              "Its options are");
+  heddle_options options = {sizeof(options), name.c_str(), nullptr};
+  expectShort(heddle_compile("sgd", &options, &executable),
+              "expected 'cuda' or 'cpu'");
+  expectShort(heddle_load_plan(name.c_str(), &cpu, &executable), "");
+  ASSERT_EQ(heddle_compile("sgd", &cpu, &executable), HEDDLE_OK);
+  ASSERT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
+  expectShort(heddle_set_scalar(graph, name.c_str(), 1, nullptr),
+              "expected one of");
+  heddle_graph_free(graph);
+  heddle_executable_free(executable);
 }
 
 TEST(InputTest, PrintsNamesThatAreNotUTF8) {

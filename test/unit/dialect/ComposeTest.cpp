@@ -108,8 +108,9 @@ TEST(ComposeErrors, Defaults) {
 
 TEST(ComposeErrors, Results) {
   EXPECT_EQ(errorOf("global_norm+clip_by_global_norm"),
-            "both 'global_norm' and 'clip_by_global_norm' have a result "
-            "'norm'");
+            "expected results with different names, found a result 'norm' of "
+            "'global_norm' and one of 'clip_by_global_norm': leave one of "
+            "these programs out");
 }
 
 } // namespace

@@ -296,7 +296,7 @@ TEST(PlanValidation, Buffers) {
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].members = 4; }),
                   "expected another list, found 'lr'");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents.clear(); }),
-                  "expected 1 extents, found 0");
+                  "expected 1 extent, found 0");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].buffer = 5; }),
                   "extents of another buffer");
   EXPECT_CONTAINS(says([](Plan &p) { p.buffers[5].extents[0].dimension = 1; }),

@@ -8,8 +8,10 @@
 #include "Helpers.h"
 
 #include "runtime/support/DynamicLibrary.h"
+#include "runtime/support/Environment.h"
 #include "runtime/support/Json.h"
 #include "runtime/support/Parallel.h"
+#include "runtime/support/Text.h"
 #include "runtime/support/ThreadPool.h"
 
 #include <atomic>
@@ -22,6 +24,59 @@ using namespace heddle::runtime;
 using namespace llvm;
 
 namespace {
+
+//===----------------------------------------------------------------------===//
+// Sentences
+//===----------------------------------------------------------------------===//
+
+TEST(TextTest, CountsInTheSingularAndThePlural) {
+  EXPECT_EQ(heddle::counted(1, "operand"), "1 operand");
+  EXPECT_EQ(heddle::counted(0, "operand"), "0 operands");
+  EXPECT_EQ(heddle::counted(2, "entry"), "2 entries");
+  EXPECT_EQ(heddle::counted(3, "array"), "3 arrays");
+  EXPECT_EQ(heddle::counted(2, "address"), "2 addresses");
+  EXPECT_EQ(heddle::counted(size_t(2), "launch"), "2 launches");
+  EXPECT_EQ(heddle::counted(2, "index"), "2 indices");
+  EXPECT_EQ(heddle::counted(1, "index"), "1 index");
+  EXPECT_EQ(heddle::counted(int64_t(-1), "column"), "-1 columns");
+}
+
+TEST(TextTest, ShortensLongTexts) {
+  EXPECT_EQ(shortened("short", 5), "short");
+  EXPECT_EQ(shortened(std::string(100, 'a') + std::string(100, 'b'), 30),
+            std::string(20, 'a') + "\xe2\x80\xa6" + std::string(7, 'b'));
+  // A character of UTF-8 stays whole.
+  std::string accents;
+  for (int k = 0; k < 100; ++k)
+    accents += "\xc3\xa9";
+  for (size_t most = 20; most < 30; ++most) {
+    EXPECT_TRUE(llvm::json::isUTF8(shortened(accents, most)));
+    EXPECT_LE(shortened(accents, most).size(), most);
+  }
+}
+
+TEST(TextTest, ShortensMessages) {
+  // The end of a sentence stays after a long name.
+  std::string name(100000, 'x');
+  std::string message = shortMessage("name '" + name + "': expected another");
+  EXPECT_LT(message.size(), 300u);
+  EXPECT_TRUE(StringRef(message).ends_with("': expected another")) << message;
+  std::string lines;
+  for (int k = 0; k < 20; ++k)
+    lines += (k ? "\nline" : "line");
+  EXPECT_EQ(shortMessage(lines), lines);
+  message = shortMessage(lines + "\n" + lines);
+  EXPECT_EQ(StringRef(message).count('\n'), 19u);
+  EXPECT_TRUE(StringRef(message).ends_with("\n\xe2\x80\xa6"));
+  EXPECT_EQ(shortMessage(message), message);
+}
+
+TEST(TextTest, ListsNames) {
+  EXPECT_EQ(listed({}), "");
+  EXPECT_EQ(listed({"a", "b"}), "'a', 'b'");
+  std::vector<StringRef> many(25, "x");
+  EXPECT_TRUE(StringRef(listed(many, "")).ends_with(", x and 5 others"));
+}
 
 //===----------------------------------------------------------------------===//
 // JSON
@@ -125,8 +180,26 @@ TEST(ThreadPoolTest, UsesSeveralThreads) {
 TEST(ParallelTest, TheLimitIsBounded) {
   ScopedVariable many("HEDDLE_THREADS", "4000000000");
   EXPECT_EQ(threadLimit(), 1024u);
-  ScopedVariable none("HEDDLE_THREADS", "0");
-  EXPECT_GE(threadLimit(), 1u);
+  ScopedVariable more("HEDDLE_THREADS", "18446744073709551615");
+  EXPECT_EQ(threadLimit(), 1024u);
+  EXPECT_TRUE(succeeded(checkEnvironment()));
+  for (const char *text :
+       {"0", "-1", "two", "1.5", " 4", "18446744073709551616"}) {
+    ScopedVariable wrong("HEDDLE_THREADS", text);
+    EXPECT_GE(threadLimit(), 1u);
+    EXPECT_CONTAINS(failure(checkEnvironment(), StatusCode::BadInput),
+                    "HEDDLE_THREADS: expected a whole number of threads, at "
+                    "least 1 and below 2^64, found '" +
+                        std::string(text) + "'");
+  }
+  ScopedVariable blank("HEDDLE_THREADS", "");
+  EXPECT_TRUE(succeeded(checkEnvironment()));
+  for (const char *text : {"-1", "many", "1G"}) {
+    ScopedVariable wrong("HEDDLE_CACHE_SIZE", text);
+    EXPECT_CONTAINS(failure(checkEnvironment(), StatusCode::BadInput),
+                    "HEDDLE_CACHE_SIZE: expected a whole number of MiB, at "
+                    "least 0");
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,133 @@
+//===- MlirMessages.cpp - messages of MLIR in heddle's terms --------------===//
+//
+// Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR's parser speaks to authors of compilers: of dialects that are not
+// registered, of options of its tools, and of C++ types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/compiler/Diagnostics.h"
+#include "dialect/library/Options.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+using namespace mlir;
+using llvm::Regex;
+
+namespace heddle {
+
+static constexpr StringRef kDialects =
+    "expected one of the dialects arith, foreach, func, fused and math";
+
+/// The message for operation `name`, which no dialect has.
+static std::string unknownOperation(StringRef name, MLIRContext *context) {
+  std::string text = "unknown operation '" + name.str() + "'";
+  StringRef dialect = name.split('.').first;
+  if (dialect.size() == name.size() || !context->getLoadedDialect(dialect))
+    return text + ": " + kDialects.str();
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName known : context->getRegisteredOperations())
+    if (known.getDialectNamespace() == dialect)
+      names.push_back(known.getStringRef());
+  StringRef near = library::nearest(name, names);
+  if (!near.empty())
+    return text + "; did you mean '" + near.str() + "'?";
+  return text + " in dialect '" + dialect.str() + "'";
+}
+
+/// The string literal that ends `text`.
+static StringRef lastLiteral(StringRef text) {
+  text = text.rtrim();
+  if (!text.consume_back("\""))
+    return {};
+  size_t begin = text.rfind('"');
+  return begin == StringRef::npos ? StringRef() : text.drop_front(begin + 1);
+}
+
+/// The meaning of a C++ type in a message about a parameter.
+static StringRef describeType(StringRef type) {
+  return llvm::StringSwitch<StringRef>(type)
+      .EndsWith("RankedTensorType", "a tensor type such as tensor<?xf32>")
+      .EndsWith("ArrayRef<int64_t>", "a list of integers")
+      .EndsWith("StringRef", "a string")
+      .EndsWith("int64_t", "an integer")
+      .Case("bool", "true or false")
+      .Default("another value");
+}
+
+/// `Fused_Schedule` is `fused.schedule` in a program.
+static std::string spelledName(StringRef definition) {
+  auto [dialect, name] = definition.split('_');
+  return dialect.lower() + "." + name.lower();
+}
+
+std::string translateMessage(StringRef message, StringRef before,
+                             StringRef after, MLIRContext *context) {
+  SmallVector<StringRef> parts;
+  auto matches = [&](const char *pattern) {
+    return Regex(pattern).match(message, &parts);
+  };
+  if (message.starts_with("Available dialects: "))
+    return "";
+  if (matches("^Dialect `.*' not found for custom op '(.*)' *$") ||
+      matches("^custom op '(.*)' is unknown") ||
+      matches("^unregistered operation '(.*)' found in dialect"))
+    return unknownOperation(parts[1], context);
+  if (message.starts_with("operation being parsed with an unregistered"))
+    return unknownOperation(lastLiteral(before), context);
+  if (matches("^`!\"(.*)\"<\"(.*)\">` type created with unregistered"))
+    return ("unknown type '!" + parts[1] + "." + parts[2] +
+            "': expected !foreach.list<tensor<...>>, tensor<...>, or a type of "
+            "numbers such as f32")
+        .str();
+  if (matches("^#\"(.*)\"<\"(.*)\">.* attribute created with unregistered"))
+    return ("unknown attribute '#" + parts[1] + "." + parts[2] +
+            "': " + kDialects)
+        .str();
+  if (matches("^unknown +(type|attribute) `(.*)` in dialect `(.*)`"))
+    return ("unknown " + parts[1] + " '" + (parts[1] == "type" ? "!" : "#") +
+            parts[3] + "." + parts[2] + "'")
+        .str();
+  if (matches("^(.*) created with unregistered dialect") ||
+      matches("^(.*) with an unregistered dialect"))
+    return ("unknown " + parts[1] + ": " + kDialects).str();
+  if (matches("^failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
+              "is to be a `(.*)`"))
+    return spelledName(parts[1]) + ": expected " +
+           describeType(parts[3]).str() + " for '" + parts[2].str() + "'";
+  if (message == "expected operation name in quotes")
+    return "expected an operation, such as func.func";
+  if (message == "expected non-function type")
+    return "expected a type";
+  if (message == "use of undeclared SSA value name") {
+    StringRef name = after.take_while([](char c) {
+      return llvm::isAlnum(c) || StringRef("%_$.-#").contains(c);
+    });
+    return ("unknown value '" + name +
+            "': expected an argument, or a result of an earlier operation")
+        .str();
+  }
+  if (message == "invalid SSA name")
+    return "expected a name of letters, digits and '_', '$', '.', '-' after "
+           "'%'";
+  if (message == "expected SSA operand" ||
+      message == "expected valid ssa identifier")
+    return "expected a value, such as %x";
+  std::string text = message.str();
+  for (StringRef noun : {"operand", "result", "region", "argument"}) {
+    std::string wrong = " 1 " + noun.str() + "s";
+    for (size_t at; (at = text.find(wrong)) != std::string::npos;)
+      text.erase(at + wrong.size() - 1, 1);
+  }
+  // Namespaces of C++ mean nothing in a program.
+  static const Regex cppScope("(::)?([A-Za-z_]+::)+");
+  for (std::string next; (next = cppScope.sub("", text)) != text;)
+    text = next;
+  return text;
+}
+
+} // namespace heddle

@@ -1,0 +1,95 @@
+"""Checks of plain values, and their sentences.
+
+Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from __future__ import annotations
+
+import operator
+
+from .errors import BadInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+def short_text(text: Any) -> str:
+    """A name for a message, without the middle of a long one."""
+    name = text if isinstance(text, str) else short(text)
+    return name if len(name) <= 200 else name[:130] + "…" + name[-69:]
+
+
+def listed(names: Iterable[str]) -> str:
+    """``a, b and 3 others``: the first twenty names."""
+    first = [short_text(name) for name in names]
+    rest = len(first) - 20
+    return ", ".join(first[:20]) + (f" and {counted(rest, 'other')}" if rest > 0 else "") or "none"
+
+
+def short(value: Any) -> str:
+    """The spelling of a value for a message, without the middle of a long one."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not print an integer of more than 4300 digits
+        text = f"an integer of {value.bit_length()} bits"
+    except Exception:
+        text = type(value).__name__
+    return short_text(text)
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 array``, ``2 arrays``."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def whole(value: Any) -> int | None:
+    """The value of an integer of any library; None for a bool, a float and other objects."""
+    if isinstance(value, bool) or getattr(value, "shape", ()) != ():
+        return None
+    try:
+        return operator.index(value)
+    except Exception:  # any library's number may refuse
+        return None
+
+
+def real(value: Any) -> float | None:
+    """The value of a number of any library, or of a tensor without axes; None for a bool, text and other objects."""
+    if isinstance(value, (bool, str, bytes, bytearray)) or getattr(value, "shape", ()) != ():
+        return None
+    try:
+        return float(value)
+    except Exception:
+        return None
+
+
+def number(value: Any, where: str) -> float:
+    """A number in double precision.
+
+    Raises:
+        BadInput: `value` is no number, or an integer beyond the range of double precision.
+    """
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except OverflowError:
+        raise BadInput(f"{where}: expected a number that double precision can hold, found {short(value)}") from None
+    except Exception:  # any library's number may refuse
+        found = short(value) if isinstance(value, (str, bytes, complex)) else type(value).__name__
+        raise BadInput(f"{where}: expected a number, found {found}") from None
+
+
+def integer(value: Any, where: str, least: int, most: int) -> int:
+    """An integer from `least` to `most`.
+
+    Raises:
+        BadInput: `value` is another one, or no integer.
+    """
+    result = whole(value)
+    if result is None or not least <= result <= most:
+        bound = f"{most}" if most < 1 << 20 else f"2^{(most + 1).bit_length() - 1} - 1"
+        raise BadInput(f"{where}: expected an integer from {least} to {bound}, found {short(value)}")
+    return result
