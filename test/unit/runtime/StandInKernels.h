@@ -23,8 +23,8 @@ namespace stand_in {
 
 using Arguments = std::vector<std::array<char, 32>>;
 
-/// The values of the conditions of loops, which kernels set. A launch of a graph
-/// runs on one thread.
+/// The values of the conditions of loops, which kernels set. A launch of a
+/// graph runs on one thread.
 extern thread_local std::map<CUgraphConditionalHandle, unsigned> conditions;
 
 /// Whether HEDDLE_STAND_IN_KERNELS is `any`.
