@@ -41,7 +41,7 @@ AddressSpace &Graph::addressSpace() { return *space; }
 Error Graph::refuseInCapture(CUstream stream, StringRef what) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   HEDDLE_DRIVER_CALL(device->driver(), cuStreamIsCapturing, stream, &status);
-  if (status == CU_STREAM_CAPTURE_STATUS_NONE)
+  if (numberOf(status) == CU_STREAM_CAPTURE_STATUS_NONE)
     return Error::success();
   return makeError(StatusCode::BadInput,
                    "{0}: expected a stream that is not being captured: call "
@@ -125,8 +125,9 @@ Error Graph::replay(void *streamHandle) {
   CUstream stream = static_cast<CUstream>(streamHandle);
   Context::Scope scope(*device);
   const Driver &driver = device->driver();
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  HEDDLE_DRIVER_CALL(driver, cuStreamIsCapturing, stream, &status);
+  CUstreamCaptureStatus written = CU_STREAM_CAPTURE_STATUS_NONE;
+  HEDDLE_DRIVER_CALL(driver, cuStreamIsCapturing, stream, &written);
+  auto status = numberOf(written);
   if (status != CU_STREAM_CAPTURE_STATUS_NONE &&
       status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return makeError(StatusCode::BadInput,

@@ -29,7 +29,7 @@ Error resolve(GetProcAddress getProcAddress, const char *name, int version,
   CUresult result = getProcAddress(name, function, version,
                                    CU_GET_PROC_ADDRESS_DEFAULT, &found);
   if (result == CUDA_SUCCESS && *function &&
-      found == CU_GET_PROC_ADDRESS_SUCCESS)
+      numberOf(found) == CU_GET_PROC_ADDRESS_SUCCESS)
     return Error::success();
   *function = nullptr;
   if (!required)

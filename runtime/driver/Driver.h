@@ -15,7 +15,10 @@
 
 #include "runtime/support/DynamicLibrary.h"
 
+#include "llvm/ADT/bit.h"
+
 #include <cuda.h>
+#include <type_traits>
 
 namespace heddle::runtime {
 
@@ -115,6 +118,14 @@ struct Driver {
 /// The error of a driver call that returned `result`.
 llvm::Error driverError(const Driver &driver, CUresult result,
                         llvm::StringRef call);
+
+/// The number in an enum that the driver has written. A newer driver may write
+/// one that the enum of this cuda.h lacks, and a load of such an enum is
+/// undefined.
+template <typename Enum>
+std::underlying_type_t<Enum> numberOf(const Enum &written) {
+  return llvm::bit_cast<std::underlying_type_t<Enum>>(written);
+}
 
 /// Calls a driver function and returns from the enclosing function with an
 /// error if it fails.

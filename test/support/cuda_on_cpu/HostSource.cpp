@@ -69,6 +69,11 @@ constexpr const char *kOptions[] = {"-std=c++17",
                                     "-fvisibility=hidden",
                                     "-femulated-tls",
                                     "-nostdinc++",
+#ifdef HEDDLE_HOST_SANITIZE
+                                    HEDDLE_HOST_SANITIZE,
+                                    "-fno-sanitize-recover=all",
+                                    "-g1",
+#endif
                                     HEDDLE_HOST_LINKER};
 
 /// All inputs of an object besides the files of its compilation: the compiler,

@@ -13,12 +13,14 @@
 
 #include "test/support/cuda_on_cpu/Machine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <utility>
 
 namespace heddle::test {
 

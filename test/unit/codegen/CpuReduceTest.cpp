@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 using namespace heddle::test;
 
@@ -178,8 +179,16 @@ void ordered(const std::string &element, const std::string &kind, int vector,
       << kind << ' ' << element;
 }
 
-template <class T> T sum(T a, T b) { return a + b; }
-template <class T> T product(T a, T b) { return a * b; }
+/// The type in which T is computed: integers wrap, which is undefined for
+/// signed types of C++.
+template <class T>
+using Wrapping =
+    typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                std::type_identity<T>>::type;
+template <class T> T sum(T a, T b) { return Wrapping<T>(a) + Wrapping<T>(b); }
+template <class T> T product(T a, T b) {
+  return Wrapping<T>(a) * Wrapping<T>(b);
+}
 template <class T> T least(T a, T b) { return b < a ? b : a; }
 template <class T> T most(T a, T b) { return b > a ? b : a; }
 

@@ -17,6 +17,7 @@
 #include "StandInGraph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -45,27 +46,32 @@ size_t readMemoryBytes() {
 const size_t memoryBytes = readMemoryBytes();
 std::map<uintptr_t, size_t> allocations;
 std::mutex mutex;
-CUcontext current = nullptr;
-int captures = 0; // active captures
+thread_local CUcontext current = nullptr;
+std::atomic<int> captures{0}; // active captures
 thread_local CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int contextObject;
-CUgraphConditionalHandle nextCondition = 1;
+std::atomic<CUgraphConditionalHandle> nextCondition{1};
 
 /// Work that was submitted to streams and has not run, in the order of
 /// submission.
 std::vector<std::function<void()>> pending;
-bool deferring = false;
+std::atomic<bool> deferring{false};
 
 void runPending() {
-  for (const auto &work : std::exchange(pending, {}))
+  std::vector<std::function<void()>> submitted;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    submitted.swap(pending);
+  }
+  for (const auto &work : submitted)
     work();
 }
 /// Runs work of a stream, now or when the host waits.
 CUresult submit(std::function<void()> work) {
-  if (deferring)
-    pending.push_back(std::move(work));
-  else
-    work();
+  if (!deferring)
+    return work(), CUDA_SUCCESS;
+  std::lock_guard<std::mutex> lock(mutex);
+  pending.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
 
@@ -242,8 +248,8 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
   static std::map<std::string, Function> functions;
   if (!kernelExists(name))
     return CUDA_ERROR_NOT_FOUND;
-  Function &found = functions[name];
-  found.name = name;
+  std::lock_guard<std::mutex> lock(mutex);
+  Function &found = functions.try_emplace(name, Function{name}).first->second;
   return *function = reinterpret_cast<CUfunction>(&found), CUDA_SUCCESS;
 }
 EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index,

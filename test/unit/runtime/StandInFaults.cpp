@@ -20,8 +20,10 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 static std::atomic<int> fault{HEDDLE_STAND_IN_WORKS};
 static std::atomic<long> faultAt{0}, calls{0};
@@ -32,6 +34,15 @@ EXPORT void heddle_stand_in_fault(heddle_stand_in_behavior behavior, long nth) {
   fault = behavior;
 }
 EXPORT long heddle_stand_in_calls(void) { return calls; }
+
+// The library cannot free an object that it does not get, or whose release
+// fails. These objects stay reachable, so that a leak is one of the library.
+static void keep(uintptr_t object) {
+  static std::mutex mutex;
+  static auto &kept = *new std::vector<uintptr_t>;
+  std::lock_guard lock(mutex);
+  kept.push_back(object);
+}
 
 // The results of a call that is said to have succeeded: numbers that no device
 // has, and no objects.
@@ -50,9 +61,11 @@ static void makeNonsense(float *number, int behavior) {
                                                : NAN;
 }
 static void makeNonsense(CUdeviceptr *address, int behavior) {
+  keep(*address);
   *address = behavior == HEDDLE_STAND_IN_ZERO ? 0 : 1;
 }
 template <typename T> static void makeNonsense(T **object, int) {
+  keep(reinterpret_cast<uintptr_t>(*object));
   *object = nullptr;
 }
 static void makeNonsense(CUstreamCaptureStatus *status, int behavior) {
@@ -69,8 +82,17 @@ struct Entry<Function> {
     ++total;
     int behavior = fault;
     bool here = behavior != HEDDLE_STAND_IN_WORKS && ++calls == faultAt.load();
-    if (here && behavior == HEDDLE_STAND_IN_FAILS)
+    if (here && behavior == HEDDLE_STAND_IN_FAILS) {
+      auto keepOnly = [](auto object) {
+        if constexpr (std::is_pointer_v<decltype(object)>)
+          keep(reinterpret_cast<uintptr_t>(object));
+        else if constexpr (std::is_same_v<decltype(object), CUdeviceptr>)
+          keep(object);
+      };
+      if constexpr (sizeof...(Arguments) == 1)
+        keepOnly(arguments...);
       return CUDA_ERROR_UNKNOWN;
+    }
     CUresult result = Function(arguments...);
     if (here && result == CUDA_SUCCESS) {
       // Results come first in the driver's functions.

@@ -20,7 +20,7 @@
 
 namespace stand_in {
 
-std::map<CUgraphConditionalHandle, unsigned> conditions;
+thread_local std::map<CUgraphConditionalHandle, unsigned> conditions;
 
 namespace {
 

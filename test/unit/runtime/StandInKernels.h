@@ -22,8 +22,9 @@ namespace stand_in {
 
 using Arguments = std::vector<std::vector<char>>;
 
-/// The values of the conditions of loops, which kernels set.
-extern std::map<CUgraphConditionalHandle, unsigned> conditions;
+/// The values of the conditions of loops, which kernels set. A launch of a
+/// graph runs on one thread.
+extern thread_local std::map<CUgraphConditionalHandle, unsigned> conditions;
 
 /// Whether HEDDLE_STAND_IN_KERNELS is `any`.
 bool anyKernelExists();
