@@ -118,6 +118,8 @@ std::string translateMessage(StringRef message, StringRef before,
       message == "expected valid ssa identifier")
     return "expected a value, such as %x";
   std::string text = message.str();
+  if (matches("^custom op ('[^']*') "))
+    text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
   for (StringRef noun : {"operand", "result", "region", "argument"}) {
     std::string wrong = " 1 " + noun.str() + "s";
     for (size_t at; (at = text.find(wrong)) != std::string::npos;)
