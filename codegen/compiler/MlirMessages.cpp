@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's parser speaks to authors of compilers: of dialects that are not
-// registered, of options of its tools, and of C++ types.
+// Messages of MLIR's parser are for authors of compilers: they name dialects
+// that are not registered, options of MLIR's tools, and C++ types.
 //
 //===----------------------------------------------------------------------===//
 
