@@ -185,8 +185,8 @@ LogicalResult ForeachDialect::verifyRegionArgAttribute(Operation *op, unsigned,
         result.getInt() >= static_cast<int64_t>(function.getNumResults()))
       return op->emitOpError("argument #")
              << index << " is donated to " << named.getValue()
-             << "; expected the number of one of its "
-             << counted(function.getNumResults(), "result");
+             << "; expected the number of a result, below "
+             << function.getNumResults();
     Type replaced = function.getResultTypes()[result.getInt()];
     if (replaced != type)
       return op->emitOpError("argument #")

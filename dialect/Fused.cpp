@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Fused.h"
+#include "dialect/ArgumentTypes.h"
 #include "dialect/Bindings.h"
 #include "dialect/Names.h"
 #include "dialect/ReduceKinds.h"
@@ -77,6 +78,8 @@ void ProgramOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ProgramOp::verify() {
+  if (failed(foreach::verifyArgumentTypes(*this)))
+    return failure();
   if (failed(verifyTraffic(*this)))
     return failure();
   return verifyEnd(*this, getBody(), YieldOp::getOperationName());

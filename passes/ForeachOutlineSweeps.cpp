@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/ArgumentTypes.h"
 #include "dialect/Bindings.h"
 #include "passes/Outliner.h"
 #include "passes/Passes.h"
@@ -28,6 +29,8 @@ LogicalResult Outliner::run() {
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitOpError("cannot become a program; expected a body of "
                                 "one block");
+  if (failed(foreach::verifyArgumentTypes(function)))
+    return failure();
   OpBuilder builder(function);
   program =
       ProgramOp::create(builder, function.getLoc(), function.getSymName(),

@@ -124,7 +124,7 @@ void Diagnostics::add(Location location, StringRef severity, StringRef message,
     return;
   // MLIR reports an error in a parameter twice; the second message says more.
   if (LocationAttr(location) == last && severity == "error" &&
-      message.starts_with("failed to parse "))
+      message.contains("failed to parse "))
     collected.resize(lastBegin);
   last = location;
   lastBegin = collected.size();

@@ -3,8 +3,8 @@
 // Part of heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's parser speaks to authors of compilers: of dialects that are not
-// registered, of options of its tools, and of C++ types.
+// Messages of MLIR's parser are for authors of compilers: they name dialects
+// that are not registered, options of MLIR's tools, and C++ types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,8 +73,8 @@ std::string translateMessage(StringRef message, StringRef before,
   };
   if (message.starts_with("Available dialects: "))
     return "";
-  if (matches("^Dialect `.*' not found for custom op '(.*)' *$") ||
-      matches("^custom op '(.*)' is unknown") ||
+  if (matches("^Dialect `[^']*' not found for custom op '([^']*)'") ||
+      matches("^custom op '([^']*)' is unknown") ||
       matches("^unregistered operation '(.*)' found in dialect"))
     return unknownOperation(parts[1], context);
   if (message.starts_with("operation being parsed with an unregistered"))
@@ -95,7 +95,7 @@ std::string translateMessage(StringRef message, StringRef before,
   if (matches("^(.*) created with unregistered dialect") ||
       matches("^(.*) with an unregistered dialect"))
     return ("unknown " + parts[1] + ": " + kDialects).str();
-  if (matches("^failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
+  if (matches("failed to parse ([A-Za-z]+_[A-Za-z]+) parameter '(.*)' which "
               "is to be a `(.*)`"))
     return spelledName(parts[1]) + ": expected " +
            describeType(parts[3]).str() + " for '" + parts[2].str() + "'";
@@ -118,7 +118,17 @@ std::string translateMessage(StringRef message, StringRef before,
       message == "expected valid ssa identifier")
     return "expected a value, such as %x";
   std::string text = message.str();
-  for (StringRef noun : {"operand", "result", "region", "argument"}) {
+  if (matches("^custom op ('[^']*') "))
+    text = (parts[1] + " op " + message.drop_front(parts[0].size())).str();
+  static constexpr std::pair<StringRef, StringRef> terms[] = {
+      {"SSA identifier", "value, such as %x"},
+      {"SSA value", "value"},
+      {"SSA name", "the name of a value"},
+      {", got: ", ", found "}};
+  for (auto [theirs, ours] : terms)
+    for (size_t at; (at = text.find(theirs)) != std::string::npos;)
+      text.replace(at, theirs.size(), ours);
+  for (StringRef noun : {"operand", "result", "region", "argument", "type"}) {
     std::string wrong = " 1 " + noun.str() + "s";
     for (size_t at; (at = text.find(wrong)) != std::string::npos;)
       text.erase(at + wrong.size() - 1, 1);

@@ -168,11 +168,18 @@ static std::string programName(ModuleOp module) {
 }
 
 llvm::Error Compilation::lower(std::unique_ptr<PassInstrumentation> watch) {
-  size_t count = llvm::count_if(*module->getBody(), [](Operation &op) {
+  auto isProgram = [](Operation &op) {
     return isa<func::FuncOp, fused::ProgramOp>(op);
-  });
-  if (count != 1)
+  };
+  Block &body = *module->getBody();
+  if (size_t count = llvm::count_if(body, isProgram); count != 1)
     return notOneFunction(count);
+  if (auto other = llvm::find_if_not(body, isProgram); other != body.end()) {
+    other->emitError("expected nothing beside the function of the module, "
+                     "found '")
+        << other->getName() << "'";
+    return failure("");
+  }
   PassManager manager(context);
   buildPipeline(manager, options);
   if (watch)

@@ -37,12 +37,13 @@ Binding::Binding(std::shared_ptr<const Plan> plan) : program(std::move(plan)) {
 Expected<int> Binding::findArgument(StringRef name, BufferKind kind) const {
   int index = program->findArgument(name);
   if (index < 0) {
-    std::string known;
+    std::vector<StringRef> known;
     for (const PlanBuffer &buffer : program->buffers)
       if (buffer.role == BufferRole::Argument)
-        known += " '" + buffer.name + "'";
-    return makeError(StatusCode::BadInput, "argument '{0}': expected one of{1}",
-                     name, known);
+        known.push_back(buffer.name);
+    return makeError(StatusCode::BadInput,
+                     "argument '{0}': expected one of {1}", name,
+                     listed(known));
   }
   if (program->buffers[index].kind != kind)
     return makeError(StatusCode::BadInput,
@@ -103,11 +104,11 @@ Error Binding::bindResult(StringRef name, DType dtype,
                           const TensorArrays &members) {
   int index = program->findResult(name);
   if (index < 0) {
-    std::string known;
+    std::vector<StringRef> known;
     for (const PlanResult &result : program->results)
-      known += " '" + result.name + "'";
-    return makeError(StatusCode::BadInput, "result '{0}': expected one of{1}",
-                     name, known);
+      known.push_back(result.name);
+    return makeError(StatusCode::BadInput, "result '{0}': expected one of {1}",
+                     name, listed(known));
   }
   const PlanBuffer &buffer = program->buffers[index];
   if (buffer.role == BufferRole::Argument)

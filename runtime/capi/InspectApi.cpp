@@ -105,7 +105,8 @@ heddle_status heddle_statistic(const char *name, uint64_t *value) {
         return Error::success();
       }
     return badInput(Twine("statistic '") + name +
-                    "': there is no such counter");
+                    "': there is no such counter; heddle_statistic_name lists "
+                    "them");
   });
 }
 

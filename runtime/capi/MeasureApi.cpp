@@ -57,8 +57,9 @@ Expected<double> timeOnHost(ProgramGraph &graph, int replays) {
 
 Error measure(ProgramGraph &graph, int replays, int samples, double *seconds) {
   if (replays < 1 || samples < 1)
-    return badInput(
-        "heddle_measure: expected at least one replay and one sample");
+    return badInput("heddle_measure: expected at least one replay and one "
+                    "sample, found " +
+                    Twine(replays) + " and " + Twine(samples));
   if (Error error = graph.prepare(nullptr))
     return error;
   if (Error error = graph.synchronize(nullptr))

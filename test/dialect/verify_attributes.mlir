@@ -1,25 +1,25 @@
 // RUN: %heddle_opt --verify-diagnostics --split-input-file %s
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to 2 : i64; expected the number of one of its 1 result}}
+// expected-error@+1 {{argument #0 is donated to 2 : i64; expected the number of a result, below 1}}
 func.func @too_large(%x: !list {foreach.donate = 2 : i64}) -> !list { return %x : !list }
 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to -1 : i64; expected the number of one of its 1 result}}
+// expected-error@+1 {{argument #0 is donated to -1 : i64; expected the number of a result, below 1}}
 func.func @negative(%x: !list {foreach.donate = -1 : i64}) -> !list { return %x : !list }
 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to "x"; expected the number of one of its 1 result}}
+// expected-error@+1 {{argument #0 is donated to "x"; expected the number of a result, below 1}}
 func.func @no_number(%x: !list {foreach.donate = "x"}) -> !list { return %x : !list }
 
 // -----
 
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to 0 : ui64; expected the number of one of its 1 result}}
+// expected-error@+1 {{argument #0 is donated to 0 : ui64; expected the number of a result, below 1}}
 func.func @unsigned(%x: !list {foreach.donate = 0 : ui64}) -> !list { return %x : !list }
 
 // -----
@@ -85,7 +85,7 @@ func.func @unknown(%x: tensor<f32> {foreach.donated = 0 : i64}) { return }
 
 // The same for fused programs.
 !list = !foreach.list<tensor<?xf32>>
-// expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of one of its 1 result}}
+// expected-error@+1 {{argument #0 is donated to 1 : i64; expected the number of a result, below 1}}
 fused.program @program(%x: !list {foreach.donate = 1 : i64}) -> !list {
   fused.yield %x : !list
 }

@@ -195,6 +195,9 @@ TEST(InputTest, ShortensMessages) {
   ASSERT_EQ(heddle_graph_create(executable, &graph), HEDDLE_OK);
   expectShort(heddle_set_scalar(graph, name.c_str(), 1, nullptr),
               "expected one of");
+  double seconds = 0;
+  expectBadInput(heddle_measure(graph, 0, 3, &seconds),
+                 "expected at least one replay and one sample, found 0 and 3");
   heddle_graph_free(graph);
   heddle_executable_free(executable);
 }

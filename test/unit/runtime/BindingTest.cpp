@@ -175,7 +175,7 @@ TEST_F(BindingTest, HugeMembersFitTheirTypes) {
 TEST_F(BindingTest, NamesAndDTypes) {
   EXPECT_CONTAINS(failure(binding.bindList("params", DType::F32, param),
                           StatusCode::BadInput),
-                  "argument 'params': expected one of 'param' 'grad'");
+                  "argument 'params': expected one of 'param', 'grad'");
   EXPECT_CONTAINS(
       failure(binding.bindList("lr", DType::F64, param), StatusCode::BadInput),
       "argument 'lr': expected a scalar, found a list");
