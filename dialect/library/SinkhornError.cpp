@@ -9,6 +9,8 @@
 
 #include "dialect/library/Sinkhorn.h"
 
+#include "llvm/ADT/APFloat.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -17,9 +19,20 @@ using heddle::foreach::ReduceKind;
 
 namespace heddle::library::sinkhorn {
 
+/// The change of a potential by rounding, as a share of the potential and its
+/// logarithmic weight: 2^-22 in f32, twice the largest relative distance of two
+/// neighbouring numbers. Rounding alone changes a potential in every iteration,
+/// because the sums of an iteration depend on the rounded potentials before it.
+static double shareOfRounding(Type compute) {
+  const llvm::fltSemantics &type = cast<FloatType>(compute).getFloatSemantics();
+  int digits = llvm::APFloat::semanticsPrecision(type);
+  return std::ldexp(1.0, 2 - digits);
+}
+
 /// The difference between a weight of the side that is updated first and the
 /// sum of the plan for the potentials at the start of the iteration. For a
-/// relaxed side, the change of the potential by the update.
+/// relaxed side, the change of the potential by the update, or 0 if it is no
+/// more than rounding.
 Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
   Scalar miss;
   if (!side.relaxed) {
@@ -39,9 +52,16 @@ Scalar Builder::missOf(Body &body, const Side &side, Value sums, Value next) {
   } else {
     Scalar before = body.read(side.potentials, side.name, compute);
     Scalar after = body.read(next, side.name.str() + "1", compute);
-    Scalar same = equal(before, after).as("same");
+    Scalar log =
+        body.read(side.logWeights, "log_" + side.weight.str(), compute);
+    Scalar same = equal(before, after).as("same"); // also if both are -inf
     Scalar move = abs((after - before).as("gap")).as("move");
-    miss = select(same, move.constant(0.0, "zero"), move);
+    Scalar size = (abs(after).as("potential_size") + abs(log).as("weight_size"))
+                      .as("size");
+    Scalar share = size.constant(shareOfRounding(compute), "share");
+    Scalar rounding = (share * size).as("rounding");
+    Scalar still = (same | less(move, rounding).as("within")).as("still");
+    miss = select(still, move.constant(0.0, "zero"), move);
   }
   miss = miss.as("d");
   return options.norm.value == "l2" ? (miss * miss).as("square") : miss;
