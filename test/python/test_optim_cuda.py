@@ -65,6 +65,21 @@ class Captured:
         self.graph.replay()
 
 
+def test_capture_of_a_gradient_in_the_memory_of_its_parameter():
+    """Each replay reads a copy of the gradient, which is the parameter before the step."""
+    param = torch.nn.Parameter(torch.ones(3000, device="cuda"))
+    other = torch.nn.Parameter(torch.ones(7, device="cuda"))
+    optimizer = heddle.optim.SGD([param, other], lr=0.5)
+    param.grad, other.grad = param.detach(), torch.ones(7, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+    assert (param == 0.125).all() and (other == -0.5).all()
+
+
 @NAMES
 @pytest.mark.parametrize("warm_up", [True, False])
 def test_capture(name, warm_up):
