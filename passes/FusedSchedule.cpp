@@ -29,8 +29,12 @@ using heddle::foreach::rankOf;
 using heddle::foreach::storageType;
 
 static constexpr int64_t kThreads = 256;
-/// Bytes of the widest access, and the smallest vector width.
+/// Bytes of the widest access, and the smallest vector width of rows.
 static constexpr int64_t kAccess = 16, kLeastVector = 4;
+/// Rounds of a tile whose elements of 16 bits are only mapped, with few and
+/// with many operations. More rounds are slower if there are few operations,
+/// because blocks of longer tiles end less evenly.
+static constexpr int64_t kMappedRounds = 2, kDenseRounds = 4;
 /// A segment that reduces elements has longer tiles, so that partials and
 /// tickets cost less. Its partition does not depend on its other operations, so
 /// a sum has the same bits with and without fusion.
@@ -45,27 +49,58 @@ static constexpr int64_t kSharedRows = 4, kSharedColumns = 8, kSharedWords = 32;
 // Tiles
 //===----------------------------------------------------------------------===//
 
-static int64_t vectorOf(SweepOp sweep, unsigned segment) {
+/// The sizes in bytes of the stored elements of operands and results.
+static SmallVector<int64_t> elementSizes(SweepOp sweep, unsigned segment) {
   int64_t rank = sweep.getDomainRank(segment);
-  int64_t smallest = kAccess;
-  auto consider = [&](Type type) {
-    int64_t bytes = (storageType(type).getIntOrFloatBitWidth() + 7) / 8;
-    smallest = std::min(smallest, bytes);
+  SmallVector<int64_t> sizes;
+  auto add = [&](Type type) {
+    sizes.push_back((storageType(type).getIntOrFloatBitWidth() + 7) / 8);
   };
-  bool any = false;
+  if (rank == 0)
+    return sizes;
   for (auto [operand, index] : llvm::zip_equal(
            sweep.getSegmentInputs(segment), sweep.getSegmentIndices(segment)))
-    if (index == (rank == 2 ? kIJ : kI)) {
-      consider(operand.getType());
-      any = true;
-    }
+    if (index == (rank == 2 ? kIJ : kI))
+      add(operand.getType());
   for (OpResult result : sweep.getSegmentResults(segment))
     if (isList(result.getType()) && rankOf(result.getType()) == rank &&
-        !sweep.getRecord(result.getResultNumber())) {
-      consider(result.getType());
-      any = true;
-    }
-  return any && rank > 0 ? std::max(kLeastVector, kAccess / smallest) : 1;
+        !sweep.getRecord(result.getResultNumber()))
+      add(result.getType());
+  return sizes;
+}
+
+/// The vector width: the elements of one access of the smallest type. A thread
+/// that maps elements of 64 bits holds two, so that more blocks fit on a
+/// multiprocessor.
+static int64_t vectorOf(SweepOp sweep, unsigned segment, int64_t least) {
+  SmallVector<int64_t> sizes = elementSizes(sweep, segment);
+  return sizes.empty() ? 1
+                       : std::max(least, kAccess / *llvm::min_element(sizes));
+}
+
+/// Whether a segment executes at least one operation of elements for each two
+/// bytes that it moves.
+static bool isDense(SweepOp sweep, unsigned segment) {
+  auto levels = Levels::infer(sweep, segment);
+  if (failed(levels))
+    return false;
+  auto computes = [&](Operation &op) {
+    return op.getNumResults() == 1 && !isa<arith::ConstantOp>(op) &&
+           levels->of(op.getResult(0)).level == Level::element;
+  };
+  int64_t operations = llvm::count_if(
+      sweep.getSegmentBlock(segment).without_terminator(), computes);
+  return 2 * operations >= llvm::sum_of(elementSizes(sweep, segment));
+}
+
+/// The rounds of a tile of a segment whose elements are only mapped. A thread
+/// that processes elements of 16 bits moves few bytes for each instruction, so
+/// instructions limit it. Rounds share those that a thread executes once.
+static int64_t mappedRounds(SweepOp sweep, unsigned segment) {
+  SmallVector<int64_t> sizes = elementSizes(sweep, segment);
+  if (sizes.empty() || *llvm::min_element(sizes) != 2)
+    return 1;
+  return isDense(sweep, segment) ? kDenseRounds : kMappedRounds;
 }
 
 static bool reducesElements(SweepOp sweep, unsigned segment) {
@@ -179,7 +214,9 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
   for (unsigned s = 0; s < sweep.getNumSegments(); ++s) {
     bool reduces =
         !rows && sweep.getDomainRank(s) > 0 && reducesElements(sweep, s);
-    int64_t v = reduces ? kReducedVector : shared ? shared : vectorOf(sweep, s);
+    int64_t v = reduces  ? kReducedVector
+                : shared ? shared
+                         : vectorOf(sweep, s, rows ? kLeastVector : 1);
     vector.push_back(v);
     if (rows) {
       columns |= reducesColumns(sweep, s);
@@ -189,7 +226,8 @@ static ScheduleAttr scheduleFor(SweepOp sweep, std::string &remark) {
     } else if (sweep.getDomainRank(s) == 0) {
       tile.push_back(1);
     } else {
-      tile.push_back(kThreads * v * (reduces ? kReducedRounds : 1));
+      tile.push_back(kThreads * v *
+                     (reduces ? kReducedRounds : mappedRounds(sweep, s)));
     }
   }
   StringRef reason =

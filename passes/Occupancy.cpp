@@ -11,6 +11,8 @@
 #include "passes/Occupancy.h"
 #include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -29,14 +31,28 @@ static int64_t blocksFor(int64_t registers, int64_t threads, int64_t most) {
 // The schedule `stream`
 //===----------------------------------------------------------------------===//
 
+/// Whether a segment divides elements or takes their square roots. Both call a
+/// function for rare operands.
+static bool callsFunctions(SweepOp sweep, unsigned number) {
+  auto levels = Levels::infer(sweep, number);
+  return succeeded(levels) &&
+         llvm::any_of(sweep.getSegmentBlock(number), [&](Operation &op) {
+           return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op) &&
+                  levels->of(op.getResult(0)).level == Level::element;
+         });
+}
+
 /// Registers of a thread: for its elements, for addresses and intermediate
 /// values (two thirds as many, plus 12), and for scalars that are loaded. A
-/// double takes two registers; its divisions and square roots need more.
+/// double takes two registers; its divisions and square roots need more, least
+/// if a thread holds only two. Elements of 16 bits stay two in a register until
+/// they are used, except in a sum.
 static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
                                unsigned number) {
   const SegmentLayout &segment = layout.segments[number];
   Block &body = sweep.getSegmentBlock(number);
-  int64_t words = 0, loaded = 0;
+  int64_t halfWords = 0, loaded = 0;
+  bool packed = segment.vector == 8; // elements of 16 bits
   // If a segment writes no elements, a thread holds those of all rounds at
   // once.
   bool writes = llvm::any_of(segment.operands, [](const OperandSlot &slot) {
@@ -57,12 +73,21 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
       loaded += 3;
     if (slot < 0 || segment.operands[slot].index != kI)
       continue;
-    bool wide = storageBytes(segment.operands[slot].storage) == 8;
-    doubles |= wide;
-    words += segment.vector * rounds * (wide ? 2 : 1);
+    int64_t bytes = storageBytes(segment.operands[slot].storage);
+    doubles |= bytes == 8;
+    halfWords += segment.vector * rounds *
+                 (bytes == 8             ? 4
+                  : packed && bytes == 2 ? 1
+                                         : 2);
   }
+  int64_t words = llvm::divideCeil(halfWords, 2);
+  int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
+  if (writes && packed)
+    return 12 + words + words * 2 / 3 + loaded + ofDoubles +
+           (callsFunctions(sweep, number) ? 12 : 0) +
+           (segment.endsAfterStores ? 8 : 0);
   if (writes)
-    return 12 + words + words * 2 / 3 + loaded + (doubles ? 24 : 0) +
+    return 12 + words + words * 2 / 3 + loaded + ofDoubles +
            (words > 16 ? 8 : 0) + (segment.endsAfterStores ? 8 : 0);
   // All loads of elements are in flight at once. The addresses of member values
   // stay in registers until the member is complete.

@@ -33,8 +33,8 @@ template <class... Stored> __device__ __forceinline__ bool are_aligned(const Sto
 
 // The position in the tile of element k of this thread. In a whole tile a thread has N
 // consecutive elements. In any other tile consecutive threads have consecutive
-// elements, so that accesses coalesce. A tile that is reduced in rounds always has the
-// first order, because a reduction must not depend on alignment.
+// elements, so that accesses coalesce. A tile of several rounds always has the first
+// order, because a reduction must not depend on alignment.
 template <bool InRounds, int Threads, int N>
 __device__ __forceinline__ int position(bool whole, int k, int round = 0) {
   return round * Threads * N + (InRounds || whole ? threadIdx.x * N + k : threadIdx.x + k * Threads);

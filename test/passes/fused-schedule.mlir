@@ -11,11 +11,12 @@
 !i8 = !foreach.list<tensor<?xi8>>
 !each = !foreach.list<tensor<f32>>
 
-// The vector width depends on the smallest type. A segment that reduces elements
-// has eight rounds of four elements. A member of rank 0 is one tile.
+// The vector width depends on the smallest type. A segment that maps elements of
+// 16 bits has two rounds, and one that reduces elements has eight rounds of four
+// elements. A member of rank 0 is one tile.
 // REMARK: remark: a sweep has the schedule 'stream': elementwise, no row or column values
 // CHECK-LABEL: fused.program @tiles
-// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 4, 16, 4, 1], tile = [1024, 2048, 1024, 4096, 8192, 1],
+// CHECK:         schedule #fused.schedule<stream, threads = 256, vector = [4, 8, 2, 16, 4, 1], tile = [1024, 4096, 512, 4096, 8192, 1],
 fused.program @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32, !bf16, !f64, !i8, tensor<f32>, !each) {
   %r:6 = fused.sweep (%a = %a : !f32) -> !f32 {
     fused.yield %a : f32
@@ -32,6 +33,34 @@ fused.program @tiles(%a: !f32, %b: !bf16, %c: !f64, %d: !i8, %t: !each) -> (!f32
     fused.yield %t : f32
   }
   fused.yield %r#0, %r#1, %r#2, %r#3, %r#4, %r#5 : !f32, !bf16, !f64, !i8, tensor<f32>, !each
+}
+
+// -----
+
+!f32 = !foreach.list<tensor<?xf32>>
+!bf16 = !foreach.list<tensor<?xbf16>>
+
+// With one operation for each two bytes, elements of 16 bits have four rounds;
+// operations on scalars do not count.
+// CHECK-LABEL: fused.program @dense
+// CHECK:         vector = [8, 8, 8], tile = [8192, 4096, 8192]
+fused.program @dense(%a: !bf16, %b: !f32, %s: tensor<f32>) -> (!bf16, !bf16, !bf16) {
+  %r:3 = fused.sweep (%a = %a as f32 : !bf16) -> !bf16 {
+    %x = arith.mulf %a, %a : f32
+    %y = arith.addf %x, %a : f32
+    fused.yield %y : f32
+  } and (%a = %a as f32 : !bf16, %s = %s : tensor<f32>) -> !bf16 {
+    %x = arith.mulf %s, %s : f32
+    %y = arith.addf %x, %a : f32
+    fused.yield %y : f32
+  } and (%a = %a as f32 : !bf16, %b = %b : !f32) -> !bf16 {
+    %x = arith.mulf %a, %b : f32
+    %y = arith.addf %x, %a : f32
+    %z = arith.addf %y, %b : f32
+    %w = arith.addf %z, %b : f32
+    fused.yield %w : f32
+  }
+  fused.yield %r#0, %r#1, %r#2 : !bf16, !bf16, !bf16
 }
 
 // -----
