@@ -47,6 +47,11 @@ if(NOT HEDDLE_SANITIZE) # the executable has the symbols of the sanitizers
   target_link_options(heddle PRIVATE LINKER:-z,defs)
 endif()
 target_link_libraries(heddle PRIVATE ${CMAKE_DL_LIBS} pthread)
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+add_custom_command(TARGET heddle POST_BUILD
+  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/cmake/repair_unwind_table.py" "$<TARGET_FILE:heddle>"
+  COMMENT "Repairing the unwind table" VERBATIM)
+set_property(TARGET heddle APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/repair_unwind_table.py")
 target_include_directories(heddle INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>"
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>" "$<INSTALL_INTERFACE:include>")
 target_compile_features(heddle INTERFACE cxx_std_20)
