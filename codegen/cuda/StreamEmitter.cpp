@@ -25,15 +25,21 @@ static Type heldType(const OperandSlot &slot) {
 }
 
 std::string StreamEmitter::access(StringRef function, bool evictFirst) const {
-  return ("heddle::" + function + (repeats() > 1 ? "_round" : "") + "<" +
-          Twine(layout.threads) + (evictFirst ? ", EvictFirst>" : ">"))
+  StringRef round = repeats() == 1      ? ""
+                    : reducesElements() ? "_round"
+                                        : "_mapped_round";
+  return ("heddle::" + function + round + "<" + Twine(layout.threads) +
+          (evictFirst ? ", EvictFirst>" : ">"))
       .str();
 }
 
 std::string StreamEmitter::accessArguments(int slot, StringRef array) const {
   bool inRounds = repeats() > 1;
-  return ((inRounds ? "(all_there, " : "(whole, ") + pointers[slot] +
-          ", tile.count, " + (inRounds ? "round, " : "") + array + ");\n")
+  StringRef how = !inRounds           ? "(whole, "
+                  : reducesElements() ? "(all_there, "
+                                      : "(aligned, all_there, ";
+  return (how + pointers[slot] + ", tile.count, " +
+          (inRounds ? "round, " : "") + array + ");\n")
       .str();
 }
 

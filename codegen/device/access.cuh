@@ -33,8 +33,8 @@ template <class... Stored> __device__ __forceinline__ bool are_aligned(const Sto
 
 // The position in the tile of element k of this thread. In a whole tile a thread has N
 // consecutive elements. In any other tile consecutive threads have consecutive
-// elements, so that accesses coalesce. A tile of several rounds always has the first
-// order, because a reduction must not depend on alignment.
+// elements, so that accesses coalesce. A tile that is reduced in rounds always has the
+// first order, because a reduction must not depend on alignment.
 template <bool InRounds, int Threads, int N>
 __device__ __forceinline__ int position(bool whole, int k, int round = 0) {
   return round * Threads * N + (InRounds || whole ? threadIdx.x * N + k : threadIdx.x + k * Threads);
@@ -47,7 +47,8 @@ template <int Threads, int N> __device__ __forceinline__ int position_in_round(i
 // zero. `EvictFirst` marks data that this launch does not read again, so that other
 // data stays in the cache.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
-__device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0) {
+__device__ __forceinline__ void load(bool whole, const Stored *from, int count, T (&to)[N], int round = 0,
+                                     bool in_order = false) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
   if (whole) {
@@ -62,7 +63,7 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
   } else {
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      const int at = position<InRounds, Threads, N>(false, k, round);
+      const int at = position<InRounds, Threads, N>(in_order, k, round);
       to[k] = at < count ? convert<T>(from[at]) : T(0);
     }
   }
@@ -72,6 +73,14 @@ __device__ __forceinline__ void load(bool whole, const Stored *from, int count, 
 template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
 __device__ __forceinline__ void load_round(bool all_there, const Stored *from, int count, int round, T (&to)[N]) {
   load<Threads, EvictFirst, true>(all_there, from, count, to, round);
+}
+
+// The same for a tile that is only mapped. In a tile whose operands are not aligned,
+// consecutive threads have consecutive elements.
+template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
+__device__ __forceinline__ void load_mapped_round(bool aligned, bool all_there, const Stored *from, int count,
+                                                  int round, T (&to)[N]) {
+  load<Threads, EvictFirst>(all_there, from, count, to, round, aligned);
 }
 
 // Reads all rounds of a whole tile, before any of them is used.
@@ -84,7 +93,8 @@ __device__ __forceinline__ void load_rounds(const Stored *from, T (&to)[Rounds][
 
 // Writes this thread's elements of the tile at `to`.
 template <int Threads, bool EvictFirst = false, bool InRounds = false, class Stored, class T, int N>
-__device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0) {
+__device__ __forceinline__ void store(bool whole, Stored *to, int count, const T (&from)[N], int round = 0,
+                                      bool in_order = false) {
   constexpr int width = per_access<Stored, N>;
   using vector = pack<Stored, width>;
   if (whole) {
@@ -103,7 +113,7 @@ __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T
   } else {
 #pragma unroll
     for (int k = 0; k < N; ++k)
-      if (const int at = position<InRounds, Threads, N>(false, k, round); at < count)
+      if (const int at = position<InRounds, Threads, N>(in_order, k, round); at < count)
         to[at] = convert<Stored>(from[k]);
   }
 }
@@ -112,6 +122,13 @@ __device__ __forceinline__ void store(bool whole, Stored *to, int count, const T
 template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
 __device__ __forceinline__ void store_round(bool all_there, Stored *to, int count, int round, const T (&from)[N]) {
   store<Threads, EvictFirst, true>(all_there, to, count, from, round);
+}
+
+// The same for a tile that is only mapped.
+template <int Threads, bool EvictFirst = false, class Stored, class T, int N>
+__device__ __forceinline__ void store_mapped_round(bool aligned, bool all_there, Stored *to, int count, int round,
+                                                   const T (&from)[N]) {
+  store<Threads, EvictFirst>(all_there, to, count, from, round, aligned);
 }
 
 } // namespace heddle
