@@ -344,6 +344,7 @@ def test_parameters_that_overlap_are_named(device):
     params = support.parameters(device, shapes=[(4,), (4,)])
     support.set_gradients(params)
     optimizer = heddle.optim.AdamW(params)
+    optimizer.step()
     optimizer.state[params[1]]["exp_avg"] = params[0].detach()
     with pytest.raises(heddle.BadInput, match="^state 'exp_avg' of parameter 1 of group 0: .* parameter 0 of group 0"):
         optimizer.step()
