@@ -1,6 +1,7 @@
 """Parameter groups, hyperparameters, gradients that are None, and schedulers."""
 
 import os
+import re
 import sys
 import warnings
 
@@ -114,6 +115,24 @@ def test_add_param_group_refuses_bad_values():
     with pytest.raises(ValueError, match="Invalid beta parameter at index 1: 1.5"):
         optimizer.add_param_group(dict(params=params[3:], betas=(0.5, 1.5)))
     assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("betas", [(0.5,), (0.5, 0.5, 0.5), 0.5, None])
+def test_entries_of_another_number_of_values(betas):
+    message = f"^{re.escape(f'betas: expected 2 numbers, found {betas!r}')}$"
+    params = support.parameters()
+    with pytest.raises(heddle.BadInput, match=message):
+        heddle.optim.AdamW(params, betas=betas)
+    optimizer = heddle.optim.AdamW(params[:3])
+    with pytest.raises(heddle.BadInput, match=message):
+        optimizer.add_param_group(dict(params=params[3:], betas=betas))
+    support.set_gradients(params)
+    optimizer.step()
+    before = [param.detach().clone() for param in params]
+    optimizer.param_groups[0]["betas"] = betas
+    with pytest.raises(heddle.BadInput, match=message):
+        optimizer.step()
+    assert all(torch.equal(old, param) for old, param in zip(before, params))
 
 
 def test_named_parameters():

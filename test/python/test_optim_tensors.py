@@ -276,6 +276,44 @@ def test_state_of_another_shape(device):
 
 
 @DEVICES
+def test_state_without_one_of_its_entries(device):
+    """State of another optimizer, such as RMSprop's, has a step counter, but no moments."""
+    params, optimizer = stepped(device)
+    entries = dict(optimizer.state[params[3]])
+    del optimizer.state[params[3]]["exp_avg_sq"]
+    assert_refused(params, optimizer, r"state 'exp_avg_sq' of parameter 'layer3.weight': expected a tensor of shape "
+                   r"\(2, 3, 4, 5\), found none beside 'exp_avg', 'step'; load the state")
+    optimizer.state[params[3]] = {key: value for key, value in entries.items() if key != "step"}
+    assert_refused(params, optimizer, "'step' of parameter 'layer3.weight': expected one value, found none beside")
+    optimizer.state[params[3]] = {"other": torch.zeros(7)}  # none of its entries: it starts anew
+    optimizer.step()
+    assert optimizer.state[params[3]]["step"].item() == 1
+
+
+def test_state_is_created_whole_or_not_at_all(monkeypatch):
+    """After memory ran out for a part of the state, a later step creates all of it."""
+    from heddle.optim import _part
+
+    params = support.parameters()
+    support.set_gradients(params)
+    optimizer = heddle.optim.AdamW(params)
+    create = _part.Part._create
+
+    def fails(part, each, *args):
+        if each.key == "exp_avg_sq":
+            raise torch.OutOfMemoryError("no memory")
+        return create(part, each, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_part.Part, "_create", fails)
+        with pytest.raises(torch.OutOfMemoryError):
+            optimizer.step()
+    assert not any(optimizer.state[param] for param in params)
+    optimizer.step()
+    assert all(optimizer.state[param]["step"].item() == 1 for param in params)
+
+
+@DEVICES
 def test_parameters_that_overlap(device):
     memory = torch.zeros(6, device=device)
     params = [torch.nn.Parameter(memory[:4]), torch.nn.Parameter(memory[2:])]
@@ -306,6 +344,7 @@ def test_parameters_that_overlap_are_named(device):
     params = support.parameters(device, shapes=[(4,), (4,)])
     support.set_gradients(params)
     optimizer = heddle.optim.AdamW(params)
+    optimizer.step()
     optimizer.state[params[1]]["exp_avg"] = params[0].detach()
     with pytest.raises(heddle.BadInput, match="^state 'exp_avg' of parameter 1 of group 0: .* parameter 0 of group 0"):
         optimizer.step()

@@ -43,7 +43,7 @@ def changed(array, index, value):
     ((M, A, B, numpy.nan), {}, "^reg: expected a positive number, found nan"),
     ((M, A, B, numpy.inf), {}, "^reg: expected a positive number, found inf"),
     ((M, A, B, "small"), {}, "^reg: expected a positive number, found str"),
-    ((M, A, B), {}, "^reg: expected a positive number, found None: exact transport is not supported"),
+    ((M, A, B), {}, "^reg: expected a positive number, found None: exact transport is not supported; a small reg"),
     ((M, A, B, 1), {"reg_type": "L2"}, "^reg_type: expected 'KL' or 'entropy', found 'L2'"),
     ((M, A, B, 1), {"unbalanced": 1.0, "unbalanced_type": "TV"}, "^unbalanced_type: expected 'KL', found 'TV'"),
     ((M, A, B, 1), {"unbalanced": 0}, "^unbalanced: expected a positive number, a pair of them, or None, found 0"),
@@ -58,7 +58,8 @@ def changed(array, index, value):
     ((M, A, B, 1), {"plan_init": M}, "^plan_init: expected None"),
     ((M, A, B, 1), {"method": "greenkhorn"}, "^method: expected None"),
     ((M, A, B, 1), {"grad": "autodiff"}, "^grad: expected 'envelope' or 'detach', found 'autodiff'"),
-    ((M, A, B, 1), {"potentials_init": A}, "^potentials_init: expected a pair of initial potentials"),
+    ((M, A, B, 1), {"potentials_init": A}, "^potentials_init: expected a pair of initial potentials, found ndarray"),
+    ((M, A, B, 1), {"potentials_init": (A,)}, "^potentials_init: expected a pair of .*, found 1 elements"),
     ((M, A, B, 1), {"potentials_init": (B, B)}, r"^potentials_init\[0\]: expected 4 elements, as M has"),
     ((M, A, B, 1), {"omega": 2}, "^omega: expected a number between 0 and 2, found 2"),
     ((M, A, B, 1), {"anneal": "linear"}, "^anneal: expected None, 'geometric' or an array, found 'linear'"),
@@ -111,6 +112,12 @@ def test_arguments_that_solve_names_otherwise():
         expected = rf"solve\(\) has no argument '{name}'; did you mean '\w+'\? Its arguments are M, a"
         with pytest.raises(TypeError, match=expected):
             heddle.ot.solve(M, A, B, 1, **{name: 1})
+
+
+def test_functions_that_do_not_exist():
+    with pytest.raises(AttributeError, match="'heddle.ot' has no attribute 'emd'; it has .* solve, solve_batch"):
+        heddle.ot.emd
+    assert not hasattr(heddle.ot, "_private")
 
 
 @pytest.mark.parametrize("function,name,meant", [

@@ -22,7 +22,16 @@ def read(group: Mapping[str, Any], name: str, parts: Mapping[str, tuple[str, int
     """The value of a hyperparameter in a group."""
     key, index = parts.get(name, (name, None))
     value = group[key]
-    return value if index is None else value[index]
+    if index is None:
+        return value
+    count = sum(entry == key for entry, _ in parts.values())
+    try:
+        found = len(value)
+    except TypeError:
+        found = None
+    if found != count:
+        raise BadInput(f"{key}: expected {count} numbers, found {value!r}")
+    return value[index]
 
 
 class Hyperparameters:

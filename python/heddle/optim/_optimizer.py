@@ -80,7 +80,8 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
         given = bind(spec.name, _signature(spec), self, params, *args, **kwargs)
         given.apply_defaults()
         values = {name: given.arguments[name] for name in spec.defaults}
-        for key in {key for key, _ in spec.parts.values()}:
+        for name, (key, _) in spec.parts.items():
+            read(values, name, spec.parts)  # as many numbers as the program has
             values[key] = tuple(_scalar(value) for value in values[key])
         self._check_group(values)
         self._reset()

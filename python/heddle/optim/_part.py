@@ -420,7 +420,7 @@ class Part:
     # ------------------------------------------------------------------------------------------------------------------
 
     def _read_states(self, active: Any) -> None:
-        """Reads the addresses of the state of all active members; creates what is missing, as torch does."""
+        """Reads the addresses of the state of all active members; creates what is missing."""
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self._states if each.visible]
         visible = [self._state_of(self.members[place]) for place in places]
@@ -428,6 +428,7 @@ class Part:
         for state, others in zip(visible, hidden):
             if others and not any(key in state for key in keys):
                 others.clear()  # the caller has reset the state
+        self._check_complete(places, visible)
         converted = []
         for each in self._states:
             for place, state in zip(places, visible if each.visible else hidden):
@@ -439,14 +440,20 @@ class Part:
         # Everything fits: nothing was written so far.
         for state, key, fitting in converted:
             _keep(state, key, fitting)
-        for each, bound in zip(self._states, self._bound_states):
+        # All of it, or none if the memory does not suffice: a later step must find no part of it.
+        created = []
+        for each in self._states:
             holders = visible if each.visible else hidden
             missing = [index for index, state in enumerate(holders) if state.get(each.key) is None]
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
                 old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
-                for index, tensor in zip(missing, self._create(each, [places[index] for index in missing], old)):
-                    _keep(holders[index], each.key, tensor)
+                new = self._create(each, [places[index] for index in missing], old)
+                created += [(holders[index], each.key, tensor) for index, tensor in zip(missing, new)]
+        for state, key, tensor in created:
+            _keep(state, key, tensor)
+        for each, bound in zip(self._states, self._bound_states):
+            holders = visible if each.visible else hidden
             addresses = [local(state[each.key]).data_ptr() for state in holders]
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
@@ -457,6 +464,21 @@ class Part:
         self._state_layouts = _fast.layouts(tensors, self._api)
         self._state_bytes = bytearray(8 * len(tensors))
         _fast.addresses(tensors, self._api, self._state_bytes, self._state_layouts)
+
+    def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
+        """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
+        keys = [key for key in self.spec.functional or () if key not in self.spec.unneeded]
+        for place, state in zip(places, states):
+            absent = [key for key in keys if key not in state]
+            if absent and len(absent) < len(keys):
+                member = self.members[place]
+                large = any(each.rank for each in self._states if each.key == absent[0])
+                expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
+                raise BadInput(
+                    f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
+                    f"{', '.join(repr(key) for key in keys if key in state)}; load the state of an optimizer with the "
+                    "same entries, or clear the state of the parameter to start anew"
+                )
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""

@@ -21,4 +21,13 @@ from ._result import NotSolved, OTResult, Status
 from ._sinkhorn import sinkhorn
 from ._solve import solve, solve_batch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
 __all__ = ["NotSolved", "OTResult", "Status", "clear_cache", "sinkhorn", "solve", "solve_batch"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    hint = "" if name.startswith("_") else f"; it has {', '.join(__all__)}. docs/ot.md maps the names of POT"
+    raise AttributeError(f"module 'heddle.ot' has no attribute '{name}'{hint}")

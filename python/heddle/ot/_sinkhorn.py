@@ -246,7 +246,8 @@ def _starts(problems: Problems, init: Any, compute: str) -> list[list[Any] | Non
     if init is None:
         return [None, None]
     if not isinstance(init, (list, tuple)) or len(init) != 2:
-        raise BadInput(f"init: expected a pair of initial potentials, found {type(init).__name__}")
+        found = f"{len(init)} elements" if isinstance(init, (list, tuple)) else type(init).__name__
+        raise BadInput(f"init: expected a pair of initial potentials, found {found}")
     starts: list[list[Any] | None] = []
     for axis, given in enumerate(init):
         sizes = [shape[axis] for shape in problems.shapes]

@@ -79,7 +79,10 @@ def solve(
                 reason = f"give reg_type={given!r} by its name"
             raise BadInput(f"{name}: expected None, found {given!r:.60}: {reason}")
     if reg is None:
-        raise BadInput("reg: expected a positive number, found None: exact transport is not supported")
+        raise BadInput(
+            "reg: expected a positive number, found None: exact transport is not supported; a small reg with "
+            'anneal="geometric" comes close'
+        )
     regularizer = str(reg_type).lower()
     if regularizer not in ("kl", "entropy"):
         raise BadInput(f"reg_type: expected 'KL' or 'entropy', found {reg_type!r}")
