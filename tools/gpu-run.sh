@@ -3,6 +3,7 @@
 #
 #   run.sh test [GTEST ARGUMENTS]     run every GPU test binary
 #   run.sh sanitize [GTEST ARGUMENTS] run them under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
+#   run.sh python [PYTEST ARGUMENTS]  run the tests of heddle.optim, heddle.ot and rules; needs PyTorch, pytest and expecttest
 #   run.sh bench [BENCH ARGUMENTS]    run 'heddle bench' (default: optimizers)
 #   run.sh COMMAND ...                run any command in the bundle, with its bin/ on the PATH
 #
@@ -52,6 +53,11 @@ sanitize)
     done
   done
   exit "$code"
+  ;;
+python)
+  shift
+  exec python3 -m pytest -q -p no:cacheprovider "$@" test/python/test_optim_*.py test/python/test_ot_*.py \
+    test/python/test_rule_*.py test/python/test_fast.py
   ;;
 bench)
   shift

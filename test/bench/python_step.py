@@ -37,7 +37,7 @@ from stopwatch import Pieces, as_graph, host_times, wall_time  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTS = "213,478,580"
 SMALL = ((64, 3, 3, 3), (64,), (64,), (32, 64), (32,))
-MODELS = "dcgan,resnet50,vit_base_patch16_224,ghostnet_100,bert-large,xglm-564m,gpt2-xl"
+MODELS = "dcgan,mobilenetv3_large_100,ghostnet_100,resnet50,vit_base_patch16_224,bert-large,xglm-564m,llama-1b,gpt2-xl"
 
 FIRST = """
 import json, sys, time
