@@ -3,7 +3,7 @@
 #
 #   run.sh test [GTEST ARGUMENTS]     run every GPU test binary
 #   run.sh sanitize [GTEST ARGUMENTS] run them under compute-sanitizer (memcheck, synccheck); skips LargeTest (9 GB)
-#   run.sh python [PYTEST ARGUMENTS]  run the tests of heddle.optim, heddle.ot and rules; needs PyTorch, pytest and expecttest
+#   run.sh python [PYTEST ARGUMENTS]  run the tests of heddle.optim, heddle.ot and rules; needs PyTorch, pytest, expecttest
 #   run.sh bench [BENCH ARGUMENTS]    run 'heddle bench' (default: optimizers)
 #   run.sh COMMAND ...                run any command in the bundle, with its bin/ on the PATH
 #
@@ -56,8 +56,9 @@ sanitize)
   ;;
 python)
   shift
-  exec python3 -m pytest -q -p no:cacheprovider "$@" test/python/test_optim_*.py test/python/test_ot_*.py \
-    test/python/test_rule_*.py test/python/test_fast.py
+  # The tests of an example need the pages and the examples of a checkout.
+  mapfile -t files < <(ls test/python/test_{optim,ot,rule}_*.py test/python/test_fast.py | grep -v _example)
+  exec python3 -m pytest -q -p no:cacheprovider "$@" "${files[@]}"
   ;;
 bench)
   shift

@@ -379,7 +379,10 @@ def test_rules_have_every_operation_of_floats():
     """ScalarOps.def, without integers and conversions."""
     from heddle._rule.ops import OPS
 
-    table = (pathlib.Path(__file__).parents[2] / "dialect" / "ScalarOps.def").read_text()
+    path = pathlib.Path(__file__).parents[2] / "dialect" / "ScalarOps.def"
+    if not path.exists():
+        pytest.skip("needs a checkout")
+    table = path.read_text()
     names = re.findall(r"^HEDDLE_SCALAR\(\w+::(\w+)Op,", table, re.M)
     integers = {"CmpI", "AddI", "SubI", "MulI", "AndI", "OrI", "XOrI", "MaxSI", "MinSI", "AbsI"}
     conversions = {"ExtF", "TruncF", "ExtSI", "ExtUI", "TruncI", "SIToFP", "UIToFP", "FPToSI"}
