@@ -82,6 +82,87 @@ def test_parameters_that_move(device):
     support.assert_same_params(params, others, **support.tolerance(torch.float32))
 
 
+@DEVICES
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("offset", [0, 3])
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("what", ["parameter", "gradient", "state"])
+def test_tensors_without_memory(what, steps, offset, stride, device):
+    """The address of such a tensor is not null if it has an offset."""
+    if what == "state" and not steps:
+        pytest.skip("the first step makes the state")
+
+    def tensor():
+        return torch.ones(offset + 8, device=device)[offset::stride]
+
+    params = [torch.nn.Parameter(tensor()) for _ in range(2)]
+    optimizer = heddle.optim.Adam(params, lr=0.1)
+    for param in params:
+        param.grad = tensor()
+    for _ in range(steps):
+        optimizer.step()
+    if what == "state":
+        optimizer.state[params[1]]["exp_avg"].data = tensor()
+    before = params[0].detach().clone()
+    freed = {"parameter": params[1], "gradient": params[1].grad}.get(what)
+    freed = optimizer.state[params[1]]["exp_avg"] if freed is None else freed
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(heddle.BadInput, match=f"{what}.*1 of group 0.*: expected elements in memory, found none"):
+        optimizer.step()
+    assert torch.equal(params[0], before)
+
+
+def test_gradients_that_are_wrapped():
+    """The tensors of torch.func and of fake modes have the type of plain tensors, but no memory."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.SGD([param], lr=0.1)
+
+    def stepped(value):
+        param.grad = value
+        optimizer.step()
+        return value.sum()
+
+    def faked(value):
+        with FakeTensorMode() as mode:
+            stepped(mode.from_tensor(value))
+
+    for call, value in ((torch.func.grad(stepped), torch.ones(3)), (torch.vmap(stepped), torch.ones(2, 3)),
+                        (faked, torch.ones(3))):
+        with pytest.raises(heddle.BadInput, match="gradient of parameter 0 of group 0: expected elements in memory"):
+            call(value)
+    assert torch.equal(param, torch.ones(3))
+
+
+def test_a_gradient_of_zeros_without_memory():
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    ours, theirs, others = support.pair("SGD", params, lr=0.1, weight_decay=0.5)
+    for each in (params, others):
+        each[0].grad = torch.ones(3)
+        each[1].grad = torch._efficientzerotensor((3,))
+    ours.step()
+    theirs.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+def test_state_that_cannot_be_read():
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.Adam([param], lr=0.1)
+    param.grad = torch.ones(3)
+    optimizer.step()
+    good = optimizer.state[param]["exp_avg"]
+    for wrong in (torch.zeros(3, device="meta"), torch.zeros(3).to_sparse()):
+        optimizer.state[param]["exp_avg"] = wrong
+        with pytest.raises(heddle.BadInput, match="state 'exp_avg' of parameter 0 of group 0: expected a dense tensor"):
+            optimizer.step()
+    optimizer.state[param]["exp_avg"] = good
+    count = optimizer.state[param]["step"]
+    count.data = torch.tensor(-5.0)._neg_view()
+    optimizer.step()
+    assert float(optimizer.state[param]["step"]) == 6
+
+
 def lazily_cloned(tensor):
     """Until one of them is written, the tensor shares its memory with the copy that this returns."""
     return torch._lazy_clone(tensor)

@@ -25,6 +25,7 @@ from ._torch import (
     empty_in_order,
     is_dense,
     is_distributed,
+    lacks_memory,
     local,
     local_gradient,
     real_dtype,
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
 
     from ..graph import Graph
     from ._tracking import States
+
+
+#: Of a tensor whose elements are in no memory.
+_NO_MEMORY = (
+    "expected elements in memory, found none, as after untyped_storage().resize_(0), in torch.func or in a fake mode"
+)
 
 
 class Stale(Exception):
@@ -235,6 +242,7 @@ class Part:
         self._overlapping: set[int] = set()
         for place, member in enumerate(self.members):
             shard = local(member.param)
+            self._check_memory(f"parameter {member.name}", shard)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
             if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
@@ -383,6 +391,17 @@ class Part:
                     f"parameter {self.members[place].name}: expected {name} {expected} as in earlier steps, found "
                     f"{found}; create the optimizer after such a change, or load its state again"
                 )
+        self._check_memory(f"parameter {self.members[place].name}", shard)
+
+    @staticmethod
+    def _check_memory(name: str, tensor: Any) -> None:
+        if lacks_memory(tensor):
+            raise BadInput(f"{name}: {_NO_MEMORY}")
+
+    def _check_state(self, what: str, found: Any) -> None:
+        if found.layout is not torch.strided or found.device.type == "meta":
+            raise BadInput(f"{what}: expected a dense tensor, found layout {found.layout} on {found.device}")
+        self._check_memory(what, found)
 
     def _check_gradient(self, member: Member, shard: Any, grad: Any) -> None:
         if grad.layout is not torch.strided:
@@ -399,6 +418,7 @@ class Part:
             raise BadInput(
                 f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}"
             )
+        self._check_memory(f"gradient of parameter {member.name}", grad)
 
     def _unfit_gradients(self) -> list[int]:
         """The plain parameters whose gradients cannot be bound as they are."""
@@ -467,7 +487,9 @@ class Part:
             if isinstance(value, torch.Tensor):
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
-                return local(value).detach().to(device=self.device, dtype=torch.float32)
+                self._check_state(what, local(value))
+                found = local(value).detach().resolve_neg()
+                return found.to(device=self.device, dtype=torch.float32)
             return torch.tensor(number(value, what), dtype=torch.float32, device=self.device)
         if not isinstance(value, torch.Tensor) or value.shape != member.param.shape:
             found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
@@ -478,6 +500,7 @@ class Part:
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
         found, dtype = local(value), self._state_dtype(place)
+        self._check_state(what, found)
         order = self._shadows.get(place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
