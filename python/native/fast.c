@@ -288,8 +288,8 @@ static int isTrue(PyObject *object, const char *method) {
   return found;
 }
 
-/* Whether the storage of a tensor of torch has no bytes. The address of a tensor
- * with an offset is not null then. */
+/* Whether the storage of a tensor of torch has no bytes. The address of a
+ * tensor with an offset is not null then. */
 static int lacksStorage(PyObject *object) {
   PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
   PyObject *bytes =

@@ -135,8 +135,7 @@ static int findFunctions(Torch *torch) {
   /* Both stay open, because they are never unloaded. */
   *(void **)&torch->dataPointer = dlsym(tensors, "aoti_torch_get_data_ptr");
   *(void **)&torch->rank = dlsym(tensors, "aoti_torch_get_dim");
-  *(void **)&torch->storageSize =
-      dlsym(tensors, "aoti_torch_get_storage_size");
+  *(void **)&torch->storageSize = dlsym(tensors, "aoti_torch_get_storage_size");
   *(void **)&torch->sizes = dlsym(tensors, "aoti_torch_get_sizes");
   *(void **)&torch->strides = dlsym(tensors, "aoti_torch_get_strides");
   *(void **)&torch->dtype = dlsym(tensors, "aoti_torch_get_dtype");
@@ -150,10 +149,9 @@ static int findFunctions(Torch *torch) {
   *(void **)&torch->gradient = dlsym(core, "_ZNK3c1010TensorImpl4gradEv");
   torch->undefined = dlsym(core, "_ZN3c1019UndefinedTensorImpl10_singletonE");
   return torch->dataPointer && torch->rank && torch->storageSize &&
-         torch->sizes && torch->strides &&
-         torch->dtype && torch->deviceType && torch->deviceIndex &&
-         torch->layout && torch->isConjugate && torch->isNegative &&
-         torch->gradient && torch->undefined;
+         torch->sizes && torch->strides && torch->dtype && torch->deviceType &&
+         torch->deviceIndex && torch->layout && torch->isConjugate &&
+         torch->isNegative && torch->gradient && torch->undefined;
 }
 
 /* Whether the functions that read lazy operations do so. */
@@ -202,7 +200,8 @@ static int isRight(const Torch *torch, PyObject *sample, PyObject *other) {
       torch->rank(tensor, &rank) || rank != 2 || torch->sizes(tensor, &sizes) ||
       sizes[0] != 2 || sizes[1] != 3 || torch->strides(tensor, &strides) ||
       strides[0] != 3 || strides[1] != 1 ||
-      torch->storageSize(tensor, &bytes) || bytes != 24 || torch->dataPointer(tensor, &data) ||
+      torch->storageSize(tensor, &bytes) || bytes != 24 ||
+      torch->dataPointer(tensor, &data) ||
       (int64_t)(uintptr_t)data != call(sample, "data_ptr"))
     return 0;
   if (torchGradient(torch, tensor) ||
