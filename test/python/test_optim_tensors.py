@@ -163,6 +163,29 @@ def test_state_that_cannot_be_read():
     assert float(optimizer.state[param]["step"]) == 6
 
 
+def test_strided_parameters_that_overlap():
+    """Views whose elements alternate in memory are stepped; views that share elements are refused."""
+    base = torch.ones(4, 6)
+    params = [torch.nn.Parameter(base[:, start::2]) for start in (0, 1)]
+    ours, theirs, others = support.pair("Adam", params, lr=0.1)
+    for param, other in zip(params, others):
+        param.grad, other.grad = torch.ones(4, 3), torch.ones(4, 3)
+    ours.step()
+    theirs.step()
+    support.assert_same_params(params, others)
+    for view in (base[:, ::2], base[:, 2::2], base[1], base[3:, 4]):
+        pair = [torch.nn.Parameter(base[:, ::2]), torch.nn.Parameter(view)]
+        for param in pair:
+            param.grad = torch.ones_like(param)
+        before = base.clone()
+        with pytest.raises(heddle.BadInput, match="parameter 1 of group 0: .*overlap with parameter 0 of group 0"):
+            heddle.optim.Adam(pair, lr=0.1).step()
+        assert torch.equal(base, before)
+    params[1].data = base[:, ::2]
+    with pytest.raises(heddle.BadInput, match="overlap with parameter 0 of group 0"):
+        ours.step()
+
+
 def lazily_cloned(tensor):
     """Until one of them is written, the tensor shares its memory with the copy that this returns."""
     return torch._lazy_clone(tensor)

@@ -17,7 +17,7 @@ from ..errors import BadInput
 from . import _programs, _rewrite
 from ._hyperparameters import Hyperparameters
 from ._norm import SumOfSquares
-from ._overlap import Range, aliased_gradients, elements_overlap, with_names
+from ._overlap import Range, aliased_gradients, elements_overlap, overlapping_pair, with_names
 from ._spec import Family, Spec, suffixes
 from ._torch import (
     DTYPES,
@@ -234,6 +234,8 @@ class Part:
         self._plain: list[int] = []
         self._special: list[int] = []
         self._shadows: dict[int, Any] = {}
+        #: The addresses of parameters with shadows.
+        self._shadowed: list[int] = []
         self._copies: dict[int, Any] = {}
         self._strides: dict[int, Any] = {}
         #: The members whose gradient is in memory that the step writes: the step reads a copy.
@@ -330,6 +332,8 @@ class Part:
                 has_changed |= grad != grads[place]
                 params[place], grads[place] = param, grad
         rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
+        if self._shadows and (has_moved or rebind_active or self._shadows_have_moved()):
+            self._check_shadowed(active)
         if rebind_active or self._seen_changes != self.states.changes.count:
             self._read_states(active)
             for bound in self._bound_states:
@@ -345,6 +349,23 @@ class Part:
         self._seen_changes = self.states.changes.count
         self._is_bound = True
         return has_moved or has_changed
+
+    def _shadows_have_moved(self) -> bool:
+        """Whether a parameter that is stepped in a copy has other memory than at the last check."""
+        found = [local(self.members[place].param).data_ptr() for place in self._shadows]
+        before, self._shadowed = self._shadowed, found
+        return found != before
+
+    def _check_shadowed(self, active: Any) -> None:
+        """Checks parameters that are stepped in copies: the core, which binds the copies, cannot see an overlap."""
+        members = [member for member, is_active in zip(self.members, active) if is_active]
+        pair = overlapping_pair([local(member.param) for member in members])
+        if pair:
+            first, second = sorted(pair)
+            raise BadInput(
+                f"parameter {members[second].name}: expected memory of its own, because it is written, found an "
+                f"overlap with parameter {members[first].name}"
+            )
 
     def _read_special(self, place: int) -> tuple[int, int, bool]:
         """The addresses of a parameter and its gradient, and whether it has one. Both may be copies."""
