@@ -163,6 +163,21 @@ def test_state_that_cannot_be_read():
     assert float(optimizer.state[param]["step"]) == 6
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3)])
+def test_a_parameter_that_is_twice_in_a_group(name, shape):
+    """Also if it has no elements: its step counter is one value, which two members would write."""
+    params = [torch.nn.Parameter(torch.ones(shape)), torch.nn.Parameter(torch.ones(4))]
+    for param in params:
+        param.grad = torch.ones_like(param)
+    optimizer = support.heddle_class(name)(params, lr=0.1, **({"momentum": 0.9, "dampening": 0.5} if name == "SGD" else {}))
+    optimizer.step()
+    optimizer.param_groups[0]["params"].append(params[0])
+    for _ in range(2):
+        with pytest.raises(heddle.BadInput, match="parameter 2 of group 0: expected memory of its own"):
+            optimizer.step()
+
+
 def test_strided_parameters_that_overlap():
     """Views whose elements alternate in memory are stepped; views that share elements are refused."""
     base = torch.ones(4, 6)

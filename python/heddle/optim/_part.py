@@ -716,12 +716,12 @@ def _keep(state: Any, key: str, tensor: Any) -> None:
 def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[int]:
     """Gives each member a value of its own, where several share one, such as one step counter for all."""
     seen: set[int] = set()
-    for index, address in enumerate(addresses):
+    for holder, address in zip(holders, addresses):
         if address in seen:
-            _keep(holders[index], key, holders[index][key].clone())
-            addresses[index] = holders[index][key].data_ptr()
-        seen.add(addresses[index])
-    return addresses
+            _keep(holder, key, holder[key].clone())
+        seen.add(address)
+    # A parameter that is twice in a group has one state: its earlier value is gone. The core refuses equal addresses.
+    return [int(holder[key].data_ptr()) for holder in holders]
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
