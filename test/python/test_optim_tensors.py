@@ -170,7 +170,8 @@ def test_a_parameter_that_is_twice_in_a_group(name, shape):
     params = [torch.nn.Parameter(torch.ones(shape)), torch.nn.Parameter(torch.ones(4))]
     for param in params:
         param.grad = torch.ones_like(param)
-    optimizer = support.heddle_class(name)(params, lr=0.1, **({"momentum": 0.9, "dampening": 0.5} if name == "SGD" else {}))
+    options = {"momentum": 0.9, "dampening": 0.5} if name == "SGD" else {}
+    optimizer = support.heddle_class(name)(params, lr=0.1, **options)
     optimizer.step()
     optimizer.param_groups[0]["params"].append(params[0])
     for _ in range(2):
