@@ -39,6 +39,10 @@ _DTYPES = {
 _NOTHING = struct.pack("<q", -1)  # the layout of None
 
 
+def _has_storage(tensor: Any) -> bool:
+    return not hasattr(tensor, "untyped_storage") or tensor.untyped_storage().nbytes() > 0
+
+
 def _address(tensor: Any) -> int:
     """The address of the first element.
 
@@ -46,7 +50,8 @@ def _address(tensor: Any) -> int:
         BufferError: the elements are not those in the memory of the tensor.
     """
     address = int(tensor.data_ptr())
-    if not address and tensor.numel():
+    # Without a storage, the address of a tensor of torch with an offset is not null.
+    if tensor.numel() and not (address and _has_storage(tensor)):
         raise BufferError("the tensor has no memory")
     if hasattr(tensor, "is_conj") and (tensor.is_conj() or tensor.is_neg()):
         raise BufferError(

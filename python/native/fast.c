@@ -288,12 +288,26 @@ static int isTrue(PyObject *object, const char *method) {
   return found;
 }
 
+/* Whether the storage of a tensor of torch has no bytes. The address of a
+ * tensor with an offset is not null then. */
+static int lacksStorage(PyObject *object) {
+  PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+  PyObject *bytes =
+      storage ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  int found = bytes && PyObject_IsTrue(bytes) == 0;
+  PyErr_Clear();
+  Py_XDECREF(bytes);
+  Py_XDECREF(storage);
+  return found;
+}
+
 /* Describes a tensor. Returns 0 with an exception if its elements are not those
  * in its memory. */
 static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
   if (reader->dlpack->describe(object, tensor))
     return 0;
-  if (!tensor->data && !isEmpty(tensor)) {
+  if (!isEmpty(tensor) &&
+      (!tensor->data || (reader->hasLazy && lacksStorage(object)))) {
     PyErr_SetString(PyExc_BufferError, "the tensor has no memory");
     return 0;
   }

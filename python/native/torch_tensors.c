@@ -21,7 +21,7 @@ typedef _Bool (*GetBit)(TorchHandle tensor);
 
 struct Torch {
   GetPointer dataPointer;
-  GetInt64 rank;
+  GetInt64 rank, storageSize;
   GetArray sizes, strides;
   GetInt32 dtype, deviceType, deviceIndex, layout;
   /* The elements of a lazy conjugate or negation differ from the memory. */
@@ -99,6 +99,10 @@ int torchFits(const Torch *torch, TorchHandle tensor, int64_t device,
         (sizes[d] > 1 && !isEmpty ? strides[d] : 0) != extents[rank + d])
       return 0;
   int isComplex = (type & 0xff) == 5;
+  /* Without a storage, the address of a tensor with an offset is not null. */
+  int64_t bytes = 0;
+  if (!isEmpty && (torch->storageSize(tensor, &bytes) || !bytes))
+    return 0;
   if (torch->dataPointer(tensor, &data) || (!data && !isEmpty) ||
       torch->isNegative(tensor) || (isComplex && torch->isConjugate(tensor)))
     return 0;
@@ -131,6 +135,7 @@ static int findFunctions(Torch *torch) {
   /* Both stay open, because they are never unloaded. */
   *(void **)&torch->dataPointer = dlsym(tensors, "aoti_torch_get_data_ptr");
   *(void **)&torch->rank = dlsym(tensors, "aoti_torch_get_dim");
+  *(void **)&torch->storageSize = dlsym(tensors, "aoti_torch_get_storage_size");
   *(void **)&torch->sizes = dlsym(tensors, "aoti_torch_get_sizes");
   *(void **)&torch->strides = dlsym(tensors, "aoti_torch_get_strides");
   *(void **)&torch->dtype = dlsym(tensors, "aoti_torch_get_dtype");
@@ -143,10 +148,10 @@ static int findFunctions(Torch *torch) {
       dlsym(tensors, "_ZN2at6native6is_negERKNS_6TensorE");
   *(void **)&torch->gradient = dlsym(core, "_ZNK3c1010TensorImpl4gradEv");
   torch->undefined = dlsym(core, "_ZN3c1019UndefinedTensorImpl10_singletonE");
-  return torch->dataPointer && torch->rank && torch->sizes && torch->strides &&
-         torch->dtype && torch->deviceType && torch->deviceIndex &&
-         torch->layout && torch->isConjugate && torch->isNegative &&
-         torch->gradient && torch->undefined;
+  return torch->dataPointer && torch->rank && torch->storageSize &&
+         torch->sizes && torch->strides && torch->dtype && torch->deviceType &&
+         torch->deviceIndex && torch->layout && torch->isConjugate &&
+         torch->isNegative && torch->gradient && torch->undefined;
 }
 
 /* Whether the functions that read lazy operations do so. */
@@ -189,12 +194,14 @@ static Py_ssize_t findPlace(PyObject *sample) {
  * elements do, before and after it has the gradient `other`. */
 static int isRight(const Torch *torch, PyObject *sample, PyObject *other) {
   TorchHandle tensor = torchHandle(torch, sample);
-  int64_t rank, *sizes, *strides;
+  int64_t rank, bytes, *sizes, *strides;
   void *data;
   if (!tensor || (int64_t)(uintptr_t)*tensor != integer(sample, "_cdata") ||
       torch->rank(tensor, &rank) || rank != 2 || torch->sizes(tensor, &sizes) ||
       sizes[0] != 2 || sizes[1] != 3 || torch->strides(tensor, &strides) ||
-      strides[0] != 3 || strides[1] != 1 || torch->dataPointer(tensor, &data) ||
+      strides[0] != 3 || strides[1] != 1 ||
+      torch->storageSize(tensor, &bytes) || bytes != 24 ||
+      torch->dataPointer(tensor, &data) ||
       (int64_t)(uintptr_t)data != call(sample, "data_ptr"))
     return 0;
   if (torchGradient(torch, tensor) ||

@@ -481,7 +481,7 @@ CHANGES_IN_PLACE = {
 def test_no_change_in_place_is_missed(torch, reading, change, what):
     """The Python object stays the same. It is read as the object of a new tensor would be."""
     api = reading.exchange_api(torch.Tensor)
-    changed = torch.zeros(5, 4)[:4]  # of a storage with room behind it
+    changed = torch.zeros(5, 4)[1:]  # of a storage with room before it
     holder = torch.zeros(4, 4)
     holder.grad = changed
     tensors, read = ((changed,), reading.addresses) if what == "tensor" else ((holder,), reading.gradients)

@@ -95,6 +95,38 @@ def test_groups_with_other_options(device):
 
 
 @DEVICES
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name, option, value", [
+    ("SGD", "maximize", True), ("SGD", "nesterov", True), ("SGD", "momentum", 0), ("Adam", "maximize", True),
+    ("Adam", "decoupled_weight_decay", True), ("AdamW", "maximize", True),
+])
+def test_an_option_that_changes_in_one_group(name, option, value, place, device):
+    """The groups are one launch before, and two launches afterwards."""
+    params = support.parameters(device)
+    others = support.copies(params)
+    ours, theirs = both(name, params, others)
+    support.run(ours, theirs, params, others, 2)
+    assert len(parts(ours)) == 1
+    for optimizer in (ours, theirs):
+        optimizer.param_groups[place][option] = value
+    support.run(ours, theirs, params, others, 3, 2)
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+    assert len(parts(ours)) == 2
+
+
+@DEVICES
+def test_a_momentum_that_becomes_zero_with_nesterov(device):
+    """Without momentum there is nothing to look ahead with: torch ignores the option."""
+    params = support.parameters(device)
+    ours, theirs, others = support.pair("SGD", params, lr=0.1, momentum=0.9, nesterov=True)
+    for step, momentum in enumerate((0.9, 0, 0.5)):
+        for optimizer in (ours, theirs):
+            optimizer.param_groups[0]["momentum"] = momentum
+        support.run(ours, theirs, params, others, 1, step)
+        support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+@DEVICES
 @NAMES
 def test_add_param_group(name, device):
     params = support.parameters(device)

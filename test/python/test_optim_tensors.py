@@ -82,6 +82,126 @@ def test_parameters_that_move(device):
     support.assert_same_params(params, others, **support.tolerance(torch.float32))
 
 
+@DEVICES
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("offset", [0, 3])
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("what", ["parameter", "gradient", "state"])
+def test_tensors_without_memory(what, steps, offset, stride, device):
+    """The address of such a tensor is not null if it has an offset."""
+    if what == "state" and not steps:
+        pytest.skip("the first step makes the state")
+
+    def tensor():
+        return torch.ones(offset + 8, device=device)[offset::stride]
+
+    params = [torch.nn.Parameter(tensor()) for _ in range(2)]
+    optimizer = heddle.optim.Adam(params, lr=0.1)
+    for param in params:
+        param.grad = tensor()
+    for _ in range(steps):
+        optimizer.step()
+    if what == "state":
+        optimizer.state[params[1]]["exp_avg"].data = tensor()
+    before = params[0].detach().clone()
+    freed = {"parameter": params[1], "gradient": params[1].grad}.get(what)
+    freed = optimizer.state[params[1]]["exp_avg"] if freed is None else freed
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(heddle.BadInput, match=f"{what}.*1 of group 0.*: expected elements in memory, found none"):
+        optimizer.step()
+    assert torch.equal(params[0], before)
+
+
+def test_gradients_that_are_wrapped():
+    """The tensors of torch.func and of fake modes have the type of plain tensors, but no memory."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.SGD([param], lr=0.1)
+
+    def stepped(value):
+        param.grad = value
+        optimizer.step()
+        return value.sum()
+
+    def faked(value):
+        with FakeTensorMode() as mode:
+            stepped(mode.from_tensor(value))
+
+    for call, value in ((torch.func.grad(stepped), torch.ones(3)), (torch.vmap(stepped), torch.ones(2, 3)),
+                        (faked, torch.ones(3))):
+        with pytest.raises(heddle.BadInput, match="gradient of parameter 0 of group 0: expected elements in memory"):
+            call(value)
+    assert torch.equal(param, torch.ones(3))
+
+
+def test_a_gradient_of_zeros_without_memory():
+    params = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    ours, theirs, others = support.pair("SGD", params, lr=0.1, weight_decay=0.5)
+    for each in (params, others):
+        each[0].grad = torch.ones(3)
+        each[1].grad = torch._efficientzerotensor((3,))
+    ours.step()
+    theirs.step()
+    support.assert_same_params(params, others, **support.tolerance(torch.float32))
+
+
+def test_state_that_cannot_be_read():
+    param = torch.nn.Parameter(torch.ones(3))
+    optimizer = heddle.optim.Adam([param], lr=0.1)
+    param.grad = torch.ones(3)
+    optimizer.step()
+    good = optimizer.state[param]["exp_avg"]
+    for wrong in (torch.zeros(3, device="meta"), torch.zeros(3).to_sparse()):
+        optimizer.state[param]["exp_avg"] = wrong
+        with pytest.raises(heddle.BadInput, match="state 'exp_avg' of parameter 0 of group 0: expected a dense tensor"):
+            optimizer.step()
+    optimizer.state[param]["exp_avg"] = good
+    count = optimizer.state[param]["step"]
+    count.data = torch.tensor(-5.0)._neg_view()
+    optimizer.step()
+    assert float(optimizer.state[param]["step"]) == 6
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3)])
+def test_a_parameter_that_is_twice_in_a_group(name, shape):
+    """Also if it has no elements: its step counter is one value, which two members would write."""
+    params = [torch.nn.Parameter(torch.ones(shape)), torch.nn.Parameter(torch.ones(4))]
+    for param in params:
+        param.grad = torch.ones_like(param)
+    options = {"momentum": 0.9, "dampening": 0.5} if name == "SGD" else {}
+    optimizer = support.heddle_class(name)(params, lr=0.1, **options)
+    optimizer.step()
+    optimizer.param_groups[0]["params"].append(params[0])
+    for _ in range(2):
+        with pytest.raises(heddle.BadInput, match="parameter 2 of group 0: expected memory of its own"):
+            optimizer.step()
+
+
+def test_strided_parameters_that_overlap():
+    """Views whose elements alternate in memory are stepped; views that share elements are refused."""
+    base = torch.ones(4, 6)
+    params = [torch.nn.Parameter(base[:, start::2]) for start in (0, 1)]
+    ours, theirs, others = support.pair("Adam", params, lr=0.1)
+    for param, other in zip(params, others):
+        param.grad, other.grad = torch.ones(4, 3), torch.ones(4, 3)
+    ours.step()
+    theirs.step()
+    support.assert_same_params(params, others)
+    for view in (base[:, ::2], base[:, 2::2], base[1], base[3:, 4]):
+        pair = [torch.nn.Parameter(base[:, ::2]), torch.nn.Parameter(view)]
+        for param in pair:
+            param.grad = torch.ones_like(param)
+        before = base.clone()
+        with pytest.raises(heddle.BadInput, match="parameter 1 of group 0: .*overlap with parameter 0 of group 0"):
+            heddle.optim.Adam(pair, lr=0.1).step()
+        assert torch.equal(base, before)
+    params[1].data = base[:, ::2]
+    with pytest.raises(heddle.BadInput, match="overlap with parameter 0 of group 0"):
+        ours.step()
+
+
 def lazily_cloned(tensor):
     """Until one of them is written, the tensor shares its memory with the copy that this returns."""
     return torch._lazy_clone(tensor)

@@ -346,6 +346,7 @@ def test_functions_of_plain_numbers():
     assert heddle.where(True, 1, 2) == 1 and heddle.where(False, 1, 2) == 2
     assert heddle.isnan(math.nan) is True and heddle.isinf(1) is False and heddle.isfinite(1) is True
     assert heddle.element(0.1) == 0.1 and heddle.rsqrt(4) == 0.5 and heddle.rsqrt(0.0) == math.inf
+    assert heddle.rsqrt(-0.0) == -math.inf
     assert heddle.fma(0.1, 10, -1) == 2.0**-54 and heddle.fma(1e308, 10, 0) == math.inf
     for name in "floor ceil exp2 expm1 log2 log1p tanh sin cos erf".split():
         expected = getattr(math, name)(1.25) if hasattr(math, name) else getattr(numpy, name)(1.25)

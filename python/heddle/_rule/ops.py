@@ -43,6 +43,14 @@ def _sign(x: float) -> float:
     return 1.0 if x > 0 else -1.0 if x < 0 else x
 
 
+def _rsqrt(x: float) -> float:
+    """Of -0 it is -inf, as in PyTorch and on the devices."""
+    import numpy
+
+    value: float = 1 / numpy.sqrt(x)
+    return value
+
+
 def _fma(a: float, b: float, c: float) -> float:
     """a * b + c, rounded once."""
     from fractions import Fraction
@@ -75,7 +83,7 @@ NUMBERS = {
     "floor": Op("math.floor", "floor", "floor"),
     "ceil": Op("math.ceil", "ceil", "ceil"),
     "sqrt": Op("math.sqrt", "root", "sqrt"),
-    "rsqrt": Op("math.rsqrt", "rsqrt", lambda x: 1 / x**0.5),
+    "rsqrt": Op("math.rsqrt", "rsqrt", _rsqrt),
     "exp": Op("math.exp", "exp", "exp"),
     "exp2": Op("math.exp2", "exp2", "exp2"),
     "expm1": Op("math.expm1", "expm1", "expm1"),

@@ -340,6 +340,7 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             return False
         if self._skipped and any(param.grad is not None or can_step(param) for param in self._skipped):
             return False
+        changes = self._group_changes
         for place, (group, last) in enumerate(zip(groups, seen)):
             params = group["params"]
             if params is not last.params or not _fast.same(params, last.copy):
@@ -348,28 +349,32 @@ class Optimizer(torch.optim.Optimizer):  # type: ignore[misc]  # PyTorch is type
             if not last.are_same(values):
                 self._group_changes += 1
                 seen[place] = _seen(group, last.copy, values)
-                for parts in self._parts.values():
-                    for part in parts:
-                        if self._options_of(part.group_places) != part.form.options and self._needs_other(part):
-                            return False
-        return True
+        if changes == self._group_changes:
+            return True
+        return not any(self._needs_other(part) for parts in self._parts.values() for part in parts)
 
     def _needs_other(self, part: Part) -> bool:
         """Whether the options of the groups of a part are not covered by its program."""
+        first, *others = part.group_places
+        switches = self._switches(first)
+        if any(self._switches(place) != switches for place in others):
+            return True
         new, old = dict(self._options_of(part.group_places)), dict(part.form.options)
         optional = set(self.spec.optional)
-        if any(self._switches(place) != self._switches(part.group_places[0]) for place in part.group_places):
-            return True
         return any(new[name] != old[name] and (name not in optional or new[name]) for name in new)
 
     def _switches(self, place: int) -> tuple[Any, ...]:
         """The options of a group that choose its part."""
         group, spec = self.param_groups[place], self.spec
         entries = {**spec.defaults, **spec.fixed}
-        return (
-            *(bool(group[name]) if isinstance(entries.get(name), bool) else group[name] for name in spec.options),
-            *(_is_not_zero(read(group, name, spec.parts)) for name in spec.switches),
+        switches = {name: _is_not_zero(read(group, name, spec.parts)) for name in spec.switches}
+        options = (
+            (bool(group[name]) and switches.get(spec.needs.get(name, ""), True))
+            if isinstance(entries.get(name), bool)
+            else group[name]
+            for name in spec.options
         )
+        return (*options, *switches.values())
 
     def _options_of(self, places: Sequence[int]) -> tuple[tuple[str, Any], ...]:
         """The options of the program of a part with these groups."""

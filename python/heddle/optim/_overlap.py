@@ -10,6 +10,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 
@@ -67,6 +68,53 @@ def elements_overlap(tensor: Any) -> bool:
     for stride, extent in axes:
         places = (places[:, None] + stride * numpy.arange(extent)).reshape(-1)
     return bool(numpy.unique(places).size < places.size)
+
+
+def _bytes_of(tensor: Any) -> tuple[int, int]:
+    """The first byte of a tensor, and the byte behind its last one."""
+    begin = tensor.data_ptr()
+    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+    return begin, begin + (reach + 1) * tensor.element_size()
+
+
+def overlapping_pair(tensors: Sequence[Any]) -> tuple[int, int] | None:
+    """The places of two tensors that share elements; None if no two do. Their elements may alternate in memory."""
+    ranges = sorted((*_bytes_of(tensor), place) for place, tensor in enumerate(tensors) if tensor.numel())
+    cluster: list[tuple[int, int, int]] = []
+    end = 0
+    for each in [*ranges, (1 << 64, 1 << 64, -1)]:
+        if each[0] >= end:
+            found = _shared_in(cluster, tensors) if len(cluster) > 1 else None
+            if found:
+                return found
+            cluster = []
+        cluster.append(each)
+        end = max(end, each[1])
+    return None
+
+
+def _shared_in(cluster: Sequence[tuple[int, int, int]], tensors: Sequence[Any]) -> tuple[int, int] | None:
+    """Marks the elements of tensors whose ranges overlap, in units that divide all elements and distances."""
+    first = cluster[0][0]
+    sizes = [tensors[place].element_size() for _, _, place in cluster]
+    unit = math.gcd(*sizes, *(begin - first for begin, _, _ in cluster))
+    marks = numpy.zeros((max(end for _, end, _ in cluster) - first) // unit, bool)
+    owners: list[tuple[int, Any]] = []
+    for begin, _, place in cluster:
+        tensor = tensors[place]
+        size = tensor.element_size() // unit
+        own = numpy.lib.stride_tricks.as_strided(
+            marks[(begin - first) // unit :], (*tensor.shape, size), (*(size * stride for stride in tensor.stride()), 1)
+        )
+        if own.any():
+            for other, marked in owners:
+                marks[:] = False
+                marked[...] = True
+                if own.any():
+                    return other, place
+        own[...] = True
+        owners.append((place, own))
+    return None
 
 
 _MEMBER = re.compile(r"(?:argument|result) '(\w+)', member (\d+)")

@@ -17,7 +17,7 @@ from ..errors import BadInput
 from . import _programs, _rewrite
 from ._hyperparameters import Hyperparameters
 from ._norm import SumOfSquares
-from ._overlap import Range, aliased_gradients, elements_overlap, with_names
+from ._overlap import Range, aliased_gradients, elements_overlap, overlapping_pair, with_names
 from ._spec import Family, Spec, suffixes
 from ._torch import (
     DTYPES,
@@ -25,6 +25,7 @@ from ._torch import (
     empty_in_order,
     is_dense,
     is_distributed,
+    lacks_memory,
     local,
     local_gradient,
     real_dtype,
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
 
     from ..graph import Graph
     from ._tracking import States
+
+
+#: Of a tensor whose elements are in no memory.
+_NO_MEMORY = (
+    "expected elements in memory, found none, as after untyped_storage().resize_(0), in torch.func or in a fake mode"
+)
 
 
 class Stale(Exception):
@@ -227,6 +234,8 @@ class Part:
         self._plain: list[int] = []
         self._special: list[int] = []
         self._shadows: dict[int, Any] = {}
+        #: The addresses of parameters with shadows.
+        self._shadowed: list[int] = []
         self._copies: dict[int, Any] = {}
         self._strides: dict[int, Any] = {}
         #: The members whose gradient is in memory that the step writes: the step reads a copy.
@@ -235,6 +244,7 @@ class Part:
         self._overlapping: set[int] = set()
         for place, member in enumerate(self.members):
             shard = local(member.param)
+            self._check_memory(f"parameter {member.name}", shard)
             # Gradients of complex parameters are often lazy conjugates, which have to be copied.
             if shard.numel() and is_dense(shard) and not shard.is_complex():
                 self._plain.append(place)
@@ -322,6 +332,8 @@ class Part:
                 has_changed |= grad != grads[place]
                 params[place], grads[place] = param, grad
         rebind_active = not is_bound or active.tobytes() != self._active.tobytes()
+        if self._shadows and (has_moved or rebind_active or self._shadows_have_moved()):
+            self._check_shadowed(active)
         if rebind_active or self._seen_changes != self.states.changes.count:
             self._read_states(active)
             for bound in self._bound_states:
@@ -337,6 +349,23 @@ class Part:
         self._seen_changes = self.states.changes.count
         self._is_bound = True
         return has_moved or has_changed
+
+    def _shadows_have_moved(self) -> bool:
+        """Whether a parameter that is stepped in a copy has other memory than at the last check."""
+        found = [local(self.members[place].param).data_ptr() for place in self._shadows]
+        before, self._shadowed = self._shadowed, found
+        return found != before
+
+    def _check_shadowed(self, active: Any) -> None:
+        """Checks parameters that are stepped in copies: the core, which binds the copies, cannot see an overlap."""
+        members = [member for member, is_active in zip(self.members, active) if is_active]
+        pair = overlapping_pair([local(member.param) for member in members])
+        if pair:
+            first, second = sorted(pair)
+            raise BadInput(
+                f"parameter {members[second].name}: expected memory of its own, because it is written, found an "
+                f"overlap with parameter {members[first].name}"
+            )
 
     def _read_special(self, place: int) -> tuple[int, int, bool]:
         """The addresses of a parameter and its gradient, and whether it has one. Both may be copies."""
@@ -383,6 +412,17 @@ class Part:
                     f"parameter {self.members[place].name}: expected {name} {expected} as in earlier steps, found "
                     f"{found}; create the optimizer after such a change, or load its state again"
                 )
+        self._check_memory(f"parameter {self.members[place].name}", shard)
+
+    @staticmethod
+    def _check_memory(name: str, tensor: Any) -> None:
+        if lacks_memory(tensor):
+            raise BadInput(f"{name}: {_NO_MEMORY}")
+
+    def _check_state(self, what: str, found: Any) -> None:
+        if found.layout is not torch.strided or found.device.type == "meta":
+            raise BadInput(f"{what}: expected a dense tensor, found layout {found.layout} on {found.device}")
+        self._check_memory(what, found)
 
     def _check_gradient(self, member: Member, shard: Any, grad: Any) -> None:
         if grad.layout is not torch.strided:
@@ -399,6 +439,7 @@ class Part:
             raise BadInput(
                 f"gradient of parameter {member.name}: expected dtype {shard.dtype}, found {grad.dtype}"
             )
+        self._check_memory(f"gradient of parameter {member.name}", grad)
 
     def _unfit_gradients(self) -> list[int]:
         """The plain parameters whose gradients cannot be bound as they are."""
@@ -489,7 +530,9 @@ class Part:
             if isinstance(value, torch.Tensor):
                 if value.numel() != 1:
                     raise BadInput(f"{what}: expected one value, found shape {tuple(value.shape)}")
-                return local(value).detach().to(device=self.device, dtype=torch.float32)
+                self._check_state(what, local(value))
+                found = local(value).detach().resolve_neg()
+                return found.to(device=self.device, dtype=torch.float32)
             return torch.tensor(number(value, what), dtype=torch.float32, device=self.device)
         if not isinstance(value, torch.Tensor) or value.shape != member.param.shape:
             found = tuple(value.shape) if isinstance(value, torch.Tensor) else type(value).__name__
@@ -500,6 +543,7 @@ class Part:
                 "parameters with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict"
             )
         found, dtype = local(value), self._state_dtype(place)
+        self._check_state(what, found)
         order = self._shadows.get(place, shard)
         if found.shape != shard.shape:
             raise BadInput(f"{what}: expected a shard of shape {tuple(shard.shape)}, found {tuple(found.shape)}")
@@ -694,12 +738,12 @@ def _keep(state: Any, key: str, tensor: Any) -> None:
 def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[int]:
     """Gives each member a value of its own, where several share one, such as one step counter for all."""
     seen: set[int] = set()
-    for index, address in enumerate(addresses):
+    for holder, address in zip(holders, addresses):
         if address in seen:
-            _keep(holders[index], key, holders[index][key].clone())
-            addresses[index] = holders[index][key].data_ptr()
-        seen.add(addresses[index])
-    return addresses
+            _keep(holder, key, holder[key].clone())
+        seen.add(address)
+    # A parameter that is twice in a group has one state: its earlier value is gone. The core refuses equal addresses.
+    return [int(holder[key].data_ptr()) for holder in holders]
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:

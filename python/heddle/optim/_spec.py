@@ -87,7 +87,7 @@ class Spec:
     optional: Sequence[str] = ()
     #: Hyperparameters for which zero is an option as well, because the state depends on it, such as ``momentum``.
     switches: Sequence[str] = ()
-    #: {"dampening": "momentum"}: the first is left out of the program of a group whose second is zero.
+    #: {"dampening": "momentum"}: the first is left out of the program of a group whose second, a switch, is zero.
     needs: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Entries of every parameter group that are not in the signature.
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)

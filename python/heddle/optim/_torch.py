@@ -84,8 +84,24 @@ def local_gradient(param: Any) -> Any:
 
 
 def is_lazy(tensor: Any) -> bool:
-    """Whether the elements of a tensor are not those in memory: a lazy conjugate or negation."""
-    return bool(tensor.is_conj() or tensor.is_neg())
+    """Whether the elements of a tensor are not those in memory: a lazy conjugate or negation, or zeros without memory."""
+    return bool(tensor.is_conj() or tensor.is_neg() or tensor._is_zerotensor())
+
+
+def lacks_memory(tensor: Any) -> bool:
+    """Whether elements of a tensor are in no memory of this process.
+
+    So it is after ``untyped_storage().resize_(0)``, and with the tensors of `torch.func` and of fake modes.
+    """
+    if not tensor.numel() or tensor._is_zerotensor():
+        return False
+    try:
+        storage = tensor.untyped_storage()
+    except RuntimeError:
+        return True
+    reach = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+    end = (tensor.storage_offset() + reach + 1) * tensor.element_size()
+    return bool(storage.nbytes() < end or storage.device != tensor.device)
 
 
 def is_dense(tensor: Any) -> bool:
