@@ -31,15 +31,47 @@ static int64_t blocksFor(int64_t registers, int64_t threads, int64_t most) {
 // The schedule `stream`
 //===----------------------------------------------------------------------===//
 
+/// The operations of elements.
+static SmallVector<Operation *> elementOps(SweepOp sweep, unsigned number) {
+  SmallVector<Operation *> ops;
+  if (auto levels = Levels::infer(sweep, number); succeeded(levels))
+    for (Operation &op : sweep.getSegmentBlock(number).without_terminator())
+      if (op.getNumResults() == 1 &&
+          levels->of(op.getResult(0)).level == Level::element)
+        ops.push_back(&op);
+  return ops;
+}
+
 /// Whether a segment divides elements or takes their square roots. Both call a
 /// function for rare operands.
-static bool callsFunctions(SweepOp sweep, unsigned number) {
+static bool callsFunctions(ArrayRef<Operation *> ops) {
+  return llvm::any_of(ops, [](Operation *op) {
+    return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op);
+  });
+}
+
+/// The number of scalars that operations of elements use.
+static int64_t scalarsOf(SweepOp sweep, unsigned number,
+                         ArrayRef<Operation *> ops) {
   auto levels = Levels::infer(sweep, number);
-  return succeeded(levels) &&
-         llvm::any_of(sweep.getSegmentBlock(number), [&](Operation &op) {
-           return isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp>(op) &&
-                  levels->of(op.getResult(0)).level == Level::element;
-         });
+  llvm::SmallDenseSet<Value> scalars;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (succeeded(levels) && levels->of(operand).level != Level::element &&
+          !operand.getDefiningOp<arith::ConstantOp>())
+        scalars.insert(operand);
+  return scalars.size();
+}
+
+/// Registers for elements of 16 bits in rounds, which stay two in a register
+/// until they are used. `words` has the registers of the operands.
+static int64_t packedRegisters(SweepOp sweep, unsigned number, int64_t words) {
+  SmallVector<Operation *> ops = elementOps(sweep, number);
+  int64_t between = words * 2 / 3;
+  if (callsFunctions(ops))
+    return 24 + words + std::max<int64_t>(between, 16);
+  return 12 + words + between +
+         std::max<int64_t>(scalarsOf(sweep, number, ops) - 2, 0);
 }
 
 /// Registers of a thread: for its elements, for addresses and intermediate
@@ -83,8 +115,7 @@ static int64_t streamRegisters(SweepOp sweep, const SweepLayout &layout,
   int64_t words = llvm::divideCeil(halfWords, 2);
   int64_t ofDoubles = !doubles ? 0 : segment.vector == 2 ? 8 : 24;
   if (writes && packed)
-    return 12 + words + words * 2 / 3 + loaded + ofDoubles +
-           (callsFunctions(sweep, number) ? 12 : 0) +
+    return packedRegisters(sweep, number, words) + loaded + ofDoubles +
            (segment.endsAfterStores ? 8 : 0);
   if (writes)
     return 12 + words + words * 2 / 3 + loaded + ofDoubles +
