@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/ProgramEmitter.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "dialect/Bindings.h"
 
 using namespace mlir;
@@ -54,6 +55,7 @@ void ProgramEmitter::emitBanner() {
 
 void ProgramEmitter::emitIncludes() {
   bool reduces = false, loops = false, shares = false, iterations = false;
+  bool branchless = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -64,6 +66,8 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
+      for (auto [s, segment] : llvm::enumerate(layout->segments))
+        branchless |= usesBranchlessMath(sweep, segment, s);
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -71,6 +75,8 @@ void ProgramEmitter::emitIncludes() {
           });
     }
   os << "#include \"access.cuh\"\n";
+  if (branchless)
+    os << "#include \"branchless.cuh\"\n";
   if (loops)
     os << "#include \"grid.cuh\"\n";
   if (iterations)

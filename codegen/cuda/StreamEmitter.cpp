@@ -9,8 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/StreamEmitter.h"
+#include "codegen/layout/BranchlessMath.h"
 #include "dialect/Bindings.h"
 #include "dialect/ReduceKinds.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using heddle::foreach::isList;
@@ -93,7 +96,8 @@ unsigned StreamEmitter::lastReadOf(BlockArgument argument) const {
   return last;
 }
 
-void StreamEmitter::assignOutputs() {
+void StreamEmitter::assignOutputs(StringRef index) {
+  homes.clear();
   outputs.assign(slots.results.size(), "");
   isAssigned.assign(slots.results.size(), false);
   for (Operation &op : body)
@@ -119,7 +123,7 @@ void StreamEmitter::assignOutputs() {
       isAssigned[k] = isElement(op) && !homes.contains(value) &&
                       lastReadOf(loaded.front()) <= positionOf(op);
       if (isAssigned[k])
-        homes[value] = outputs[k] + "[k]";
+        homes[value] = outputs[k] + index.str();
       continue;
     }
     StringRef name = buffers[slots.operands[slot].buffer].name;
@@ -127,9 +131,11 @@ void StreamEmitter::assignOutputs() {
         scope.fresh(loaded.empty() ? name.str() : (name + "_next").str());
     isAssigned[k] = op && isElement(op) && !homes.contains(value);
     if (isAssigned[k])
-      homes[value] = outputs[k] + "[k]";
-    os << computedType(value.getType()) << ' ' << outputs[k] << "["
-       << slots.vector << "];\n";
+      homes[value] = outputs[k] + index.str();
+    os << computedType(value.getType()) << ' ' << outputs[k];
+    if (!index.empty())
+      os << "[" << slots.vector << "]";
+    os << ";\n";
   }
 }
 
@@ -138,11 +144,51 @@ bool StreamEmitter::reducesElements() const {
                       [&](fused::ReduceOp op) { return isReduced(op); });
 }
 
+/// Divisions and square roots of elements have branchless forms while
+/// `branchless` has a name.
+std::optional<Expression> StreamEmitter::printOp(Operation *op) {
+  if (branchless.empty() || !hasBranchlessForm(op) || !isElement(op))
+    return SegmentEmitter::printOp(op);
+  if (isa<math::SqrtOp>(op))
+    return Expression{branchless + ".root(" + text(op->getOperand(0)) + ")",
+                      Expression::primary};
+  Operation *numerator = op->getOperand(0).getDefiningOp();
+  bool isRoot = isa_and_nonnull<math::SqrtOp>(numerator) &&
+                isElement(numerator);
+  return Expression{branchless + (isRoot ? ".divide_root(" : ".divide(") +
+                        text(op->getOperand(0)) + ", " +
+                        text(op->getOperand(1)) + ")",
+                    Expression::primary};
+}
+
+/// Prints the computation of one element: `index` selects it in the arrays of
+/// the thread.
+LogicalResult StreamEmitter::emitElement(StringRef index) {
+  for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+    if (levels.of(argument).level != Level::element || argument.use_empty())
+      continue;
+    std::string variable = scope[argument], element = variable + index.str();
+    if (argument.getType() != heldType(slots.operands[slot])) {
+      std::string wide =
+          scope.fresh(variable + typeSuffix(argument.getType()));
+      os << "const " << computedType(argument.getType()) << ' ' << wide
+         << " = " << element << ";\n";
+      element = wide;
+    }
+    scope.bind(argument, element);
+  }
+  return declareOps([&](Operation *op) { return isElement(op); });
+}
+
 /// Prints the computation on the elements that a thread holds: those of one
 /// round, or of all rounds of a whole tile.
 LogicalResult StreamEmitter::emitRound(bool allRounds) {
   auto yield = sweep.getSegmentYield(segment);
-  assignOutputs();
+  assignOutputs("[k]");
+  if (usesBranchlessMath(sweep, slots, segment)) {
+    branchless = scope.freshOwn("math");
+    os << "heddle::branchless_math " << branchless << ";\n";
+  }
   if (allRounds) {
     os << "#pragma unroll\n"
        << "for (int round = 0; round < " << repeats() << "; ++round)\n";
@@ -153,21 +199,7 @@ LogicalResult StreamEmitter::emitRound(bool allRounds) {
   os.indent();
   {
     Scope::Nested block(scope);
-    // Inside the loop an operand is one element of its array.
-    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
-      if (levels.of(argument).level != Level::element || argument.use_empty())
-        continue;
-      std::string array = scope[argument],
-                  element = array + (allRounds ? "[round][k]" : "[k]");
-      if (argument.getType() != heldType(slots.operands[slot])) {
-        std::string wide = scope.fresh(array + typeSuffix(argument.getType()));
-        os << "const " << computedType(argument.getType()) << ' ' << wide
-           << " = " << element << ";\n";
-        element = wide;
-      }
-      scope.bind(argument, element);
-    }
-    if (failed(declareOps([&](Operation *op) { return isElement(op); })))
+    if (failed(emitElement(allRounds ? "[round][k]" : "[k]")))
       return failure();
     combineElements(allRounds);
     for (auto [k, name] : llvm::enumerate(outputs))
@@ -177,10 +209,72 @@ LogicalResult StreamEmitter::emitRound(bool allRounds) {
   os.unindent() << "}\n";
   if (allRounds)
     os.unindent();
+  if (branchless.empty()) {
+    storeElements();
+    return success();
+  }
+  os << "if (" << branchless << ".exact) {\n";
+  branchless.clear();
+  os.indent();
+  storeElements();
+  os.unindent() << "} else {\n";
+  os.indent();
+  if (failed(emitElementByElement()))
+    return failure();
+  os.unindent() << "}\n";
+  return success();
+}
+
+void StreamEmitter::storeElements() {
   for (auto [k, slot] : llvm::enumerate(slots.results))
     if (!outputs[k].empty())
       os << access("store", /*evictFirst=*/true)
          << accessArguments(slot, outputs[k]);
+}
+
+/// Prints the computation on the elements of a thread with branches, one after
+/// the other: it is rarely executed, so it needs few registers instead.
+LogicalResult StreamEmitter::emitElementByElement() {
+  bool rounds = repeats() > 1;
+  os << "#pragma unroll 1\n"
+     << "for (int k = 0; k < " << slots.vector << "; ++k) {\n";
+  os.indent();
+  {
+    Scope::Nested block(scope);
+    std::string at = scope.freshOwn("at");
+    os << "const int " << at << " = ";
+    if (rounds)
+      os << "heddle::position_in_round<" << layout.threads << ", "
+         << slots.vector << ">(round, k);\n";
+    else
+      os << "heddle::position<false, " << layout.threads << ", "
+         << slots.vector << ">(whole, k);\n";
+    os << "if (" << at << " >= tile.count)\n  break;\n";
+    for (auto [argument, slot] : llvm::zip(body.getArguments(), slots.inputs)) {
+      if (levels.of(argument).level != Level::element || argument.use_empty())
+        continue;
+      Type held = heldType(slots.operands[slot]);
+      std::string name = scope.declare(argument, "x");
+      os << computedType(held) << ' ' << name << " = "
+         << converted(pointers[slot] + "[" + at + "]",
+                      slots.operands[slot].storage, held)
+         << ";\n";
+    }
+    assignOutputs("");
+    if (failed(emitElement("")))
+      return failure();
+    auto yield = sweep.getSegmentYield(segment);
+    for (auto [k, slot] : llvm::enumerate(slots.results)) {
+      if (outputs[k].empty())
+        continue;
+      Value value = yield.getValues()[k];
+      os << pointers[slot] << "[" << at << "] = "
+         << converted(isAssigned[k] ? outputs[k] : text(value),
+                      value.getType(), slots.operands[slot].storage)
+         << ";\n";
+    }
+  }
+  os.unindent() << "}\n";
   return success();
 }
 

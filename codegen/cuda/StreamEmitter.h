@@ -35,11 +35,16 @@ private:
   bool writesElements() const;
   void loadElements(bool allRounds);
   mlir::LogicalResult emitRound(bool allRounds);
+  mlir::LogicalResult emitElement(llvm::StringRef index);
+  void storeElements();
+  mlir::LogicalResult emitElementByElement();
+  std::optional<Expression> printOp(mlir::Operation *op) override;
   mlir::LogicalResult emitRounds();
   void combineElements(bool allRounds);
-  /// Chooses the arrays that hold the results, and the values that are assigned
-  /// to them directly.
-  void assignOutputs();
+  /// Chooses the variables that hold the results, and the values that are
+  /// assigned to them directly: arrays, with the element at `index`, or without
+  /// `index` the variables of one element.
+  void assignOutputs(llvm::StringRef index);
   unsigned lastReadOf(mlir::BlockArgument argument) const;
   unsigned positionOf(mlir::Operation *op) const;
 
@@ -47,6 +52,9 @@ private:
   int64_t repeats() const {
     return slots.tile / (layout.threads * slots.vector);
   }
+  /// The variable that counts inexact results, while elements are printed
+  /// without branches.
+  std::string branchless;
   /// The array of each result, "" without one, and whether the result is
   /// assigned where it is computed.
   llvm::SmallVector<std::string> outputs;

@@ -95,6 +95,8 @@ protected:
   /// Prints the statements of the last block of a member.
   mlir::LogicalResult emitEnd();
 
+  /// The expression of a scalar operation.
+  virtual std::optional<Expression> printOp(mlir::Operation *op);
   /// Declares, in order, the values of the operations for which `wanted` holds.
   /// Constants, and values that Inlining.h selects, are printed where they are
   /// used.

@@ -50,6 +50,9 @@ inline bf16 to_bf16(float x) {
   return {static_cast<unsigned short>(rounded(bits, 16))};
 }
 
+inline float reciprocal_approx(float x) { return 1.0f / x; }
+inline float rsqrt_approx(float x) { return 1.0f / __builtin_sqrtf(x); }
+
 inline bool same_bits(float a, float b) { return __float_as_uint(a) == __float_as_uint(b); }
 inline bool same_bits(double a, double b) { return __double_as_longlong(a) == __double_as_longlong(b); }
 template <class T> bool same_bits(T a, T b) { return a == b; }
