@@ -32,6 +32,13 @@ struct Emitted {
 
 class JitProgram : public CpuProgram {
 public:
+  ~JitProgram() {
+    // LLVM allocates memory to free machine code. If it gets none, the machine
+    // code is lost.
+    MemoryReserve reserve;
+    jit.reset();
+  }
+
   Expected<Sweep> lookup(llvm::StringRef sweep) override {
     auto it = sweeps.find(sweep);
     if (it == sweeps.end())
