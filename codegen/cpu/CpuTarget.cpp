@@ -8,6 +8,7 @@
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Jit.h"
 #include "codegen/cpu/SweepFunctions.h"
+#include "runtime/support/Fork.h"
 #include "runtime/support/MemoryReserve.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Module.h"
@@ -34,7 +35,8 @@ class JitProgram : public CpuProgram {
 public:
   ~JitProgram() {
     // LLVM allocates memory to free machine code. If it gets none, the machine
-    // code is lost.
+    // code is lost. The reserve has a lock, which no child may inherit.
+    runtime::ForkDelay delay;
     MemoryReserve reserve;
     jit.reset();
   }
