@@ -102,8 +102,9 @@ llvm::Error Compilation::read(StringRef program, StringRef dtype) {
   if (program.trim().empty())
     return makeError(
         StatusCode::BadInput,
-        "program: expected the name of a standard program such as 'adamw', the "
-        "path of a .mlir file, or the text of a module, found {0}",
+        "program: expected the name of a standard program ('heddle emit "
+        "--help' lists them), the path of a .mlir file, or the text of a "
+        "module, found {0}",
         program.empty() ? "an empty text" : "blanks only");
   // The options of a standard program may contain a slash.
   bool isFile = !isModuleSource(program) &&

@@ -61,7 +61,7 @@ def test_help_teaches():
     (["run", "sgd", "--steps", "few"], "expected an integer of at least 1, found 'few'"),
     (["run", "sgd", "--seed", "-1"], "expected an integer of at least 0"),
     (["run", "sgd", "--set", "lr=1", "--set", "lr=2"], "option '--set' sets 'lr' twice: give it once"),
-    (["emit", "-"], "expected the name of a standard program such as 'adamw', the path of a .mlir file"),
+    (["emit", "-"], "expected the name of a standard program ('heddle emit --help' lists them), the path of a .mlir file"),
     (["run", "sgd", "--set", "lr"], "expected NAME=VALUE with a numeric VALUE that double precision can hold, found 'lr'"),
     (["run", "sgd", "--set", "lr=9007199254740993"], "that double precision can hold, found 'lr=9007199254740993'"),
     (["run", "sgd", "--set", "lr=1e999"], "that double precision can hold, found 'lr=1e999'"),

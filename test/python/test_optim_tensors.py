@@ -405,7 +405,7 @@ def test_state_without_one_of_its_entries(device):
                    r"\(2, 3, 4, 5\), found none beside 'exp_avg', 'step'; load the state")
     optimizer.state[params[3]] = {key: value for key, value in entries.items() if key != "step"}
     assert_refused(params, optimizer, "'step' of parameter 'layer3.weight': expected one value, found none beside")
-    optimizer.state[params[3]] = {"other": torch.zeros(7)}  # none of its entries: it starts anew
+    optimizer.state[params[3]] = {"other": torch.zeros(7)}  # has no entry of the optimizer, which creates all
     optimizer.step()
     assert optimizer.state[params[3]]["step"].item() == 1
 

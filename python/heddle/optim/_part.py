@@ -518,7 +518,7 @@ class Part:
                 raise BadInput(
                     f"state '{absent[0]}' of parameter {member.name}: expected {expected}, found none beside "
                     f"{', '.join(repr(key) for key in keys if key in state)}; load the state of an optimizer with the "
-                    "same entries, or clear the state of the parameter to start anew"
+                    "same entries, or clear the state of the parameter: its next step then creates all entries"
                 )
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
