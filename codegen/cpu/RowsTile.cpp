@@ -6,11 +6,14 @@
 // Processes row after row, with one traversal of a row for each phase: a later
 // traversal uses the row values that an earlier traversal reduced. Element
 // values that several traversals need are recomputed from the row, which is in
-// the cache.
+// the cache. The lanes of a row, and the group of lanes that processes it,
+// follow from the columns as on the device, because they determine the order of
+// reductions.
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cpu/SweepFunctions.h"
+#include "codegen/layout/RowsForm.h"
 #include "dialect/Bindings.h"
 
 using heddle::fused::Level;
@@ -33,6 +36,7 @@ private:
     Reduction states;
     Lanes lanes;  // one for each thread; one lane for row values
     Value *total; // the column states of the tile
+    Lanes groups; // the column states of the groups
     mlir::Value value() const {
       return fused::ReduceOp(reduction.op).getValue();
     }
@@ -46,9 +50,13 @@ private:
   };
 
   void findWork();
+  void findGroups();
+  void emitRows();
+  void combineGroups();
   void emitRow(Value *r);
   void emitWalk(Walk &walk, Value *r);
   void emitElement(Walk &walk, Value *r, Value *column, Value *lane);
+  Value *usedBy(const Running &running);
   void reduceColumns(Running &running);
   void reduceRow(Running &running, Value *r);
   void keepForMember();
@@ -63,6 +71,11 @@ private:
 
   Value *tileIndex, *first = nullptr, *count = nullptr, *columns = nullptr,
                     *columnBase = nullptr;
+  /// The lanes of a row, the groups of so many lanes in a block, and whether a
+  /// group is part of a warp.
+  Value *lanesOfRow = nullptr, *groupCount = nullptr, *inWarp = nullptr;
+  Value *group = nullptr; // the first lane of the row's group
+  bool perGroup = false;  // each group has its own column states
   llvm::SmallVector<Running, 4> running;
   llvm::SmallVector<Walk, 2> walks;
   Segment::Values needed;
@@ -84,10 +97,13 @@ void RowsTile::findWork() {
       continue;
     Reduction states = reductionOf(reduction);
     Running r{reduction, states, {}, nullptr};
-    if (reduction.to == Level::column)
+    if (reduction.to == Level::column) {
       r.total = states.address(scratch(reduction, ScratchPer::tileColumn),
                                columnBase);
-    else
+      r.groups =
+          states.makeLanes("column", int64_t(layout.threads) * kHeldItems);
+    }
+    if (reduction.to != Level::column)
       r.lanes = states.makeLanes(stringifyLevel(reduction.to));
     roots.push_back(r.value());
     running.push_back(std::move(r));
@@ -132,6 +148,17 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
   for (Running *running : walk.reductions) {
     Reduction &states = running->states;
     Value *value = get(running->value());
+    if (running->reduction.to == Level::column && perGroup) {
+      // Items of a lane are `threads` states apart.
+      Value *item = b.CreateUDiv(column, lanesOfRow);
+      Value *at = b.CreateAdd(
+          b.CreateAdd(group, b.CreateURem(column, lanesOfRow)),
+          b.CreateMul(item, ir.i64(layout.threads)));
+      State state = states.combine(states.loadLane(running->groups, at),
+                                   states.lift(value, b.CreateAdd(first, r)));
+      states.storeLane(state, running->groups, at);
+      continue;
+    }
     if (running->reduction.to == Level::column) {
       // The value of the first row starts the state of a column.
       auto tag = scratchTag(
@@ -149,9 +176,12 @@ void RowsTile::emitElement(Walk &walk, Value *r, Value *column, Value *lane) {
         running->reduction.to == Level::row
             ? column
             : b.CreateAdd(b.CreateMul(b.CreateAdd(first, r), columns), column);
-    State combined = states.combine(states.loadLane(running->lanes, lane),
+    Value *own = running->reduction.to == Level::row
+                     ? lane
+                     : b.CreateAdd(group, lane);
+    State combined = states.combine(states.loadLane(running->lanes, own),
                                     states.lift(value, position));
-    states.storeLane(combined, running->lanes, lane);
+    states.storeLane(combined, running->lanes, own);
   }
   for (const SegmentResult *result : walk.stores)
     store(*result, at);
@@ -161,7 +191,7 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
   auto toRow = [](Running *running) {
     return running->reduction.to == Level::row;
   };
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  Value *used = ir.smaller(columns, lanesOfRow);
   bool hasLanes = false;
   for (Running *running : walk.reductions) {
     hasLanes |= running->reduction.to != Level::column;
@@ -172,10 +202,11 @@ void RowsTile::emitWalk(Walk &walk, Value *r) {
     return ir.loop(columns, "column", [&](Value *column) {
       emitElement(walk, r, column, nullptr);
     });
-  ir.loop(ir.ceilDiv(columns, layout.threads), "round", [&](Value *round) {
-    Value *base = b.CreateMul(round, ir.i64(layout.threads));
-    Value *left =
-        ir.smaller(b.CreateSub(columns, base), ir.i64(layout.threads));
+  Value *rounds = b.CreateUDiv(
+      b.CreateSub(b.CreateAdd(columns, lanesOfRow), ir.i64(1)), lanesOfRow);
+  ir.loop(rounds, "round", [&](Value *round) {
+    Value *base = b.CreateMul(round, lanesOfRow);
+    Value *left = ir.smaller(b.CreateSub(columns, base), lanesOfRow);
     ir.loop(left, "lane",
             [&](Value *t) { emitElement(walk, r, b.CreateAdd(base, t), t); });
   });
@@ -209,8 +240,8 @@ void RowsTile::reduceRow(Running &running, Value *r) {
   Reduction &states = running.states;
   State state = states.lift(get(running.value()), b.CreateAdd(first, r));
   State combined =
-      states.combine(states.loadLane(running.lanes, ir.i64(0)), state);
-  states.storeLane(combined, running.lanes, ir.i64(0));
+      states.combine(states.loadLane(running.lanes, group), state);
+  states.storeLane(combined, running.lanes, group);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,16 +268,24 @@ void RowsTile::reduceColumns(Running &running) {
   });
 }
 
+/// The lanes that a reduction over the member uses.
+Value *RowsTile::usedBy(const Running &r) {
+  Value *threads = ir.i64(layout.threads);
+  if (r.reduction.from == Level::row)
+    return b.CreateSelect(inWarp, threads, ir.i64(1));
+  Value *ofColumns = ir.smaller(columns, threads);
+  return r.reduction.from == Level::column
+             ? ofColumns
+             : b.CreateSelect(inWarp, threads, ofColumns);
+}
+
 void RowsTile::keepForMember() {
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
   for (Running &r : running) {
     if (!toMemberOrList(r))
       continue;
     if (r.reduction.from == Level::column)
       ir.when(b.CreateICmpEQ(first, ir.i64(0)), [&] { reduceColumns(r); });
-    State state = r.reduction.from == Level::row
-                      ? r.states.loadLane(r.lanes, ir.i64(0))
-                      : r.states.overBlock(r.lanes, used);
+    State state = r.states.overBlock(r.lanes, usedBy(r));
     r.states.store(
         state,
         r.states.address(scratch(r.reduction, ScratchPer::tile), tileIndex));
@@ -268,6 +307,72 @@ void RowsTile::clearColumnsOfEmptyTile() {
   });
 }
 
+void RowsTile::findGroups() {
+  // The power of two that is at least half of the columns, at most a warp.
+  Value *wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, columns,
+                                        ir.i64(2));
+  Value *leading = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::ctlz, b.CreateSub(wide, ir.i64(1)), b.getTrue());
+  Value *shift =
+      ir.smaller(b.CreateSub(ir.i64(63), leading), ir.i64(5));
+  inWarp = b.CreateICmpSLE(columns, ir.i64(kWarpColumns));
+  Value *threads = ir.i64(layout.threads);
+  lanesOfRow =
+      b.CreateSelect(inWarp, b.CreateShl(ir.i64(1), shift), threads);
+  groupCount =
+      b.CreateSelect(inWarp, b.CreateLShr(threads, shift), ir.i64(1));
+}
+
+/// In each column of the tile, combines the states of the groups.
+void RowsTile::combineGroups() {
+  for (Running &r : running) {
+    if (r.reduction.to != Level::column)
+      continue;
+    auto tag =
+        scratchTag(layout.scratchOf(r.reduction.op, ScratchPer::tileColumn));
+    Value *items = b.CreateUDiv(
+        b.CreateSub(b.CreateAdd(columns, lanesOfRow), ir.i64(1)), lanesOfRow);
+    ir.loop(items, "item", [&](Value *item) {
+      Value *at = b.CreateMul(item, ir.i64(layout.threads));
+      r.states.overGroups(r.groups, at, lanesOfRow);
+      Value *base = b.CreateMul(item, lanesOfRow);
+      ir.loop(ir.smaller(b.CreateSub(columns, base), lanesOfRow), "place",
+              [&](Value *t) {
+                r.states.store(
+                    r.states.loadLane(r.groups, b.CreateAdd(at, t)),
+                    r.states.address(r.total, b.CreateAdd(base, t)), tag);
+              });
+    });
+  }
+}
+
+/// Processes the rows of the tile in order. Groups of lanes take rows in turn.
+void RowsTile::emitRows() {
+  auto rows = [&] {
+    ir.loop(count, "row", [&](Value *r) {
+      group = b.CreateMul(
+          b.CreateAnd(r, b.CreateSub(groupCount, ir.i64(1))), lanesOfRow);
+      emitRow(r);
+    });
+  };
+  bool reducesColumns = llvm::any_of(running, [](const Running &r) {
+    return r.reduction.to == Level::column;
+  });
+  if (!reducesColumns)
+    return rows();
+  perGroup = true;
+  ir.when(inWarp, [&] {
+    for (Running &r : running)
+      if (r.reduction.to == Level::column)
+        r.states.clearLanes(r.groups,
+                            ir.i64(int64_t(layout.threads) * kHeldItems));
+    rows();
+    combineGroups();
+  });
+  perGroup = false;
+  ir.when(b.CreateNot(inWarp), rows);
+}
+
 void RowsTile::emit() {
   if (Value *holds = flag())
     ir.when(b.CreateNot(holds), [&] { b.CreateRetVoid(); });
@@ -279,13 +384,12 @@ void RowsTile::emit() {
   compute(needed, {}, [&](mlir::Value value) {
     return segment.levelOf(value) <= Level::member;
   });
-  Value *used = ir.smaller(columns, ir.i64(layout.threads));
+  findGroups();
   for (Running &r : running)
     if (toMemberOrList(r))
-      r.states.clearLanes(r.lanes,
-                          r.reduction.from == Level::row ? ir.i64(1) : used);
+      r.states.clearLanes(r.lanes, usedBy(r));
   clearColumnsOfEmptyTile();
-  ir.loop(count, "row", [&](Value *r) { emitRow(r); });
+  emitRows();
   keepForMember();
 }
 

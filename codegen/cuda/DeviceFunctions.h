@@ -66,7 +66,8 @@ public:
 private:
   struct Signature {
     std::string name;
-    bool evictFirst = false;
+    /// The constants that a call states; those after them follow from types.
+    llvm::SmallVector<std::string> constants;
     llvm::SmallVector<std::string> parameters;
   };
 

@@ -54,7 +54,8 @@ void ProgramEmitter::emitBanner() {
 }
 
 void ProgramEmitter::emitIncludes() {
-  bool reduces = false, loops = false, shares = false, iterations = false;
+  bool reduces = false, loops = false, shares = false, iterations = false,
+       held = false;
   program.walk([&](Operation *op) {
     reduces |= isa<fused::ReduceOp, fused::PrecomputeOp>(op);
     loops |= isa<fused::LoopOp>(op);
@@ -65,6 +66,9 @@ void ProgramEmitter::emitIncludes() {
   for (fused::SweepOp sweep : sweeps)
     if (auto layout = SweepLayout::compute(sweep, buffers); succeeded(layout)) {
       shares |= layout->columns > 0;
+      held |= llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
+        return segment.held > 0;
+      });
       reduces |=
           layout->endsList ||
           llvm::any_of(layout->segments, [](const SegmentLayout &segment) {
@@ -79,6 +83,8 @@ void ProgramEmitter::emitIncludes() {
   os << "#include \"math.cuh\"\n";
   if (reduces)
     os << "#include \"reduce.cuh\"\n";
+  if (held)
+    os << "#include \"rows.cuh\"\n";
   if (shares)
     os << "#include \"shares.cuh\"\n";
   os << "#include \"tables.cuh\"\n";

@@ -253,8 +253,9 @@ bool SegmentEmitter::isUseInWalk(OpOperand &use) const {
   return !level.after && (level.level > Level::member || isUsedInWalk(result));
 }
 
-void SegmentEmitter::findUsedInWalk() {
-  if (slots.columns) {
+void SegmentEmitter::findUsedInWalk(bool shared) {
+  usedInWalk.clear();
+  if (shared) {
     usedInWalk = fused::backwardSlice(fused::elementResults(sweep, segment));
     return;
   }
@@ -325,14 +326,14 @@ void SegmentEmitter::accumulate(fused::ReduceOp op, const Twine &position) {
   os << "));\n";
 }
 
-void SegmentEmitter::storePartials() {
+void SegmentEmitter::storePartials(bool always) {
   for (fused::ReduceOp op : reductions) {
     int area = layout.scratchOf(op, ScratchPer::tile);
     if (area < 0 || !accumulators.contains(op))
       continue;
     // A row value has the same state in every thread, so the states need no
     // combination.
-    bool perThread = levels.countedBy(op) != Level::row;
+    bool perThread = always || levels.countedBy(op) != Level::row;
     std::string part = accumulators[op];
     if (perThread)
       os << part << " = heddle::over_block<" << kindOf(op) << ", "
@@ -397,6 +398,52 @@ LogicalResult SegmentEmitter::emitWalkFunction() {
   return success();
 }
 
+LogicalResult SegmentEmitter::emitHeldFunction() {
+  beginFunction();
+  if (failed(emitHeldWalk()))
+    return failure();
+  endFunction("Processes a tile of rows that threads hold in registers.",
+              "void", "held");
+  return success();
+}
+
+/// Prints the processing of a tile whose rows are held. One of the blocks that
+/// would divide a tile of wider rows processes it.
+void SegmentEmitter::emitHeldTile() {
+  auto held = [&](StringRef rows, StringRef items) {
+    return names.functions->call(functionName("held"),
+                                 {{"Rows", rows}, {"Items", items}});
+  };
+  std::string rows = "if (tile.columns <= heddle::short_columns)\n  " +
+                     held("4", "2") + ";\nelse",
+              widest = std::to_string(slots.held);
+  if (!slots.columns) {
+    os << rows << " if (tile.columns <= " << widest << ")\n  " << held("1", "8")
+       << ";\nelse\n  ";
+    return;
+  }
+  os << "if (tile.columns <= " << widest << ") {\n";
+  os.indent();
+  os << "if (" << blockOfTile() << " > 0)\n  return;\n"
+     << rows << "\n  " << held("1", "8") << ";\n";
+  if (slots.endsMembers)
+    os << "if (heddle::arrives_last(&params.table.tickets[tile.member], "
+          "tile.tiles))\n  "
+       << callOf("end") << ";\n";
+  os << "return;\n";
+  os.unindent() << "}\n";
+}
+
+/// The number of tiles of the member before this one.
+std::string SegmentEmitter::firstTileOffset() const {
+  return "static_cast<int>(tile.first / " +
+         (slots.held ? "heddle::rows_of_tile(" + std::to_string(slots.tile) +
+                           ", " + std::to_string(slots.held) +
+                           ", tile.columns)"
+                     : std::to_string(slots.tile)) +
+         ")";
+}
+
 /// A member whose condition does not hold keeps its values, which still count
 /// for the list.
 void SegmentEmitter::emitSkippedTile() {
@@ -422,7 +469,8 @@ void SegmentEmitter::emitProcessFunction() {
   bool isAlone = layout.columns && !slots.columns;
   std::string whole = vectorCondition();
   if (!isAlone && !waitsAtOnce() && layout.whereOperand.empty() &&
-      !slots.endsMembers && slots.tickets < 0 && whole.empty()) {
+      !slots.endsMembers && slots.tickets < 0 && whole.empty() &&
+      !slots.held) {
     names.functions->drop();
     names.functions->alias(functionName("process"), functionName("walk"));
     return;
@@ -433,6 +481,8 @@ void SegmentEmitter::emitProcessFunction() {
     os << "heddle::wait_for_dependency();\n";
   if (!layout.whereOperand.empty())
     emitSkippedTile();
+  if (slots.held)
+    emitHeldTile();
   if (names.functions->takes(functionName("walk"), vectorFlag()))
     os << "const bool " << vectorFlag() << " = " << whole << ";\n";
   if (arrivesEarly())
@@ -455,7 +505,12 @@ void SegmentEmitter::emitProcessFunction() {
 LogicalResult SegmentEmitter::emit() {
   newScope();
   findUsedAtEnd();
-  findUsedInWalk();
+  if (slots.held) {
+    findUsedInWalk(/*shared=*/false);
+    if (failed(emitHeldFunction()))
+      return failure();
+  }
+  findUsedInWalk(/*shared=*/slots.columns > 0);
   if (failed(emitWalkFunction()))
     return failure();
   if (slots.columns && slots.endsMembers && failed(emitCountFunction()))

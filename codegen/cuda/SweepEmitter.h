@@ -85,6 +85,8 @@ protected:
   void newScope();
   /// Prints the traversal of the tile, from its loads to its last store.
   virtual mlir::LogicalResult emitWalk() = 0;
+  /// Prints the traversal of a tile whose rows are held (HeldRows.cpp).
+  virtual mlir::LogicalResult emitHeldWalk() { return mlir::failure(); }
 
   /// The condition under which the traversal accesses elements as vectors, and
   /// the name of its parameter; empty without vectors. The condition is a
@@ -137,7 +139,7 @@ protected:
   /// Prints the statement that combines a value at `position` into its
   /// reduction.
   void accumulate(fused::ReduceOp op, const llvm::Twine &position);
-  void storePartials();
+  void storePartials(bool perThread = false);
   /// Prints the wait for the previous launch, if it may still run; reads of its
   /// results follow.
   void waitForDependency();
@@ -206,7 +208,7 @@ private:
     return usedAtEnd.contains(value);
   }
   llvm::DenseSet<mlir::Value> usedAtEnd;
-  void findUsedInWalk();
+  void findUsedInWalk(bool shared);
   bool isUseInWalk(mlir::OpOperand &use) const;
   /// The values that the traversal uses; if blocks share a tile, the values
   /// from which elements are computed.
@@ -215,6 +217,9 @@ private:
   llvm::DenseSet<mlir::Operation *> inlined;
   bool lost = false;
   mlir::LogicalResult emitWalkFunction();
+  mlir::LogicalResult emitHeldFunction();
+  void emitHeldTile();
+  std::string firstTileOffset() const;
   void emitCombineFunction();
   mlir::LogicalResult emitEndFunction();
   void emitProcessFunction();

@@ -42,4 +42,13 @@ bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout) {
   return true;
 }
 
+int64_t heldColumns(const SegmentLayout &layout, fused::SweepOp sweep,
+                    unsigned segment) {
+  // Blocks that share a wide row, and threads that go down wide columns, access
+  // memory in a better order.
+  return layout.columns || goesDownColumns(layout, sweep, segment)
+             ? kWarpColumns
+             : kBlockColumns;
+}
+
 } // namespace heddle

@@ -22,6 +22,15 @@ inline constexpr size_t kMostLoadedWords = 16;
 /// it goes down.
 inline constexpr size_t kMostHeldWords = 24;
 
+/// Elements of held rows that a thread processes at a time.
+inline constexpr int64_t kHeldItems = 8;
+
+/// The most columns of a row whose group of threads takes several rows at a
+/// time, of a row whose group is in one warp, and of a row whose group is a
+/// block.
+inline constexpr int64_t kShortColumns = 64, kWarpColumns = 32 * kHeldItems,
+                         kBlockColumns = 256 * kHeldItems;
+
 /// The number of columns in a batch if a thread loads `words` words per column
 /// and at most `most` words in total.
 int columnBatch(size_t words, size_t most = kMostLoadedWords);
@@ -31,6 +40,12 @@ int columnBatch(size_t words, size_t most = kMostLoadedWords);
 bool goesDownColumns(const SegmentLayout &layout, fused::SweepOp sweep,
                      unsigned segment);
 bool goesDownColumns(fused::SweepOp sweep, const SweepLayout &layout);
+
+/// The most columns of a row that is *held*: its threads load all its elements
+/// once, before they use any, and no other block processes part of it. Column
+/// states and column operands stay in registers for a whole tile.
+int64_t heldColumns(const SegmentLayout &layout, fused::SweepOp sweep,
+                    unsigned segment);
 
 } // namespace heddle
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/plan/PlanShapes.h"
+#include "runtime/binding/Tables.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -206,10 +207,16 @@ int64_t PlanShapes::tilesOf(int number) const {
         count = table.rank == 1 ? elementCount(extents)
                                 : extents[segment.count->dimension];
       }
+      int64_t rows = segment.tile;
+      if (segment.columns)
+        rows = runtime::rowsOfTile(
+            segment.tile, segment.heldColumns,
+            buffers[segment.columns->buffer][member]
+                   [segment.columns->dimension]);
       tiles = addCounts(
           tiles, std::max<int64_t>(
                      1, divideCeil(static_cast<uint64_t>(count),
-                                   static_cast<uint64_t>(segment.tile))));
+                                   static_cast<uint64_t>(rows))));
     }
   }
   return tiles;

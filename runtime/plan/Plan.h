@@ -81,6 +81,9 @@ struct PlanOperand {
 struct PlanSegment {
   /// The number of elements (rank 1) or rows (rank 2) in a tile.
   int64_t tile = 1;
+  /// The most columns of a held row (docs/lowering.md). Tiles of rows with at
+  /// most this number of columns have more rows; see rowsOfTile.
+  int64_t heldColumns = 0;
   /// Whether the first tile of a member may be shorter, so that the other tiles
   /// are aligned.
   bool alignTiles = false;

@@ -203,6 +203,7 @@ static bool fromJSON(const json::Value &value, PlanSegment &out,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tile", out.tile) &&
+         map.mapOptional("held_columns", out.heldColumns) &&
          map.mapOptional("align_tiles", out.alignTiles) &&
          map.map("operands", out.operands) && map.map("count", out.count) &&
          map.map("columns", out.columns);
@@ -454,6 +455,8 @@ static json::Value toJSON(const PlanTable &table) {
                         {"columns", optionalExtentToJSON(segment.columns)}};
     if (segment.alignTiles)
       object["align_tiles"] = true;
+    if (segment.heldColumns)
+      object["held_columns"] = segment.heldColumns;
     segments.push_back(std::move(object));
   }
   json::Object object{{"name", table.name},
