@@ -15,7 +15,8 @@ whose replay is the step itself.
 Then, for each model, with gradients that are the same tensors in every step, and with other tensors in every step:
 
     host     microseconds until step() returns: median of N steps, of which none waits for the device
-    wall     microseconds per step of 20 steps, from the first call until the device has finished; median of 9 samples
+    wall     microseconds per step of 20 steps, from the first call until the device has finished; median of 9 samples.
+             With other gradients, they contain the time in which the script assigns the gradients (`assign`).
 
 The rows are heddle, torch fused, torch foreach, and torch fused in a captured graph (whose gradients cannot be other
 tensors). `replay` is the device time of one replay of heddle's graph, without Python: the time that the wall time is
@@ -144,6 +145,7 @@ def measure(torch, shapes, options, device="cuda"):
     params, other = draw(torch, shapes, device)
     other(0)
     rows = {}
+    assign = wall_time(torch, lambda: None, other)
     forms = {"heddle": lambda: heddle.optim.AdamW(params, lr=1e-5)}
     if not options.no_torch:
         forms["torch_fused"] = lambda: torch.optim.AdamW(params, lr=1e-5, fused=True)
@@ -167,6 +169,7 @@ def measure(torch, shapes, options, device="cuda"):
             row["wall_new"] = wall_time(torch, step, other)
         if name == "heddle":
             row["replay"] = optimizer._parts[False][0].graph.measure() * 1e6
+            row["assign"] = assign
         rows[name] = row
         del optimizer, step
         gc.collect()
@@ -193,12 +196,12 @@ def first_steps(shapes):
 def model_tables(report):
     """The time of steps in Markdown. The ratio to the replay is what Python adds to the device."""
     lines = [f"{report['gpu']}, CUDA {report['cuda']}, torch {report['torch']}; microseconds per step of AdamW.", "",
-             "| model (tensors) | replay | wall same | wall new | host same | host new | torch fused in a graph: wall "
-             "| torch fused: wall same, new | torch foreach: wall same, new |", "|---|---|---|---|---|---|---|---|---|"]
+             "| model (tensors) | replay | wall same | wall new | assign | host same | host new | torch fused in a graph: wall "
+             "| torch fused: wall same, new | torch foreach: wall same, new |", "|---|---|---|---|---|---|---|---|---|---|"]
     for model, rows in report["models"].items():
         heddle = rows["heddle"]
         cells = [f"{heddle['replay']:.1f}"]
-        cells += [f"{heddle[key]:.1f}" for key in ("wall_same", "wall_new", "host_same", "host_new")]
+        cells += [f"{heddle[key]:.1f}" for key in ("wall_same", "wall_new", "assign", "host_same", "host_new")]
         cells.append(f"{rows['torch_fused_graph']['wall_same']:.1f}" if "torch_fused_graph" in rows else "")
         for form in ("torch_fused", "torch_foreach"):
             cells.append(f"{rows[form]['wall_same']:.1f}, {rows[form]['wall_new']:.1f}" if form in rows else "")

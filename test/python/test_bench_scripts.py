@@ -154,7 +154,8 @@ def test_the_pieces_of_a_step(tmp_path):
 
 
 def test_python_step_writes_its_tables_into_a_page(tmp_path):
-    times = {"wall_same": 40.0, "wall_new": 50.0, "host_same": 20.0, "host_new": 30.0, "replay": 39.0, "tensors": 272}
+    times = {"wall_same": 40.0, "wall_new": 50.0, "host_same": 20.0, "host_new": 30.0, "replay": 39.0, "assign": 6.0,
+             "tensors": 272}
     pieces = dict.fromkeys(("step", "best", "groups", "read", "state", "bind", "replay"), 1.0)
     report = {"gpu": "a GPU", "cuda": "13.0", "torch": "2.11", "models": {"ghostnet_100": {"heddle": times}},
               "pieces": {"580": {"same": pieces}},
@@ -167,7 +168,7 @@ def test_python_step_writes_its_tables_into_a_page(tmp_path):
     subprocess.run([*command, "--markdown", page], check=True)
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert "| ghostnet_100 (272) | 39.0 | 40.0 | 50.0 | 20.0 | 30.0 |" in text
+    assert "| ghostnet_100 (272) | 39.0 | 40.0 | 50.0 | 6.0 | 20.0 | 30.0 |" in text
     assert "| empty cache | 400 | 1 | 20 |" in text
 
 
