@@ -33,7 +33,7 @@ from ._torch import (
     same_order,
     torch,
 )
-from ._tracking import Bound, MemberState
+from ._tracking import Bound, MemberState, peek
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -307,6 +307,8 @@ class Part:
 
     def _state_has_moved(self) -> bool:
         """Whether bound state has other memory, as after ``state["exp_avg"].data = ...``."""
+        if not self.states.changes.is_shared:
+            return False
         tensors = self._bound.tensors
         return bool(tensors) and _fast.addresses(tensors, self._api, self._state_bytes, self._state_layouts) != 0
 
@@ -461,7 +463,10 @@ class Part:
     # ------------------------------------------------------------------------------------------------------------------
 
     def _read_states(self, active: Any) -> None:
-        """Reads the addresses of the state of all active members; creates what is missing."""
+        """Reads the addresses of the state of all active members; creates what is missing.
+
+        It reads by `peek`, so that the tensors do not count as shared.
+        """
         places = [int(place) for place in numpy.flatnonzero(active)]
         keys = [each.key for each in self._states if each.visible]
         visible = [self._state_of(self.members[place]) for place in places]
@@ -473,7 +478,7 @@ class Part:
         converted = []
         for each in self._states:
             for place, state in zip(places, visible if each.visible else hidden):
-                value = state.get(each.key)
+                value = peek(state, each.key)
                 if value is not None:
                     fitting = self._fitting(each, place, value)
                     if fitting is not value:
@@ -485,7 +490,7 @@ class Part:
         created = []
         for each in self._states:
             holders = visible if each.visible else hidden
-            missing = [index for index, state in enumerate(holders) if state.get(each.key) is None]
+            missing = [index for index, state in enumerate(holders) if peek(state, each.key) is None]
             if missing:
                 # Hidden state of an earlier step is 1 where there is other state.
                 old = [not each.visible and any(key in visible[index] for key in keys) for index in missing]
@@ -495,12 +500,14 @@ class Part:
             _keep(state, key, tensor)
         for each, bound in zip(self._states, self._bound_states):
             holders = visible if each.visible else hidden
-            addresses = [local(state[each.key]).data_ptr() for state in holders]
+            addresses = [local(peek(state, each.key)).data_ptr() for state in holders]
             if each.rank == 0 and len(set(addresses)) < len(addresses):
                 addresses = _separated(each.key, holders, addresses)
             bound.values[places] = addresses
         tensors = self._bound.tensors = tuple(
-            local(state[each.key]) for each in self._states for state in (visible if each.visible else hidden)
+            local(peek(state, each.key))
+            for each in self._states
+            for state in (visible if each.visible else hidden)
         )
         self._state_layouts = _fast.layouts(tensors, self._api)
         self._state_bytes = bytearray(8 * len(tensors))
@@ -741,10 +748,10 @@ def _separated(key: str, holders: Sequence[Any], addresses: list[int]) -> list[i
     seen: set[int] = set()
     for holder, address in zip(holders, addresses):
         if address in seen:
-            _keep(holder, key, holder[key].clone())
+            _keep(holder, key, peek(holder, key).clone())
         seen.add(address)
     # A parameter that is twice in a group has one state: its earlier value is gone. The core refuses equal addresses.
-    return [int(holder[key].data_ptr()) for holder in holders]
+    return [int(peek(holder, key).data_ptr()) for holder in holders]
 
 
 def _families(members: Sequence[Member], states: States) -> dict[Any, Family]:
@@ -766,7 +773,7 @@ def _state_dtype(dtype: Any, members: Sequence[Member], states: States) -> Any:
     """The element type of the state of the parameters of one type: theirs, unless there is state of another type."""
     for member in members:
         if member.param.dtype == dtype and member.param.ndim and member.param in states:
-            for value in states.tracked(member.param).values():
+            for value in dict.values(states.tracked(member.param)):
                 if (
                     isinstance(value, torch.Tensor)
                     and value.shape == member.param.shape
