@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Protocol, TypeVar, overload
 
+from .._values import short
 from . import tracing
 from .nodes import Level, Node, Reduction, Trace, fail
 from .ops import OPS
@@ -40,7 +41,7 @@ def _apply(op: str, *operands: Any) -> Any:
         return arithmetic(op, *operands)
     for operand in operands:
         if not is_number(operand):
-            fail(f"heddle.{op}: expected a number or a value of a rule, found {operand!r}")
+            fail(f"heddle.{op}: expected a number or a value of a rule, found {short(operand)}")
     return OPS[op].evaluate(*operands)
 
 
@@ -251,7 +252,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, bool):
         return a if condition else b
     if not isinstance(condition, Value):
-        fail(f"heddle.where: expected a condition, such as a comparison, found {condition!r}")
+        fail(f"heddle.where: expected a condition, such as a comparison, found {short(condition)}")
     trace = condition._trace
     nodes = (flag_node(trace, condition), number_node(trace, a), number_node(trace, b))
     return Value(trace, trace.node("select", nodes))
@@ -288,7 +289,7 @@ def per_tensor(initial: float = 0.0) -> Any:
     if tracing.current() is not None:
         fail("heddle.per_tensor is the default of a parameter of a rule, such as 'size=heddle.per_tensor(1e-3)'")
     if not is_number(initial):
-        fail(f"heddle.per_tensor: expected a number, found {initial!r}")
+        fail(f"heddle.per_tensor: expected a number, found {short(initial)}")
     return PerTensor(float(initial))
 
 
@@ -300,7 +301,7 @@ def element(x: Number) -> Number:
     """
     if not isinstance(x, Value):
         if not is_number(x):
-            fail(f"heddle.element: expected a number or a value of a rule, found {x!r}")
+            fail(f"heddle.element: expected a number or a value of a rule, found {short(x)}")
         return x
     node = number_node(x._trace, x)
     if node.level == Level.ELEMENT:
@@ -316,10 +317,10 @@ def element(x: Number) -> Number:
 def _reduce(
     name: str, x: Any, over: object, kind: str, *, of_flags: bool = False, of: str = "value"
 ) -> tuple[Trace, Node]:
-    if over not in ("tensor", "list"):
-        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={over!r}")
+    if not isinstance(over, str) or over not in ("tensor", "list"):
+        fail(f"heddle.{name}: expected over='tensor' or over='list', found over={short(over)}")
     if not isinstance(x, Value):
-        fail(f"heddle.{name}: expected a value of a rule, found {x!r}")
+        fail(f"heddle.{name}: expected a value of a rule, found {short(x)}")
     trace = x._trace
     node = flag_node(trace, x) if of_flags else number_node(trace, x)
     least = Level.MEMBER if over == "list" else Level.ELEMENT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
-from .._values import real
+from .._values import real, short
 from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
@@ -50,7 +50,7 @@ def make_spec(rule: Rule) -> Any:
             parts = [value] if size == 0 else list(value) if isinstance(value, (list, tuple)) else []
             if len(parts) != max(size, 1) or not all(map(_is_number, parts)):
                 expected = f"{size} numbers" if size else "a number"
-                return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {value!r}"
+                return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}"
         trace = rule._trace({name: group[name] for name in signature.options})
         if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
             return (
@@ -73,7 +73,10 @@ def make_spec(rule: Rule) -> Any:
 
 def _is_number(value: Any) -> bool:
     """Whether a hyperparameter may have this value: a number, or a tensor of one element on any device."""
-    return real(value) is not None or getattr(value, "numel", lambda: 0)() == 1
+    try:
+        return real(value) is not None or bool(getattr(value, "numel", lambda: 0)() == 1)
+    except Exception:  # any library's object may refuse
+        return False
 
 
 def _is_sharded(param: Any) -> bool:

@@ -10,6 +10,7 @@ import functools
 from typing import overload
 
 from .. import inspection
+from .._values import has_axes, short
 from ..dtypes import dtype_name
 from ..errors import BadInput
 from ..executable import Executable, compile
@@ -164,7 +165,7 @@ class Rule:
         size = len(default) if isinstance(default, tuple) else 0
         if found is None or (len(found) if isinstance(found, tuple) else 0) != size:
             expected = f"a tuple of {size} finite numbers" if size else "a finite number"
-            raise BadInput(f"{self.name}: expected {expected} for the hyperparameter '{name}', found {value!r}")
+            raise BadInput(f"{self.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}")
         return found
 
     def _program(
@@ -218,18 +219,21 @@ class Rule:
 
 def _plain(value: Any) -> Any:
     """A scalar of NumPy as one of Python; other objects as they are."""
-    is_scalar = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    is_scalar = type(value).__module__ == "numpy" and not has_axes(value) and hasattr(value, "item")
     return value.item() if is_scalar else value
 
 
 def _families(dtype: str, state: str) -> list[Family]:
     names = [dtype_name(name) for name in dtype.split("/")] if isinstance(dtype, str) else [dtype_name(dtype)]
     if len(set(names)) != len(names) or not set(names) <= set(_FLOATS):
-        raise BadInput(f"dtype: expected one or several of {', '.join(_FLOATS)}, joined by '/', found {dtype!r}")
-    if state != "param":
-        state = dtype_name(state)
-        if state not in _FLOATS:
-            raise BadInput(f"state: expected param, {', '.join(_FLOATS)}, found {state!r}")
+        raise BadInput(f"dtype: expected one or several of {', '.join(_FLOATS)}, joined by '/', found {short(dtype)}")
+    if not isinstance(state, str) or state != "param":
+        try:
+            state = dtype_name(state)
+        except BadInput:  # names other types, too
+            pass
+        if not isinstance(state, str) or state not in _FLOATS:
+            raise BadInput(f"state: expected param, {', '.join(_FLOATS)}, found {short(state)}")
     return [Family(name, name, name if state == "param" else state) for name in names]
 
 

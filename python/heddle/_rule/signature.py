@@ -158,12 +158,12 @@ class _Reader:
         initial, per_tensor = 0.0, isinstance(default, PerTensor)
         if default is not inspect.Parameter.empty:
             if len(self._lists) < 2:
-                self.refuse(f"expected the parameter and its gradient without defaults, found {default!r} for '{name}'")
+                self.refuse(f"expected the parameter and its gradient without defaults, found {short(default)} for '{name}'")
             if isinstance(default, PerTensor):
                 default = default.initial
             if not is_number(default):
                 self.refuse(
-                    f"expected a number, the value of the state '{name}' before the first step, found {default!r}. "
+                    f"expected a number, the value of the state '{name}' before the first step, found {short(default)}. "
                     "A state of one value for each tensor is heddle.per_tensor(number). Hyperparameters and options "
                     "follow a '*'"
                 )
@@ -191,7 +191,7 @@ class _Reader:
         if number is None:
             self.refuse(
                 f"expected as the default of '{name}' a finite number or a tuple of numbers (a hyperparameter), or a "
-                f"bool, a string or None (an option), found {default!r}"
+                f"bool, a string or None (an option), found {short(default)}"
             )
         self._hypers[name] = number
 

@@ -11,6 +11,7 @@ import dis
 import re
 import sys
 
+from .._values import short
 from ..errors import BadInput
 from .nodes import Level, Trace
 from .signature import Signature
@@ -148,5 +149,5 @@ def _take_outputs(trace: Trace, result: object, returned: _Return) -> None:
         elif is_number(value):
             trace.outputs.append(trace.constant(value))
         else:
-            found = describe(value) if isinstance(value, Value) else repr(value)
+            found = describe(value) if isinstance(value, Value) else short(value)
             refuse(f"rule '{signature.name}': expected a number as the new value of '{name}', found {found}")

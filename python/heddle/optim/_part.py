@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from ._tracking import States
 
 
-#: Of a tensor whose elements are in no memory.
+#: Of a tensor with elements that are in no memory.
 _NO_MEMORY = (
-    "expected elements in memory, found none, as after untyped_storage().resize_(0), in torch.func or in a fake mode"
+    "expected elements in memory, found some or all without, as after untyped_storage().resize_(), in torch.func or in "
+    "a fake mode"
 )
 
 

@@ -32,6 +32,11 @@ _SYNONYMS = (
 )
 
 
+def is_word(value: object, words: Iterable[str]) -> bool:
+    """Whether a value is one of these words. Objects of other types are not compared: arrays have no truth value."""
+    return isinstance(value, str) and value in words
+
+
 def check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raises a TypeError if an argument has none of the known names."""
     known = list(known)
