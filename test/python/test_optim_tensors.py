@@ -407,7 +407,8 @@ def test_state_without_one_of_its_entries(device):
     optimizer.state[params[3]] = {key: value for key, value in entries.items() if key != "step"}
     assert_refused(params, optimizer, "'step' of parameter 'layer3.weight': expected one value, found none beside")
     optimizer.state[params[3]] = {"other": torch.zeros(7)}  # has no entry of the optimizer, which creates all
-    optimizer.step()
+    with pytest.warns(UserWarning, match="'layer3.weight': expected .*'exp_avg', .*, found only 'other', as in the state"):
+        optimizer.step()
     assert optimizer.state[params[3]]["step"].item() == 1
 
 

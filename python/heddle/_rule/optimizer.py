@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 from .. import inspection
-from .._values import real, short
+from .._values import number, real, short
 from ..errors import BadInput
 from .program import Family
 from .signature import scalars_of
@@ -51,11 +51,16 @@ def make_spec(rule: Rule) -> Any:
             if len(parts) != max(size, 1) or not all(map(_is_number, parts)):
                 expected = f"{size} numbers" if size else "a number"
                 return f"{rule.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}"
+            allowed = signature.ranges.get(name)
+            if allowed and not all(allowed.has(number(part, name)) for part in parts):
+                return f"{rule.name}: expected {name} of {allowed}, found {short(value)}"
         trace = rule._trace({name: group[name] for name in signature.options})
         if trace.reduces() and any(map(_is_sharded, group.get("params", ()))):
             return (
                 f"{rule.name}: expected parameters that are not sharded, found a sharded DTensor: reductions such as "
-                "heddle.norm would cover the shard of this process alone"
+                "heddle.norm would cover the shard of this process alone. Use parameters that every process has whole (DDP, "
+                "or DTensors that are replicated), or a rule without reductions; heddle.optim.chain(clip_grad_norm=...) "
+                "clips by the norm over all shards"
             )
         return None
 

@@ -15,6 +15,7 @@ from ..dtypes import dtype_name
 from ..errors import BadInput
 from ..executable import Executable, compile
 from . import tracing
+from .nodes import calls_checked
 from .program import Family, print_program
 from .signature import Option, read_number, read_signature, scalars_of
 
@@ -166,6 +167,9 @@ class Rule:
         if found is None or (len(found) if isinstance(found, tuple) else 0) != size:
             expected = f"a tuple of {size} finite numbers" if size else "a finite number"
             raise BadInput(f"{self.name}: expected {expected} for the hyperparameter '{name}', found {short(value)}")
+        allowed = self._signature.ranges.get(name)
+        if allowed and not all(map(allowed.has, found if isinstance(found, tuple) else (found,))):
+            raise BadInput(f"{self.name}: expected {name} of {allowed}, found {short(value)}")
         return found
 
     def _program(
@@ -182,8 +186,8 @@ class Rule:
 
     # --- optimizers ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, params: Any, **settings: Any) -> Any:
-        """Makes an optimizer of this rule.
+    def __call__(self, /, *args: Any, **settings: Any) -> Any:
+        """rule(params, **settings): makes an optimizer of this rule.
 
         Args:
             params: parameters, named parameters or groups, as for every class of ``torch.optim``.
@@ -196,7 +200,7 @@ class Rule:
             BadInput: a mistake in an argument.
             Unavailable: PyTorch is not installed.
         """
-        return self.optimizer_class(params, **settings)
+        return self.optimizer_class(*args, **settings)
 
     @functools.cached_property
     def optimizer_class(self) -> Any:
@@ -258,3 +262,7 @@ def rule(function: Callable[..., Any]) -> Rule:
         BadInput: the function has parameters of other kinds. Mistakes in its body are found when it is first used.
     """
     return Rule(function)
+
+
+_WITHOUT_PARENTHESES = ". The decorator stands without parentheses: '@heddle.rule'"
+globals()["rule"] = calls_checked("rule", rule, _WITHOUT_PARENTHESES)

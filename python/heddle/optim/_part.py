@@ -6,12 +6,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy
 
 from .. import _fast
-from .._values import number
+from .._values import counted, listed, number
 from ..dtypes import SIZES
 from ..errors import BadInput
 from . import _programs, _rewrite
@@ -509,10 +510,14 @@ class Part:
 
     def _check_complete(self, places: Sequence[int], states: Sequence[Any]) -> None:
         """Refuses state that lacks an entry beside others, such as that of another optimizer: torch does not create it."""
-        keys = [key for key in self.spec.functional or () if key not in self.spec.unneeded]
+        own = [each.key for each in self._states if each.visible]
+        keys = [key for key in self.spec.functional or own if key not in self.spec.unneeded]
+        others = []
         for place, state in zip(places, states):
             absent = [key for key in keys if key not in state]
-            if absent and len(absent) < len(keys):
+            if absent and len(absent) == len(keys) and state:
+                others.append((self.members[place].name, state))
+            elif absent and len(absent) < len(keys):
                 member = self.members[place]
                 large = any(each.rank for each in self._states if each.key == absent[0])
                 expected = f"a tensor of shape {tuple(member.param.shape)}" if large else "one value"
@@ -521,6 +526,14 @@ class Part:
                     f"{', '.join(repr(key) for key in keys if key in state)}; load the state of an optimizer with the "
                     "same entries, or clear the state of the parameter: its next step then creates all entries"
                 )
+        if others:
+            name, state = others[0]
+            warnings.warn(
+                f"state of parameter {name}: expected {listed(map(repr, keys))}, found only {listed(map(repr, state))}, "
+                f"as in the state of another optimizer; {counted(len(others), 'parameter')} of this kind "
+                f"{'starts' if len(others) == 1 else 'start'} with new state",
+                stacklevel=2,
+            )
 
     def _fitting(self, each: StateList, place: int, value: Any) -> Any:
         """The state itself, or a copy on the device, of the element type and in the order that the program needs."""
