@@ -291,8 +291,7 @@ static int isTrue(PyObject *object, const char *method) {
 /* The result of a method without arguments as an integer, or -1 with an
  * exception. */
 static int64_t integerOf(PyObject *object, const char *method) {
-  PyObject *result =
-      object ? PyObject_CallMethod(object, method, NULL) : NULL;
+  PyObject *result = object ? PyObject_CallMethod(object, method, NULL) : NULL;
   int64_t found = result ? PyLong_AsLongLong(result) : -1;
   Py_XDECREF(result);
   return found;
@@ -319,8 +318,7 @@ static int describe(const Reader *reader, PyObject *object, DLTensor *tensor) {
     return 0;
   if (!isEmpty(tensor) &&
       (!tensor->data || (reader->hasLazy && exceedsStorage(object, tensor)))) {
-    PyErr_SetString(PyExc_BufferError,
-                    "elements of the tensor have no memory");
+    PyErr_SetString(PyExc_BufferError, "elements of the tensor have no memory");
     return 0;
   }
   int lazy = reader->hasLazy ? isTrue(object, "is_conj") : 0;

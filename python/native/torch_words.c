@@ -88,7 +88,8 @@ INLINE const int64_t *storageOf(const Words *words, const int64_t *tensor) {
 }
 
 /* The number of elements in memory from the first one of a tensor to the last;
- * 0 if the tensor has other extents or strides than a layout, or no elements. */
+ * 0 if the tensor has other extents or strides than a layout, or no elements.
+ */
 static uint64_t reachOf(const int64_t *rankWord, int64_t rank,
                         const int64_t *extents) {
   int64_t differences = rankWord[kElements] ? 0 : 1;
