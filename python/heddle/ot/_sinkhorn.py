@@ -10,7 +10,7 @@ import math
 
 from .._values import has_axes, real, short, whole
 from ..errors import BadInput
-from ._arguments import is_word, names_checked
+from ._arguments import check_order, is_word, names_checked
 from ._inputs import Block, PerProblem, Problems, Uniform, Vectors, number
 from ._problem import OUTPUTS, Problem
 from ._result import OTResult, raise_bad_input
@@ -99,6 +99,7 @@ def sinkhorn(
             waits for the solve, and `OTResult.status` reports these.
         Unavailable: no GPU, driver or NVRTC.
     """
+    check_order(M, b)
     problems = Problems(M, layout)
     if compute is None:
         compute = "f64" if problems.dtype == "f64" else "f32"
