@@ -414,12 +414,12 @@ def test_state_without_one_of_its_entries(device):
 
 def test_state_is_created_whole_or_not_at_all(monkeypatch):
     """After memory ran out for a part of the state, a later step creates all of it."""
-    from heddle.optim import _part
+    from heddle.optim import _state_lists
 
     params = support.parameters()
     support.set_gradients(params)
     optimizer = heddle.optim.AdamW(params)
-    create = _part.Part._create
+    create = _state_lists.StateLists._create
 
     def fails(part, each, *args):
         if each.key == "exp_avg_sq":
@@ -427,7 +427,7 @@ def test_state_is_created_whole_or_not_at_all(monkeypatch):
         return create(part, each, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_part.Part, "_create", fails)
+        patch.setattr(_state_lists.StateLists, "_create", fails)
         with pytest.raises(torch.OutOfMemoryError):
             optimizer.step()
     assert not any(optimizer.state[param] for param in params)

@@ -21,8 +21,10 @@ from ..errors import BadInput
 from . import _capture, _norm
 from ._arguments import bind
 from ._hyperparameters import read
-from ._part import Member, Part, Stale
+from ._members import Member
+from ._part import Part
 from ._spec import Spec
+from ._tensors import Stale
 from ._torch import can_step, is_distributed, local, torch
 from ._tracking import Changes, States
 
