@@ -153,6 +153,25 @@ def test_the_pieces_of_a_step(tmp_path):
             assert 0 < row["best"] <= row["step"] and row["pieces"] / 4 < pieces < 4 * row["pieces"]
 
 
+def test_python_step_writes_its_tables_into_a_page(tmp_path):
+    times = {"wall_same": 40.0, "wall_new": 50.0, "host_same": 20.0, "host_new": 30.0, "replay": 39.0, "assign": 6.0,
+             "tensors": 272}
+    pieces = dict.fromkeys(("step", "best", "groups", "read", "state", "bind", "replay"), 1.0)
+    report = {"gpu": "a GPU", "cuda": "13.0", "torch": "2.11", "models": {"ghostnet_100": {"heddle": times}},
+              "pieces": {"580": {"same": pieces}},
+              "first": {"cold": {"first_step_ms": 400, "compilations": 1, "import_ms": 20}}}
+    page, source = tmp_path / "page.md", tmp_path / "report.json"
+    page.write_text("before\n<!-- python steps -->\nold\n<!-- end of python steps -->\nafter\n")
+    source.write_text(json.dumps(report))
+    command = [sys.executable, BENCH / "python_step.py", "--from-json", source]
+    assert "--from-json needs --markdown" in subprocess.run(command, text=True, capture_output=True).stderr
+    subprocess.run([*command, "--markdown", page], check=True)
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| ghostnet_100 (272) | 39.0 | 40.0 | 50.0 | 6.0 | 20.0 | 30.0 |" in text
+    assert "| empty cache | 400 | 1 | 20 |" in text
+
+
 def test_a_piece_does_not_count_the_pieces_in_it():
     import types
 

@@ -257,7 +257,8 @@ class Part:
             if value is None:
                 self._scaling[place].fill_(default)
             else:
-                self._scaling[place].copy_(value.reshape(()), non_blocking=True)
+                # The cpu target reads the memory of the host without waiting for a stream.
+                self._scaling[place].copy_(value.reshape(()), non_blocking=self.device.type != "cpu")
 
     def bind_scaling(self, graph: Graph) -> None:
         graph.bind_scalar(_rewrite.GRAD_SCALE, self._scaling[0])
